@@ -1,8 +1,7 @@
 """Alternatives to a rewriter with a private latent: text to text, each with its guarantee for a whole record.
 
-They are published mechanisms whose claims are sound for their unit (`adept study study=zoo`), with the budget that makes the
-*record* the unit, and redaction by rules, which guarantees nothing. Each has ``privatize`` (texts -> texts) and ``guarantee``,
-and so can be audited as it is: `adept.audit.run(mechanism, pairs=...)`.
+They are published mechanisms with the budget that makes the *record* the unit, and redaction by rules, which guarantees nothing.
+Each has ``privatize`` (texts -> texts) and ``guarantee``, and so can be audited: `adept.audit.run(mechanism, pairs=...)`.
 """
 
 import math
@@ -26,7 +25,7 @@ from adept.models.lexicon import Floats, Indices, WordVectors
 from adept.models.tokenizer import END, PAD, START, Tokenizer
 from adept.ranges import BUDGETS, check_between, check_integer
 
-BATCH_TEXTS = 256  # texts that are written at once
+BATCH_TEXTS, BATCH_SYMBOLS = 256, 2048  # texts that are written, and symbols that are released at once
 LOGIT_TEXTS = 200  # public texts from which the interval of logits is taken
 MAX_LENGTH = 1000  # symbols of a record
 COMMON_SHARE = 0.9  # of public texts have no more words than are released
@@ -74,8 +73,7 @@ class WordByWord(InPositions):
     Claim: if each position is released by an (eps / T)-LDP mechanism on the common set of symbols, with fresh coins, the T
     symbols are eps-LDP for any two records. Proof: two records differ in at most T positions, and the probabilities of
     independent releases multiply; T times the share of a position, rounded down, is at most eps
-    (`adept.mechanisms.guarantee.share`). What is written from the symbols is post-processing. T and the words come from public
-    text.
+    (`adept.mechanisms.guarantee.share`). Texts are post-processing of the symbols. T and the words come from public text.
 
     Attributes:
         public: the public words, whose places are symbols; behind them come the symbol of all other words, and padding.
@@ -96,11 +94,15 @@ class WordByWord(InPositions):
 
     def privatize(self, texts: Sequence[str]) -> list[str]:
         """Release every text: positions one by one, fresh coins from the operating system."""
-        texts = text_list(texts)
-        if not texts:
+        if not (texts := text_list(texts)):
             return []
-        released = self._release_symbols(np.concatenate([self._symbols(text) for text in texts]))
-        return [self._text(row) for row in released.reshape(len(texts), self.length)]
+        known = len(self.public.names)
+        symbols = np.full((len(texts), self.length), known + 1)
+        for row, text in zip(symbols, texts, strict=True):
+            found = self.public.indices(text, unknown=known)[: self.length]
+            row[: len(found)] = found
+        released = self._release_symbols(symbols.ravel()).reshape(symbols.shape)
+        return [self.public.text(row[row < known]) for row in released]
 
     def guarantee(self) -> Guarantee:
         """Return the guarantee of the release of one text."""
@@ -113,18 +115,6 @@ class WordByWord(InPositions):
 
     def _release_symbols(self, symbols: Indices) -> Indices:
         raise NotImplementedError
-
-    def _symbols(self, text: str) -> Indices:
-        """Return a text as T symbols."""
-        unknown = len(self.public.names)
-        row = np.full(self.length, unknown + 1)
-        found = self.public.indices(text, unknown=unknown)[: self.length]
-        row[: len(found)] = found
-        return row
-
-    def _text(self, symbols: Indices) -> str:
-        """Write the public words among the symbols."""
-        return self.public.text(symbols[symbols < len(self.public.names)])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,15 +133,17 @@ class TokenResponse(WordByWord):
         return RandomizedResponse(epsilon=self.share, labels=tuple(map(str, range(self.symbols))))
 
     def _release_symbols(self, symbols: Indices) -> Indices:
-        return np.array(list(map(int, self.response.privatize(list(map(str, symbols.tolist()))))), dtype=np.int64)
+        released = self.response.privatize([str(symbol) for symbol in symbols])
+        return np.array([int(symbol) for symbol in released], dtype=np.int64)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TokenExponential(WordByWord):
     """The exponential mechanism at every position: near words are likelier (as CusText with one output set, Chen et al. 2023).
 
-    The score of word y for word x is 1 - |x - y| / D, D the largest distance of public vectors, within [0, 1]; that of padding is
-    1 for padding and 0 for words. So it is (eps / T)-LDP at each position (`adept.mechanisms.exponential`), hence eps-LDP.
+    The score of word y for word x is 1 - |x - y| / D, D the largest distance of public vectors, within [0, 1]; that of
+    padding is 1 for padding and 0 for words. So it is (eps / T)-LDP at each position (`adept.mechanisms.exponential`),
+    hence eps-LDP.
     """
 
     name: ClassVar[str] = "token_exponential"
@@ -167,9 +159,9 @@ class TokenExponential(WordByWord):
         return scores
 
     def _release_symbols(self, symbols: Indices) -> Indices:
-        rows = np.array_split(symbols, max(1, len(symbols) // 2048))
-        drawn = [exponential_choice(torch.from_numpy(self.scores[row]), epsilon=self.share) for row in rows]
-        result: Indices = torch.cat(drawn).numpy()
+        rows = np.array_split(symbols, max(1, len(symbols) // BATCH_SYMBOLS))
+        chosen = [exponential_choice(torch.from_numpy(self.scores[row]), epsilon=self.share) for row in rows]
+        result: Indices = torch.cat(chosen).numpy()
         return result
 
 
@@ -183,11 +175,10 @@ class PromptSampling(InPositions):
     Claim: eps-LDP for any two records, with eps / T for each token. Proof: given the tokens so far, which were released, a
     token is drawn by the exponential mechanism with score (clipped logit - b1) / (b2 - b1) over a public set of tokens
     (`adept.mechanisms.exponential`); T of them, each allowed to look at those before, add up (adaptive composition, Dwork and
-    Roth 2013, Theorem 3.16). T is public and the same for all; that what follows the end of a text is not shown is
-    post-processing.
+    Roth 2013, Theorem 3.16). T is public and the same for all; cutting a text at its end is post-processing.
 
     Attributes:
-        model, tokenizer: public; they must not have been trained on the records.
+        model, tokenizer: public; not trained on the records.
         logits: b1 and b2, from public text (`public_logits`).
     """
 
@@ -217,7 +208,7 @@ class PromptSampling(InPositions):
 
     @torch.inference_mode()
     def _write(self, texts: list[str]) -> list[str]:
-        """Draw token by token until T are drawn, or every text has ended, which looks at what was drawn alone."""
+        """Draw token by token, until T are drawn or every drawn text has ended."""
         latents = self.model.encode_records(self.tokenizer.encode(texts, max_length=self.model.config.max_length))
         places, (low, high) = writable(self.model).nonzero()[:, 0], self.logits
         state = self.model.initial_state(latents)
@@ -232,7 +223,7 @@ class PromptSampling(InPositions):
 
 @torch.inference_mode()
 def public_logits(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> tuple[float, float]:
-    """Return b1 and b2: the mean and the largest of the logits on public texts; what is below the mean is as good as ruled out."""
+    """Return b1 and b2: the mean and the largest of the logits on public texts."""
     rows = tokenizer.encode(text_list(texts)[:LOGIT_TEXTS], max_length=model.config.max_length)
     tokens = pad(rows)
     logits = model(model.encode_records(rows), tokens)[:, :, writable(model)][tokens != PAD]
@@ -243,8 +234,8 @@ def public_logits(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]
 class Redaction:
     """Redaction by rules: numbers, addresses, capitalised and rare words become tags. No guarantee.
 
-    It is here because it is what many would do. A record with nothing unusual in it comes back as it was, and what stands around a
-    tag often tells what was there; so no epsilon is finite.
+    A record with nothing unusual in it comes back as it was, and the words around a tag often tell what was there: no epsilon is
+    finite.
 
     Attributes:
         common: the words that are kept, in lower case, from public text.
@@ -259,7 +250,7 @@ class Redaction:
     def from_public(cls, texts: Iterable[str]) -> "Redaction":
         """Keep the words of at least `MIN_TEXTS` public texts."""
         counts = Counter(word for text in text_list(texts) for word in {_bare(word) for word in text.split()})
-        return cls(common=frozenset(word for word, texts_of in counts.items() if texts_of >= MIN_TEXTS))
+        return cls(common=frozenset(word for word, count in counts.items() if count >= MIN_TEXTS))
 
     def privatize(self, texts: Sequence[str]) -> list[str]:
         """Return the texts with tags in them."""

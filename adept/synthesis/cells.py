@@ -4,13 +4,11 @@ A text's *features* are its latent (what a public encoder makes of it) and the m
 (``adept.models.lexicon``), each of length 1, side by side. Codewords are k-means centres of the features of public texts, and a
 record votes for the codeword nearest to it, with its label.
 
-*A vote is a function of its own record*, which the proof of ``adept.mechanisms.votes`` needs. A latent depends on its own text, to
-the last bit (``adept.models.adept``), and so does a sum of its words' vectors. Products of matrices do not: how they
-round depends on the number of rows. So features and codewords are whole numbers, GRID to a unit, in floats: every partial sum of a
+*A vote is a function of its own record*, which the proof of ``adept.mechanisms.votes`` needs. A latent depends on its own text,
+to the last bit (``adept.models.adept``), and so does a sum of its words' vectors. Products of matrices do not: how they round
+depends on the number of rows. So features and codewords are whole numbers, GRID to a unit, in floats: every partial sum of a
 product stays below GRID^2 * 2 < 2^53, where floats are exact, whatever the order of additions. Ties go to the first codeword.
 
-The rule for the number of codewords K reads the budget and the number of public texts: twice the budget carries twice the
-codewords, because noise has half the size.
 ``docs/design/synthesis.md`` has the measurements.
 """
 
@@ -21,7 +19,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from adept.errors import ConfigurationError
 from adept.models.autoencoder import Autoencoder
 from adept.models.lexicon import TextVectors
 from adept.models.tokenizer import Tokenizer
@@ -45,21 +42,16 @@ class PublicCells:
     Args:
         model: its encoder makes the latents.
         tokenizer: the model's.
-        texts: public texts, all different: what will be written.
+        texts: public texts, all different, which will be written.
         size: the number K of codewords, at most as many as texts.
 
     Attributes:
-        texts: as given.
-        features: theirs, whole numbers in float64 (n, d).
+        features: of the texts, whole numbers in float64 (n, d).
         codewords: whole numbers in float64 (K, d).
         places: the codeword of each text (n,).
     """
 
     def __init__(self, model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str], *, size: int) -> None:
-        if not 1 <= size <= len(texts):
-            raise ConfigurationError(
-                f"cells must be between 1 and {len(texts)}, the number of public texts, got {size}"
-            )
         self._tokenizer, self._model = tokenizer, model
         self.texts = list(texts)
         self._meaning = TextVectors(_rarity(self.texts))
@@ -91,28 +83,16 @@ class PublicCells:
 
 
 def default_size(*, epsilon: float, sensitivity: int, labels: int, texts: int) -> int:
-    """Return the number K of codewords for a budget: public numbers alone decide.
+    """Return the number K of codewords for a budget, a sensitivity of the counts, and numbers of labels and public texts.
 
-    Args:
-        epsilon: the budget.
-        sensitivity: of the counts, by which the noise grows.
-        labels: L; there are no more than MAX_CELLS cells of all labels together.
-        texts: number of public texts.
+    Twice the budget carries twice the codewords, because noise has half the size.
     """
-    share = epsilon / sensitivity
-    return max(
-        1,
-        min(
-            max(round(share * CODEWORDS_PER_NAT), MIN_CODEWORDS),
-            MAX_CODEWORDS,
-            texts // TEXTS_PER_CODEWORD,
-            MAX_CELLS // labels,
-        ),
-    )
+    carried = max(round(epsilon / sensitivity * CODEWORDS_PER_NAT), MIN_CODEWORDS)
+    return max(1, min(carried, MAX_CODEWORDS, texts // TEXTS_PER_CODEWORD, MAX_CELLS // labels))
 
 
 def _centres(features: Features, size: int) -> Features:
-    """K-means on the sphere, by a fixed seed: public texts alone decide."""
+    """Return the centres of k-means on the sphere, by a fixed seed."""
     from sklearn.cluster import KMeans, MiniBatchKMeans  # slow to import
 
     kind = KMeans if len(features) <= MAX_KMEANS_TEXTS else MiniBatchKMeans

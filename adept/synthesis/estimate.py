@@ -1,19 +1,17 @@
 r"""Estimates from noisy counts: the commonness and the label of each public text.
 
-A cell is a codeword and a label, but a text is more than its codeword: texts of one codeword lie on its different sides, where
-other codewords with other labels are. So the counts are explained by a model of *texts*, in few numbers that all cells share. The
-label of a text with features z is c with probability p(c|z) = softmax(W z)_c; a codeword v of weight w_v, with n_v texts, has
-w_v / n_v * sum_t p(c|z_t) votes for label c on average. This is learning from proportions (Quadrianto, Smola, Caetano and Le 2009,
-"Estimating labels from label proportions"): those of 128 codewords label the texts within them.
+Texts of one codeword lie on its different sides, where other codewords with other labels are. So the counts are explained by a
+model of *texts* that all cells share. The label of a text with features z is c with probability p(c|z) = softmax(W z)_c; a
+codeword v of weight w_v, with n_v texts, has w_v / n_v * sum_t p(c|z_t) votes for label c on average. This is learning from
+proportions (Quadrianto, Smola, Caetano and Le 2009, "Estimating labels from label proportions").
 
-*Weights*: a codeword's noisy total is its votes and noise of variance s^2; how common it is among public texts is another guess,
-off by t^2, say. Both together are best weighted t^2 : s^2, and t^2 is read off how far they are apart in all codewords (empirical
-Bayes): where public texts are like the records their shares count, where they are of other domains the totals.
+*Weights*: a codeword's noisy total is its votes and noise of variance s^2; its share of public texts is another guess, off by t^2.
+Both together are best weighted t^2 : s^2, and t^2 is read off their distances in all codewords (empirical Bayes).
 
-*Labels*: expectation maximisation. Each count has its mean given what was released and what W expects of it
-(``expected_counts``); it is shared out among the codeword's texts in proportion to p(c|z_t); W is fitted to that by
-regularised logistic regression, a few steps from where it was. A text's label is the likeliest one, a quarter of log p(c) aside:
-without that a rare label is never the likeliest. ``docs/design/synthesis.md`` has the measurements.
+*Labels*: expectation maximisation. Each count has its mean given the release and the mean that W gives it (``expected_counts``); it
+is shared out among the codeword's texts in proportion to p(c|z_t); W is fitted to that by regularised logistic regression, a few
+steps from where it was. A text's label is the likeliest one, a quarter of log p(c) aside: without that a rare label is never the
+likeliest. ``docs/design/synthesis.md`` has the measurements.
 
 *Claim*: all of this costs no budget. *Proof*: it reads released counts and public texts, and draws nothing. QED.
 """
@@ -69,7 +67,7 @@ def estimate(released: NDArray[np.int64], cells: PublicCells, *, decay: float) -
 
 
 def _weights(counts: Numbers, shares: Numbers, *, total: float, variance: float) -> Numbers:
-    """Return how many votes each codeword (K,) has: its noisy total and its public share, by what each of them is worth."""
+    """Return the votes of each codeword (K,), from its noisy total and its public share."""
     found, expected, noise = counts.sum(axis=1), total * shares, variance * counts.shape[1]
     apart = max(float(np.mean((found - expected) ** 2 - expected)) - noise, 0.0)
     both = (apart * found + noise * expected) / (apart + noise)
@@ -85,7 +83,8 @@ def _labels(
     slopes = torch.zeros(features.width + 1, counts.shape[1])
     slopes[-1] = torch.from_numpy(np.maximum(counts.sum(axis=0), 0.0) + 0.5).log()
     for _ in range(EM_STEPS):
-        votes = _shared_out(counts, weights, _probabilities(features, slopes), cells.places, sizes, decay)
+        probabilities = features.scores(slopes).softmax(dim=1).double().numpy()
+        votes = _share_out(counts, weights, probabilities, cells.places, sizes, decay)
         slopes = softmax_regression(
             features,
             torch.from_numpy(votes.astype(np.float32)),
@@ -98,7 +97,7 @@ def _labels(
     return np.asarray((logs - DISCOUNT * common).argmax(dim=1).numpy())
 
 
-def _shared_out(
+def _share_out(
     counts: Numbers,
     weights: Numbers,
     labels: Numbers,
@@ -106,7 +105,7 @@ def _shared_out(
     sizes: NDArray[np.int64],
     decay: float,
 ) -> Numbers:
-    """Return how many votes of each label (n, L) each text is expected to stand for, given p(c|z_t) (n, L)."""
+    """Return the expected votes (n, L) of each label that each text stands for, given p(c|z_t) (n, L)."""
     sums = np.zeros_like(counts)
     np.add.at(sums, places, labels)
     means = np.maximum((weights / np.maximum(sizes, 1))[:, None] * sums, 1e-9)
@@ -114,17 +113,12 @@ def _shared_out(
     return np.asarray(labels * (votes / np.maximum(sums, 1e-9))[places])
 
 
-def _probabilities(features: Features, slopes: torch.Tensor) -> Numbers:
-    return features.scores(slopes).softmax(dim=1).double().numpy()
-
-
 def expected_counts(released: Numbers, means: Numbers, *, decay: float) -> Numbers:
     r"""Return E[h | y] for released counts y, geometric counts of the given means, and noise of the given decay.
 
-    A priori the count h of a cell is geometric with mean g, P(h) = (1 - r) r^h with r = g / (1 + g): the widest choice for a mean
-    (it has the largest entropy), so that a cell that stands out is believed although its mean said otherwise. Released is
-    y = h + X with P(X = x) proportional to a^|x|. Then P(h | y) is proportional to r^h a^|y - h|, two pieces of geometric series,
-    and the mean is a quotient of their sums. With u = r / a, x = r a and y >= 0,
+    A priori the count h of a cell is geometric with mean g, P(h) = (1 - r) r^h with r = g / (1 + g), the distribution of largest
+    entropy. Released is y = h + X with P(X = x) proportional to a^|x|. Then P(h | y) is proportional to r^h a^|y - h|, two pieces
+    of geometric series, and the mean is a quotient of their sums. With u = r / a, x = r a and y >= 0,
 
         sum_{h <= y} r^h a^(y-h) = a^y sum_{h <= y} u^h,        sum_{h > y} r^h a^(h-y) = r^y x / (1 - x),
 

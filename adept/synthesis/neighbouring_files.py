@@ -1,7 +1,6 @@
 """A synthesizer as a mechanism on files: pairs that differ by one person's rows, and the counts that are released of either.
 
-``adept.audit.run`` plays the pairs: a rule guesses from the released counts which of the two was counted, and what it certifies is
-compared with the claim. ``adept.release.replay`` looks at all else that anybody sees of a release.
+``adept.audit.run`` plays the pairs; ``adept.release.replay`` looks at all else that anybody sees of a release.
 """
 
 from collections.abc import Sequence
@@ -23,7 +22,7 @@ class NeighbouringFiles:
     """A synthesizer as a mechanism on files, which go by their names.
 
     Args:
-        synthesizer: of at least two codewords and labels; its votes say the neighbours, and how many records of a person count.
+        synthesizer: of at least two codewords and labels.
 
     Attributes:
         files: rows, by the file's name.
@@ -35,9 +34,7 @@ class NeighbouringFiles:
     def __init__(self, synthesizer: Synthesizer) -> None:
         self.synthesizer = synthesizer
         self.files, self.pairs = _files(synthesizer)
-        self._votes = {
-            name: self._vote(rows) for name, rows in self.files.items()
-        }  # public: a release is of their counts
+        self._votes = {name: self._vote(rows) for name, rows in self.files.items()}
         self._counts = {name: self._tally(name).counts for name in self.files}
 
     @classmethod

@@ -1,13 +1,12 @@
-"""Synthetic text from the counts of a whole collection: what a curator hands out who needs no row of it back.
+"""Synthetic text from the counts of a whole collection, for a curator who needs no row of it back.
 
-Every record votes once, for the public cell of its text and label; the counts get exact noise; synthetic records are public texts,
-as many and with such labels as the noisy counts say. No word of a record is ever written. All that is read of records is their
-votes, and after the noise nothing but the noisy counts: the claim is that of ``adept.mechanisms.votes``.
+Every record votes once, for the public cell of its text and label; the counts get exact noise; synthetic records are public texts
+and labels, in the numbers that the noisy counts say. No word of a record is ever written, and only votes are read of it: the claim
+is that of ``adept.mechanisms.votes``.
 """
 
 import math
 from collections.abc import Iterator, Sequence
-from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -39,14 +38,13 @@ class Synthesizer:
         model: its encoder finds a text's cell, and its public texts become the synthetic texts.
         tokenizer: the tokenizer that was saved with the model.
         votes: budget, neighbouring relation, and votes of a person.
-        label_set: two or more public labels, all different as ``adept.data.labels`` writes them; none if labels are left out. A
-            set that is read off private records would itself be a leak.
+        label_set: two or more public labels, all different as ``adept.data.labels`` writes them; none leaves labels out. A set
+            that is read off private records would itself be a leak.
         cells: the number K of codewords; by default ``adept.synthesis.cells.default_size``.
         texts: public texts; by default those of the model.
-        accept_private_model: True accepts a model of text that was not declared public.
+        accept_private_model: go on although the model was trained on text that was not declared public.
 
     Attributes:
-        cells: the public cells' codewords and texts.
         labels: the label set; a single None if labels are left out.
 
     Raises:
@@ -99,13 +97,16 @@ class Synthesizer:
             label_set: the public labels; none leaves labels out.
             neighbours: "add_or_remove" or "replace".
             max_records_per_person: m, votes of a person.
-            cells: the number of codewords.
-            accept_private_model: go on although the model was trained on text that was not declared public.
+            cells, accept_private_model: as for the constructor.
         """
         votes = Votes(epsilon=epsilon, neighbours=neighbours, votes_per_person=max_records_per_person)
-        loaded = load_model(model)
-        options = {"cells": cells, "accept_private_model": accept_private_model}
-        return cls(*loaded, votes=votes, label_set=label_set, **options)  # type: ignore[arg-type]
+        return cls(
+            *load_model(model),
+            votes=votes,
+            label_set=label_set,
+            cells=cells,
+            accept_private_model=accept_private_model,
+        )
 
     @property
     def guarantee(self) -> Guarantee:
@@ -162,39 +163,33 @@ class Synthesizer:
         """Return the cell of each record: its codeword times the number of labels, and its label's place; or why it has none.
 
         Raises:
-            ConfigurationError: labels are not as many as texts, or given or missing against the label set.
+            ConfigurationError: labels are given without a label set, or missing with one.
         """
         if (labels is None) != (self.labels == (None,)):
             raise ConfigurationError("labels must be given with a label set, and only then")
-        if isinstance(texts, str) or (labels is not None and len(labels) != len(texts)):
-            raise ConfigurationError("texts and labels must be lists of the same length")
         beside = [None] * len(texts) if labels is None else [plain_text(label) for label in labels]
-        reasons = [self._refusal(text, label) for text, label in zip(texts, beside, strict=True)]
-        able = [row for row, reason in enumerate(reasons) if not reason]
-        codewords = self._codewords([str(texts[row]) for row in able])
-        for row, codeword in zip(able, codewords, strict=True):
-            reasons[row] = NO_TEXT if codeword < 0 else codeword * len(self.labels) + self._places[beside[row]]
-        return reasons
+        votes = [
+            NO_TEXT if not isinstance(text, str) else 0 if label in self._places else OUTSIDE
+            for text, label in zip(texts, beside, strict=True)
+        ]
+        able = [row for row, reason in enumerate(votes) if not reason]
+        for row, codeword in zip(able, self._codewords([str(texts[row]) for row in able]), strict=True):
+            votes[row] = NO_TEXT if codeword < 0 else codeword * len(self.labels) + self._places[beside[row]]
+        return votes
 
     def _codewords(self, texts: list[str]) -> list[int]:
-        """Return the codeword of each text; a text with which reading it fails has no vote: no failure may tell of a record."""
+        """Return the codeword of each text; one with which reading fails has none, so that no failure tells of a record."""
         try:
             return list(map(int, self.cells.vote(texts)))
         except Exception:  # noqa: BLE001 - whatever it is, it must not be seen
             return [NO_TEXT] if len(texts) < 2 else [place for text in texts for place in self._codewords([text])]
-
-    def _refusal(self, text: object, label: str | None) -> int:
-        """Return the reason why a record has no vote; 0 if it has one."""
-        if not isinstance(text, str):
-            return NO_TEXT
-        return 0 if label in self._places else OUTSIDE
 
     def release(self, tally: Tally) -> Counts:
         """Release the counts (K, L): exact noise in every cell. This is what costs the budget."""
         return self.votes.privatize(tally.counts).reshape(self.cells.size, len(self.labels))
 
     def stands_out(self, released: Counts) -> bool:
-        """Return True if noise alone would hardly have made some cell; otherwise next to nothing can be said at this budget."""
+        """Return True if noise alone would hardly have made some cell; otherwise the budget is too small for these records."""
         return bool(released.max() >= self.least_standing_out)
 
     def write(self, released: Counts, *, rows: int | None = None) -> Iterator[Pair]:
@@ -208,14 +203,12 @@ class Synthesizer:
             check_integer(0, MAX_ROWS, rows=rows)
         found = estimate(released, self.cells, decay=self._decay)
         count = min(round(found.total), MAX_ROWS) if rows is None else rows
-        return starmap(self._pair, _apportion(found, self.cells.places, count))
-
-    def _pair(self, text: int, label: int) -> Pair:
-        return self.cells.texts[text], self.labels[label]
+        texts, labels = self.cells.texts, self.labels
+        return ((texts[place], labels[found.labels[place]]) for place in _apportion(found, self.cells.places, count))
 
 
-def _apportion(found: Estimate, places: NDArray[np.int64], rows: int) -> Iterator[tuple[int, int]]:
-    """Yield the places of text and label of each row, texts in proportion to their weights, in an order that says nothing.
+def _apportion(found: Estimate, places: NDArray[np.int64], rows: int) -> Iterator[int]:
+    """Yield the place of each row's text, texts in proportion to their weights, in an order that says nothing.
 
     A text whose share of the rows is s has s rows, rounded up or down. The texts of a codeword stand beside each other when
     shares are added up, so that together they are rounded once.
@@ -225,13 +218,11 @@ def _apportion(found: Estimate, places: NDArray[np.int64], rows: int) -> Iterato
     ends = np.floor(np.cumsum(weights) * (rows / weights.sum()) + 0.5).astype(np.int64)
     ends[-1] = rows
     chosen = np.repeat(order, np.diff(np.minimum(ends, rows), prepend=0))
-    chosen = chosen[np.random.default_rng(0).permutation(len(chosen))]
-    for text in chosen.tolist():
-        yield text, int(found.labels[text])
+    yield from chosen[np.random.default_rng(0).permutation(len(chosen))].tolist()
 
 
 def _check_label_set(labels: Sequence[str]) -> tuple[str, ...]:
-    """Return a label set; raise ConfigurationError unless it has two or more different labels."""
+    """Return a label set as texts; raise ConfigurationError unless it has two or more different labels."""
     if len(texts := label_set_of(labels)) < 2:
         raise ConfigurationError(
             "label_set must hold at least two labels, got one: add the others, or leave labels out"

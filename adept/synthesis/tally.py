@@ -3,15 +3,13 @@
 *Claim*: adding or removing all rows of one person changes the counts by at most m in l1 norm. *Proof*: a row's vote is a function
 of that row (``adept.synthesis.cells``), or none; a person's first m votes are counted. These depend on that person's rows, in
 their order, and on no others: between rows only the number of each person's votes is remembered. So the other people's votes are
-counted as before, and the person has at most m votes, each of which adds one to one count. QED. Without persons
-each row is a record of its own.
+counted as before, and the person has at most m votes, each of which adds one to one count. QED. Without persons each row is a
+record of its own.
 
-A *person* is a value of the column, as text (``plain_text``), normalised (NFKC) and without space around it: 1, "1" and 1.0 are one
-person, and two names are two persons. That name is a function of the row alone, as the proof asks. A row that names nobody
-has no vote: otherwise one person could have any number of them. Booleans name nobody, as no column of persons holds them.
+A *person* is a value of the column as text (``plain_text``), normalised (NFKC) and without space around it: a function of the row
+alone, as the proof asks. A row that names nobody has no vote: otherwise one person could have any number of them.
 
-No row raises an error here: a row without a text, or with a label outside the public set, has no vote. The numbers of such rows are
-for the curator alone, and no part of the release.
+No row raises an error here: a row without a text, or with a label outside the public set, has no vote.
 """
 
 import hashlib
@@ -31,21 +29,13 @@ DIGEST_BYTES = 16
 
 @dataclass
 class Notes:
-    """Exact numbers of rows, for the curator and nobody else.
-
-    Attributes:
-        rows: read.
-        no_text: without a text.
-        outside: with a label outside the public set.
-        nobody: that name no person.
-        excess: beyond a person's votes.
-    """
+    """Exact numbers of rows, for the curator and nobody else: no part of the release."""
 
     rows: int = 0
     no_text: int = 0
-    outside: int = 0
-    nobody: int = 0
-    excess: int = 0
+    outside: int = 0  # with a label outside the public set
+    nobody: int = 0  # that name no person
+    excess: int = 0  # beyond a person's votes
 
 
 class Tally:
@@ -89,7 +79,7 @@ class Tally:
 
 
 def person_name(person: object) -> str | None:
-    """Return a person's name as it is compared; None for what is neither text nor a whole number, or empty."""
+    """Return a person's name as it is compared; None if it is neither text nor a whole number, or empty."""
     name = None if isinstance(person, bool | np.bool_) else plain_text(person)
     # Compatible letters can spell "1.0" too, so the rule is applied after they are normalised.
     return plain_text(unicodedata.normalize("NFKC", name)) if name else None

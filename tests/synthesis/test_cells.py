@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from adept.data.corpus import Corpus
-from adept.errors import ConfigurationError
 from adept.models.autoencoder import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.synthesis.cells import GRID, MAX_CELLS, MAX_CODEWORDS, PublicCells, default_size
@@ -56,8 +55,3 @@ def test_the_number_of_codewords_has_bounds() -> None:
     assert default_size(epsilon=600.0, sensitivity=1, labels=3, texts=10**6) == MAX_CODEWORDS
     assert default_size(epsilon=600.0, sensitivity=1, labels=10**6, texts=10**6) == MAX_CELLS // 10**6
     assert default_size(epsilon=1e-3, sensitivity=1, labels=3, texts=2) == 1
-
-
-def test_more_codewords_than_texts_are_refused(loaded: Loaded) -> None:
-    with pytest.raises(ConfigurationError, match="cells must be between 1 and 2"):
-        PublicCells(*loaded, ["one text", "another one"], size=3)
