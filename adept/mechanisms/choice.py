@@ -1,4 +1,4 @@
-"""A mechanism that was chosen by name and is not built yet: the budget and the radius may come from elsewhere."""
+"""A mechanism that was chosen by name and is not built yet: budget and radius may come from elsewhere."""
 
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
@@ -11,14 +11,7 @@ Kind = type[LocalRandomizer]
 
 @dataclass(frozen=True)
 class MechanismChoice:
-    """A mechanism's class, and the options that were set.
-
-    Attributes:
-        kind: the class.
-        epsilon: the budget, where it was given with the mechanism; who trains needs none.
-        clip_norm: the radius, where it was given with the mechanism; otherwise it is the model's.
-        options: the other fields that were set.
-    """
+    """A mechanism's class, and the budget, the radius and the other options that were set with it."""
 
     kind: Kind
     epsilon: float | None = None
@@ -36,13 +29,12 @@ class MechanismChoice:
         return self.epsilon if epsilon is None else epsilon
 
     def build(self, *, epsilon: float | None = None, clip_norm: float) -> LocalRandomizer:
-        """Build the mechanism; a radius that was set with the mechanism wins over ``clip_norm``.
+        """Build the mechanism; its own radius wins over ``clip_norm``.
 
         Raises:
             ConfigurationError: there is no budget, or two of them, or a value is out of range.
         """
-        budget = self.budget(epsilon)
-        own = {part.name: part for part in fields(self.kind)}
+        budget, own = self.budget(epsilon), {part.name: part for part in fields(self.kind)}
         if budget is None and own["epsilon"].default is MISSING:
             raise ConfigurationError("epsilon must be given, got none: add epsilon=8, for example")
         given: dict[str, Any] = {} if budget is None else {"epsilon": budget}

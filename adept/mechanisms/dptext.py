@@ -26,13 +26,13 @@ NAN_RULES = ("redraw", "zero")
 class DPText(Mechanism):
     """Not private, whatever epsilon: l2 clip to C, then DPText's noise with b = 2C / eps on every coordinate.
 
-    Neighbours: any two records, as everywhere here. Proof that no finite epsilon holds (Habernal 2022, Theorem 3.2): the noise is
-    never negative, so an output z with x_1 <= z_1 < x'_1 has positive density under x and none under x'. The sensitivity
-    2C is ADePT's; no choice of it would help.
+    Neighbours: any two records. Proof that no finite epsilon holds (Habernal 2022, Theorem 3.2): the noise is never negative, so
+    an output z with x_1 <= z_1 < x'_1 has positive density under x and none under x'. The sensitivity 2C is ADePT's; no choice
+    of it would help.
 
     Attributes:
-        nan: what becomes of v > 1/2, where F is NaN: "redraw" draws again until none is left, so the noise is exponential with
-            mean b; "zero" (the published code) leaves the coordinate without any noise in half of all cases.
+        nan: fate of v > 1/2, where F is NaN: "redraw" draws again until none is left, so the noise is exponential with mean b;
+            "zero" (the published code) adds no noise, in half of all cases.
     """
 
     nan: str = "redraw"
@@ -50,7 +50,7 @@ class DPText(Mechanism):
         return 2 * self.clip_norm / self.epsilon
 
     def privatize(self, latents: Tensor) -> Tensor:
-        """Project latents (B, n) and add the broken noise, from entropy that no seed reaches. Not private all the same."""
+        """Project latents (B, n) and add the broken noise, from entropy that no seed reaches."""
         projected = self.project(latents)
         return projected + self._noise(fresh_uniform, projected)
 

@@ -3,9 +3,9 @@
 A score u(x, y) in [0, 1] says how well y fits the record x. P(y | x) is proportional to exp(eps u(x, y) / 2).
 
 Claim: eps-LDP for any two records. Proof: between two records exp(eps u / 2) changes by a factor of at most exp(eps / 2), and so
-does the sum over all y by which it is divided; the set of y and the range of u are public. Choosing a word out of public ones by
-the distance of public vectors is such a mechanism; so is sampling from a language model whose logits were clipped to [b1, b2],
-with u = (logit - b1) / (b2 - b1), at temperature T = 2 (b2 - b1) / eps (Utpala, Hooker and Chen 2023, Theorem 1).
+does the sum over all y by which it is divided; the set of y and the range of u are public. Sampling from a language model whose
+logits were clipped to [b1, b2] is such a mechanism, with u = (logit - b1) / (b2 - b1), at temperature T = 2 (b2 - b1) / eps
+(Utpala, Hooker and Chen 2023, Theorem 1).
 """
 
 import torch
@@ -17,21 +17,18 @@ MAX_WEIGHTS = 2**22  # weights in memory at once
 
 
 def exponential_choice(scores: Tensor, *, epsilon: float) -> Tensor:
-    """Choose one of K for each record, from the operating system's entropy; floating point, hence research grade.
+    """Choose one of K for each record (B,), from the operating system's entropy; floating point, hence research grade.
 
     Args:
-        scores: (B, K); cut off to [0, 1], and 0 where they are no numbers, so that the claim holds whatever they are.
+        scores: (B, K); cut off to [0, 1], and NaN becomes 0, so that the claim holds whatever they are.
         epsilon: of each choice.
-
-    Returns:
-        Indices (B,).
     """
     rows = max(1, MAX_WEIGHTS // max(1, scores.shape[1]))
-    parts = [_chosen(part, epsilon) for part in torch.split(scores, rows)]
+    parts = [_choose(part, epsilon) for part in torch.split(scores, rows)]
     return torch.cat(parts) if parts else torch.empty(0, dtype=torch.int64)
 
 
-def _chosen(scores: Tensor, epsilon: float) -> Tensor:
+def _choose(scores: Tensor, epsilon: float) -> Tensor:
     bounded = scores.detach().to("cpu", torch.float64).nan_to_num(0.0).clamp(0.0, 1.0)
     weights = torch.exp(epsilon / 2 * (bounded - 1.0))  # 1 at most: nothing overflows
     cumulated = weights.cumsum(dim=1)

@@ -1,7 +1,7 @@
-"""The reference rows of every comparison: everything is kept, and nothing is.
+"""The reference rows of every comparison.
 
-``identity`` shows what the rewriter itself loses. ``random`` shows what the model alone knows: the same decoder on latents
-that have nothing to do with the record. What a mechanism achieves is its distance above ``random``.
+``identity`` shows what the rewriter itself loses, ``random`` what the model alone knows: the same decoder on latents that have
+nothing to do with the record. What a mechanism achieves is its distance above ``random``.
 """
 
 import math

@@ -1,27 +1,25 @@
-"""Adapts a model to another domain by a few hundred public texts of it, in closed form: nothing is trained.
+"""Adaptation of a model to another domain by a few hundred public texts of it, in closed form and in seconds.
 
-Topics, codewords and texts of a model lie where its own text is. All of these can be fitted again in seconds:
+- *words* of the examples are added to the vocabulary;
+- *topics*, one more for every example up to 400 in all, are fitted to the examples and to some of the model's own texts, without
+  co-occurrence, which so few texts do not show;
+- *codewords* are the examples and the model's own texts that are nearest to them; for small budgets the examples, or their means;
+- the *codec* has the examples as its first utterances, and behind them the model's own texts;
+- the *decoder* reads the new topics by a linear map to the old ones, fitted by least squares.
 
-- *words* that the examples bring are added to the vocabulary;
-- *topics*, one more for every example up to 400 in all, are fitted to the examples and to some of the model's own texts. They know
-  what words mean if the model has synonyms; co-occurrence plays no part, as so few texts do not show it;
-- *codewords* are the examples and, where there is room, the model's own texts that are nearest to them; for small budgets the
-  examples alone, or their means;
-- the *codec* has the examples as its first utterances, behind them its own sentences; its n-grams learn from the first ones;
-- a *broad* model puts those of its sentences first that mean most nearly what an example does. Where there are DOMAIN_EXAMPLES, or
-  it lacks their words, they show where their domain ends. Where there are few, those of its sentences that are about them stand
-  beside them, as for names. They do not show where their domain ends, so half of its other codewords are taken by chance;
-- the *decoder* stays: the map from the new topics to the old ones, by least squares over the same texts, goes into its weights.
+A *broad* model, which has a lexicon, puts its own texts in order by how nearly they mean what an example does. Few examples do not
+show where their domain ends: the model's own sentences about them join them, and half of its other codewords are taken by chance.
 """
 
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import normalize
 
 from adept.data.corpus import Corpus
 from adept.errors import DataError, ModelError
@@ -33,7 +31,6 @@ from adept.models.codec.listed_texts import ListedTexts
 from adept.models.codec.training import drop_known
 from adept.models.config import (
     TOPICS,
-    ContentConfig,
     FitResult,
     OptimiserConfig,
     TrainerConfig,
@@ -54,32 +51,23 @@ REDUNDANT_COSINE = 0.8  # cosine from which on one public text says what another
 MAX_HELD_OUT, EXAMPLES_PER_HELD_OUT = 50, 12  # nothing is learned from them: an estimate of utility rests on them
 
 
-@dataclass(frozen=True)
-class Placing:
-    """Weight of an example where topics are fitted, number of the model's own texts beside them, and the share of these that are
-    taken by chance, and not for being near to an example."""
-
-    weight: int
-    beside: int
-    by_chance: float
-
-
-MANY_PLACING, FEW_PLACING = Placing(3, 4000, 0.0), Placing(1, 16000, 0.5)
+# Weight of an example where topics are fitted; number of own texts beside them; share of these that are taken by chance.
+MANY_PLACING, FEW_PLACING = (3, 4000, 0.0), (1, 16000, 0.5)
 READ_LATENTS = ("topics.rarity", "topics.directions", "topics.offset", "to_state.weight", "decoder.weight_ih_l0")
 
 
 def adapt(
     model: Autoencoder, tokenizer: Tokenizer, examples: Sequence[str], *, source: str, said: bool = True, seed: int = 0
 ) -> tuple[Autoencoder, Tokenizer]:
-    """Return a model and a tokenizer that lie where public examples are.
+    """Return a copy of a model and its tokenizer for the domain of public examples.
 
     Args:
-        model: of public text, with topics; it stays as it is.
+        model: of public text, with topics.
         tokenizer: the one that was saved with it.
-        examples: public texts of the domain, which the result holds as they stand.
-        source: where they come from, for the model's card and every statement.
-        said: whether people of the domain said them; False: they stand for names of things.
-        seed: of which of the model's own texts stand beside them.
+        examples: public texts of the domain, which the result holds word for word.
+        source: their origin, for the model's card and every statement.
+        said: True if people said them; False if they stand for names of things.
+        seed: of the choice of own texts beside them.
 
     Raises:
         DataError: there are fewer than MIN_EXAMPLES different examples with words.
@@ -92,35 +80,34 @@ def adapt(
         )
     own, rng, origin = own_texts(model), random.Random(seed), _origin(model.training_data, source, len(examples))
     lexicon = model.codec.lexicon if model.codec else None
-    placing = FEW_PLACING if lexicon and not (said and _show_a_domain(examples, tokenizer)) else MANY_PLACING
+    few = lexicon is not None and not (said and _show_a_domain(examples, tokenizer))
+    weight, beside, chance = FEW_PLACING if few else MANY_PLACING
     others: list[str] = []
     listed = ListedTexts()
     if model.codec and lexicon:
-        if placing is FEW_PLACING and said:
+        if few and said:
             examples = list(dict.fromkeys([*examples, *sentences_about(model.codec, examples)]))
-        by_chance = round(placing.by_chance * len(own))
+        by_chance = round(chance * len(own))
         near, far, listed = nearest_first(model.codec, examples, most=len(own) - by_chance, besides=by_chance)
         own, others = ([text_of(words) for words in some] for some in (near, far))
     held_out = set(rng.sample(examples, min(MAX_HELD_OUT, len(examples) // EXAMPLES_PER_HELD_OUT)))
     given = set(examples)
     own, others = ([text for text in some if text not in given] for some in (own, others))
     examples = [text for text in examples if text not in held_out]
-    beside = rng.sample([*own, *others], min(placing.beside, len(own) + len(others)))
-    texts = [*examples * placing.weight, *beside]
+    texts = [*examples * weight, *rng.sample([*own, *others], min(beside, len(own) + len(others)))]
     adapted, new_tokenizer = _refit(model, tokenizer, texts, origin, examples=examples, seed=seed)
     latents = [encode_public(adapted, new_tokenizer, some) for some in (examples, own, others)]
-    if placing is FEW_PLACING:
+    if few:
         adapted.codebooks = codebooks_about(*latents, seed=seed)
     else:
-        adapted.codebooks = codebooks_at(
-            *latents[:2], most=MAX_BROAD_CODEWORDS if lexicon else MAX_CODEWORDS, seed=seed
-        )
+        most = MAX_BROAD_CODEWORDS if lexicon else MAX_CODEWORDS
+        adapted.codebooks = codebooks_at(*latents[:2], most=most, seed=seed)
     adapted.codec = _codec(examples, [*own, *others], listed, held_out=held_out, seed=seed, lexicon=lexicon)
     return adapted.eval(), new_tokenizer
 
 
 def _show_a_domain(examples: Sequence[str], tokenizer: Tokenizer) -> bool:
-    """Return True if examples show a broad model where their domain lies: there are many of them, or it lacks their words."""
+    """Return True if examples show where their domain lies: there are many of them, or a broad model lacks their words."""
     known = set(tokenizer.words)
     words = [word for text in examples for word in words_of(text)]
     return len(examples) >= DOMAIN_EXAMPLES or sum(word in known for word in words) < MIN_KNOWN_SHARE * len(words)
@@ -135,11 +122,10 @@ def _refit(
     examples: list[str],
     seed: int,
 ) -> tuple[Autoencoder, Tokenizer]:
-    """Return the model with topics of texts, the examples among them, and a tokenizer that knows the examples' words."""
-    new_tokenizer = tokenizer.with_words(examples)
-    meaning = MEANING if tokenizer.synonyms else 0.0
+    """Return the model with topics of texts, and a tokenizer that knows the words of the examples among them."""
+    new_tokenizer, meaning = tokenizer.with_words(examples), 0.0
     if tokenizer.synonyms:
-        new_tokenizer = new_tokenizer.with_synonyms(Lexicon.load())
+        new_tokenizer, meaning = new_tokenizer.with_synonyms(Lexicon.load()), MEANING
     topics = max(model.config.latent_dim, min(MAX_TOPICS, model.config.latent_dim + len(examples)))
     adapted = wider(model, len(new_tokenizer), topics=topics, training_data=origin)
     rows = new_tokenizer.encode(texts, max_length=model.config.max_length)
@@ -161,13 +147,13 @@ def own_texts(model: Autoencoder) -> list[str]:
 
 
 def _origin(data: TrainingData, source: str, examples: int) -> TrainingData:
-    """Return the origin of the result: as public as the model was, with examples that were declared public."""
+    """Return the origin of the result, which is as public as the model was."""
     name = "".join(c for c in f"{data.name}, adapted to {examples} examples of {source}" if c.isprintable())[:200]
     return TrainingData(name, data.public, data.records + examples, data.examples + examples)
 
 
 def wider(model: Autoencoder, vocabulary_size: int, *, topics: int, training_data: TrainingData) -> Autoencoder:
-    """Return a copy of a model with more words, which are embedded as the unknown word is and hardly ever written until trained.
+    """Return a copy of a model with more words, embedded as the unknown word is and hardly ever written until trained.
 
     Its topics, and the decoder's weights that read them, are still to be set.
     """
@@ -187,7 +173,7 @@ def wider(model: Autoencoder, vocabulary_size: int, *, topics: int, training_dat
 
 @torch.no_grad()
 def translate(model: Autoencoder, new: Tensor, old: Tensor, *, source: Autoencoder) -> None:
-    """Let a decoder of old latents (N, n) read new ones (N, n') of the same texts: W z becomes W A z', with z ~ A z'."""
+    """Let a decoder of old latents (N, n) read new ones (N, n'): its weights W become W A, with z ~ A z' for N texts."""
     new, old = model.scale(new).double().cpu(), source.scale(old).double().cpu()  # as the weights meet them
     linear = torch.linalg.lstsq(new, old, driver="gelsd").solution.T.float()  # (n, n')
     inputs, size = source.decoder.get_parameter("weight_ih_l0").cpu(), model.config.embedding_dim
@@ -198,27 +184,24 @@ def translate(model: Autoencoder, new: Tensor, old: Tensor, *, source: Autoencod
 def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[int, Tensor]:
     """Return codebooks for the latents (N, n) of public examples: at most half as many means, the examples, and more texts.
 
-    The largest one holds the examples and, behind them, those of the model's own texts (M, n) that lie nearest to them, ``most`` in
-    all: a release is answered with the text of its codeword.
+    The largest one holds the examples and, behind them, the nearest of the model's own texts (M, n), ``most`` in all.
     """
     distinct = torch.unique(latents.cpu(), dim=0)
     books = learn_codebooks(distinct, seed=seed, also=len(distinct) // 2)
     if len(distinct) <= most:
-        books[len(distinct)] = torch.nn.functional.normalize(distinct, dim=1)
-        more = _near(books[len(distinct)], torch.nn.functional.normalize(own.cpu(), dim=1), count=most - len(distinct))
-        books[len(distinct) + len(more)] = torch.cat([books[len(distinct)], more])
+        examples, texts = (normalize(some, dim=1) for some in (distinct, own.cpu()))
+        more = _near(examples, texts, count=most - len(distinct))
+        books |= {len(distinct): examples, len(distinct) + len(more): torch.cat([examples, more])}
     return books
 
 
 def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) -> dict[int, Tensor]:
-    """Return codebooks for the latents (N, n) of few public examples and what is about them: of as many sizes as a broad model has.
+    """Return codebooks for the latents (N, n) of few public examples, of the sizes of a broad model.
 
-    The largest one holds these, as many of the model's own texts (M, n) that lie near to them as others (L, n) that do not, in an
-    order by chance; its first ones make up the smaller ones, and the smallest ones are means of them. None stands there twice:
-    texts of the same known words have one latent.
+    The largest one holds these, as many of the model's own texts (M, n) near to them as other texts (L, n), all different and in
+    a random order; its first ones make up the smaller ones, and the smallest ones are means of them.
     """
-    distinct = torch.nn.functional.normalize(torch.unique(latents.cpu(), dim=0), dim=1)
-    own, others = (torch.nn.functional.normalize(some.cpu(), dim=1) for some in (own, others))
+    distinct, own, others = (normalize(some.cpu(), dim=1) for some in (torch.unique(latents.cpu(), dim=0), own, others))
     most = max(len(distinct), max(TEXT_CODEWORDS))
     left = most - len(distinct)
     parts = _drop_repeats(torch.cat([distinct, _near(distinct, own, count=left - left // 2), others]))[:most]
@@ -228,13 +211,13 @@ def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) 
 
 
 def _drop_repeats(latents: Tensor) -> Tensor:
-    """Return the different ones of N latents (N, n), in their order."""
+    """Return the different latents (N, n), in their order."""
     first = np.unique(latents.numpy(), axis=0, return_index=True)[1]
     return latents[np.sort(first)]
 
 
 def _near(directions: Tensor, own: Tensor, *, count: int) -> Tensor:
-    """Return up to ``count`` of other directions (M, n) that are nearest to any of N, and unlike each other."""
+    """Return up to ``count`` of M directions that are nearest to any of N others, and unlike each other."""
     nearness = (own @ directions.T).max(dim=1).values
     likeness = torch.full_like(nearness, -1.0)
     chosen: list[int] = []
@@ -274,22 +257,22 @@ def fine_tune(
     output_dir: Path,
     seed: int = 0,
 ) -> FitResult:
-    """Train an adapted model's decoder in place, on the examples beside as many of its own texts as ``adapt`` takes.
+    """Train an adapted model's decoder in place, on its examples and its own texts.
 
-    The examples that ``adapt`` held out are not used, so that estimates from them hold for texts that the model has not seen.
+    The examples that ``adapt`` held out are not used, so that estimates hold for texts that the model has not seen.
     """
     own, held_out = own_texts(model), set(model.codec.held_out if model.codec else ())
     examples = Corpus([text for text in examples.texts if tuple(words_of(text)) not in held_out])
-    beside = random.Random(seed).sample(own, min(MANY_PLACING.beside, len(own)))
+    weight, beside, _ = MANY_PLACING
+    texts = Corpus([*examples.texts * weight, *random.Random(seed).sample(own, min(beside, len(own)))])
     spec = TrainSpec(
         clip=model.clip,
         training_data=model.training_data,
         model=model.config,
-        training=TrainingConfig(**vars(optimiser), content=ContentConfig(kind=TOPICS)),
+        training=TrainingConfig(**vars(optimiser)),
         trainer=trainer,
         seed=seed,
     )
     from adept.models.training import fit  # a trainer takes seconds to import
 
-    texts = Corpus([*examples.texts * MANY_PLACING.weight, *beside])
     return fit(model, tokenizer, texts, Corpus(examples.texts), spec, output_dir=output_dir)

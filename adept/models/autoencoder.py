@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 CONFIG, WEIGHTS, CODEBOOKS = "config.json", "model.safetensors", "codebooks.safetensors"
 FORMAT_VERSION = 1  # of config.json
 MAX_HELD_OUT = 200  # texts that the model keeps for estimates
-HIDDEN_LABELS = (
-    0.3  # share of labels that are hidden from the encoder in training, so that it also serves unlabelled text
-)
+HIDDEN_LABELS = 0.3  # share of labels that training hides from the encoder, so that it also serves unlabelled text
 
 
 class Autoencoder(Adept):
@@ -34,16 +32,16 @@ class Autoencoder(Adept):
     Args:
         config: the sizes.
         vocabulary_size: V.
-        clip: the set into which the model's mechanism clips latents: "l1", "l2" or "sphere".
+        clip: the set into which latents are clipped: "l1", "l2" or "sphere".
         training_data: the origin of the weights; part of every privacy statement.
-        labels: number of label tokens in the vocabulary. If there are any, every row begins with one: the record is the pair
-            (label, text), and the decoder writes both from one latent.
+        labels: number of label tokens in the vocabulary. If there are any, every row begins with one, and the decoder writes
+            label and text from one latent.
 
     Attributes:
-        files: digests of the model's files, by their names; empty for a model without files.
+        files: digests of the model's files, by their names.
         codebooks: codewords (k, n) learned from the latents of the training text, by their number k.
-        codec: turns any text into a whole number and back, without the network; None if no mechanism needs it.
-        held_out: public texts that the model was not trained on, for estimates; kept here if no codec holds them.
+        codec: turns any text into a whole number and back, without the network.
+        held_out: public texts that the model was not trained on, for estimates, if no codec holds them.
     """
 
     def __init__(
@@ -68,10 +66,8 @@ class Autoencoder(Adept):
             word_dropout=config.word_dropout,
             encoder=config.encoder != TOPICS,
         )
-        self.config = config
-        self.vocabulary_size = vocabulary_size
+        self.config, self.vocabulary_size, self.labels = config, vocabulary_size, labels
         self.training_data = training_data or TrainingData()
-        self.labels = labels
         self.codebooks: dict[int, Tensor] = {}
         self.files: dict[str, str] = {}
         self.codec: Codec | None = None
@@ -80,7 +76,7 @@ class Autoencoder(Adept):
             self.topics = TopicEncoder(vocabulary_size, config.latent_dim)
 
     def read(self, tokens: Tensor) -> Tensor:
-        """Return latents (B, n) before the clip, by topics or by the core's LSTM; some labels are hidden in training."""
+        """Return latents (B, n) before the clip, by topics or by the core's LSTM."""
         if self.training and self.labels:
             hidden = torch.rand(len(tokens), device=tokens.device) < HIDDEN_LABELS
             tokens = torch.cat([tokens[:, :1].masked_fill(hidden[:, None], UNKNOWN), tokens[:, 1:]], dim=1)
@@ -97,7 +93,7 @@ class Autoencoder(Adept):
 
     @property
     def public_texts(self) -> list[str]:
-        """The utterances that a model of public text holds as they stand; none if its text is not public."""
+        """The utterances that a model of public text holds; none if its text is not public."""
         from adept.models.codec.codec import text_of
 
         return [text_of(words) for words in self.codec.utterances] if self.codec else []
@@ -141,11 +137,7 @@ class Autoencoder(Adept):
 
     @classmethod
     def from_pretrained(cls, directory: str | Path) -> "Autoencoder":
-        """Load a model, in evaluation mode.
-
-        Raises:
-            ModelError: a file is missing or damaged, or weights are missing, unexpected or of the wrong shape.
-        """
+        """Load a model, in evaluation mode; raise ModelError if a file is missing or damaged."""
         from adept.models.model_files import load_autoencoder
 
         return load_autoencoder(cls, Path(directory))
@@ -171,7 +163,7 @@ def write_tensors(path: Path, tensors: dict[str, Tensor], *, precision: str = "f
     Raises:
         ModelError: a value is too large for the precision.
     """
-    held = {  # copies: two names of one tensor, such as codebooks of all that little text says, are no mistake
+    held = {  # copies, as two codebooks may be one tensor
         name: tensor.to(getattr(torch, precision)).clone(memory_format=torch.contiguous_format)
         for name, tensor in tensors.items()
     }

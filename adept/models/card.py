@@ -27,8 +27,8 @@ def model_card(model: Autoencoder, *, metrics: Mapping[str, float] | None = None
     """Return the card, with its metadata in front as the Hugging Face Hub reads it.
 
     Args:
-        model: it knows its sizes, its clip and what it was trained on.
-        metrics: what was measured on validation text, by name.
+        model: the model.
+        metrics: measurements on validation text, by name.
         adapted_from: the card of the model that it was adapted from, which follows.
     """
     data, config = model.training_data, model.config
@@ -87,7 +87,7 @@ def _codec(public: bool) -> str:
 
 
 def _metadata(model: Autoencoder) -> str:
-    """Return the card's YAML: every value is JSON, which YAML contains, so that no name can break out of its line."""
+    """Return the card's YAML: every value is JSON, so that no name can break out of its line."""
     name = model.training_data.name
     terms = LICENSES.get(name, "other")
     fields: dict[str, object] = {"library_name": "adept", "tags": TAGS, "license": terms, "datasets": [name]}

@@ -45,10 +45,7 @@ def learn_codes(model: Autoencoder, tokenizer: Tokenizer, train: Corpus, validat
 
 
 def text_codebooks(model: Autoencoder, tokenizer: Tokenizer) -> dict[int, Tensor]:
-    """Return codebooks (k, n) of the first k public texts, for a model that answers each codeword with its own text.
-
-    Means of texts lie where no text is, and most of them near what is said most (``docs/decisions.md``: what a codeword is).
-    """
+    """Return codebooks (k, n) of the first k public texts, for a model that answers each codeword with its own text."""
     first = model.public_texts[: max(TEXT_CODEWORDS)]
     latents = encode_public(model, tokenizer, first).cpu()
     directions = torch.nn.functional.normalize(latents, dim=1)
@@ -71,8 +68,7 @@ def encode_public(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]
 def draw_codewords(latents: Tensor, *, books: dict[int, Tensor], clip_norm: float) -> Tensor:
     """Draw a codeword for each latent, out of a codebook drawn at random: mostly the nearest, sometimes one beside it.
 
-    With n codebooks, one draw in n + 1 keeps the latent, for decoding without a codebook. So the decoder learns to write from a
-    codeword the public texts around it, and at release it sees only inputs of a kind that it saw in training.
+    So the decoder learns to write the public texts around a codeword. With n codebooks, one draw in n + 1 keeps the latent.
     """
     drawn = torch.randint(len(books) + 1, (len(latents),), device=latents.device)
     place = torch.empty(len(latents), 1, device=latents.device).geometric_(0.5).long() - 1

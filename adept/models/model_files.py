@@ -1,4 +1,4 @@
-"""Loading of a model directory, whose every number is checked before anything of its size is allocated."""
+"""Loading of a model directory; every number is checked before anything of its size is allocated."""
 
 from dataclasses import fields
 from pathlib import Path
@@ -84,7 +84,7 @@ def _check_held_out(texts: Any, path: Path) -> list[str]:
 
 
 def _check_codebooks(sizes: Any, path: Path) -> list[int]:
-    """Return the declared sizes of the codebooks, which must all be there: a lost file must not become another mechanism."""
+    """Return the declared sizes of the codebooks: a lost file must not become another mechanism."""
     try:
         check_integer(0, MAX_CODEBOOKS, codebooks=len(sizes))
         for size in sizes:

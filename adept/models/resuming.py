@@ -1,11 +1,12 @@
 """Resuming of training runs: only with the same text, clip, labels and sizes.
 
-Where a model comes from only ever grows. Its checkpoint says what it was trained on, a run that goes on from it must be given the
-same text, and the model is declared public only if every one of its runs was.
+A checkpoint holds a digest of its training text, and a model is declared public only if every one of its runs was.
 """
 
+import hashlib
+import json
 import zipfile
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +16,31 @@ from adept.data.corpus import Corpus
 from adept.errors import ConfigurationError, DataError, printable
 from adept.models.autoencoder import Autoencoder
 from adept.models.config import BEST, TrainSpec
-from adept.models.training import origin_of
+
+
+def origin_of(spec: TrainSpec, train: Corpus) -> dict[str, Any]:
+    """Return the origin that a checkpoint records: primitives alone, and of the text no more than a digest."""
+    content = json.dumps([train.texts, train.labels]).encode()
+    return {
+        "clip": spec.clip,
+        "sizes": asdict(spec.model),
+        "labels": spec.joint_labels,
+        "text": hashlib.sha256(content).hexdigest(),
+        "public": spec.training_data.public,
+    }
 
 
 def resume_run(
-    spec: TrainSpec, train: Corpus, checkpoint: Path, model: Autoencoder | None = None
+    spec: TrainSpec, train: Corpus, checkpoint: Path | None, model: Autoencoder | None = None
 ) -> tuple[TrainSpec, int]:
-    """Return the specification of a run that goes on from a checkpoint, and the epochs that are done.
+    """Return the specification of a run that goes on from a checkpoint, if there is one, and the epochs that are done.
 
     Raises:
         DataError: the checkpoint is damaged, or of another run.
         ConfigurationError: no epoch is left.
     """
+    if checkpoint is None:
+        return spec, 0
     content = _read(checkpoint)
     _read(checkpoint.parent / BEST)
     origin, ours = content["origin"], origin_of(spec, train)
@@ -35,9 +49,7 @@ def resume_run(
             f"resume_from must be a run with the same text, clip, labels and sizes, got another {printable(other[0])}: "
             "give what that run was given, or train a new model"
         )
-    if model is not None and _shapes(content["state_dict"]) != {
-        f"model.{k}": v for k, v in _shapes(model.state_dict()).items()
-    }:
+    if model is not None and _shapes(content["state_dict"]) != _shapes(model.state_dict(prefix="model.")):
         raise DataError(f"cannot resume from {checkpoint} (its weights do not fit): train a new model")
     done = content["epoch"] + 1
     if spec.trainer.max_epochs <= done:

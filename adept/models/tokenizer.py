@@ -1,11 +1,10 @@
 """Text to token ids and back, by a `tokenizers.Tokenizer` that is trained once and saved with the model.
 
-The vocabulary comes from the training text alone. Rewriting always uses the saved one: a vocabulary built from the text that is
-to be rewritten would carry that text's words past the mechanism. A word outside it is unknown, or is read as the word inside it
-that means most nearly the same (``adept.models.lexicon``).
+The vocabulary comes from the training text alone: one built from the text that is to be rewritten would carry that text's words
+past the mechanism. A word outside it is unknown, or is read as the nearest known word in meaning (``adept.models.lexicon``).
 
-Subwords are of bytes: each word is a space and its UTF-8 bytes, every one of which is a token, and the commonest neighbours are
-merged. So any text has tokens, and they write it again; only white space, and space before punctuation, is not kept.
+Subwords are of bytes: each word is a space and its UTF-8 bytes, and the commonest neighbours are merged. So any text has tokens,
+and they write it again, but for white space and space before punctuation.
 """
 
 import json
@@ -56,8 +55,7 @@ class Tokenizer:
         self._backend.no_padding()  # a row's ids must not depend on the other rows
         self._backend.no_truncation()
         if isinstance(backend.model, models.BPE):
-            # It remembers words, so that the time of one record would tell of earlier ones.
-            backend.model._resize_cache(0)
+            backend.model._resize_cache(0)  # else the time of one record would tell of earlier ones
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Tokenizer, (self._backend, self.synonyms)
@@ -66,13 +64,7 @@ class Tokenizer:
     def train(
         cls, texts: Iterable[str], config: TokenizerConfig | None = None, *, labels: Sequence[str] = ()
     ) -> "Tokenizer":
-        """Build a vocabulary from ``texts``; the same texts give the same vocabulary.
-
-        Args:
-            texts: training text.
-            config: how the vocabulary is made.
-            labels: a public label set: each becomes a token that stands before the text.
-        """
+        """Build a vocabulary from ``texts``; each of the public ``labels`` becomes a token that stands before the text."""
         config = config or TokenizerConfig()
         if not all(map(is_writable, labels)):
             raise ConfigurationError("labels must hold no control characters, got one that does: rename it")
@@ -91,7 +83,7 @@ class Tokenizer:
 
     @classmethod
     def from_pretrained(cls, directory: str | Path) -> "Tokenizer":
-        """Load ``tokenizer.json``, and ``synonyms.json`` where there is one, from a model directory.
+        """Load ``tokenizer.json``, and ``synonyms.json`` if there is one, from a model directory.
 
         Raises:
             ModelError: the first file is missing, one is damaged, or it is no tokenizer of ours.
@@ -101,18 +93,18 @@ class Tokenizer:
         return cls(*load_tokenizer(Path(directory) / cls.FILE, Path(directory) / cls.SYNONYMS))
 
     def save_pretrained(self, directory: str | Path) -> None:
-        """Write ``tokenizer.json`` into a model directory, and ``synonyms.json`` where there are any."""
+        """Write ``tokenizer.json`` into a model directory, and ``synonyms.json`` if there are any."""
         (Path(directory) / self.FILE).write_text(self._backend.to_str(pretty=False), "utf-8")
         (Path(directory) / self.SYNONYMS).unlink(missing_ok=True)
         if self.synonyms:
             (Path(directory) / self.SYNONYMS).write_text(json.dumps(self.synonyms, ensure_ascii=False), "utf-8")
 
     def with_synonyms(self, lexicon: "Lexicon") -> "Tokenizer":
-        """Return a tokenizer that reads a word which it does not know as the known one that a lexicon has nearest to it."""
+        """Return a tokenizer that reads an unknown word as the known one that is nearest to it in a lexicon."""
         return Tokenizer(self._backend, lexicon.nearest(self.words[FIRST_LABEL + len(self.labels) :]))
 
     def with_words(self, texts: Iterable[str]) -> "Tokenizer":
-        """Return a tokenizer that knows the words of public texts too, behind its own, without synonyms; subwords spell them."""
+        """Return a tokenizer that knows the words of public texts too, behind its own, without synonyms."""
         from adept.models.tokenizer_file import extend_tokenizer
 
         return Tokenizer(extend_tokenizer(self._backend, texts))
@@ -150,8 +142,7 @@ class Tokenizer:
             DataError: ``texts`` is not a list of strings.
             ConfigurationError: a label is outside the label set.
         """
-        # Only so many characters can matter, and a line of megabytes should not cost seconds. Halves of characters (lone
-        # surrogates, which JSON can hold) become question marks, like any other record's text.
+        # A line of megabytes should not cost seconds. Lone surrogates, which JSON can hold, become question marks.
         clean = [text[: 100 * max_length].encode("utf-8", "replace").decode("utf-8") for text in text_list(texts)]
         rows = [[*ids[:max_length], END] for ids in self._ids(clean)]
         if not self.labels:
@@ -164,7 +155,7 @@ class Tokenizer:
         return self.encode(corpus.texts, max_length=max_length, labels=corpus.labels if self.labels else None)
 
     def _ids(self, texts: list[str]) -> list[list[int]]:
-        """Return the ids of each text; one that cannot be encoded has none, so that no failure tells what a record says."""
+        """Return the ids of each text; one that cannot be encoded has none, so that no failure tells of a record."""
         try:
             encoded = self._backend.encode_batch(texts, add_special_tokens=False)
         except Exception:  # noqa: BLE001 - the Rust side raises bare Exception; none is known for a pipeline that was checked
@@ -182,7 +173,7 @@ class Tokenizer:
         ]
 
     def label_ids(self, labels: Sequence[str | None]) -> list[int]:
-        """Return the id of each label's token, UNKNOWN for None; raise ConfigurationError for a label outside the set."""
+        """Return the id of each label's token, UNKNOWN for None; raise ConfigurationError for one outside the set."""
         if unknown := [i for i, label in enumerate(labels) if label is not None and label not in self.labels]:
             raise ConfigurationError(
                 f"labels must be in the model's label set, got another one in record {unknown[0] + 1}"

@@ -1,7 +1,7 @@
 """Saved tokenizers: the check that they are put together as ours are, and the addition of words.
 
-A tokenizer file can name any of dozens of parts, and some of them fail on some texts or take very long. A record's text would then
-show in an exit status. So a file is accepted only if all its parts are ours and it differs from ours in its words alone.
+A tokenizer file can name any of dozens of parts, and some of them fail on some texts or take very long, which would tell of a
+record. So a file is accepted only if it differs from ours in its words alone.
 """
 
 import json

@@ -1,22 +1,18 @@
 """Topics: an encoder that is a linear map of a text's words, fitted to public text, without a network.
 
-An LSTM that learns to point along the topics of a few thousand public texts knows them for those texts and guesses for others; the
-topics themselves are a linear map, and a map needs no guessing. Public text supports one topic for every eight texts, at most 400.
-
 A text is the unit vector of its words, each weighted by the logarithm of how often it occurs there and by how rare it is in public
 text (TF-IDF). Topics are the first singular directions of the public texts, half whitened: divided by the square root of their
-standard deviation, so that what few texts talk about counts for more than in the text and for less than what many do.
+standard deviation. Public text supports one topic for every eight texts.
 
 A word counts in up to four ways, each a unit vector with a weight of its own:
 
 - as *itself*;
 - by its *spelling*: the parts of three to five letters that it shares with other words ("cancelled", "cancel");
 - by its *co-occurrence*: words that occur beside the same words are near each other ("raise", "increase");
-- by its *meaning*: the lexicon's vector (``adept.models.lexicon``), for a model that is to serve domains which its public
-  text lacks. Where half of a corpus is public, meaning is left out.
+- by its *meaning*: the lexicon's vector (``adept.models.lexicon``), for models of many domains.
 
-What a word adds to a topic is a sum over its parts, which is worked out once: a table of words it remains. Everything is fitted to
-public text before any training; a record's latent depends on its own tokens alone. ``docs/decisions.md`` has the measurements.
+A word adds a sum over its parts to a topic, so a table of words remains. A record's latent depends on its own tokens alone.
+``docs/decisions.md`` has the measurements.
 """
 
 from collections import Counter, defaultdict
@@ -60,8 +56,8 @@ class TopicEncoder(nn.Module):
     def forward(self, tokens: Tensor) -> Tensor:
         """Return topics (B, n), of any length; a text without a known word gets the first axis.
 
-        A word that stands c times in its text has c shares of (1 + log c) times its rarity: sums over places, so that each row
-        goes through the same arithmetic whatever the other rows hold.
+        A word that stands c times in its text has c shares, (1 + log c) times its rarity together: sums over places, so that
+        each row goes through the same arithmetic whatever the other rows hold.
         """
         times = (tokens[:, :, None] == tokens[:, None, :]).sum(dim=2)  # (B, T)
         share = (1 + times.log()) * self.rarity[tokens] / times
@@ -80,14 +76,13 @@ class TopicEncoder(nn.Module):
         cooccurrence: float = COOCCURRENCE,
         meaning: float = 0.0,
     ) -> None:
-        """Fit topics on the token ids of public texts; what the texts do not support stays zero.
+        """Fit topics on the token ids of public texts; topics beyond those that the texts support stay zero.
 
         Args:
             rows: token ids of each text.
             seed: of the decomposition.
             words: the V words in the order of their ids; without them words have neither spelling nor meaning.
-            cooccurrence: weight of co-occurrence; 0 for texts that are too few to show it.
-            meaning: weight of meaning: MEANING for a model that is to serve domains which these texts lack.
+            cooccurrence, meaning: weights; 0 for none.
 
         Raises:
             DataError: there are no two words that two texts share.
@@ -150,15 +145,13 @@ def _counts(rows: Sequence[Sequence[int]], *, vocabulary_size: int) -> csr_matri
 def cooccurrence_vectors(rows: Sequence[Sequence[int]], *, words: int, seed: int) -> NDArray[np.float64]:
     """Return a unit vector (words, n), n <= 150, for each word; zero for words without neighbours.
 
-    How much more often two words occur near each other than chance would have it is their pointwise mutual information. The
-    matrix of it, where it is positive, factorised and halved (each word gets the left singular vectors times the square roots of
-    the singular values), is what skip-gram embeddings approximate: Levy and Goldberg 2014, "Neural word embedding as implicit
-    matrix factorization", Sections 3 and 4. How common a neighbour is counts with a power of .75 (Levy, Goldberg and Dagan 2015,
-    Section 3.1), and a neighbour d places away counts 1/d.
+    The matrix of positive pointwise mutual information is factorised; each word gets its left singular vector times the square
+    roots of the singular values. Skip-gram embeddings approximate this: Levy and Goldberg 2014, "Neural word embedding as
+    implicit matrix factorization", Sections 3 and 4. A neighbour's frequency counts with a power of .75 (Levy, Goldberg and
+    Dagan 2015, Section 3.1), and a neighbour d places away counts 1/d.
 
     Args:
-        rows: words of each text by their numbers below ``words``; a negative number stands for one without a vector, and
-            keeps its place.
+        rows: words of each text by their numbers below ``words``; negative ones have no vector, and keep their places.
         words: number of words.
         seed: of the factorisation.
     """

@@ -1,7 +1,5 @@
 """A training run, from a corpus to a model directory."""
 
-import hashlib
-import json
 import logging
 import math
 import random
@@ -9,7 +7,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -27,6 +25,7 @@ from adept.models.autoencoder import MAX_HELD_OUT, Autoencoder, pad
 from adept.models.codebooks import draw_codewords, fit_topics, learn_codes
 from adept.models.config import BEST, CHECKPOINTS, MODEL, TOPICS, FitResult, ModelConfig, TrainerConfig, TrainSpec
 from adept.models.lexicon import Lexicon
+from adept.models.resuming import origin_of, resume_run
 from adept.models.tokenizer import Tokenizer
 from adept.models.topics import supported_topics
 
@@ -38,13 +37,11 @@ def train_model(
 ) -> tuple[Autoencoder, Tokenizer, FitResult]:
     """Train tokenizer and model from scratch, or go on from a checkpoint, and save both in ``output_dir/model``.
 
-    A model that goes on is as public as all that it was ever trained on: not more than its checkpoint says, nor than ``spec``.
-
     Raises:
-        DataError: the checkpoint is damaged, or of another run: other text, clip, labels or sizes.
-        ConfigurationError: no epoch is left to train.
+        DataError, ConfigurationError: the run cannot go on from its checkpoint (``adept.models.resuming``).
     """
-    spec, _ = _resume(replace(spec, model=_sizes(spec, texts=len(train))), train, resume)
+    first = train.take(range(min(len(train), spec.training.most or len(train))))
+    spec, _ = resume_run(replace(spec, model=_sizes(spec, texts=len(train))), first, resume)
     lightning.seed_everything(spec.seed, verbose=False)
     tokenizer = _tokenizer(train, spec, checkpoints=output_dir / CHECKPOINTS, resume=resume)
     model = Autoencoder(
@@ -54,7 +51,6 @@ def train_model(
         training_data=spec.training_data,
         labels=len(tokenizer.labels),
     )
-    first = train.take(range(min(len(train), spec.training.most or len(train))))
     if model.config.encoder == TOPICS:
         fit_topics(model, tokenizer, first, spec)
     fitted = fit(model, tokenizer, first, validation, spec, output_dir=output_dir, resume=resume)
@@ -73,19 +69,8 @@ def train_model(
     return model, tokenizer, fitted
 
 
-def _resume(
-    spec: TrainSpec, train: Corpus, checkpoint: Path | None, model: Autoencoder | None = None
-) -> tuple[TrainSpec, int]:
-    """Return the specification of a run, and the epochs that its checkpoint has done."""
-    if checkpoint is None:
-        return spec, 0
-    from adept.models.resuming import resume_run
-
-    return resume_run(spec, train, checkpoint, model)
-
-
 def _sizes(spec: TrainSpec, *, texts: int) -> ModelConfig:
-    """Return the model's sizes: where content is topics the text decides how many there are, whatever was asked for."""
+    """Return the model's sizes; the number of texts decides that of topics."""
     content = spec.training.content
     if content.kind != TOPICS:
         return replace(spec.model, encoder="lstm")
@@ -93,7 +78,7 @@ def _sizes(spec: TrainSpec, *, texts: int) -> ModelConfig:
 
 
 def _tokenizer(train: Corpus, spec: TrainSpec, *, checkpoints: Path, resume: Path | None) -> Tokenizer:
-    """Train the tokenizer and keep it beside the checkpoints, or find it there."""
+    """Train the tokenizer and save it beside the checkpoints, or load it from there."""
     if resume:
         return Tokenizer.from_pretrained(resume.parent)
     labels = sorted(set(train.labels or [])) if spec.joint_labels else []
@@ -122,20 +107,17 @@ def fit(
         output_dir: gets ``checkpoints/`` and ``metrics.csv``.
         resume: a checkpoint to continue from: weights, optimiser and epoch.
     """
-    spec, done = _resume(spec, train, resume, model)
-    config, sizes = spec.training, model.config
-    rows, unseen = (tokenizer.encode_corpus(corpus, max_length=sizes.max_length) for corpus in (train, validation))
+    spec, done = resume_run(spec, train, resume, model)
+    config, length = spec.training, model.config.max_length
+    rows, unseen = (tokenizer.encode_corpus(corpus, max_length=length) for corpus in (train, validation))
     loader = token_loader(rows, batch_size=config.batch_size, seed=spec.seed)
     judge = token_loader(unseen, batch_size=4 * config.batch_size)
-    kept = (("best", "validation_loss"), ("last", None))  # ``save_last`` would keep improvements alone
-    checkpoint, last = (
-        ModelCheckpoint(output_dir / CHECKPOINTS, name, monitor=monitor, enable_version_counter=False)
-        for name, monitor in kept
-    )
+    save = partial(ModelCheckpoint, output_dir / CHECKPOINTS, enable_version_counter=False)
+    best = save(filename="best", monitor="validation_loss")
     callbacks = [
-        checkpoint,
+        best,
         EarlyStopping("validation_loss", patience=config.patience),
-        last,
+        save(filename="last"),  # ``save_last`` would keep improvements alone
         Origin(origin_of(spec, train), learning_rate=config.learning_rate),
     ]
     trainer = make_trainer(spec.trainer, output_dir, callbacks, gradient_clip=config.gradient_clip)
@@ -149,12 +131,11 @@ def fit(
     with quiet_lightning():
         trainer.fit(task, loader, judge, ckpt_path=resume, weights_only=True)
     seconds, epochs = time.monotonic() - begin, trainer.current_epoch - done
-    best = torch.load(output_dir / CHECKPOINTS / BEST, weights_only=True)
-    task.load_state_dict(best["state_dict"])
+    task.load_state_dict(torch.load(output_dir / CHECKPOINTS / BEST, weights_only=True)["state_dict"])
     model.eval()
     return FitResult(
         epochs=trainer.current_epoch,
-        validation_loss=float(checkpoint.best_model_score) if checkpoint.best_model_score is not None else math.nan,
+        validation_loss=math.nan if best.best_model_score is None else float(best.best_model_score),
         tokens_per_second=epochs * sum(map(len, rows)) / seconds,
         records_per_second=epochs * len(rows) / seconds,
         seconds=seconds,
@@ -171,7 +152,7 @@ class Origin(Callback):
         checkpoint["origin"] = self.origin
 
     def on_load_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
-        """Set the learning rate of a resumed run by today's number of epochs; the checkpoint holds the earlier run's rate."""
+        """Set the learning rate by this run's number of epochs; the checkpoint holds the earlier run's rate."""
         done = checkpoint["epoch"] + 1
         checkpoint["lr_schedulers"][0]["last_epoch"] = done
         for group in checkpoint["optimizer_states"][0]["param_groups"]:
@@ -179,22 +160,10 @@ class Origin(Callback):
 
 
 def randomiser(model: Autoencoder, spec: TrainSpec) -> Callable[[Tensor], Tensor] | None:
-    """Return the noise with which the decoder trains: a mechanism's, codewords of fitted codebooks, or None."""
+    """Return the noise with which the decoder trains: a mechanism's, codewords, or None."""
     if spec.mechanism is not None and spec.training.epsilon is not None:
         return noise_between(spec.mechanism, *spec.training.budgets)
     return partial(draw_codewords, books=model.codebooks, clip_norm=model.clip_norm) if model.codebooks else None
-
-
-def origin_of(spec: TrainSpec, train: Corpus) -> dict[str, Any]:
-    """Return the origin that a checkpoint records: primitives alone, and of the text no more than a digest."""
-    content = json.dumps([train.texts, train.labels]).encode()
-    return {
-        "clip": spec.clip,
-        "sizes": asdict(spec.model),
-        "labels": spec.joint_labels,
-        "text": hashlib.sha256(content).hexdigest(),
-        "public": spec.training_data.public,
-    }
 
 
 def make_trainer(
@@ -247,7 +216,7 @@ def length_batches(lengths: Sequence[int], *, batch_size: int, seed: int | str) 
 
 
 class LengthBatchSampler(Sampler[list[int]]):
-    """Batches of indices of similar length, in an order that the seed and the epoch decide; without a seed, always the same."""
+    """Batches of indices of similar length, in an order that seed and epoch decide; without a seed, always the same."""
 
     def __init__(self, lengths: Sequence[int], *, batch_size: int, seed: int | None = None) -> None:
         self.lengths, self.batch_size, self.seed = lengths, batch_size, seed
@@ -267,6 +236,6 @@ class LengthBatchSampler(Sampler[list[int]]):
 
 
 def token_loader(rows: list[list[int]], *, batch_size: int, seed: int | None = None) -> DataLoader[list[int]]:
-    """Return a loader of token batches (B, T), bucketed by length and reshuffled each epoch where a seed is given."""
+    """Return a loader of token batches (B, T) of similar length, reshuffled each epoch if there is a seed."""
     sampler = LengthBatchSampler([len(row) for row in rows], batch_size=batch_size, seed=seed)
     return DataLoader(cast("Dataset[list[int]]", rows), batch_sampler=sampler, collate_fn=pad)
