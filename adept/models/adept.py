@@ -79,16 +79,14 @@ class Adept(nn.Module):
     def loss(self, tokens: Tensor, randomise: Callable[[Tensor], Tensor] | None = None) -> Tensor:
         """Return the reconstruction loss of tokens (B, T): cross-entropy in nats per token, END included.
 
-        Args:
-            tokens: padded records.
-            randomise: applied to clipped latents (B, n) before the decoder, so that it learns from noisy ones.
+        The decoder reads latents (B, n) as ``randomise`` leaves them, so that it learns from noisy ones.
         """
         latents = self.encode(tokens)
         logits = self(randomise(latents) if randomise else latents, tokens)
         return nn.functional.cross_entropy(logits.flatten(0, 1), tokens.flatten(), ignore_index=PAD)
 
     def forward(self, latents: Tensor, tokens: Tensor) -> Tensor:
-        """Return logits (B, T, V) of tokens (B, T), each position given the latent (B, n) and the tokens before it."""
+        """Return logits (B, T, V) of tokens (B, T), each given the latent (B, n) and the tokens before it."""
         inputs = torch.cat([torch.full_like(tokens[:, :1], START), tokens[:, :-1]], dim=1)  # (B, T)
         if self.training:
             hidden = torch.rand(inputs.shape, device=inputs.device) < self.word_dropout

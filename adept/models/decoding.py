@@ -21,11 +21,11 @@ NEAREST_ROWS = 32  # latents in every product; fewer are filled up
 
 def decode(model: Autoencoder, latents: Tensor, decoding: DecodingConfig | None = None) -> Tensor:
     """Write token ids (B, at most max_length, after the label's) from latents (B, n) alone; END is the only special token."""
-    decoding = decoding or DecodingConfig()
-    word, label = (_bias(model, labels=labels) for labels in (False, True))
+    words, labels = writable(model), writable(model, labels=True)
 
     def choice(logits: Tensor, begins: Tensor) -> Tensor:
-        return choose(logits + (torch.where(begins[:, None], label, word) if model.labels else word), decoding)
+        allowed = torch.where(begins[:, None], labels, words) if model.labels else words
+        return choose(logits.masked_fill(~allowed, -torch.inf), decoding or DecodingConfig())
 
     return model.write(latents, max_length=model.config.max_length + (model.labels > 0), choose=choice)
 
@@ -43,12 +43,6 @@ def writable(model: Autoencoder, *, labels: bool = False) -> Tensor:
     numbers = torch.arange(model.vocabulary_size, device=model.to_words.weight.device)
     label = (numbers >= FIRST_LABEL) & (numbers < FIRST_LABEL + model.labels)
     return label if labels else (numbers >= END) & ~label
-
-
-def _bias(model: Autoencoder, *, labels: bool) -> Tensor:
-    """Return a bias (V,): zero for ids that may be written, and minus infinity for others."""
-    zeros = torch.zeros(model.vocabulary_size).to(model.to_words.weight)
-    return zeros.masked_fill(~writable(model, labels=labels), -torch.inf)
 
 
 def choose(logits: Tensor, decoding: DecodingConfig) -> Tensor:

@@ -28,7 +28,7 @@ class Coding(ABC):
 
     Attributes:
         size: number of different rows that can be released; None if they are not finite.
-        labels: those that a text can come with; none if texts come alone.
+        labels: those that a text can come with.
         probes: number of public texts that an estimate rests on.
     """
 

@@ -27,12 +27,7 @@ _ENCODED: WeakKeyDictionary[Autoencoder, PublicTexts] = WeakKeyDictionary()  # o
 
 
 class LatentCoding(Coding):
-    """A model's encoder and decoder.
-
-    Args:
-        mechanism: what releases the latents.
-        decoding: with its strategy and pool resolved.
-        batch_size: rows that go through the decoder at once.
+    """A model's encoder and decoder, for a mechanism on latents and a decoding whose strategy and pool are resolved.
 
     Raises:
         ModelError: releases are to be answered with public texts, and the model holds none.
@@ -122,17 +117,11 @@ class Pools:
     distribution that the codeword alone decides, and a record's place is drawn without a look at a text. So it does not
     matter when a text is written. QED. All of it reads released codewords alone: post-processing, which costs no budget.
     All draws are the operating system's, so that no seed tells which record came first.
-
-    Args:
-        size: texts a codeword.
-
-    Attributes:
-        texts: those that were written, by their codeword's bytes and their place in its pool.
     """
 
     def __init__(self, size: int) -> None:
-        self.size = size
-        self.texts: dict[bytes, dict[int, Pair]] = {}
+        self.size = size  # texts of a codeword
+        self.texts: dict[bytes, dict[int, Pair]] = {}  # by their codeword's bytes and their place in its pool
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles are empty pools."""

@@ -38,17 +38,14 @@ def check_release(
     accept_inexact: bool = False,
     accept_private_model: bool = False,
 ) -> None:
-    """Refuse a release that would promise what it cannot keep, unless the user said that they know.
+    """Raise ReleaseRefused for a release that would promise what it cannot keep, unless the user accepts that.
 
     Args:
         guarantee: of one release.
-        training_data: where the model comes from.
+        training_data: the model's.
         accept_broken_claim: go on although the mechanism's claim is false, or it claims nothing (an infinite epsilon).
         accept_inexact: go on although no proof covers every rounding error of floating-point noise.
         accept_private_model: go on although the model can write the private text that it was trained on.
-
-    Raises:
-        ReleaseRefused: naming the flag.
     """
     if not (guarantee.holds and math.isfinite(guarantee.epsilon)) and not accept_broken_claim:
         raise ReleaseRefused(f"{guarantee.text} Choose another mechanism, or add accept_broken_claim=true")

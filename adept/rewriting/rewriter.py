@@ -40,14 +40,11 @@ class Rewriter:
     Args:
         model: the autoencoder.
         tokenizer: the one that was saved with the model.
-        mechanism: randomises the latent or, if it is a ``Description``, the codec's description of a text. A
-            ``JointResponse`` releases text and label as one symbol: every record then needs its label, and each text comes
-            with a released one.
+        mechanism: randomises the latent, or the codec's description of a text. A ``JointResponse`` releases text and label as
+            one symbol: every record needs its label, and each text comes with a released one.
         decoding: greedy or sampled; sampling draws fresh randomness.
         batch_size: records that go through the model at once.
-        accept_broken_claim: release although the mechanism's claim is false, or nothing is claimed.
-        accept_inexact: release although the noise is floating-point arithmetic.
-        accept_private_model: release although the model was trained on text that was not declared public.
+        accept_broken_claim, accept_inexact, accept_private_model: as for ``check_release``.
 
     Attributes:
         mechanism: randomises the text, with the model's codewords.
@@ -110,16 +107,13 @@ class Rewriter:
     def from_pretrained(
         cls, directory: str | Path, *, mechanism: LocalRandomizer | JointResponse, **options: Any
     ) -> Self:
-        """Load a model directory, the ``model/`` inside a run's directory, or a model by its name.
+        """Load a model directory, the ``model/`` inside a run's directory, or a model by its name; raise ModelError without one.
 
         Args:
             directory: or "utterances", the model that comes with the package, or "owner/model" on the Hub; a directory of that
                 name wins.
-            mechanism: is not saved with a model, as who releases chooses the budget.
+            mechanism: as for the constructor.
             options: those of the constructor and, for the Hub: revision, cache_dir, force_download, local_files_only, token.
-
-        Raises:
-            ModelError: there is no such model, or it is damaged.
         """
         hub = {name: options.pop(name) for name in HUB_OPTIONS if name in options}
         if HUB_NAME.fullmatch(str(directory)) and not Path(directory).exists():
@@ -141,9 +135,6 @@ class Rewriter:
         Args:
             texts: a list, array or column of strings (``adept.data.texts``), checked whole before the first release.
             samples: number of texts from each release.
-
-        Raises:
-            DataError: ``texts`` is not a list of strings.
         """
         return [text for text, _ in self.rewrite_pairs(texts, samples=samples)]
 
@@ -151,9 +142,8 @@ class Rewriter:
         """Release every record once and write ``samples`` pairs of text and label, or None, from each release.
 
         Args:
-            texts: the records' texts, as for ``rewrite``.
+            texts, samples: as for ``rewrite``.
             labels: one label for each text, for a joint release or for a model that writes labels.
-            samples: number of pairs from each release, consecutively in the result.
 
         Raises:
             DataError: texts or labels are no list, a text is not a string, or the lengths differ.
@@ -203,12 +193,7 @@ class Rewriter:
         (Path(directory) / "README.md").write_text(model_card(self.model), "utf-8")
 
     def push_to_hub(self, name: str, *, accept_private_model: bool = False, **options: Any) -> str:
-        """Publish the model on the Hub as "owner/model"; ``options`` (private, token, branch, ...) are the Hub library's.
-
-        Raises:
-            ReleaseRefused: the model was trained on text that was not declared public.
-            ModelError: the Hub cannot be reached, or refuses.
-        """
+        """Publish the model on the Hub as "owner/model"; options and errors are those of ``adept.rewriting.hub.publish``."""
         from adept.rewriting.hub import publish
 
         return publish(self.model, self.tokenizer, name, accept_private_model=accept_private_model, **options)

@@ -39,13 +39,8 @@ Places = NDArray[np.int64]
 class PublicCells:
     """Codewords of public texts.
 
-    Args:
-        model: its encoder makes the latents.
-        tokenizer: the model's.
-        texts: public texts, all different, which will be written.
-        size: the number K of codewords, at most as many as texts.
-
     Attributes:
+        texts: public texts, all different.
         features: of the texts, whole numbers in float64 (n, d).
         codewords: whole numbers in float64 (K, d).
         places: the codeword of each text (n,).

@@ -36,27 +36,15 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Estimate:
-    """Estimated commonness and label of each public text.
+    """Estimated commonness and label of each of n public texts."""
 
-    Attributes:
-        weights: how many records are like it (n,); they sum to ``total``.
-        labels: the place of its label in the label set (n,).
-        total: the noisy number of votes, at least 0.
-    """
-
-    weights: Numbers
-    labels: NDArray[np.int64]
-    total: float
+    weights: Numbers  # number of records like it (n,)
+    labels: NDArray[np.int64]  # place in the label set (n,)
+    total: float  # of the weights: the noisy number of votes, at least 0
 
 
 def estimate(released: NDArray[np.int64], cells: PublicCells, *, decay: float) -> Estimate:
-    """Estimate from noisy counts (K, L) of the cells of codewords and labels.
-
-    Args:
-        released: the counts.
-        cells: the codewords, with the public texts.
-        decay: a of the noise, P(x) proportional to a^|x|.
-    """
+    """Estimate from noisy counts (K, L) of public cells, given the decay a of the noise, P(x) proportional to a^|x|."""
     counts = released.astype(np.float64)
     sizes = np.bincount(cells.places, minlength=cells.size)
     total = max(counts.sum(), 0.0)
@@ -123,12 +111,7 @@ def expected_counts(released: Numbers, means: Numbers, *, decay: float) -> Numbe
         sum_{h <= y} r^h a^(y-h) = a^y sum_{h <= y} u^h,        sum_{h > y} r^h a^(h-y) = r^y x / (1 - x),
 
     and the same with h beside each term; for y < 0 it is the series of x from h = 0 alone. The larger of a^y and r^y is divided
-    out.
-
-    Args:
-        released: y, whole numbers of any shape.
-        means: g > 0, of the same shape.
-        decay: a in (0, 1).
+    out. Released counts and means have the same shape.
     """
     ratio = means / (1 + means)  # r
     step = ratio * decay  # x

@@ -19,10 +19,7 @@ BASE_ROWS, EXCESS_ROWS = 3, 5  # rows of either file; rows of a person beyond th
 
 
 class NeighbouringFiles:
-    """A synthesizer as a mechanism on files, which go by their names.
-
-    Args:
-        synthesizer: of at least two codewords and labels.
+    """A synthesizer of at least two codewords and labels, as a mechanism on files, which go by their names.
 
     Attributes:
         files: rows, by the file's name.

@@ -93,11 +93,10 @@ class Synthesizer:
 
         Args:
             model: the directory, or the run directory around it.
-            epsilon: the budget of a person, or of a record where there are no persons, in nats.
-            label_set: the public labels; none leaves labels out.
+            epsilon: the budget of a person, or of a record without persons, in nats.
             neighbours: "add_or_remove" or "replace".
             max_records_per_person: m, votes of a person.
-            cells, accept_private_model: as for the constructor.
+            label_set, cells, accept_private_model: as for the constructor.
         """
         votes = Votes(epsilon=epsilon, neighbours=neighbours, votes_per_person=max_records_per_person)
         return cls(
@@ -128,18 +127,11 @@ class Synthesizer:
     def _decay(self) -> float:
         return math.exp(-1 / self.votes.scale)
 
-    def synthesize(
-        self,
-        texts: Any,
-        labels: Any = None,
-        persons: Any = None,
-        *,
-        rows: int | None = None,
-    ) -> list[Pair]:
+    def synthesize(self, texts: Any, labels: Any = None, persons: Any = None, *, rows: int | None = None) -> list[Pair]:
         """Release a collection once, and write synthetic records.
 
         Args:
-            texts: the records' texts: a list, array or column of strings (``adept.data.texts``).
+            texts: a list, array or column of strings (``adept.data.texts``).
             labels: the records' labels; None if labels are left out.
             persons: the person of each record; None if each record is a person's only one.
             rows: number of records to write; None: as many as the noisy counts say.
@@ -160,11 +152,7 @@ class Synthesizer:
         return Tally(self.cells.size * len(self.labels), votes_per_person=self.votes.votes_per_person)
 
     def vote(self, texts: Sequence[object], labels: Sequence[object] | None = None) -> list[int]:
-        """Return the cell of each record: its codeword times the number of labels, and its label's place; or why it has none.
-
-        Raises:
-            ConfigurationError: labels are given without a label set, or missing with one.
-        """
+        """Return the cell of each record, its codeword times the number of labels, and its label's place; or why it has none."""
         if (labels is None) != (self.labels == (None,)):
             raise ConfigurationError("labels must be given with a label set, and only then")
         beside = [None] * len(texts) if labels is None else [plain_text(label) for label in labels]
@@ -193,12 +181,7 @@ class Synthesizer:
         return bool(released.max() >= self.least_standing_out)
 
     def write(self, released: Counts, *, rows: int | None = None) -> Iterator[Pair]:
-        """Yield synthetic records, always the same ones for the same release: post-processing.
-
-        Args:
-            released: noisy counts (K, L).
-            rows: how many; None: as many as the noisy counts say.
-        """
+        """Yield synthetic records from noisy counts (K, L), always the same ones for the same counts: post-processing."""
         if rows is not None:
             check_integer(0, MAX_ROWS, rows=rows)
         found = estimate(released, self.cells, decay=self._decay)

@@ -39,16 +39,7 @@ class Notes:
 
 
 class Tally:
-    """Counts of votes.
-
-    Args:
-        cells: their number M.
-        votes_per_person: m; read only where persons are given.
-
-    Attributes:
-        counts: int64 (M,).
-        notes: for the curator alone.
-    """
+    """Counts of votes (M,) in M cells, at most m of each person if persons are given, and notes for the curator alone."""
 
     def __init__(self, cells: int, *, votes_per_person: int = 1) -> None:
         self.counts: Counts = np.zeros(cells, dtype=np.int64)
