@@ -213,14 +213,12 @@ class TrainingConfig(OptimiserConfig):
 
     @property
     def budgets(self) -> tuple[float, float]:
-        """The lowest and the highest epsilon of noise-aware training."""
+        """The lowest and the highest epsilon of noise-aware training; NaN if they are no numbers."""
         try:
             low, high = self.epsilon if isinstance(self.epsilon, list | tuple) else (self.epsilon, self.epsilon)
             return float(low), float(high)
         except (TypeError, ValueError):
-            raise ConfigurationError(
-                f"training.epsilon must be null, positive or [low, high], got {self.epsilon}"
-            ) from None
+            return math.nan, math.nan
 
     def for_mechanism(self, kind: "Kind") -> "TrainingConfig":
         """Resolve ``auto``: topics if codebook or codec are learned."""
@@ -262,29 +260,22 @@ def check_accelerator(name: str) -> None:
 
 @dataclass(frozen=True)
 class TrainSpec:
-    """Specification of a training run: everything but its text and its place.
+    """Specification of a training run: everything but its text and its place."""
 
-    Args:
-        clip: the set that latents are clipped into: "l1", "l2" or "sphere".
-        training_data: where the text comes from; kept with the model.
-        mechanism: builds the mechanism of noise-aware training from a budget.
-        joint_labels: the record is the pair of label and text, and the training labels become the public label set.
-    """
-
-    clip: str
+    clip: str  # the set that latents are clipped into: "l1", "l2" or "sphere"
     training_data: TrainingData = field(default_factory=TrainingData)
     model: ModelConfig = field(default_factory=ModelConfig)
     tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
-    mechanism: Callable[[float], "Mechanism"] | None = None
-    joint_labels: bool = False
+    mechanism: Callable[[float], "Mechanism"] | None = None  # of noise-aware training, from a budget
+    joint_labels: bool = False  # True if the record is the pair of label and text
     seed: int = 0
 
 
 @dataclass(frozen=True)
 class FitResult:
-    """Figures of a training run: speed counts real tokens (padding left out) of training batches, validation time included."""
+    """Figures of a training run; speed counts tokens without padding, and time with validation."""
 
     epochs: int
     validation_loss: float

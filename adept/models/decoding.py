@@ -91,22 +91,15 @@ class PublicTexts:
         directions = torch.nn.functional.normalize(latents.to(torch.float32), dim=1)
         self._table = fill_up(fill_up(directions, dim=0), dim=1).T.contiguous()  # (n, N)
 
-    def near(self, released: Tensor, *, count: int) -> list[list[int]]:
-        """Return the numbers of the ``count`` texts nearest to each released latent (B, n), or of all if there are fewer."""
+    def write(self, released: Tensor, *, samples: int, most: int | None = None) -> list[str]:
+        """Return ``samples`` texts for each released latent (B, n), consecutively: the nearest, at most ``most`` different."""
+        count = min(samples, most or samples, len(self.texts))
         distinct, index = torch.unique(released.to(self._table), dim=0, return_inverse=True)
-        near = [
-            self._likeness(part).topk(min(count, len(self.texts)), dim=1).indices
-            for part in torch.split(distinct, NEAREST_ROWS)
-        ]
-        found: list[list[int]] = torch.cat(near)[index].tolist() if near else []
-        return found
+        near = [self._compare(part).topk(count, dim=1).indices for part in torch.split(distinct, NEAREST_ROWS)]
+        chosen: list[list[int]] = torch.cat(near)[index].tolist()
+        return [self.texts[row[place % count]] for row in chosen for place in range(samples)]
 
-    def _likeness(self, latents: Tensor) -> Tensor:
+    def _compare(self, latents: Tensor) -> Tensor:
         """Return the similarity (B, N) of texts to at most NEAREST_ROWS latents (B, n), whose places do not matter."""
         rows = fill_up(fill_up(latents, dim=0, width=NEAREST_ROWS), dim=1)
         return (rows @ self._table)[: len(latents), : len(self.texts)]
-
-    def write(self, released: Tensor, *, samples: int, most: int | None = None) -> list[str]:
-        """Return ``samples`` texts for each released latent (B, n), consecutively: the nearest, at most ``most`` different."""
-        chosen = self.near(released, count=samples if most is None else min(samples, most))
-        return [self.texts[row[place % len(row)]] for row in chosen for place in range(samples)]

@@ -21,7 +21,7 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, tra
 from adept.data.corpus import Corpus
 from adept.data.texts import plain_text, text_list
 from adept.errors import ConfigurationError
-from adept.models.config import TokenizerConfig
+from adept.models.config import MAX_VOCABULARY, TokenizerConfig
 
 if TYPE_CHECKING:
     from adept.models.lexicon import Lexicon
@@ -105,9 +105,14 @@ class Tokenizer:
 
     def with_words(self, texts: Iterable[str]) -> "Tokenizer":
         """Return a tokenizer that knows the words of public texts too, behind its own, without synonyms."""
-        from adept.models.tokenizer_file import extend_tokenizer
-
-        return Tokenizer(extend_tokenizer(self._backend, texts))
+        backend, content = self._backend, json.loads(self._backend.to_str())
+        words: dict[str, int] = content["model"]["vocab"]
+        for text in texts if isinstance(backend.model, models.WordLevel) else ():  # subwords spell all words already
+            clean = backend.normalizer.normalize_str(text.encode("utf-8", "replace").decode("utf-8"))
+            for word, _ in backend.pre_tokenizer.pre_tokenize_str(clean):
+                if len(words) < MAX_VOCABULARY and is_writable(word):
+                    words.setdefault(word, len(words))
+        return Tokenizer(tokenizers.Tokenizer.from_str(json.dumps(content)))
 
     def __len__(self) -> int:
         return int(self._backend.get_vocab_size())

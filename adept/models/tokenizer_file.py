@@ -1,11 +1,10 @@
-"""Saved tokenizers: the check that they are put together as ours are, and the addition of words.
+"""Loading of saved tokenizers, if they are put together as ours are.
 
 A tokenizer file can name any of dozens of parts, and some of them fail on some texts or take very long, which would tell of a
 record. So a file is accepted only if it differs from ours in its words alone.
 """
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -90,16 +89,3 @@ def _check_words(words: dict[str, int], special: list[str]) -> None:
         raise ValueError("special tokens without their ids")
     if not all(map(is_writable, words)):
         raise ValueError("a token that holds control characters or is too long")
-
-
-def extend_tokenizer(backend: tokenizers.Tokenizer, texts: Iterable[str]) -> tokenizers.Tokenizer:
-    """Return a tokenizer with the words of public texts behind its own; subwords spell them already."""
-    content = json.loads(backend.to_str())
-    words: dict[str, int] = content["model"]["vocab"]
-    if content["model"]["type"] == "WordLevel":
-        for text in texts:
-            clean = backend.normalizer.normalize_str(text.encode("utf-8", "replace").decode("utf-8"))
-            for word, _ in backend.pre_tokenizer.pre_tokenize_str(clean):
-                if len(words) < MAX_VOCABULARY and is_writable(word):
-                    words.setdefault(word, len(words))
-    return tokenizers.Tokenizer.from_str(json.dumps(content))

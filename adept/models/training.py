@@ -1,13 +1,20 @@
-"""A training run, from a corpus to a model directory."""
+"""A training run, from a corpus to a model directory.
 
+A run is resumed with the same text, clip, labels and sizes only: a checkpoint holds a digest of its training text. A model is
+declared public only if every one of its runs was.
+"""
+
+import hashlib
+import json
 import logging
 import math
 import random
 import sys
 import time
 import warnings
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -20,12 +27,12 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from adept.data.corpus import Corpus
+from adept.errors import ConfigurationError, DataError, printable
 from adept.models.adept import lightning_module, noise_between
 from adept.models.autoencoder import MAX_HELD_OUT, Autoencoder, pad
 from adept.models.codebooks import draw_codewords, fit_topics, learn_codes
 from adept.models.config import BEST, CHECKPOINTS, MODEL, TOPICS, FitResult, ModelConfig, TrainerConfig, TrainSpec
 from adept.models.lexicon import Lexicon
-from adept.models.resuming import origin_of, resume_run
 from adept.models.tokenizer import Tokenizer
 from adept.models.topics import supported_topics
 
@@ -38,7 +45,7 @@ def train_model(
     """Train tokenizer and model from scratch, or go on from a checkpoint, and save both in ``output_dir/model``.
 
     Raises:
-        DataError, ConfigurationError: the run cannot go on from its checkpoint (``adept.models.resuming``).
+        DataError, ConfigurationError: the run cannot go on from its checkpoint (``resume_run``).
     """
     first = train.take(range(min(len(train), spec.training.most or len(train))))
     spec, _ = resume_run(replace(spec, model=_sizes(spec, texts=len(train))), first, resume)
@@ -142,8 +149,70 @@ def fit(
     )
 
 
+def origin_of(spec: TrainSpec, train: Corpus) -> dict[str, Any]:
+    """Return the origin that a checkpoint records: primitives alone, and of the text no more than a digest."""
+    content = json.dumps([train.texts, train.labels]).encode()
+    return {
+        "clip": spec.clip,
+        "sizes": asdict(spec.model),
+        "labels": spec.joint_labels,
+        "text": hashlib.sha256(content).hexdigest(),
+        "public": spec.training_data.public,
+    }
+
+
+def resume_run(
+    spec: TrainSpec, train: Corpus, checkpoint: Path | None, model: Autoencoder | None = None
+) -> tuple[TrainSpec, int]:
+    """Return the specification of a run that goes on from a checkpoint, if there is one, and the epochs that are done.
+
+    Raises:
+        DataError: the checkpoint is damaged, or of another run.
+        ConfigurationError: no epoch is left.
+    """
+    if checkpoint is None:
+        return spec, 0
+    content = _read_checkpoint(checkpoint)
+    _read_checkpoint(checkpoint.parent / BEST)
+    origin, ours = content["origin"], origin_of(spec, train)
+    if other := [name for name in ours if name != "public" and origin.get(name) != ours[name]]:
+        raise DataError(
+            f"resume_from must be a run with the same text, clip, labels and sizes, got another {printable(other[0])}: "
+            "give what that run was given, or train a new model"
+        )
+    if model is not None and _shapes(content["state_dict"]) != _shapes(model.state_dict(prefix="model.")):
+        raise DataError(f"cannot resume from {checkpoint} (its weights do not fit): train a new model")
+    done = content["epoch"] + 1
+    if spec.trainer.max_epochs <= done:
+        raise ConfigurationError(
+            f"trainer.max_epochs must be more than the {done} epochs that are done, got {spec.trainer.max_epochs}"
+        )
+    public = spec.training_data.public and origin.get("public") is True
+    return replace(spec, training_data=replace(spec.training_data, public=public)), done
+
+
+def _shapes(weights: dict[str, Any]) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(tensor.shape) for name, tensor in weights.items()}
+
+
+def _read_checkpoint(path: Path) -> dict[str, Any]:
+    """Return the content of a checkpoint whose checksums and parts are right."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if archive.testzip() is not None:
+                raise ValueError
+        content: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+        parts = (content["epoch"], int), (content["origin"], dict), (content["state_dict"], dict)
+        if not all(isinstance(part, kind) for part, kind in parts):
+            raise TypeError
+    except Exception as error:  # noqa: BLE001 - a damaged archive or pickle can raise anything
+        reason = type(error).__name__
+        raise DataError(f"cannot resume from {path} ({reason}): give a run with checkpoints/{path.name}") from None
+    return content
+
+
 class Origin(Callback):
-    """Stores the origin of the weights in a checkpoint (``adept.models.resuming``)."""
+    """Stores the origin of the weights in a checkpoint (``resume_run``)."""
 
     def __init__(self, origin: dict[str, Any], *, learning_rate: float) -> None:
         self.origin, self.learning_rate = origin, learning_rate

@@ -9,10 +9,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 from statistics import fmean
 from typing import NamedTuple
 
+import numpy as np
 import torch
 
 from adept.mechanisms.guarantee import words
@@ -129,7 +129,7 @@ def unseen_line(rewriter: Rewriter) -> str | None:
     own = best_exact(rewriter.model, epsilon=epsilon).name == rewriter.mechanism.name
     if rewriter.joint or not own or epsilon < min(map(min, figures.values())):
         return None
-    shares = {subject: _between(row, epsilon) for subject, row in figures.items()}
+    shares = {subject: _interpolate(row, epsilon) for subject, row in figures.items()}
     said = ", ".join(f"{subject} {part.topic:.0%} and {part.words:.0%}" for subject, part in shares.items())
     most = [max(getattr(part, name) for part in shares.values()) for name in ("topic_of_others", "words_of_others")]
     return (
@@ -138,10 +138,8 @@ def unseen_line(rewriter: Rewriter) -> str | None:
     )
 
 
-def _between(row: dict[float, Survival], epsilon: float) -> Survival:
+def _interpolate(row: dict[float, Survival], epsilon: float) -> Survival:
     """Return the figures at a budget, in a straight line between the measured ones; the last ones above them."""
-    for (low, here), (high, there) in pairwise(sorted(row.items())):
-        if epsilon <= high:
-            share = (epsilon - low) / (high - low)
-            return Survival(*(a + share * (b - a) for a, b in zip(here, there, strict=True)))
-    return row[max(row)]
+    budgets = sorted(row)
+    columns = zip(*(row[budget] for budget in budgets), strict=True)
+    return Survival(*(float(np.interp(epsilon, budgets, column)) for column in columns))

@@ -83,11 +83,9 @@ class Synthesizer:
         model: str | Path | None = None,
         *,
         epsilon: float = 1.0,
-        label_set: Sequence[str] = (),
         neighbours: str = ADD_OR_REMOVE,
         max_records_per_person: int = 1,
-        cells: int | None = None,
-        accept_private_model: bool = False,
+        **options: Any,
     ) -> "Synthesizer":
         """Load a model directory, or the model that comes with the package, and give it a budget.
 
@@ -96,16 +94,10 @@ class Synthesizer:
             epsilon: the budget of a person, or of a record without persons, in nats.
             neighbours: "add_or_remove" or "replace".
             max_records_per_person: m, votes of a person.
-            label_set, cells, accept_private_model: as for the constructor.
+            options: of the constructor: label_set, cells, texts, accept_private_model.
         """
         votes = Votes(epsilon=epsilon, neighbours=neighbours, votes_per_person=max_records_per_person)
-        return cls(
-            *load_model(model),
-            votes=votes,
-            label_set=label_set,
-            cells=cells,
-            accept_private_model=accept_private_model,
-        )
+        return cls(*load_model(model), votes=votes, **options)
 
     @property
     def guarantee(self) -> Guarantee:
