@@ -204,16 +204,12 @@ def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) 
     distinct, own, others = (normalize(some.cpu(), dim=1) for some in (torch.unique(latents.cpu(), dim=0), own, others))
     most = max(len(distinct), max(TEXT_CODEWORDS))
     left = most - len(distinct)
-    parts = _drop_repeats(torch.cat([distinct, _near(distinct, own, count=left - left // 2), others]))[:most]
+    parts = torch.cat([distinct, _near(distinct, own, count=left - left // 2), others])
+    first = np.sort(np.unique(parts.numpy(), axis=0, return_index=True)[1])  # of equal latents
+    parts = parts[first][:most]
     mixed = parts[torch.randperm(len(parts), generator=torch.Generator().manual_seed(seed))]
     means = learn_codebooks(mixed[: 2 * TEXT_CODEWORDS[0]], seed=seed)
     return {**means, **{size: mixed[:size] for size in TEXT_CODEWORDS if size <= len(mixed)}}
-
-
-def _drop_repeats(latents: Tensor) -> Tensor:
-    """Return the different latents (N, n), in their order."""
-    first = np.unique(latents.numpy(), axis=0, return_index=True)[1]
-    return latents[np.sort(first)]
 
 
 def _near(directions: Tensor, own: Tensor, *, count: int) -> Tensor:

@@ -36,12 +36,6 @@ class Autoencoder(Adept):
         training_data: the origin of the weights; part of every privacy statement.
         labels: number of label tokens in the vocabulary. If there are any, every row begins with one, and the decoder writes
             label and text from one latent.
-
-    Attributes:
-        files: digests of the model's files, by their names.
-        codebooks: codewords (k, n) learned from the latents of the training text, by their number k.
-        codec: turns any text into a whole number and back, without the network.
-        held_out: public texts that the model was not trained on, for estimates, if no codec holds them.
     """
 
     def __init__(
@@ -68,10 +62,10 @@ class Autoencoder(Adept):
         )
         self.config, self.vocabulary_size, self.labels = config, vocabulary_size, labels
         self.training_data = training_data or TrainingData()
-        self.codebooks: dict[int, Tensor] = {}
-        self.files: dict[str, str] = {}
-        self.codec: Codec | None = None
-        self.held_out: list[str] = []
+        self.codebooks: dict[int, Tensor] = {}  # codewords (k, n) by their number k
+        self.files: dict[str, str] = {}  # digests by names
+        self.codec: Codec | None = None  # turns any text into a whole number and back, without the network
+        self.held_out: list[str] = []  # public texts that nothing was learned from, if no codec holds them
         if config.encoder == TOPICS:
             self.topics = TopicEncoder(vocabulary_size, config.latent_dim)
 

@@ -11,6 +11,12 @@ ENGLISH = ("air_travel", "atis", "snips")
 READS = {"lstm": "LSTM encoder", "topics": "Encoder of topics, linear in the words"}
 WRITES = {"lstm": "LSTM decoder", "nearest": "decoder that answers with public texts"}
 TAGS = ["differential-privacy", "local-differential-privacy", "text-rewriting"]
+CODEC = {  # by the model's publicity
+    True: "It was declared public, and\n  `codec.json` holds its utterances as they stand, its tables texts that are "
+    "likely by them.",
+    False: "The codec holds words, and sequences of up to four\n  words, that stand in at least two different training "
+    "texts, which one person may have written; no utterance as it stands.",
+}
 USE = """\
 ## Use
 
@@ -24,13 +30,7 @@ is code.
 
 
 def model_card(model: Autoencoder, *, metrics: Mapping[str, float] | None = None, adapted_from: str = "") -> str:
-    """Return the card, with its metadata in front as the Hugging Face Hub reads it.
-
-    Args:
-        model: the model.
-        metrics: measurements on validation text, by name.
-        adapted_from: the card of the model that it was adapted from, which follows.
-    """
+    """Return the card, with metadata for the Hugging Face Hub, metrics by name, and the card of the model before adaptation."""
     data, config = model.training_data, model.config
     origin = "declared public" if data.public else "PRIVATE: do not hand this directory out"
     measured = "\n".join(f"- {name}: {value:.4g}" for name, value in (metrics or {}).items()) or "- none was kept"
@@ -61,7 +61,7 @@ Trained on {data.records} records of `{data.name}` ({origin}).
   can contain its sentences.
 - A rewrite of a latent is worded as the training text is, whatever the record says. A rewrite of a description
   (`mechanism=description`) may repeat its record word for word, and does so often at large budgets.
-- Codebooks and codec were learned from the training text too. {_codec(data.public)}
+- Codebooks and codec were learned from the training text too. {CODEC[data.public]}
 - Who takes part, how many records there are and in which order is not hidden.
 
 {USE}{_source(adapted_from)}"""
@@ -72,18 +72,6 @@ def _source(card: str) -> str:
     text = re.sub(r"\A---\n.*?\n---\n", "", card, flags=re.DOTALL)
     deeper = re.sub("^#", "##", text, flags=re.MULTILINE).strip()
     return f"\n## The model that it was adapted from\n\n{deeper}\n" if text else ""
-
-
-def _codec(public: bool) -> str:
-    if public:
-        return (
-            "It was declared public, and\n  `codec.json` holds its utterances as they stand, its tables texts that are "
-            "likely by them."
-        )
-    return (
-        "The codec holds words, and sequences of up to four\n  words, that stand in at least two different training texts, which "
-        "one person may have written; no utterance as it stands."
-    )
 
 
 def _metadata(model: Autoencoder) -> str:

@@ -43,13 +43,8 @@ class Tokenizer:
     FILE, SYNONYMS = "tokenizer.json", "synonyms.json"
 
     def __init__(self, backend: tokenizers.Tokenizer, synonyms: Mapping[str, str] | None = None):
-        """Args:
-        backend: as ``build`` makes it, with a vocabulary.
-        synonyms: the known word that another word, in lower case, is read as.
-        """
-        self._backend = backend
-        self.synonyms = dict(synonyms or {})
-        numbers = backend.get_vocab()
+        """Wrap a backend of ``build`` with a vocabulary, and synonyms: the known word that another, in lower case, is read as."""
+        self._backend, self.synonyms, numbers = backend, dict(synonyms or {}), backend.get_vocab()
         self._read_as = {word: numbers[known] for word, known in self.synonyms.items()}
         self._backend.encode_special_tokens = True  # a text that says "[END]" is text
         self._backend.no_padding()  # a row's ids must not depend on the other rows
@@ -125,8 +120,7 @@ class Tokenizer:
     @property
     def words(self) -> list[str]:
         """The tokens in the order of their ids."""
-        numbers = self.vocabulary
-        return sorted(numbers, key=numbers.__getitem__)
+        return [word for _, word in sorted((number, word) for word, number in self.vocabulary.items())]
 
     @cached_property
     def labels(self) -> list[str]:
@@ -144,7 +138,6 @@ class Tokenizer:
         With a label set, the label's token comes first, or UNKNOWN without a label.
 
         Raises:
-            DataError: ``texts`` is not a list of strings.
             ConfigurationError: a label is outside the label set.
         """
         # A line of megabytes should not cost seconds. Lone surrogates, which JSON can hold, become question marks.
@@ -165,10 +158,9 @@ class Tokenizer:
             encoded = self._backend.encode_batch(texts, add_special_tokens=False)
         except Exception:  # noqa: BLE001 - the Rust side raises bare Exception; none is known for a pipeline that was checked
             return [[]] if len(texts) == 1 else [ids for text in texts for ids in self._ids([text])]
-        return [self._with_synonyms(encoding, text) for encoding, text in zip(encoded, texts, strict=True)]
+        return [self._replace_unknown(encoding, text) for encoding, text in zip(encoded, texts, strict=True)]
 
-    def _with_synonyms(self, encoding: tokenizers.Encoding, text: str) -> list[int]:
-        """Return the ids of a text, with a synonym in the place of an unknown word that has one."""
+    def _replace_unknown(self, encoding: tokenizers.Encoding, text: str) -> list[int]:
         ids: list[int] = encoding.ids
         if not self.synonyms or UNKNOWN not in ids:
             return ids

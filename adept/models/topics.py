@@ -36,12 +36,7 @@ NEIGHBOUR_POWER = 0.75  # of how common a neighbour is
 
 
 class TopicEncoder(nn.Module):
-    """Maps token ids (B, T) to topics (B, n), by buffers that are saved with the model and that no training changes.
-
-    Args:
-        vocabulary_size: V.
-        dim: topics n.
-    """
+    """Maps token ids (B, T) to topics (B, n), by buffers that are saved with the model and that no training changes."""
 
     rarity: Tensor
     directions: Tensor

@@ -45,15 +45,10 @@ def common_length(lengths: Iterable[int]) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class InPositions:
-    """A mechanism that writes a text in T positions, each with an equal share of the record's budget.
+    """A mechanism that writes a text in T positions, each with an equal share of the record's budget."""
 
-    Attributes:
-        epsilon: of a whole record, in nats.
-        length: T.
-    """
-
-    epsilon: float
-    length: int
+    epsilon: float  # of a whole record, in nats
+    length: int  # T
     name: ClassVar[str]
     delta: ClassVar[float] = 0.0
 
@@ -67,16 +62,13 @@ class InPositions:
 class WordByWord(InPositions):
     """A mechanism on T symbols; ``_release_symbols`` (N T,) -> (N T,) is the child's.
 
-    A record is read as exactly T symbols: its first T words, each a public word or the symbol for all others, and padding
-    behind them. Padding is a symbol like any other, so the number of words is not released as it is.
+    A record is read as exactly T symbols: its first T words, each the place of a public word or the symbol behind them for all
+    others, and then padding, the last symbol. So the number of words is not released as it is.
 
     Claim: if each position is released by an (eps / T)-LDP mechanism on the common set of symbols, with fresh coins, the T
     symbols are eps-LDP for any two records. Proof: two records differ in at most T positions, and the probabilities of
     independent releases multiply; T times the share of a position, rounded down, is at most eps
     (`adept.mechanisms.guarantee.share`). Texts are post-processing of the symbols. T and the words come from public text.
-
-    Attributes:
-        public: the public words, whose places are symbols; behind them come the symbol of all other words, and padding.
     """
 
     public: WordVectors
@@ -176,15 +168,11 @@ class PromptSampling(InPositions):
     token is drawn by the exponential mechanism with score (clipped logit - b1) / (b2 - b1) over a public set of tokens
     (`adept.mechanisms.exponential`); T of them, each allowed to look at those before, add up (adaptive composition, Dwork and
     Roth 2013, Theorem 3.16). T is public and the same for all; cutting a text at its end is post-processing.
-
-    Attributes:
-        model, tokenizer: public; not trained on the records.
-        logits: b1 and b2, from public text (`public_logits`).
     """
 
-    model: Autoencoder = field(repr=False)
+    model: Autoencoder = field(repr=False)  # not trained on the records
     tokenizer: Tokenizer = field(repr=False)
-    logits: tuple[float, float]
+    logits: tuple[float, float]  # b1 and b2, from public text (`public_logits`)
     name: ClassVar[str] = "prompt_sampling"
 
     def __post_init__(self) -> None:
@@ -232,16 +220,9 @@ def public_logits(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]
 
 @dataclass(frozen=True, kw_only=True)
 class Redaction:
-    """Redaction by rules: numbers, addresses, capitalised and rare words become tags. No guarantee.
+    """Redaction by rules: numbers, addresses, capitalised and rare words become tags. No guarantee: no epsilon is finite."""
 
-    A record with nothing unusual in it comes back as it was, and the words around a tag often tell what was there: no epsilon is
-    finite.
-
-    Attributes:
-        common: the words that are kept, in lower case, from public text.
-    """
-
-    common: frozenset[str]
+    common: frozenset[str]  # public words, in lower case, which are kept
     name: ClassVar[str] = "redaction"
     epsilon: ClassVar[float] = math.inf
     delta: ClassVar[float] = 0.0
@@ -254,12 +235,10 @@ class Redaction:
 
     def privatize(self, texts: Sequence[str]) -> list[str]:
         """Return the texts with tags in them."""
-        return [
-            " ".join(self._word(word, first=not place) for place, word in enumerate(t.split()))
-            for t in text_list(texts)
-        ]
+        words = [enumerate(text.split()) for text in text_list(texts)]
+        return [" ".join(self._tag(word, first=not place) for place, word in row) for row in words]
 
-    def _word(self, word: str, *, first: bool) -> str:
+    def _tag(self, word: str, *, first: bool) -> str:
         bare = _bare(word)
         if "@" in word or "://" in word or bare.startswith("www."):
             return ADDRESS

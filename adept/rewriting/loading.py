@@ -22,8 +22,8 @@ from adept.models.tokenizer import Tokenizer
 
 PROBE_TEXTS = ["show me the cheapest flight to boston", "", "zqxj 12:30, (a.m.)", "\U0001f600 é ß"]
 PACKAGED = "utterances"  # the name of the model that comes with the package
+# The files of a model's directory on which a release depends; a statement holds their digests.
 MODEL_FILES = (CONFIG, WEIGHTS, CODEBOOKS, Tokenizer.FILE, Tokenizer.SYNONYMS, DESCRIPTION, TABLES)
-"""The files of a model's directory on which a release depends; a statement holds their digests."""
 DOMAIN_CODEWORDS = 1024  # of one domain; a model with more knows many
 Randomizer = TypeVar("Randomizer", bound=LocalRandomizer)
 MIN_DESCRIPTION_EPSILON = 10.0  # from which a description is the default

@@ -31,7 +31,10 @@ class NeighbouringFiles:
     def __init__(self, synthesizer: Synthesizer) -> None:
         self.synthesizer = synthesizer
         self.files, self.pairs = _files(synthesizer)
-        self._votes = {name: self._vote(rows) for name, rows in self.files.items()}
+        self._votes = {
+            name: synthesizer.vote([row.get("text") for row in rows], [row.get("intent") for row in rows])
+            for name, rows in self.files.items()
+        }
         self._counts = {name: self._tally(name).counts for name in self.files}
 
     @classmethod
@@ -60,9 +63,6 @@ class NeighbouringFiles:
         tally = self.synthesizer.tally()
         tally.add(self._votes[name], [row.get("user") for row in self.files[name]])
         return tally
-
-    def _vote(self, rows: list[Record]) -> list[int]:
-        return self.synthesizer.vote([row.get("text") for row in rows], [row.get("intent") for row in rows])
 
 
 def _files(synthesizer: Synthesizer) -> tuple[dict[str, list[Record]], list[tuple[str, str]]]:
