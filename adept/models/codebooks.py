@@ -40,16 +40,10 @@ def learn_codes(model: Autoencoder, tokenizer: Tokenizer, train: Corpus, validat
         model.codebooks = learn_codebooks_of(model, tokenizer, read, seed=spec.seed)
     public, sizes = spec.training_data.public, spec.training.codec
     model.codec = learn_codec(train, validation, public=public, seed=spec.seed, config=sizes)
-    if model.config.decoder == "nearest":
-        model.codebooks |= text_codebooks(model, tokenizer)
-
-
-def text_codebooks(model: Autoencoder, tokenizer: Tokenizer) -> dict[int, Tensor]:
-    """Return codebooks (k, n) of the first k public texts, for a model that answers each codeword with its own text."""
-    first = model.public_texts[: max(TEXT_CODEWORDS)]
-    latents = encode_public(model, tokenizer, first).cpu()
-    directions = torch.nn.functional.normalize(latents, dim=1)
-    return {size: directions[:size] for size in TEXT_CODEWORDS if size <= len(first)}
+    if model.config.decoder == "nearest":  # the first k public texts are codewords, and answer themselves
+        texts = model.public_texts[: max(TEXT_CODEWORDS)]
+        directions = torch.nn.functional.normalize(encode_public(model, tokenizer, texts).cpu(), dim=1)
+        model.codebooks |= {size: directions[:size] for size in TEXT_CODEWORDS if size <= len(texts)}
 
 
 @torch.inference_mode()

@@ -23,11 +23,7 @@ MAX_CODEBOOKS, MAX_CODEWORDS = 20, 1 << 16
 
 
 def load_autoencoder(kind: "type[Autoencoder]", directory: Path) -> "Autoencoder":
-    """Load a model, in evaluation mode.
-
-    Raises:
-        ModelError: a file is missing or damaged, or weights are missing, unexpected or of the wrong shape.
-    """
+    """Load a model, in evaluation mode; raise ModelError if a file is missing, damaged or does not fit the others."""
     _, description = read_json(directory / CONFIG)
     model = _build(kind, description, directory / CONFIG)
 
@@ -37,17 +33,17 @@ def load_autoencoder(kind: "type[Autoencoder]", directory: Path) -> "Autoencoder
 
     held = read(WEIGHTS, {name: tuple(tensor.shape) for name, tensor in model.weights.items()})
     model.load_state_dict({name: held[name_in_file(name)] for name in model.state_dict()}, assign=True)
-    if sizes := _check_codebooks(description["codebooks"], directory / CONFIG):
+    if sizes := description["codebooks"]:  # a lost file must not become another mechanism
         named = read(CODEBOOKS, {f"{size}": (size, model.config.latent_dim) for size in sizes})
         model.codebooks = {int(size): codewords for size, codewords in named.items()}
-    model.held_out = _check_held_out(description.get("held_out", []), directory / CONFIG)
+    model.held_out = description.get("held_out", [])
     if description["codec"]:
         model.codec = load_codec(directory)
     return model.eval()
 
 
 def _build(kind: "type[Autoencoder]", description: dict[str, Any], path: Path) -> "Autoencoder":
-    """Build the model of a ``config.json`` without allocating it: its weights are on the "meta" device."""
+    """Check a ``config.json`` and build its model without allocating it: weights are on the "meta" device."""
     try:
         if description["format_version"] != FORMAT_VERSION:
             raise ModelError(
@@ -58,6 +54,12 @@ def _build(kind: "type[Autoencoder]", description: dict[str, Any], path: Path) -
             raise corrupt(path, f"no {missing[0]}")
         if not isinstance(description["codec"], bool):
             raise corrupt(path, "codec must be true or false")
+        texts = description.get("held_out", [])
+        if not (isinstance(texts, list) and len(texts) <= MAX_HELD_OUT and all(isinstance(t, str) for t in texts)):
+            raise corrupt(path, f"held_out must be at most {MAX_HELD_OUT} texts")
+        check_integer(0, MAX_CODEBOOKS, codebooks=len(description["codebooks"]))
+        for size in description["codebooks"]:
+            check_integer(2, MAX_CODEWORDS, codebooks=size)
         if unknown := set(description["model"]) - {field.name for field in fields(ModelConfig)}:
             raise corrupt(path, f"unknown sizes {sorted(unknown)}")
         check_integer(FIRST_LABEL, MAX_VOCABULARY + MAX_LABELS, vocabulary_size=description["vocabulary_size"])
@@ -74,21 +76,3 @@ def _build(kind: "type[Autoencoder]", description: dict[str, Any], path: Path) -
         raise corrupt(path, str(error)) from None
     except (ValueError, KeyError, TypeError) as error:
         raise corrupt(path, type(error).__name__) from None
-
-
-def _check_held_out(texts: Any, path: Path) -> list[str]:
-    """Return the held-out texts of a file, after checking that they are few strings."""
-    if not (isinstance(texts, list) and len(texts) <= MAX_HELD_OUT and all(isinstance(text, str) for text in texts)):
-        raise corrupt(path, f"held_out must be at most {MAX_HELD_OUT} texts")
-    return texts
-
-
-def _check_codebooks(sizes: Any, path: Path) -> list[int]:
-    """Return the declared sizes of the codebooks: a lost file must not become another mechanism."""
-    try:
-        check_integer(0, MAX_CODEBOOKS, codebooks=len(sizes))
-        for size in sizes:
-            check_integer(2, MAX_CODEWORDS, codebooks=size)
-    except (ConfigurationError, TypeError) as error:
-        raise corrupt(path, str(error)) from None
-    return list(sizes)

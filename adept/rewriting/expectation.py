@@ -28,21 +28,14 @@ UNSEEN_FILE = "unseen.json"
 
 @dataclass(frozen=True)
 class Expectation:
-    """Shares of a record that survive in its rewrite, and in another text's.
+    """Shares of a record that survive in its rewrite, and in another text's."""
 
-    Attributes:
-        texts: number of public texts that it was measured on.
-        topic: share about the same topic after as before; None for a model without codebooks.
-        words: mean F1 of the words.
-        exact: share written word for word.
-    """
-
-    texts: int
-    topic: float | None
+    texts: int  # number of public texts that it was measured on
+    topic: float | None  # share about the same topic after as before; None for a model without codebooks
     topic_of_others: float | None
-    words: float
+    words: float  # mean F1
     words_of_others: float
-    exact: float
+    exact: float  # share written word for word
 
     @property
     def line(self) -> str:
@@ -59,12 +52,9 @@ class Expectation:
 
 
 def expected_lines(rewriter: Rewriter, public: Sequence[str] | None = None, *, packaged: bool) -> list[str]:
-    """Return the expectation of a rewriter, in lines.
+    """Return the expectation of a rewriter in lines, and for the packaged model figures of subjects that it has not read.
 
-    Args:
-        rewriter: none of its records is read.
-        public: public texts of the user's own; None stands for those that the model holds out.
-        packaged: True if the model comes with the package: then figures of unread subjects are added.
+    Public texts of the user's own take the place of those that the model holds out.
     """
     expected = expectation(rewriter, public)
     lines = [f"at epsilon {words(rewriter.guarantee.epsilon)} {expected.line}"] if expected else []
@@ -81,15 +71,15 @@ def expectation(rewriter: Rewriter, public: Sequence[str] | None = None) -> Expe
     # Any label does for a joint release: the distribution of its text does not depend on it.
     labels = [rewriter.joint.labels[0]] * len(texts) if rewriter.joint else None
     written = [text for text, _ in rewriter.rewrite_pairs(texts, labels)]
-    others = [*written[1:], written[0]]
+    others, pairs = [*written[1:], written[0]], zip(texts, written, strict=True)
     return Expectation(
-        len(texts), _same_topic(rewriter, texts, written), _same_topic(rewriter, texts, others),
-        mean_word_f1(texts, written), mean_word_f1(texts, others), _exact(texts, written),
-    )  # fmt: skip
-
-
-def _exact(texts: Sequence[str], written: Sequence[str]) -> float:
-    return fmean(a.lower().split() == b.lower().split() for a, b in zip(texts, written, strict=True))
+        texts=len(texts),
+        topic=_same_topic(rewriter, texts, written),
+        topic_of_others=_same_topic(rewriter, texts, others),
+        words=mean_word_f1(texts, written),
+        words_of_others=mean_word_f1(texts, others),
+        exact=fmean(record.lower().split() == rewrite.lower().split() for record, rewrite in pairs),
+    )
 
 
 @torch.inference_mode()
