@@ -17,8 +17,7 @@ import torch
 from torch import Tensor
 
 from adept.errors import ConfigurationError
-from adept.mechanisms import JointResponse, LocalRandomizer
-from adept.models.autoencoder import Autoencoder
+from adept.mechanisms import JointResponse
 
 Pair = tuple[str, str | None]  # a text, and its label where one was written or released with it
 
@@ -27,12 +26,10 @@ class Coding(ABC):
     """Encoding of records for one model and mechanism, and writing of texts from released rows.
 
     Attributes:
-        size: number of different rows that can be released; None if they are not finite.
         labels: those that a text can come with.
         probes: number of public texts that an estimate rests on.
     """
 
-    size: int | None = None
     labels: Sequence[str] = ()
     probes: int = 100
 
@@ -66,7 +63,6 @@ class PairCoding(Coding):
 
     def __init__(self, text: Coding, labels: Sequence[str]) -> None:
         self.text, self.labels, self.probes = text, labels, text.probes
-        self.size = None if text.size is None else text.size * len(labels)
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
         """Return rows with a label each; raise ConfigurationError if a record has no label, or one outside the public set."""
@@ -111,9 +107,3 @@ class PairCoding(Coding):
     def split_labels(self, rows: Tensor) -> tuple[Tensor, list[str]]:
         """Return the text's row and the label of each row."""
         return rows[:, :-1], [self.labels[int(place)] for place in rows[:, -1].tolist()]
-
-
-def symbols_of(mechanism: LocalRandomizer, model: Autoencoder) -> int | None:
-    """Return the number of different releases if each is one symbol of finitely many."""
-    found = mechanism.symbols(model.config.latent_dim)
-    return found[0].size if len(found) == 1 else None

@@ -19,7 +19,7 @@ from adept.models.codebooks import encode_public
 from adept.models.config import TOPICS, DecodingConfig
 from adept.models.decoding import PublicTexts, decode, likelihood
 from adept.models.tokenizer import Tokenizer
-from adept.rewriting.coding import Coding, Pair, symbols_of
+from adept.rewriting.coding import Coding, Pair
 
 POOL_TEXTS = 10_240  # of all codewords together, more if there are many
 MIN_POOL, MAX_POOL = 10, 40  # texts of a codeword
@@ -42,8 +42,7 @@ class LatentCoding(Coding):
         batch_size: int,
     ) -> None:
         self.model, self.tokenizer, self.decoding, self.batch_size = model, tokenizer, decoding, batch_size
-        self.size, self.labels = symbols_of(mechanism, model), tokenizer.labels
-        self.pools = Pools(decoding.pool or 0)
+        self.labels, self.pools = tokenizer.labels, Pools(decoding.pool or 0)
         # Texts that answer a release at most: the places of a pool, if releases repeat.
         self.most = pool_size(mechanism.count) if isinstance(mechanism, LearnedCodebook) else None
         if decoding.strategy == "nearest" and not model.public_texts:

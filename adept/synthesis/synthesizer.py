@@ -35,8 +35,7 @@ class Synthesizer:
     """Writes synthetic records from records, with one model and one budget.
 
     Args:
-        model: its encoder finds a text's cell, and its public texts become the synthetic texts.
-        tokenizer: the tokenizer that was saved with the model.
+        model, tokenizer: saved together; the encoder finds a text's cell.
         votes: budget, neighbouring relation, and votes of a person.
         label_set: two or more public labels, all different as ``adept.data.labels`` writes them; none leaves labels out. A set
             that is read off private records would itself be a leak.
@@ -66,7 +65,11 @@ class Synthesizer:
     ) -> None:
         self.model, self.tokenizer, self.votes = model.eval(), tokenizer, votes
         check_release(self.guarantee, model.training_data, accept_private_model=accept_private_model)
-        self.labels: tuple[str | None, ...] = _check_label_set(label_set) if label_set else (None,)
+        self.labels: tuple[str | None, ...] = label_set_of(label_set) if label_set else (None,)
+        if label_set and len(self.labels) < 2:
+            raise ConfigurationError(
+                "label_set must hold at least two labels, got one: add the others, or leave labels out"
+            )
         written = list(dict.fromkeys(model.public_texts if texts is None else text_list(texts)))
         if not written:
             raise ModelError("the model holds no public texts to write: train one on public text, or give texts=")
@@ -194,12 +197,3 @@ def _apportion(found: Estimate, places: NDArray[np.int64], rows: int) -> Iterato
     ends[-1] = rows
     chosen = np.repeat(order, np.diff(np.minimum(ends, rows), prepend=0))
     yield from chosen[np.random.default_rng(0).permutation(len(chosen))].tolist()
-
-
-def _check_label_set(labels: Sequence[str]) -> tuple[str, ...]:
-    """Return a label set as texts; raise ConfigurationError unless it has two or more different labels."""
-    if len(texts := label_set_of(labels)) < 2:
-        raise ConfigurationError(
-            "label_set must hold at least two labels, got one: add the others, or leave labels out"
-        )
-    return texts
