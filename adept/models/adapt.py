@@ -153,10 +153,7 @@ def _origin(data: TrainingData, source: str, examples: int) -> TrainingData:
 
 
 def wider(model: Autoencoder, vocabulary_size: int, *, topics: int, training_data: TrainingData) -> Autoencoder:
-    """Return a copy of a model with more words, embedded as the unknown word is and hardly ever written until trained.
-
-    Its topics, and the decoder's weights that read them, are still to be set.
-    """
+    """Return a copy of a model with more words, embedded as the unknown word is; topics are still to be set."""
     config = replace(model.config, latent_dim=topics, decoder="nearest")
     wider = Autoencoder(config, vocabulary_size=vocabulary_size, clip=model.clip, training_data=training_data)
     kept = {name: tensor.cpu() for name, tensor in model.state_dict().items() if name not in READ_LATENTS}

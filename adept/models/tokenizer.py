@@ -78,11 +78,7 @@ class Tokenizer:
 
     @classmethod
     def from_pretrained(cls, directory: str | Path) -> "Tokenizer":
-        """Load ``tokenizer.json``, and ``synonyms.json`` if there is one, from a model directory.
-
-        Raises:
-            ModelError: the first file is missing, one is damaged, or it is no tokenizer of ours.
-        """
+        """Load ``tokenizer.json``, and ``synonyms.json`` if there is one, from a model directory; raises ModelError."""
         from adept.models.tokenizer_file import load_tokenizer
 
         return cls(*load_tokenizer(Path(directory) / cls.FILE, Path(directory) / cls.SYNONYMS))

@@ -42,11 +42,7 @@ POOL_BATCHES = 50  # batches whose records are sorted by length together
 def train_model(
     train: Corpus, validation: Corpus, spec: TrainSpec, *, output_dir: Path, resume: Path | None = None
 ) -> tuple[Autoencoder, Tokenizer, FitResult]:
-    """Train tokenizer and model from scratch, or go on from a checkpoint, and save both in ``output_dir/model``.
-
-    Raises:
-        DataError, ConfigurationError: the run cannot go on from its checkpoint (``resume_run``).
-    """
+    """Train tokenizer and model from scratch, or go on from a checkpoint (``resume_run``), and save both."""
     first = train.take(range(min(len(train), spec.training.most or len(train))))
     spec, _ = resume_run(replace(spec, model=_sizes(spec, texts=len(train))), first, resume)
     lightning.seed_everything(spec.seed, verbose=False)
@@ -107,13 +103,7 @@ def fit(
     output_dir: Path,
     resume: Path | None = None,
 ) -> FitResult:
-    """Fit ``model`` in place; it ends with the weights of the best validation loss.
-
-    Args:
-        model: of the sizes that it has, whatever ``spec.model`` says.
-        output_dir: gets ``checkpoints/`` and ``metrics.csv``.
-        resume: a checkpoint to continue from: weights, optimiser and epoch.
-    """
+    """Fit ``model`` in place, up to the weights of the best validation loss; log into ``output_dir``."""
     spec, done = resume_run(spec, train, resume, model)
     config, length = spec.training, model.config.max_length
     rows, unseen = (tokenizer.encode_corpus(corpus, max_length=length) for corpus in (train, validation))
@@ -270,10 +260,7 @@ class quiet_lightning(warnings.catch_warnings):  # noqa: N801 - used like a func
 
 
 def length_batches(lengths: Sequence[int], *, batch_size: int, seed: int | str) -> list[list[int]]:
-    """Return batches of indices of similar length, in random order: less padding, so faster training.
-
-    Records are shuffled, sorted by length inside pools of 50 batches, cut into batches, and the batches shuffled.
-    """
+    """Return batches of indices of similar length, in random order: less padding, so faster training."""
     rng = random.Random(seed)
     order = list(range(len(lengths)))
     rng.shuffle(order)

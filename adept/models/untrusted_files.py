@@ -59,12 +59,9 @@ def read_json(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def read_tensors(path: Path, expected: dict[str, tuple[str, Shape]], *, description: str) -> dict[str, Tensor]:
-    """Return the tensors of a safetensors file, floats as float32, once their names, types and shapes are certain.
+    """Return the tensors of a safetensors file, floats as float32, once they have the expected names, types and shapes.
 
-    Args:
-        path: the file.
-        expected: the type, one of ``KINDS``, and the shape of each tensor by its name.
-        description: name of the file that asks for them, for the message.
+    The message for others names the ``description``, the file that asks for them.
     """
     with _open(path) as file:
         held = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 - not a mapping

@@ -134,8 +134,7 @@ class TokenExponential(WordByWord):
     """The exponential mechanism at every position: near words are likelier (as CusText with one output set, Chen et al. 2023).
 
     The score of word y for word x is 1 - |x - y| / D, D the largest distance of public vectors, within [0, 1]; that of
-    padding is 1 for padding and 0 for words. So it is (eps / T)-LDP at each position (`adept.mechanisms.exponential`),
-    hence eps-LDP.
+    padding is 1 for padding and 0 for words: (eps / T)-LDP at each position (`adept.mechanisms.exponential`), hence eps-LDP.
     """
 
     name: ClassVar[str] = "token_exponential"

@@ -15,8 +15,8 @@ from adept.models.card import TAGS, model_card
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.loading import load_model
 
-JSON = ["config.json", "tokenizer.json", "synonyms.json", "codec.json"]
-FILES = [*JSON, "README.md", "*.safetensors"]  # nothing else is fetched
+# Nothing else is fetched.
+FILES = ["config.json", "tokenizer.json", "synonyms.json", "codec.json", "README.md", "*.safetensors"]
 
 
 class HubModel(ModelHubMixin, library_name="adept", tags=TAGS):
@@ -35,11 +35,7 @@ class HubModel(ModelHubMixin, library_name="adept", tags=TAGS):
 
 
 def fetch(name: str, **options: Any) -> tuple[Autoencoder, Tokenizer]:
-    """Load a model by its name on the Hub; ``options`` are those of ``snapshot_download``.
-
-    Raises:
-        ModelError: there is no such model, or the Hub cannot be reached.
-    """
+    """Load a model by its name on the Hub, with options of ``snapshot_download``; raise ModelError if that fails."""
     with _explain_errors(f"{printable(name)} is neither a model directory nor a model that the Hub gives"):
         return load_model(snapshot_download(name, allow_patterns=FILES, **options))
 

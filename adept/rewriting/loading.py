@@ -64,12 +64,7 @@ def check_release(
 def fit_mechanism(
     mechanism: LocalRandomizer | JointResponse, model: Autoencoder
 ) -> tuple[JointResponse | None, LocalRandomizer]:
-    """Return the mechanism for text and label, if there is one, and that for the text, with the model's codewords.
-
-    Raises:
-        ModelError: the model was trained for another clip, or has no codebooks.
-        ConfigurationError: the mechanism's radius is not the model's.
-    """
+    """Return the mechanism for text and label, if there is one, and that for the text, with the model's codewords."""
     if isinstance(mechanism, JointResponse):
         text = _with_codewords(mechanism.mechanism, model, most=mechanism.text.count)
         joint = replace(mechanism, mechanism=text)
@@ -129,15 +124,12 @@ def is_packaged(directory: str | Path | None) -> bool:
 
 
 def load_model(directory: str | Path | None = None) -> tuple[Autoencoder, Tokenizer]:
-    """Load a model and its tokenizer from a model directory or from the run directory around it.
+    """Load a model and its tokenizer from a model directory, the run directory around it, or the package (``is_packaged``).
 
     Both are checked here, once and on public text, so that no record's text can make them fail.
 
-    Args:
-        directory: None, or a name for which ``is_packaged`` is True, stands for the model that comes with the package.
-
     Raises:
-        ModelError: the directory is incomplete, damaged, or holds what ``adept train`` does not write.
+        ModelError: the directory is incomplete or damaged.
     """
     directory = Path(packaged_directory() if directory is None or is_packaged(directory) else directory)
     try:

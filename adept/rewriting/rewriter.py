@@ -88,18 +88,11 @@ class Rewriter:
         )
 
     @classmethod
-    def for_measurement(
-        cls,
-        model: Autoencoder,
-        tokenizer: Tokenizer,
-        *,
-        mechanism: LocalRandomizer | JointResponse,
-        decoding: DecodingConfig | None = None,
-        batch_size: int = BATCH_SIZE,
-    ) -> "Rewriter":
+    def for_measurement(cls, model: Autoencoder, tokenizer: Tokenizer, **options: Any) -> "Rewriter":
         """Return a rewriter that accepts everything, for measurements alone: ``adept.release`` refuses it."""
-        every = {"accept_broken_claim": True, "accept_inexact": True, "accept_private_model": True}
-        rewriter = cls(model, tokenizer, mechanism=mechanism, decoding=decoding, batch_size=batch_size, **every)
+        rewriter = cls(
+            model, tokenizer, accept_broken_claim=True, accept_inexact=True, accept_private_model=True, **options
+        )
         rewriter.measurement = True
         return rewriter
 
@@ -201,11 +194,9 @@ class Rewriter:
 
 def resolve_decoding(decoding: DecodingConfig, model: Autoencoder, mechanism: LocalRandomizer) -> DecodingConfig:
     """Resolve strategy "auto" and pool null; there is a pool only if texts are sampled and releases repeat."""
-    repeats = isinstance(mechanism, LearnedCodebook)
+    count = mechanism.count if isinstance(mechanism, LearnedCodebook) else 0  # of releases, if they repeat
     nearest = model.config.decoder == "nearest" and not model.labels
-    default = "nearest" if nearest else "sample" if repeats else "greedy"
+    default = "nearest" if nearest else "sample" if count else "greedy"
     strategy = default if decoding.strategy == "auto" else decoding.strategy
-    if not isinstance(mechanism, LearnedCodebook) or strategy != "sample":
-        return replace(decoding, strategy=strategy, pool=0)
-    pool = pool_size(mechanism.count) if decoding.pool is None else decoding.pool
-    return replace(decoding, strategy=strategy, pool=pool)
+    pool = decoding.pool if decoding.pool is not None else pool_size(count) if count else 0
+    return replace(decoding, strategy=strategy, pool=pool if count and strategy == "sample" else 0)

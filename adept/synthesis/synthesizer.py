@@ -188,8 +188,7 @@ class Synthesizer:
 def _apportion(found: Estimate, places: NDArray[np.int64], rows: int) -> Iterator[int]:
     """Yield the place of each row's text, texts in proportion to their weights, in an order that says nothing.
 
-    A text whose share of the rows is s has s rows, rounded up or down. The texts of a codeword stand beside each other when
-    shares are added up, so that together they are rounded once.
+    The texts of a codeword stand beside each other when shares are added up, so that together they are rounded once.
     """
     order = np.lexsort((found.labels, places))
     weights = found.weights[order] if found.weights.sum() > 0 else np.ones(len(order))
