@@ -49,8 +49,9 @@ def estimate(released: NDArray[np.int64], cells: PublicCells, *, decay: float) -
     sizes = np.bincount(cells.places, minlength=cells.size)
     total = max(counts.sum(), 0.0)
     weights = _weights(counts, sizes / sizes.sum(), total=max(total, 1.0), variance=2 * decay / (1 - decay) ** 2)
-    each = (weights / np.maximum(sizes, 1))[cells.places]
-    labels = _labels(counts, weights, cells, sizes, decay) if counts.shape[1] > 1 else np.zeros(len(each), np.int64)
+    weights = weights / np.maximum(sizes, 1)  # of one text
+    each = weights[cells.places]
+    labels = _labels(counts, weights, cells, decay) if counts.shape[1] > 1 else np.zeros(len(each), np.int64)
     return Estimate(each * total / each.sum(), labels, total)
 
 
@@ -63,40 +64,26 @@ def _weights(counts: Numbers, shares: Numbers, *, total: float, variance: float)
     return np.asarray(weights * total / weights.sum())
 
 
-def _labels(
-    counts: Numbers, weights: Numbers, cells: PublicCells, sizes: NDArray[np.int64], decay: float
-) -> NDArray[np.int64]:
-    """Return the likeliest label of each text (n,)."""
+def _labels(counts: Numbers, weights: Numbers, cells: PublicCells, decay: float) -> NDArray[np.int64]:
+    """Return the likeliest label of each text (n,), given the weight of a text of each codeword (K,)."""
     features = Features.of(torch.from_numpy(cells.features / GRID))
     slopes = torch.zeros(features.width + 1, counts.shape[1])
     slopes[-1] = torch.from_numpy(np.maximum(counts.sum(axis=0), 0.0) + 0.5).log()
     for _ in range(EM_STEPS):
         probabilities = features.scores(slopes).softmax(dim=1).double().numpy()
-        votes = _share_out(counts, weights, probabilities, cells.places, sizes, decay)
-        slopes = softmax_regression(
-            features,
-            torch.from_numpy(votes.astype(np.float32)),
-            strength=STRENGTH,
-            start=slopes,
-            steps=REGRESSION_STEPS,
-        )
+        votes = _share_out(counts, weights, probabilities, cells.places, decay)
+        wanted = torch.from_numpy(votes.astype(np.float32))
+        slopes = softmax_regression(features, wanted, strength=STRENGTH, start=slopes, steps=REGRESSION_STEPS)
     logs = features.scores(slopes).log_softmax(dim=1)
     common = logs.exp().mean(dim=0).log()
     return np.asarray((logs - DISCOUNT * common).argmax(dim=1).numpy())
 
 
-def _share_out(
-    counts: Numbers,
-    weights: Numbers,
-    labels: Numbers,
-    places: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    decay: float,
-) -> Numbers:
+def _share_out(counts: Numbers, weights: Numbers, labels: Numbers, places: NDArray[np.int64], decay: float) -> Numbers:
     """Return the expected votes (n, L) of each label that each text stands for, given p(c|z_t) (n, L)."""
     sums = np.zeros_like(counts)
     np.add.at(sums, places, labels)
-    means = np.maximum((weights / np.maximum(sizes, 1))[:, None] * sums, 1e-9)
+    means = np.maximum(weights[:, None] * sums, 1e-9)
     votes = expected_counts(counts, means, decay=decay)
     return np.asarray(labels * (votes / np.maximum(sums, 1e-9))[places])
 
