@@ -1,4 +1,4 @@
-"""A mechanism that was chosen by name and is not built yet: budget and radius may come from elsewhere."""
+"""A mechanism that is chosen by name and not built yet: budget and radius may come later."""
 
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any

@@ -1,4 +1,4 @@
-"""The exponential mechanism (McSherry and Talwar 2007): one out of K public things, the likelier the better it fits the record.
+"""The exponential mechanism (McSherry and Talwar 2007): one of K public things, by how well it fits.
 
 A score u(x, y) in [0, 1] says how well y fits the record x. P(y | x) is proportional to exp(eps u(x, y) / 2).
 
@@ -17,7 +17,7 @@ MAX_WEIGHTS = 2**22  # weights in memory at once
 
 
 def exponential_choice(scores: Tensor, *, epsilon: float) -> Tensor:
-    """Choose one of K for each record (B,), from the operating system's entropy; floating point, hence research grade.
+    """Choose one of K for each record (B,), from the operating system's entropy, in floating point.
 
     Args:
         scores: (B, K); cut off to [0, 1], and NaN becomes 0, so that the claim holds whatever they are.

@@ -1,4 +1,4 @@
-"""Adaptation of a model to another domain by a few hundred public texts of it, in closed form and in seconds.
+"""Adaptation of a model to another domain by a few hundred public texts of it, in closed form.
 
 - *words* of the examples are added to the vocabulary;
 - *topics*, one more for every example up to 400 in all, are fitted to the examples and to some of the model's own texts, without
@@ -107,7 +107,6 @@ def adapt(
 
 
 def _show_a_domain(examples: Sequence[str], tokenizer: Tokenizer) -> bool:
-    """Return True if examples show where their domain lies: there are many of them, or a broad model lacks their words."""
     known = set(tokenizer.words)
     words = [word for text in examples for word in words_of(text)]
     return len(examples) >= DOMAIN_EXAMPLES or sum(word in known for word in words) < MIN_KNOWN_SHARE * len(words)
@@ -122,7 +121,7 @@ def _refit(
     examples: list[str],
     seed: int,
 ) -> tuple[Autoencoder, Tokenizer]:
-    """Return the model with topics of texts, and a tokenizer that knows the words of the examples among them."""
+    """Return the model with topics of texts, and a tokenizer with the words of examples."""
     new_tokenizer, meaning = tokenizer.with_words(examples), 0.0
     if tokenizer.synonyms:
         new_tokenizer, meaning = new_tokenizer.with_synonyms(Lexicon.load()), MEANING
@@ -153,7 +152,7 @@ def _origin(data: TrainingData, source: str, examples: int) -> TrainingData:
 
 
 def wider(model: Autoencoder, vocabulary_size: int, *, topics: int, training_data: TrainingData) -> Autoencoder:
-    """Return a copy of a model with more words, embedded as the unknown word is; topics are still to be set."""
+    """Return a copy of a model with more words, read as the unknown word; topics are still to be set."""
     config = replace(model.config, latent_dim=topics, decoder="nearest")
     wider = Autoencoder(config, vocabulary_size=vocabulary_size, clip=model.clip, training_data=training_data)
     kept = {name: tensor.cpu() for name, tensor in model.state_dict().items() if name not in READ_LATENTS}
@@ -170,7 +169,7 @@ def wider(model: Autoencoder, vocabulary_size: int, *, topics: int, training_dat
 
 @torch.no_grad()
 def translate(model: Autoencoder, new: Tensor, old: Tensor, *, source: Autoencoder) -> None:
-    """Let a decoder of old latents (N, n) read new ones (N, n'): its weights W become W A, with z ~ A z' for N texts."""
+    """Let a decoder of latents z (N, n) read others z' (N, n'): its weights W become W A, with z ~ A z'."""
     new, old = model.scale(new).double().cpu(), source.scale(old).double().cpu()  # as the weights meet them
     linear = torch.linalg.lstsq(new, old, driver="gelsd").solution.T.float()  # (n, n')
     inputs, size = source.decoder.get_parameter("weight_ih_l0").cpu(), model.config.embedding_dim
@@ -179,7 +178,7 @@ def translate(model: Autoencoder, new: Tensor, old: Tensor, *, source: Autoencod
 
 
 def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[int, Tensor]:
-    """Return codebooks for the latents (N, n) of public examples: at most half as many means, the examples, and more texts.
+    """Return codebooks for latents (N, n) of examples: at most half as many means, and the examples.
 
     The largest one holds the examples and, behind them, the nearest of the model's own texts (M, n), ``most`` in all.
     """
@@ -210,7 +209,7 @@ def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) 
 
 
 def _near(directions: Tensor, own: Tensor, *, count: int) -> Tensor:
-    """Return up to ``count`` of M directions that are nearest to any of N others, and unlike each other."""
+    """Return up to ``count`` of M directions that are near to any of N others, and unlike each other."""
     nearness = (own @ directions.T).max(dim=1).values
     likeness = torch.full_like(nearness, -1.0)
     chosen: list[int] = []

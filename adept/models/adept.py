@@ -1,4 +1,4 @@
-"""ADePT as its papers describe it: encode a text, bound its latent, add noise, and write a new text from the noisy latent.
+"""ADePT as its papers describe it: encode a text, bound its latent, add noise, write a new text.
 
     tokens -> LSTM encoder -> r in R^n -> clip to a ball of radius C -> noise -> LSTM decoder -> tokens
 
@@ -165,7 +165,7 @@ class Adept(nn.Module):
 
     @torch.inference_mode()
     def write(self, latents: Tensor, *, max_length: int, choose: Choice | None = None) -> Tensor:
-        """Write token ids (B, at most max_length) from latents (B, n) alone: greedily, unless ``choose`` draws the words.
+        """Write token ids (B, at most max_length) from latents (B, n) alone: greedily, unless ``choose`` draws.
 
         Texts end with END and are padded with PAD. Each depends on its own latent and draws alone, by the claim of
         ``encode_records``: a row is computed alike at every place. When its text ends, it begins the next one; released
@@ -199,7 +199,7 @@ class Adept(nn.Module):
 
 
 def run(lstm: nn.LSTM, words: Tensor, state: State | None = None, *, suffix: str = "") -> tuple[Tensor, State]:
-    """Return an LSTM's outputs (B, T, H) and last state for inputs (B, T, I), by the weights with a suffix."""
+    """Return an LSTM's outputs (B, T, H) and last state for inputs (B, T, I)."""
     names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
     weights: list[Tensor] = [lstm.get_parameter(name + suffix) for name in names]
     hidden, cell = state or (words.new_zeros(len(words), lstm.hidden_size),) * 2
@@ -240,7 +240,7 @@ def choose_likeliest(logits: Tensor, begins: Tensor) -> Tensor:
 
 
 def noise_between(mechanism: Callable[[float], Mechanism], low: float, high: float) -> Callable[[Tensor], Tensor]:
-    """Return a function that adds a mechanism's noise in training, at budgets drawn log-uniformly from an interval."""
+    """Return the noise of a mechanism in training, at budgets drawn log-uniformly from an interval."""
 
     def randomise(latents: Tensor) -> Tensor:
         share = torch.rand(()).item()
@@ -256,11 +256,11 @@ def lightning_module(
     weight_decay: float = 0.0,
     randomise: Callable[[Tensor], Tensor] | None = None,
 ) -> "LightningModule":
-    """Return the LightningModule that trains a model in place; Lightning is imported here, as it takes two seconds."""
-    from pytorch_lightning import LightningModule
+    """Return the LightningModule that trains a model in place."""
+    from pytorch_lightning import LightningModule  # takes two seconds
 
     class Training(LightningModule):
-        """Minimises the reconstruction loss by AdamW; the learning rate falls linearly to zero over the epochs."""
+        """Minimises the reconstruction loss by AdamW; the learning rate falls linearly to zero."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -270,7 +270,7 @@ def lightning_module(
             return self._logged(tokens, "train_loss")
 
         def validation_step(self, tokens: Tensor, batch_idx: int) -> None:
-            """Use the same random draws in every epoch, so that no epoch seems best because it drew less noise."""
+            """Use the same draws in every epoch, so that none seems best because it drew less noise."""
             with torch.random.fork_rng():
                 torch.manual_seed(batch_idx)
                 self._logged(tokens, "validation_loss")

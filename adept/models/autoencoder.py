@@ -1,4 +1,4 @@
-"""The autoencoder of a model directory: the core (``adept.models.adept``) with labels, topics, codebooks, a codec and files."""
+"""The autoencoder of a model directory: the core with labels, topics, codebooks, a codec and files."""
 
 import json
 from collections.abc import Sequence
@@ -78,7 +78,7 @@ class Autoencoder(Adept):
         return latents
 
     def read_rows(self, rows: Sequence[Sequence[int]]) -> Tensor:
-        """Return latents (ROWS, n) before the clip; topics are sums over positions, in one shape for all lengths."""
+        """Return latents (ROWS, n) before the clip; topics are computed in one shape for all lengths."""
         if self.config.encoder != TOPICS:
             return super().read_rows(rows)
         tokens = pad(rows, length=self.config.max_length + 2).to(self.topics.offset.device)

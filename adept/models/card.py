@@ -30,7 +30,7 @@ is code.
 
 
 def model_card(model: Autoencoder, *, metrics: Mapping[str, float] | None = None, adapted_from: str = "") -> str:
-    """Return the card, with metadata for the Hugging Face Hub, metrics by name, and the card of the model before adaptation."""
+    """Return the card, with metadata for the Hugging Face Hub and the card before an adaptation."""
     data, config = model.training_data, model.config
     origin = "declared public" if data.public else "PRIVATE: do not hand this directory out"
     measured = "\n".join(f"- {name}: {value:.4g}" for name, value in (metrics or {}).items()) or "- none was kept"

@@ -1,4 +1,4 @@
-"""Codewords among a model's latents: learned from its training text, or those of its public texts themselves."""
+"""Codewords: learned from a model's latents, or the latents of its public texts."""
 
 from collections.abc import Sequence
 
@@ -32,7 +32,7 @@ def fit_topics(model: Autoencoder, tokenizer: Tokenizer, corpus: Corpus, spec: T
 
 
 def learn_codes(model: Autoencoder, tokenizer: Tokenizer, train: Corpus, validation: Corpus, spec: TrainSpec) -> None:
-    """Give a trained model its codebooks, its codec and, if it answers with public texts, the codebooks of these."""
+    """Give a trained model its codebooks and its codec."""
     from adept.models.codec.training import learn_codec  # a model for l1 needs no codec
 
     if not model.codebooks:
@@ -60,7 +60,7 @@ def encode_public(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]
 
 
 def draw_codewords(latents: Tensor, *, books: dict[int, Tensor], clip_norm: float) -> Tensor:
-    """Draw a codeword for each latent, out of a codebook drawn at random: mostly the nearest, sometimes one beside it.
+    """Draw a codeword for each latent, from a random codebook: mostly the nearest, sometimes one beside it.
 
     So the decoder learns to write the public texts around a codeword. With n codebooks, one draw in n + 1 keeps the latent.
     """

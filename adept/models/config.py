@@ -1,4 +1,4 @@
-"""Configurations of models: sizes, tokenizer, training and decoding. Help reads them, so nothing here imports PyTorch."""
+"""Configurations of models, which help reads: nothing here imports PyTorch."""
 
 import math
 from collections.abc import Callable

@@ -32,14 +32,14 @@ def decode(model: Autoencoder, latents: Tensor, decoding: DecodingConfig | None 
 
 @torch.inference_mode()
 def likelihood(model: Autoencoder, latents: Tensor, tokens: Tensor) -> Tensor:
-    """Return the mean log-likelihood (B,), in nats per token, of written tokens (B, T) given their latents (B, n)."""
+    """Return the mean log-likelihood (B,), in nats per token, of tokens (B, T) given latents (B, n)."""
     logits = model(latents, tokens).transpose(1, 2)
     losses = torch.nn.functional.cross_entropy(logits, tokens, ignore_index=PAD, reduction="none")
     return -losses.sum(dim=1) / (tokens != PAD).sum(dim=1).clamp(min=1)
 
 
 def writable(model: Autoencoder, *, labels: bool = False) -> Tensor:
-    """Return a mask (V,) of the ids that a text may hold, END included; or of those that stand for labels."""
+    """Return a mask (V,) of the ids of words and END, or of labels."""
     numbers = torch.arange(model.vocabulary_size, device=model.to_words.weight.device)
     label = (numbers >= FIRST_LABEL) & (numbers < FIRST_LABEL + model.labels)
     return label if labels else (numbers >= END) & ~label
@@ -63,7 +63,7 @@ def choose(logits: Tensor, decoding: DecodingConfig) -> Tensor:
 
 
 def _draw(weights: Tensor) -> Tensor:
-    """Draw an index (B,) from each row of weights (B, V), with probabilities in their proportion, by inversion.
+    """Draw an index (B,) from each row of weights (B, V), in their proportion, by inversion.
 
     The first index whose cumulated weight exceeds u * total, for uniform u in [0, 1), has a weight above 0. Rounding can make
     u * total as large as the total, which no index exceeds; the largest float below the total stands for it then.
@@ -92,7 +92,7 @@ class PublicTexts:
         self._table = fill_up(fill_up(directions, dim=0), dim=1).T.contiguous()  # (n, N)
 
     def write(self, released: Tensor, *, samples: int, most: int | None = None) -> list[str]:
-        """Return ``samples`` texts for each released latent (B, n), consecutively: the nearest, at most ``most`` different."""
+        """Return ``samples`` texts for each latent (B, n), consecutively: the nearest, ``most`` different."""
         count = min(samples, most or samples, len(self.texts))
         distinct, index = torch.unique(released.to(self._table), dim=0, return_inverse=True)
         near = [self._compare(part).topk(count, dim=1).indices for part in torch.split(distinct, NEAREST_ROWS)]
@@ -100,6 +100,6 @@ class PublicTexts:
         return [self.texts[row[place % count]] for row in chosen for place in range(samples)]
 
     def _compare(self, latents: Tensor) -> Tensor:
-        """Return the similarity (B, N) of texts to at most NEAREST_ROWS latents (B, n), whose places do not matter."""
+        """Return the similarity (B, N) of texts to at most NEAREST_ROWS latents (B, n), wherever they stand."""
         rows = fill_up(fill_up(latents, dim=0, width=NEAREST_ROWS), dim=1)
         return (rows @ self._table)[: len(latents), : len(self.texts)]

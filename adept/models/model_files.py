@@ -43,7 +43,7 @@ def load_autoencoder(kind: "type[Autoencoder]", directory: Path) -> "Autoencoder
 
 
 def _build(kind: "type[Autoencoder]", description: dict[str, Any], path: Path) -> "Autoencoder":
-    """Check a ``config.json`` and build its model without allocating it: weights are on the "meta" device."""
+    """Check a ``config.json`` and build its model on the "meta" device, without allocating it."""
     try:
         if description["format_version"] != FORMAT_VERSION:
             raise ModelError(

@@ -1,4 +1,4 @@
-"""Share of held-out text that a model writes back without any noise: no epsilon brings back what is lost here.
+"""Share of held-out text that a model writes back without any noise: an upper bound for any epsilon.
 
 Words are counted by their F1 with the own record and, for comparison, with another one: a model that writes what everybody says
 shares words with everybody.
@@ -39,7 +39,7 @@ class Reconstruction:
 
 
 def reconstruction(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> Reconstruction | None:
-    """Measure the share of held-out texts that is written back, up to 200 of them; None for fewer than two."""
+    """Measure the share of up to 200 held-out texts; None for fewer than two."""
     chosen = texts[:: max(1, len(texts) // MAX_RECORDS)][:MAX_RECORDS]
     if len(chosen) < 2:
         return None
@@ -50,7 +50,7 @@ def reconstruction(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str
 
 
 def mean_word_f1(records: Sequence[str], rewrites: Sequence[str]) -> float:
-    """Return the mean F1 of words, as often as they stand, between records and their rewrites; two empty ones agree."""
+    """Return the mean F1 of the bags of words of records and rewrites; two empty ones agree."""
     return fmean(_word_f1(*pair) for pair in zip(records, rewrites, strict=True))
 
 

@@ -1,4 +1,4 @@
-"""Text to token ids and back, by a `tokenizers.Tokenizer` that is trained once and saved with the model.
+"""Text to token ids and back, by a `tokenizers.Tokenizer` that is saved with the model.
 
 The vocabulary comes from the training text alone: one built from the text that is to be rewritten would carry that text's words
 past the mechanism. A word outside it is unknown, or is read as the nearest known word in meaning (``adept.models.lexicon``).
@@ -38,12 +38,12 @@ UNWRITABLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # control, format, halves of charac
 
 
 class Tokenizer:
-    """Encodes texts into lists of ids and decodes ids into texts that hold no line break and no special token."""
+    """Encodes texts into ids, and decodes ids into texts without line breaks and special tokens."""
 
     FILE, SYNONYMS = "tokenizer.json", "synonyms.json"
 
     def __init__(self, backend: tokenizers.Tokenizer, synonyms: Mapping[str, str] | None = None):
-        """Wrap a backend of ``build`` with a vocabulary, and synonyms: the known word that another, in lower case, is read as."""
+        """Wrap a trained backend of ``build``, with the known word as which another one is read."""
         self._backend, self.synonyms, numbers = backend, dict(synonyms or {}), backend.get_vocab()
         self._read_as = {word: numbers[known] for word, known in self.synonyms.items()}
         self._backend.encode_special_tokens = True  # a text that says "[END]" is text
@@ -59,7 +59,7 @@ class Tokenizer:
     def train(
         cls, texts: Iterable[str], config: TokenizerConfig | None = None, *, labels: Sequence[str] = ()
     ) -> "Tokenizer":
-        """Build a vocabulary from ``texts``; each of the public ``labels`` becomes a token that stands before the text."""
+        """Build a vocabulary from ``texts``; each public label becomes a token."""
         config = config or TokenizerConfig()
         if not all(map(is_writable, labels)):
             raise ConfigurationError("labels must hold no control characters, got one that does: rename it")
@@ -78,7 +78,7 @@ class Tokenizer:
 
     @classmethod
     def from_pretrained(cls, directory: str | Path) -> "Tokenizer":
-        """Load ``tokenizer.json``, and ``synonyms.json`` if there is one, from a model directory; raises ModelError."""
+        """Load ``tokenizer.json`` and ``synonyms.json``, if there is one; raise ModelError if one is damaged."""
         from adept.models.tokenizer_file import load_tokenizer
 
         return cls(*load_tokenizer(Path(directory) / cls.FILE, Path(directory) / cls.SYNONYMS))
@@ -91,11 +91,11 @@ class Tokenizer:
             (Path(directory) / self.SYNONYMS).write_text(json.dumps(self.synonyms, ensure_ascii=False), "utf-8")
 
     def with_synonyms(self, lexicon: "Lexicon") -> "Tokenizer":
-        """Return a tokenizer that reads an unknown word as the known one that is nearest to it in a lexicon."""
+        """Return a tokenizer that reads unknown words as the nearest known ones in a lexicon."""
         return Tokenizer(self._backend, lexicon.nearest(self.words[FIRST_LABEL + len(self.labels) :]))
 
     def with_words(self, texts: Iterable[str]) -> "Tokenizer":
-        """Return a tokenizer that knows the words of public texts too, behind its own, without synonyms."""
+        """Return a tokenizer with the words of public texts behind its own, and without synonyms."""
         backend, content = self._backend, json.loads(self._backend.to_str())
         words: dict[str, int] = content["model"]["vocab"]
         for text in texts if isinstance(backend.model, models.WordLevel) else ():  # subwords spell all words already
@@ -149,7 +149,7 @@ class Tokenizer:
         return self.encode(corpus.texts, max_length=max_length, labels=corpus.labels if self.labels else None)
 
     def _ids(self, texts: list[str]) -> list[list[int]]:
-        """Return the ids of each text; one that cannot be encoded has none, so that no failure tells of a record."""
+        """Return the ids of each text; none if it cannot be encoded, so that no failure tells of a record."""
         try:
             encoded = self._backend.encode_batch(texts, add_special_tokens=False)
         except Exception:  # noqa: BLE001 - the Rust side raises bare Exception; none is known for a pipeline that was checked
@@ -174,7 +174,7 @@ class Tokenizer:
         return [UNKNOWN if label is None else FIRST_LABEL + self.labels.index(label) for label in labels]
 
     def decode(self, rows: list[list[int]]) -> list[str]:
-        """Return the text of each row of ids, up to its first END, punctuation joined to the word before it."""
+        """Return the text of each row of ids, up to its first END."""
         kept = [row[: row.index(END)] if END in row else row for row in rows]
         written = self._backend.decode_batch(kept, skip_special_tokens=True)
         # Bytes can spell a line break where every token is harmless: so lines are checked as they are written.
@@ -187,7 +187,7 @@ class Tokenizer:
 
 
 def build(config: TokenizerConfig) -> tokenizers.Tokenizer:
-    """Put together normalisation (control and format characters are white space), splitting and the empty model."""
+    """Put together normalisation, splitting and the empty model."""
     backend = tokenizers.Tokenizer(models.WordLevel(unk_token=SPECIAL_TOKENS[UNKNOWN]))
     split = [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Split(Regex(PUNCTUATION), behavior="isolated")]
     if config.kind == "bpe":

@@ -24,7 +24,7 @@ from adept.models.untrusted_files import corrupt, read_json
 
 
 def load_tokenizer(path: Path, synonyms_path: Path) -> tuple[tokenizers.Tokenizer, dict[str, str]]:
-    """Load a tokenizer that differs from ours in its words alone, and the synonyms beside it, if there are any.
+    """Load a tokenizer that differs from ours in its words alone, and its synonyms, if there are any.
 
     Raises:
         ModelError: the first file is missing, one is damaged, or it is another kind of tokenizer.
@@ -56,7 +56,7 @@ def _load_backend(path: Path) -> tokenizers.Tokenizer:
 
 
 def _words(content: dict[str, Any]) -> dict[str, int]:
-    """Return the vocabulary of a tokenizer file; ValueError if any part of it is not as ``build`` makes it."""
+    """Return the vocabulary of a file; raise ValueError if a part of it is not as ``build`` makes it."""
     words = content["model"]["vocab"]
     special = [token["content"] for token in content["added_tokens"]]
     for lowercase in (True, False):
@@ -75,7 +75,7 @@ def _words(content: dict[str, Any]) -> dict[str, int]:
 
 
 def _check_words(words: dict[str, int], special: list[str]) -> None:
-    """Raise ValueError unless the ids are 0, 1, 2, ..., special tokens first, and every token can be written in a line."""
+    """Raise ValueError unless ids are 0, 1, 2, ..., special tokens first, and tokens can be written."""
     if not FIRST_LABEL <= len(words) <= MAX_VOCABULARY + MAX_LABELS:
         raise ValueError("too few or too many tokens")
     if any(type(number) is not int for number in words.values()) or sorted(words.values()) != list(range(len(words))):

@@ -36,7 +36,7 @@ NEIGHBOUR_POWER = 0.75  # of how common a neighbour is
 
 
 class TopicEncoder(nn.Module):
-    """Maps token ids (B, T) to topics (B, n), by buffers that are saved with the model and that no training changes."""
+    """Maps token ids (B, T) to topics (B, n), by buffers that no training changes."""
 
     rarity: Tensor
     directions: Tensor
@@ -71,7 +71,7 @@ class TopicEncoder(nn.Module):
         cooccurrence: float = COOCCURRENCE,
         meaning: float = 0.0,
     ) -> None:
-        """Fit topics on the token ids of public texts; topics beyond those that the texts support stay zero.
+        """Fit topics on the token ids of public texts; those that the texts do not support stay zero.
 
         Args:
             rows: token ids of each text.
@@ -124,7 +124,7 @@ def _spelling(words: Sequence[str]) -> csr_matrix:
 
 
 def _counts(rows: Sequence[Sequence[int]], *, vocabulary_size: int) -> csr_matrix:
-    """Return how often each word stands in each text (N, V), without special tokens and words of a single text."""
+    """Return counts of words in texts (N, V), without special tokens and words of a single text."""
     texts_with = Counter(word for row in rows for word in set(row))
     entries = Counter(
         (place, word)

@@ -140,7 +140,7 @@ def fit(
 
 
 def origin_of(spec: TrainSpec, train: Corpus) -> dict[str, Any]:
-    """Return the origin that a checkpoint records: primitives alone, and of the text no more than a digest."""
+    """Return the origin that a checkpoint records: of the text no more than a digest."""
     content = json.dumps([train.texts, train.labels]).encode()
     return {
         "clip": spec.clip,
@@ -154,7 +154,7 @@ def origin_of(spec: TrainSpec, train: Corpus) -> dict[str, Any]:
 def resume_run(
     spec: TrainSpec, train: Corpus, checkpoint: Path | None, model: Autoencoder | None = None
 ) -> tuple[TrainSpec, int]:
-    """Return the specification of a run that goes on from a checkpoint, if there is one, and the epochs that are done.
+    """Return the specification of a run that goes on from a checkpoint, and the epochs that are done.
 
     Raises:
         DataError: the checkpoint is damaged, or of another run.
@@ -211,7 +211,7 @@ class Origin(Callback):
         checkpoint["origin"] = self.origin
 
     def on_load_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
-        """Set the learning rate by this run's number of epochs; the checkpoint holds the earlier run's rate."""
+        """Set the learning rate by this run's epochs; the checkpoint holds the earlier run's."""
         done = checkpoint["epoch"] + 1
         checkpoint["lr_schedulers"][0]["last_epoch"] = done
         for group in checkpoint["optimizer_states"][0]["param_groups"]:
@@ -228,7 +228,7 @@ def randomiser(model: Autoencoder, spec: TrainSpec) -> Callable[[Tensor], Tensor
 def make_trainer(
     config: TrainerConfig, directory: Path, callbacks: list[Callback], *, gradient_clip: float, checkpoints: bool = True
 ) -> lightning.Trainer:
-    """Return a Lightning trainer that logs to ``metrics.csv`` and shows a progress bar on terminals only."""
+    """Return a Lightning trainer that logs to ``metrics.csv``."""
     show = sys.stderr.isatty() if config.progress_bar is None else config.progress_bar
     if show:
         callbacks = [*callbacks, RichProgressBar(console_kwargs={"stderr": True})]
@@ -260,7 +260,7 @@ class quiet_lightning(warnings.catch_warnings):  # noqa: N801 - used like a func
 
 
 def length_batches(lengths: Sequence[int], *, batch_size: int, seed: int | str) -> list[list[int]]:
-    """Return batches of indices of similar length, in random order: less padding, so faster training."""
+    """Return batches of indices of similar length, in random order."""
     rng = random.Random(seed)
     order = list(range(len(lengths)))
     rng.shuffle(order)
@@ -272,7 +272,7 @@ def length_batches(lengths: Sequence[int], *, batch_size: int, seed: int | str) 
 
 
 class LengthBatchSampler(Sampler[list[int]]):
-    """Batches of indices of similar length, in an order that seed and epoch decide; without a seed, always the same."""
+    """Batches of indices of similar length, in an order that seed and epoch decide."""
 
     def __init__(self, lengths: Sequence[int], *, batch_size: int, seed: int | None = None) -> None:
         self.lengths, self.batch_size, self.seed = lengths, batch_size, seed
@@ -292,6 +292,6 @@ class LengthBatchSampler(Sampler[list[int]]):
 
 
 def token_loader(rows: list[list[int]], *, batch_size: int, seed: int | None = None) -> DataLoader[list[int]]:
-    """Return a loader of token batches (B, T) of similar length, reshuffled each epoch if there is a seed."""
+    """Return a loader of token batches (B, T), reshuffled each epoch if there is a seed."""
     sampler = LengthBatchSampler([len(row) for row in rows], batch_size=batch_size, seed=seed)
     return DataLoader(cast("Dataset[list[int]]", rows), batch_sampler=sampler, collate_fn=pad)

@@ -59,7 +59,7 @@ def read_json(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def read_tensors(path: Path, expected: dict[str, tuple[str, Shape]], *, description: str) -> dict[str, Tensor]:
-    """Return the tensors of a safetensors file, floats as float32, once they have the expected names, types and shapes.
+    """Return the tensors of a safetensors file, floats as float32, if they are as expected.
 
     The message for others names the ``description``, the file that asks for them.
     """
@@ -83,8 +83,7 @@ def _has_kind(tensor: Any, kind: str, shape: Shape) -> bool:
 
 
 def _is_finite(tensor: Tensor) -> bool:
-    """Return True if every value is a finite number: the least and the largest are not, if any value is not."""
-    return not tensor.numel() or all(bool(edge.isfinite()) for edge in torch.aminmax(tensor))
+    return not tensor.numel() or all(bool(edge.isfinite()) for edge in torch.aminmax(tensor))  # NaN is an edge
 
 
 @contextmanager

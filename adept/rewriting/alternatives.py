@@ -219,7 +219,7 @@ def public_logits(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]
 
 @dataclass(frozen=True, kw_only=True)
 class Redaction:
-    """Redaction by rules: numbers, addresses, capitalised and rare words become tags. No guarantee: no epsilon is finite."""
+    """Redaction by rules: numbers, addresses, capitalised and rare words become tags. No guarantee."""
 
     common: frozenset[str]  # public words, in lower case, which are kept
     name: ClassVar[str] = "redaction"

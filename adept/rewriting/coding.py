@@ -35,10 +35,10 @@ class Coding(ABC):
 
     @abstractmethod
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return one row for each of B records, (B, n): secret, and the same whatever the other records are."""
+        """Return a row for each record (B, n): secret, and the same whatever the others are."""
 
     def check_labels(self, labels: Sequence[str | None]) -> None:  # noqa: B027 - nothing to check without a label set
-        """Raise ConfigurationError for labels that ``encode`` refuses; without a label set labels are ignored."""
+        """Raise ConfigurationError for labels that ``encode`` refuses."""
 
     def release(self, encoded: Tensor, mechanism: Any) -> Tensor:
         """Return the rows (B, n) that a mechanism releases of encoded ones."""
@@ -46,7 +46,7 @@ class Coding(ABC):
 
     @abstractmethod
     def write(self, released: Tensor, *, samples: int) -> list[Pair]:
-        """Write ``samples`` pairs from each released row (B, n), consecutively: post-processing, which costs no budget."""
+        """Write ``samples`` pairs from each released row (B, n), consecutively: post-processing."""
 
     def pack(self, values: Any) -> Tensor:
         """Return a mechanism's own values as rows."""
@@ -59,7 +59,7 @@ class Coding(ABC):
 
 
 class PairCoding(Coding):
-    """Text and label as one symbol: rows of a text's coding (B, n), each with the place of its label behind it, (B, n + 1)."""
+    """Text and label as one symbol: rows of a text's coding, each with its label's place, (B, n + 1)."""
 
     def __init__(self, text: Coding, labels: Sequence[str]) -> None:
         self.text, self.labels, self.probes = text, labels, text.probes
@@ -73,7 +73,7 @@ class PairCoding(Coding):
         return self.join_labels(self.text.encode(texts), labels)
 
     def check_labels(self, labels: Sequence[str | None]) -> None:
-        """Raise ConfigurationError for a missing label or one outside the public set, without repeating it."""
+        """Raise ConfigurationError for a missing label or one outside the public set."""
         known = set(self.labels)
         if (first := next((n for n, label in enumerate(labels) if label not in known), None)) is None:
             return

@@ -52,7 +52,7 @@ class Expectation:
 
 
 def expected_lines(rewriter: Rewriter, public: Sequence[str] | None = None, *, packaged: bool) -> list[str]:
-    """Return the expectation of a rewriter in lines, and for the packaged model figures of subjects that it has not read.
+    """Return the expectation of a rewriter in lines, and for the packaged model of unread subjects.
 
     Public texts of the user's own take the place of those that the model holds out.
     """
@@ -63,7 +63,7 @@ def expected_lines(rewriter: Rewriter, public: Sequence[str] | None = None, *, p
 
 
 def expectation(rewriter: Rewriter, public: Sequence[str] | None = None) -> Expectation | None:
-    """Return the expectation of a rewriter from public texts; None if these are too few, or its model writes labels."""
+    """Return the expectation of a rewriter; None if texts are too few, or its model writes labels."""
     model = rewriter.model
     texts = list((model.held_out_texts if public is None else public)[: rewriter.coding.probes])
     if len(texts) < MIN_TEXTS or model.labels:
@@ -105,7 +105,7 @@ class Survival(NamedTuple):
 
 @cache
 def unseen_figures() -> dict[str, dict[float, Survival]]:
-    """Return the packaged figures, by subject and epsilon, of a model that had not read the subject (``benchmarks/domains.py``)."""
+    """Return packaged figures by unread subject and epsilon (``benchmarks/domains.py``)."""
     table = json.loads((packaged_directory() / UNSEEN_FILE).read_text("utf-8"))
     return {
         subject: {float(epsilon): Survival(*shares) for epsilon, shares in row.items()}
@@ -114,7 +114,7 @@ def unseen_figures() -> dict[str, dict[float, Survival]]:
 
 
 def unseen_line(rewriter: Rewriter) -> str | None:
-    """Return the shares that the packaged model keeps, in words; None for smaller budgets, or another mechanism than its own."""
+    """Return the figures in words; None for smaller budgets, or another mechanism than the default."""
     epsilon, figures = rewriter.guarantee.epsilon, unseen_figures()
     own = best_exact(rewriter.model, epsilon=epsilon).name == rewriter.mechanism.name
     if rewriter.joint or not own or epsilon < min(map(min, figures.values())):
@@ -129,7 +129,6 @@ def unseen_line(rewriter: Rewriter) -> str | None:
 
 
 def _interpolate(row: dict[float, Survival], epsilon: float) -> Survival:
-    """Return the figures at a budget, in a straight line between the measured ones; the last ones above them."""
     budgets = sorted(row)
     columns = zip(*(row[budget] for budget in budgets), strict=True)
     return Survival(*(float(np.interp(epsilon, budgets, column)) for column in columns))

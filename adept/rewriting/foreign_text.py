@@ -1,4 +1,4 @@
-"""Warnings for the curator about text that a model was not made for: another language, or texts longer than it can write.
+"""Warnings for the curator about text in another language, or longer than a model can write.
 
 The warnings depend on the records without any noise, so they go to standard error and into no statement or output. A model does
 not know 0 to 15 % of the words of its own language, but 38 to 75 % of another one's: the threshold lies between them.
@@ -24,7 +24,7 @@ def first_texts(records: Iterator[Record], column: str) -> list[str]:
 
 
 def foreign_warnings(tokenizer: Tokenizer, texts: Sequence[str], *, max_length: int) -> list[str]:
-    """Return warnings about the first texts, with advice, for a model that writes at most ``max_length`` tokens."""
+    """Return warnings about the first texts, for a model that writes at most ``max_length`` tokens."""
     head, first = 1 if tokenizer.labels else 0, text_list(texts)[:FIRST_TEXTS]
     whole = tokenizer.encode(first, max_length=max_length + 1)
     rows = tokenizer.encode([NUMBERS.sub(" ", text) for text in first], max_length=max_length)

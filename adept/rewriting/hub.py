@@ -1,4 +1,4 @@
-"""A model on the Hugging Face Hub: its directory, as ``huggingface_hub`` saves, fetches and publishes it."""
+"""A model on the Hugging Face Hub: fetched, saved and published."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +20,7 @@ FILES = ["config.json", "tokenizer.json", "synonyms.json", "codec.json", "README
 
 
 class HubModel(ModelHubMixin, library_name="adept", tags=TAGS):
-    """A model and its tokenizer as the Hub's library publishes them: ``save_pretrained``, ``push_to_hub``."""
+    """A model and its tokenizer as the Hub's library publishes them."""
 
     def __init__(self, model: Autoencoder, tokenizer: Tokenizer) -> None:
         self.model, self.tokenizer = model, tokenizer
@@ -41,7 +41,7 @@ def fetch(name: str, **options: Any) -> tuple[Autoencoder, Tokenizer]:
 
 
 def publish(model: Autoencoder, tokenizer: Tokenizer, name: str, *, accept_private_model: bool, **options: Any) -> str:
-    """Push a model to the Hub, and return the commit's address; ``options`` are those of ``ModelHubMixin.push_to_hub``.
+    """Push a model to the Hub, with options of ``ModelHubMixin.push_to_hub``; return the commit's address.
 
     Raises:
         ReleaseRefused: the model was trained on text that was not declared public, and that was not accepted.

@@ -1,4 +1,4 @@
-"""Latents: the encoder makes a record's vector, the mechanism releases another one, and a text answers it.
+"""Latents: the encoder makes a vector, the mechanism releases another one, and a text answers it.
 
 The text is what the decoder writes; one of its codeword's pool, if releases repeat (``Pools``); or, without a decoder, the
 public text that lies nearest.
@@ -27,7 +27,7 @@ _ENCODED: WeakKeyDictionary[Autoencoder, PublicTexts] = WeakKeyDictionary()  # o
 
 
 class LatentCoding(Coding):
-    """A model's encoder and decoder, for a mechanism on latents and a decoding whose strategy and pool are resolved.
+    """A model's encoder and decoder, for a mechanism on latents and a resolved decoding.
 
     Raises:
         ModelError: releases are to be answered with public texts, and the model holds none.
@@ -86,7 +86,7 @@ class LatentCoding(Coding):
 
     @torch.inference_mode()
     def fittest(self, released: Tensor) -> Tensor:
-        """Write token ids (B, T): of the candidates that are asked for, the one that fits the released latent best.
+        """Write token ids (B, T): of several candidates the one that fits the released latent best.
 
         A fit is the similarity of topics or, for a model without topics, the likelihood.
         """
@@ -109,7 +109,7 @@ def pool_size(codewords: int) -> int:
 
 
 class Pools:
-    """Pools of texts: if releases repeat, every codeword has a number of texts, and its records draw from them.
+    """Pools of texts: if releases repeat, the records of a codeword draw from its texts.
 
     *Claim*: a pool may be written one text at a time, when it is first drawn, and what comes out has the same distribution
     as if it had been written before. *Proof*: the texts of a codeword are drawn independently of each other, from one
@@ -127,7 +127,7 @@ class Pools:
         return Pools, (self.size,)
 
     def draw(self, released: Tensor, *, samples: int, decode: Callable[[Tensor], list[Pair]]) -> list[Pair]:
-        """Draw ``samples`` texts for each released codeword (B, n), each place of its pool once before any comes again."""
+        """Draw ``samples`` texts for each codeword (B, n), each place of its pool once before any comes again."""
         keys = [row.numpy().tobytes() for row in released.cpu()]
         drawn = [(key, place) for key in keys for place in self._places(samples)]
         wanted = [(key, place) for key, place in dict.fromkeys(drawn) if place not in self.texts.get(key, ())]

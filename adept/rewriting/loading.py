@@ -38,7 +38,7 @@ def check_release(
     accept_inexact: bool = False,
     accept_private_model: bool = False,
 ) -> None:
-    """Raise ReleaseRefused for a release that would promise what it cannot keep, unless the user accepts that.
+    """Raise ReleaseRefused for a release that would promise too much, unless the user accepts that.
 
     Args:
         guarantee: of one release.
@@ -64,7 +64,7 @@ def check_release(
 def fit_mechanism(
     mechanism: LocalRandomizer | JointResponse, model: Autoencoder
 ) -> tuple[JointResponse | None, LocalRandomizer]:
-    """Return the mechanism for text and label, if there is one, and that for the text, with the model's codewords."""
+    """Return the mechanism for text and label, if any, and that for the text, with codewords."""
     if isinstance(mechanism, JointResponse):
         text = _with_codewords(mechanism.mechanism, model, most=mechanism.text.count)
         joint = replace(mechanism, mechanism=text)
@@ -73,7 +73,6 @@ def fit_mechanism(
 
 
 def _with_codewords(mechanism: Randomizer, model: Autoencoder, *, most: int | None = None) -> Randomizer:
-    """Return a mechanism with at most ``most`` of a model's codewords, or with the descriptions that its codec uses."""
     if model.clip not in mechanism.serves:
         raise ModelError(
             f"the model was trained for clip {model.clip}, which mechanism {mechanism.name} cannot use: "
@@ -100,7 +99,7 @@ def _with_codewords(mechanism: Randomizer, model: Autoencoder, *, most: int | No
 
 
 def best_exact(model: Autoencoder, *, epsilon: float | None = None) -> Kind:
-    """Return the exact private mechanism with the best measured utility among those that a model serves, at a record's budget.
+    """Return the exact mechanism with the best measured utility for a model, at a record's budget.
 
     Large budgets say more by descriptions than by codewords (``docs/decisions.md``, "Two defaults", "Heavy sentences").
     Models that write labels write them from latents alone.
@@ -119,12 +118,12 @@ def packaged_directory() -> Path:
 
 
 def is_packaged(directory: str | Path | None) -> bool:
-    """Return True for the model that comes with the package: no name, or its own if no directory has it."""
+    """Return True for the packaged model: no name, or its own if no directory has it."""
     return directory is None or (str(directory) == PACKAGED and not Path(PACKAGED).exists())
 
 
 def load_model(directory: str | Path | None = None) -> tuple[Autoencoder, Tokenizer]:
-    """Load a model and its tokenizer from a model directory, the run directory around it, or the package (``is_packaged``).
+    """Load model and tokenizer from a model directory, the run directory around it, or the package.
 
     Both are checked here, once and on public text, so that no record's text can make them fail.
 
@@ -152,7 +151,7 @@ def _sha256(path: Path) -> str:
 
 @torch.inference_mode()
 def _probe(model: Autoencoder, tokenizer: Tokenizer, directory: Path) -> None:
-    """Refuse a model that cannot encode or score public texts: weights can be finite and their products infinite."""
+    """Refuse a model whose weights are finite and their products infinite."""
     rows = tokenizer.encode(PROBE_TEXTS, max_length=model.config.max_length)
     latents = model.encode(pad(rows))
     if not all(bool(numbers.isfinite().all()) for numbers in (latents, model(latents, pad(rows)))):

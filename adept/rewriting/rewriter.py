@@ -100,7 +100,7 @@ class Rewriter:
     def from_pretrained(
         cls, directory: str | Path, *, mechanism: LocalRandomizer | JointResponse, **options: Any
     ) -> Self:
-        """Load a model directory, the ``model/`` inside a run's directory, or a model by its name; raise ModelError without one.
+        """Load a model by its directory, its run's directory or its name; raise ModelError without one.
 
         Args:
             directory: or "utterances", the model that comes with the package, or "owner/model" on the Hub; a directory of that
@@ -123,7 +123,7 @@ class Rewriter:
         return (self.joint or self.mechanism).guarantee(self.model.config.latent_dim)
 
     def rewrite(self, texts: Any, *, samples: int = 1) -> list[str]:
-        """Release every text once and write ``samples`` texts from each release, consecutively in the result.
+        """Release every text once and write ``samples`` texts from each release, consecutively.
 
         Args:
             texts: a list, array or column of strings (``adept.data.texts``), checked whole before the first release.
@@ -132,7 +132,7 @@ class Rewriter:
         return [text for text, _ in self.rewrite_pairs(texts, samples=samples)]
 
     def rewrite_pairs(self, texts: Any, labels: Any = None, *, samples: int = 1) -> list[Pair]:
-        """Release every record once and write ``samples`` pairs of text and label, or None, from each release.
+        """Release every record once and write ``samples`` pairs of text and label (or None) from each.
 
         Args:
             texts, samples: as for ``rewrite``.
@@ -151,7 +151,7 @@ class Rewriter:
     def _batches(
         self, texts: list[str], labels: list[str | None] | None
     ) -> Iterator[tuple[list[str], list[str | None] | None]]:
-        """Yield records as many at a time as go through the model at once; no records are one batch of none."""
+        """Yield batches of records; no records are one batch of none."""
         for start in range(0, max(1, len(texts)), self.batch_size):
             batch = slice(start, start + self.batch_size)
             yield texts[batch], labels[batch] if labels is not None else None
@@ -166,34 +166,34 @@ class Rewriter:
         return given, beside
 
     def encode(self, texts: Any, labels: Any = None) -> Tensor:
-        """Return one row for each of B records, which the mechanism reads: secret, and the same whatever the others are."""
+        """Return the rows of B records that the mechanism reads: secret, each of its record alone."""
         batches = self._batches(*self._check(texts, labels))
         return torch.cat([self.coding.encode(*batch) for batch in batches])
 
     def release(self, texts: Any, labels: Any = None) -> Tensor:
-        """Return one released row for each of B records: latents (B, n) or descriptions (B, 2), and the label's place."""
+        """Return the released rows of B records: latents (B, n) or descriptions (B, 2), and label places."""
         mechanism, batches = self.joint or self.mechanism, self._batches(*self._check(texts, labels))
         return torch.cat([self.coding.release(self.coding.encode(*batch), mechanism) for batch in batches])
 
     def write(self, released: Tensor, *, samples: int = 1) -> list[Pair]:
-        """Write ``samples`` pairs of text and label from each released row; nothing else is looked at."""
+        """Write ``samples`` pairs of text and label from each released row alone."""
         return self.coding.write(released, samples=samples)
 
     def save_pretrained(self, directory: str | Path) -> None:
-        """Write the model directory that ``from_pretrained`` loads, with its card; the mechanism is not part of it."""
+        """Write the model directory that ``from_pretrained`` loads, with its card."""
         self.model.save_pretrained(directory)
         self.tokenizer.save_pretrained(directory)
         (Path(directory) / "README.md").write_text(model_card(self.model), "utf-8")
 
     def push_to_hub(self, name: str, *, accept_private_model: bool = False, **options: Any) -> str:
-        """Publish the model on the Hub as "owner/model"; options and errors are those of ``adept.rewriting.hub.publish``."""
+        """Publish the model on the Hub as "owner/model", by ``adept.rewriting.hub.publish``."""
         from adept.rewriting.hub import publish
 
         return publish(self.model, self.tokenizer, name, accept_private_model=accept_private_model, **options)
 
 
 def resolve_decoding(decoding: DecodingConfig, model: Autoencoder, mechanism: LocalRandomizer) -> DecodingConfig:
-    """Resolve strategy "auto" and pool null; there is a pool only if texts are sampled and releases repeat."""
+    """Resolve strategy "auto" and pool null; pools need sampled texts and repeated releases."""
     count = mechanism.count if isinstance(mechanism, LearnedCodebook) else 0  # of releases, if they repeat
     nearest = model.config.decoder == "nearest" and not model.labels
     default = "nearest" if nearest else "sample" if count else "greedy"

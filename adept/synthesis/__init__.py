@@ -1,1 +1,1 @@
-"""Files to synthetic text under a central guarantee: public cells, one exact release of counts, and what is written from them."""
+"""Files to synthetic text under a central guarantee: one exact release of counts."""

@@ -1,4 +1,4 @@
-r"""Public cells: a finite set of pairs of codeword and label, and the function that sends a record to one of them, or to none.
+r"""Public cells: pairs of codeword and label, and the function that sends a record to one of them.
 
 A text's *features* are its latent (what a public encoder makes of it) and the mean of its words' vectors in the public lexicon
 (``adept.models.lexicon``), each of length 1, side by side. Codewords are k-means centres of the features of public texts, and a
@@ -78,7 +78,7 @@ class PublicCells:
 
 
 def default_size(*, epsilon: float, sensitivity: int, labels: int, texts: int) -> int:
-    """Return the number K of codewords for a budget, a sensitivity of the counts, and numbers of labels and public texts.
+    """Return the number K of codewords: public numbers alone decide.
 
     Twice the budget carries twice the codewords, because noise has half the size.
     """

@@ -65,7 +65,7 @@ def _weights(counts: Numbers, shares: Numbers, *, total: float, variance: float)
 
 
 def _labels(counts: Numbers, weights: Numbers, cells: PublicCells, decay: float) -> NDArray[np.int64]:
-    """Return the likeliest label of each text (n,), given the weight of a text of each codeword (K,)."""
+    """Return the likeliest label of each text (n,), given the weights of texts by codeword (K,)."""
     features = Features.of(torch.from_numpy(cells.features / GRID))
     slopes = torch.zeros(features.width + 1, counts.shape[1])
     slopes[-1] = torch.from_numpy(np.maximum(counts.sum(axis=0), 0.0) + 0.5).log()
@@ -80,7 +80,7 @@ def _labels(counts: Numbers, weights: Numbers, cells: PublicCells, decay: float)
 
 
 def _share_out(counts: Numbers, weights: Numbers, labels: Numbers, places: NDArray[np.int64], decay: float) -> Numbers:
-    """Return the expected votes (n, L) of each label that each text stands for, given p(c|z_t) (n, L)."""
+    """Return the expected votes (n, L) of each text and label, given p(c|z_t) (n, L)."""
     sums = np.zeros_like(counts)
     np.add.at(sums, places, labels)
     means = np.maximum(weights[:, None] * sums, 1e-9)

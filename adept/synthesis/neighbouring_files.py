@@ -1,4 +1,4 @@
-"""A synthesizer as a mechanism on files: pairs that differ by one person's rows, and the counts that are released of either.
+"""A synthesizer as a mechanism on files: pairs that differ by one person's rows.
 
 ``adept.audit.run`` plays the pairs; ``adept.release.replay`` looks at all else that anybody sees of a release.
 """
@@ -19,7 +19,7 @@ BASE_ROWS, EXCESS_ROWS = 3, 5  # rows of either file; rows of a person beyond th
 
 
 class NeighbouringFiles:
-    """A synthesizer of at least two codewords and labels, as a mechanism on files, which go by their names.
+    """A synthesizer of two or more codewords and labels, as a mechanism on files by their names.
 
     Attributes:
         files: rows, by the file's name.

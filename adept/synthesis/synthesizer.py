@@ -114,7 +114,7 @@ class Synthesizer:
 
     @property
     def least_standing_out(self) -> int:
-        """The smallest count T that noise alone reaches in some of M cells with probability M a^T / (1 + a) <= FALSE_ALARM."""
+        """The smallest count T that noise reaches in M cells with probability M a^T / (1 + a) <= FALSE_ALARM."""
         decay, count = self._decay, self.cells.size * len(self.labels)
         return max(1, math.ceil(math.log(FALSE_ALARM * (1 + decay) / count) / math.log(decay)))
 
@@ -147,7 +147,7 @@ class Synthesizer:
         return Tally(self.cells.size * len(self.labels), votes_per_person=self.votes.votes_per_person)
 
     def vote(self, texts: Sequence[object], labels: Sequence[object] | None = None) -> list[int]:
-        """Return the cell of each record, its codeword times the number of labels, and its label's place; or why it has none."""
+        """Return the cell of each record, its codeword times L and its label's place; or why it has none."""
         if (labels is None) != (self.labels == (None,)):
             raise ConfigurationError("labels must be given with a label set, and only then")
         beside = [None] * len(texts) if labels is None else [plain_text(label) for label in labels]
@@ -161,7 +161,7 @@ class Synthesizer:
         return votes
 
     def _codewords(self, texts: list[str]) -> list[int]:
-        """Return the codeword of each text; one with which reading fails has none, so that no failure tells of a record."""
+        """Return the codeword of each text; none if reading fails, so that no failure tells of a record."""
         try:
             return list(map(int, self.cells.vote(texts)))
         except Exception:  # noqa: BLE001 - whatever it is, it must not be seen
@@ -172,11 +172,11 @@ class Synthesizer:
         return self.votes.privatize(tally.counts).reshape(self.cells.size, len(self.labels))
 
     def stands_out(self, released: Counts) -> bool:
-        """Return True if noise alone would hardly have made some cell; otherwise the budget is too small for these records."""
+        """Return True if noise alone would hardly have made some cell."""
         return bool(released.max() >= self.least_standing_out)
 
     def write(self, released: Counts, *, rows: int | None = None) -> Iterator[Pair]:
-        """Yield synthetic records from noisy counts (K, L), always the same ones for the same counts: post-processing."""
+        """Yield synthetic records from noisy counts (K, L), the same for the same counts: post-processing."""
         if rows is not None:
             check_integer(0, MAX_ROWS, rows=rows)
         found = estimate(released, self.cells, decay=self._decay)
@@ -186,7 +186,7 @@ class Synthesizer:
 
 
 def _apportion(found: Estimate, places: NDArray[np.int64], rows: int) -> Iterator[int]:
-    """Yield the place of each row's text, texts in proportion to their weights, in an order that says nothing.
+    """Yield the place of each row's text, in proportion to weights and in an order that says nothing.
 
     The texts of a codeword stand beside each other when shares are added up, so that together they are rounded once.
     """

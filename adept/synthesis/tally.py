@@ -39,7 +39,7 @@ class Notes:
 
 
 class Tally:
-    """Counts of votes (M,) in M cells, at most m of each person if persons are given, and notes for the curator alone."""
+    """Counts of votes (M,), at most m of each person if persons are given, and notes for the curator."""
 
     def __init__(self, cells: int, *, votes_per_person: int = 1) -> None:
         self.counts: Counts = np.zeros(cells, dtype=np.int64)
@@ -47,7 +47,7 @@ class Tally:
         self._most, self._had = votes_per_person, Counter[bytes]()
 
     def add(self, votes: Sequence[int], persons: Sequence[object] | None = None) -> None:
-        """Count the votes of rows: the cell of each, or why it has none; with ``persons``, those who cast them."""
+        """Count the votes of rows: the cell of each, or why it has none."""
         self.notes.rows += len(votes)
         self.notes.no_text += sum(vote == NO_TEXT for vote in votes)
         self.notes.outside += sum(vote == OUTSIDE for vote in votes)
@@ -70,7 +70,7 @@ class Tally:
 
 
 def person_name(person: object) -> str | None:
-    """Return a person's name as it is compared; None if it is neither text nor a whole number, or empty."""
+    """Return a person's name as it is compared; None for neither text nor a whole number."""
     name = None if isinstance(person, bool | np.bool_) else plain_text(person)
     # Compatible letters can spell "1.0" too, so the rule is applied after they are normalised.
     return plain_text(unicodedata.normalize("NFKC", name)) if name else None
