@@ -3,7 +3,6 @@
 import math
 import sys
 from collections.abc import Callable
-from typing import Any
 
 from adept.attacks import attribute, membership, reconstruction
 from adept.attacks.game import AttackGame, AttackRow, GivenAway, draw_rates
@@ -29,6 +28,7 @@ def main(config: AttackConfig) -> None:
     directory = new_directory(config.output_dir)
     rows, given_away = play()
     given_away = given_away if config.data.public else []
+    plain = {name: value for name, value in vars(config).items() if isinstance(value, str | int | float)}
     claimed, true = json_number(promise.claimed_epsilon), json_number(promise.epsilon)
     result = {
         "attack": config.attack,
@@ -41,7 +41,7 @@ def main(config: AttackConfig) -> None:
         "refutes_claim": any(row.refutes_claim for row in rows),
         "beyond_bound": any(row.beyond_bound for row in rows),
         "given_away": given_away,
-        "options": _options(config),
+        "options": {**plain, "data": config.data},
     }
     write_json(result, directory / "result.json")
     (directory / "attack.svg").write_text(draw_rates(rows, promise), "utf-8")
@@ -96,12 +96,6 @@ def _play(game: AttackGame, config: AttackConfig) -> Found:
         case "membership":
             return membership.play(game, models=config.models), []
     return reconstruction.play(game, candidates=config.candidates)
-
-
-def _options(config: AttackConfig) -> dict[str, Any]:
-    """Return the options as JSON can hold them."""
-    plain = {name: value for name, value in vars(config).items() if isinstance(value, str | int | float)}
-    return {**plain, "data": config.data}
 
 
 def verdict(rows: list[AttackRow]) -> str:

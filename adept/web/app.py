@@ -127,7 +127,7 @@ class Play:
         text, mechanisms = asked.get("text"), _names(asked.get("mechanisms", [OURS]))
         if not isinstance(text, str):
             raise ConfigurationError("text must be a sentence: reload the page")
-        epsilon = _number(asked.get("epsilon"))
+        epsilon = _stop(asked.get("epsilon"))
         releases = await self._work(partial(self.sentences.release, text, epsilon=epsilon, mechanisms=mechanisms))
         return StreamingResponse(self._answer_lines(releases), media_type="application/x-ndjson")
 
@@ -140,9 +140,7 @@ class Play:
 
     async def worst(self, request: Request) -> Response:
         """Answer with log-odds of releases of ADePT as published, of its worst pair of records."""
-        epsilon = _number((await _question(request)).get("epsilon"))
-        if epsilon not in STOPS:
-            raise ConfigurationError("epsilon must be one of the slider's stops: reload the page")
+        epsilon = _stop((await _question(request)).get("epsilon"))
         dim = self.sentences.model.config.latent_dim
         odds = await self._work(partial(worst_pair, epsilon=epsilon, dim=dim))
         return JSONResponse({"claimed": epsilon, "true": epsilon * dim**0.5, "odds": odds})
@@ -298,9 +296,9 @@ async def _question(request: Request) -> dict[str, Any]:
     return asked
 
 
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ConfigurationError("epsilon must be a number: reload the page")
+def _stop(value: Any) -> float:
+    if isinstance(value, bool) or value not in STOPS:
+        raise ConfigurationError("epsilon must be one of the slider's stops: reload the page")
     return float(value)
 
 

@@ -100,15 +100,9 @@ class Sentences:
         self._played.set()
 
     def release(self, text: str, *, epsilon: float, mechanisms: list[str]) -> list[Release]:
-        """Release a sentence once by each mechanism.
-
-        Raises:
-            ConfigurationError: the text is too long, or an option is none of the page's; what was typed is not quoted.
-        """
+        """Release a sentence once by each mechanism; an error quotes nothing of what was typed."""
         if len(text) > MAX_CHARACTERS:
             raise ConfigurationError(f"the sentence must have at most {MAX_CHARACTERS:,} characters: shorten it")
-        if epsilon not in STOPS:
-            raise ConfigurationError("epsilon must be one of the slider's stops: reload the page")
         if not mechanisms or not set(mechanisms) <= set(self.mechanisms):
             raise ConfigurationError("mechanisms must be some of those on the page: reload it")
         self._played.set()
