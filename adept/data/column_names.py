@@ -59,7 +59,6 @@ def list_names(names: Iterable[object]) -> str:
 
 
 def _listed(names: Sequence[object], *, public: bool = False) -> tuple[list[str], int]:
-    """Return the names that a message may list, in quotes, and the number of the others."""
     listed = [repr(name) for name in names if isinstance(name, str) and (public or COLUMN_NAME.fullmatch(name))]
     return listed[:MAX_NAMES], len(names) - len(listed[:MAX_NAMES])
 

@@ -271,7 +271,6 @@ def thin_texts(public: Iterable[PublicText], *, seed: int = 0) -> list[PublicTex
 
 
 def _load_broad(config: DataConfig) -> dict[str, Corpus]:
-    """Load public text of many sources, thinned; HELD_OUT texts of it are for validation."""
     directories = [directory for directory in (config.path, config.broad) if directory]
     texts = [text.text for text in thin_texts(read_public_texts(directories), seed=config.seed)][: config.most]
     if len(texts) <= HELD_OUT:

@@ -162,7 +162,6 @@ def read_csv(
 def _header(
     rows: Rows, parsed: Iterator[list[str]], named: Sequence[str] | None, *, tolerant: bool, sure: bool
 ) -> tuple[Sequence[str], Iterator[list[str]]]:
-    """Return the columns and the rows below the header."""
     if named is not None and tolerant:
         return named, parsed
     first = next(parsed, None)

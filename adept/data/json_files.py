@@ -57,7 +57,6 @@ def read_json(stream: IO[str], *, tolerant: bool = False) -> Iterator[Record]:
 
 
 def _object_of(text: str | None, *, tolerant: bool) -> Record:
-    """Parse one object; for a tolerant reader a damaged one has no columns."""
     try:
         if text is None:
             raise DamagedRecord(TOO_LONG)
@@ -92,7 +91,6 @@ def _unique_object(pairs: list[tuple[str, Any]]) -> Record:
 
 
 def _is_deep(record: Record) -> bool:
-    """Return True if more than ``MAX_DEPTH`` lists or objects are inside each other, the record being the first."""
     level: list[Any] = [record]
     for _ in range(MAX_DEPTH):
         inside = [part.values() if isinstance(part, dict) else part for part in level]
@@ -153,7 +151,6 @@ def array_elements(stream: IO[str], *, tolerant: bool = False) -> Iterator[str |
 
 
 def _read_opening(stream: IO[str]) -> str | None:
-    """Read up to the bracket that opens the array; return what was read after it, None where there is nothing at all."""
     read = stream.read(PART_CHARACTERS)
     text = read.removeprefix(BYTE_ORDER_MARK).lstrip(SPACE)
     if not read:
@@ -185,7 +182,6 @@ def write_jsonl(stream: IO[str], columns: Sequence[str], types: Any = None) -> I
 
 
 def _replace_nan(value: Any) -> Any:
-    """Replace NaN by None, at any depth."""
     if isinstance(value, dict):
         return {name: _replace_nan(part) for name, part in value.items()}
     if isinstance(value, list | tuple):

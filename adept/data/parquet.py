@@ -207,7 +207,6 @@ def write_parquet(stream: IO[bytes], columns: Sequence[str], of_columns: Types |
 
 
 def _array(values: Sequence[Any], kind: Any) -> Any:
-    """Return values as an Arrow array, cells without a detour through Python."""
     if values and isinstance(values[0], ArrowValue):
         plain = kind.value_type if types.is_dictionary(kind) else kind
         whole = pyarrow.concat_arrays([_retype(part, plain) for part in _slices(values)])
@@ -227,6 +226,5 @@ def _slices(cells: Sequence[ArrowValue]) -> Iterator[Any]:
 
 
 def _retype(array: Any, kind: Any) -> Any:
-    """Convert an array to the type of its column, without a dictionary."""
     plain = array.dictionary_decode() if hasattr(array, "dictionary_decode") else array
     return plain if plain.type.equals(kind, check_metadata=True) else plain.cast(kind)

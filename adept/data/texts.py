@@ -109,7 +109,6 @@ def _elements(values: object, name: str, wanted: str = "a list of strings") -> l
 
 
 def _of_array(values: Any, name: str) -> list[Any]:
-    """Return the elements of a NumPy array; masked ones become None."""
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:

@@ -176,7 +176,6 @@ class TextClassifier:
         return Features.of(counted, VECTOR_LENGTH * torch.from_numpy(self._meaning.of(texts)))
 
     def _replace_unknown(self, texts: Sequence[str]) -> list[str]:
-        """Return texts with known words in the place of those that no training text holds."""
         known = self._tfidf.vocabulary_
         rows = [text.lower().split() for text in texts]
         unknown = dict.fromkeys(word for row in rows for word in row if word not in known)

@@ -212,7 +212,6 @@ def _choose_threshold(zeros: Iterator[Tensor], ones: Iterator[Tensor]) -> float:
 
 
 def _loss_interval(zeros_say_one: int, ones_say_one: int, trials: int) -> tuple[float, float]:
-    """Return the extremes of the vote's loss that two Clopper-Pearson intervals permit."""
     alpha = (1 - CONFIDENCE) / 4
     (a, b), (c, d) = (
         tuple(float(bound) for bound in clopper_pearson(count, trials, alpha=alpha))
@@ -285,7 +284,6 @@ def _draw_field(axis: Any, rows: list[SanityRow], field: str, style: dict[str, A
 
 
 def _draw_claim(axis: Any, rows: list[SanityRow]) -> None:
-    """Scale the axes, and draw the claim: a private mechanism's loss is at most epsilon."""
     epsilons = sorted({row.epsilon for row in rows})
     axis.plot(epsilons, epsilons, color=INK, ls="--", lw=1)
     axis.set(xscale="log", yscale="log", ylim=(FLOOR / 1.3, CEILING * 1.3))

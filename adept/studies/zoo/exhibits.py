@@ -63,7 +63,6 @@ def exhibits() -> tuple[Exhibit, ...]:
 
 
 def _far_sentences() -> tuple[str, str]:
-    """Return the two public sentences whose latents are farthest apart in the l1 norm."""
     texts = sorted(set(load(DataConfig())["test"].texts))[:CANDIDATES]
     latents = np.stack([public_words().encode(text) for text in texts])
     distances = np.abs(latents[:, None] - latents).sum(axis=2)
