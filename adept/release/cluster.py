@@ -100,13 +100,12 @@ def _draw(batches: DrawsBatches, parts: Iterator[Part], *, workers: int | None) 
 
 
 class _OwnOutput:
-    """A stream that takes nothing from Ray's threads, which tell at length, and in colours, what the cluster mends itself."""
+    """A stream that takes nothing from Ray's threads, which tell what the cluster mends itself."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write what is ours."""
         if threading.current_thread().name.startswith("ray_"):
             return len(text)
         return int(self._stream.write(text))
@@ -144,7 +143,7 @@ def _own_signals() -> Iterator[None]:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Standard error by its number goes nowhere for some seconds: there Ray's C++ says how loud it was told to be."""
+    """Silence standard error by its number, where Ray's C++ writes."""
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
     try:
@@ -188,5 +187,4 @@ class _Worker:
         self._batches = batches
 
     def draw(self, batch: Sequence[Record]) -> Entry:
-        """Release a batch of records."""
         return self._batches.draw(batch)

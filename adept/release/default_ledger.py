@@ -16,8 +16,9 @@ import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import wraps
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from adept.data.formats import Record
 from adept.errors import AdeptError, ConfigurationError, DataError, ReleaseRefused
@@ -34,6 +35,7 @@ WAIT_SECONDS = 3.0  # time to wait for another run that holds the ledger
 
 Tell = Callable[[str], None]
 Answer = TypeVar("Answer")
+Given = ParamSpec("Given")
 
 
 def state_directory() -> Path:
@@ -50,6 +52,20 @@ def default_location(key: bytes) -> Path:
     """Return the file of the ledger that goes with a key."""
     fingerprint = hashlib.blake2b(key=key, digest_size=4, person=b"adept ledger").hexdigest()
     return state_directory() / f"ledger-{fingerprint}.db"
+
+
+def _guard(method: Callable[Concatenate[Any, Given], Answer]) -> Callable[Concatenate[Any, Given], Answer | None]:
+    """Return a method that gives the ledger up instead of failing, and then does nothing."""
+
+    @wraps(method)
+    def guarded(ledger: "DefaultLedger", /, *args: Given.args, **options: Given.kwargs) -> Answer | None:
+        try:
+            return method(ledger, *args, **options) if ledger.keeps else None
+        except (OSError, DataError) as error:
+            ledger._lose(str(error))
+            return None
+
+    return guarded
 
 
 class DefaultLedger(Ledger):
@@ -85,42 +101,22 @@ class DefaultLedger(Ledger):
         """Identify records by their text alone, so that releases with and without persons fit into one ledger."""
         return (TEXT,)
 
-    def begin(self, run: str, spending: Spending, output: str) -> None:
-        self._unless_lost(lambda: super(DefaultLedger, self).begin(run, spending, output), None)
-
     def collect(self, subjects: Iterable[tuple[bytes, int]]) -> None:
-        self._unless_lost(lambda: self._collect(list(subjects)), None)
-
-    def _collect(self, subjects: list[tuple[bytes, int]]) -> None:
-        self._records += sum(kind == ROW_KIND for _, kind in subjects)
-        if self._records > MAX_RECORDS and not self._limited:
-            raise DataError(f"the input has more than {MAX_RECORDS:,} records")
-        super().collect(subjects)
-
-    def claim(self) -> None:
-        self._unless_lost(super().claim, None)
-
-    def show(self, run: str, records: int) -> None:
-        self._unless_lost(lambda: super(DefaultLedger, self).show(run, records), None)
+        found = list(subjects)
+        self._records += sum(kind == ROW_KIND for _, kind in found)
+        if self._records <= MAX_RECORDS or self._limited:
+            _guard(Ledger.collect)(self, found)
+        else:
+            self._lose(f"the input has more than {MAX_RECORDS:,} records")
 
     def count_shown(self, run: str) -> int:
-        return self._unless_lost(lambda: super(DefaultLedger, self).count_shown(run), 0)
+        return _guard(Ledger.count_shown)(self, run) or 0
 
-    def forget(self, run: str) -> None:
-        self._unless_lost(lambda: super(DefaultLedger, self).forget(run), None)
-
-    def finish(self, run: str) -> None:
-        self._unless_lost(lambda: super(DefaultLedger, self).finish(run), None)
-
-    def _unless_lost(self, action: Callable[[], Answer], otherwise: Answer) -> Answer:
-        """Run an action of the ledger, or return ``otherwise`` once the ledger was given up."""
-        if not self.keeps:
-            return otherwise
-        try:
-            return action()
-        except (OSError, DataError) as error:
-            self._lose(str(error))
-            return otherwise
+    begin = _guard(Ledger.begin)
+    claim = _guard(Ledger.claim)
+    show = _guard(Ledger.show)
+    forget = _guard(Ledger.forget)
+    finish = _guard(Ledger.finish)
 
     def _lose(self, reason: str) -> None:
         """Give the ledger up and go on without it.
@@ -213,12 +209,11 @@ def claim_records(
     until then, the ledger forgets the run, and nobody has read any of its rewrites. QED.
 
     Args:
-        records: the records to claim.
+        records: what is released.
         spending: the budget of the release.
         options: the options of the ledger.
-        name: the name of the output in the ledger.
-        text_column: the column with the text.
-        person_column: the column that names each record's person; None without one.
+        name: the output's name in the ledger.
+        text_column, person_column: the columns with texts and persons.
 
     Raises:
         ReleaseRefused: records were released before, or would exceed the limit.
@@ -241,9 +236,7 @@ def claim_records(
         except BaseException:
             ledger.forget(run)
             raise
-        with suppress(
-            OSError, AdeptError
-        ):  # a release that a ledger cannot finish is listed as unfinished, so as spent
+        with suppress(OSError, AdeptError):  # what cannot be finished is listed as unfinished, so as spent
             ledger.finish(run)
         for line in describe_overlap(ledger):
             LOG.warning(line)

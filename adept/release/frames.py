@@ -31,7 +31,6 @@ from adept.release.ledger_file import Spending
 from adept.release.local import LocalPlan, plan_local
 from adept.release.publication import PARTIAL, Publication
 from adept.release.service import open_release
-from adept.release.statement import PrivacyStatement
 from adept.release.tables import Table, table_of
 
 Frame = TypeVar("Frame")
@@ -108,7 +107,9 @@ def rewrite_frame(
     with _reserve(place), held:
         rows = plan.type_labels(list(_draw_rows(plan, records)))
         private: Frame = table.build(rows, plan.columns, plan.types, text=text, keep=asked.keep_columns, places=places)
-        _publish(place, replace(stated, date=datetime.now(UTC).isoformat(timespec="seconds")))
+        stated = replace(stated, date=datetime.now(UTC).isoformat(timespec="seconds"))
+        Path(place.statement + PARTIAL).write_text(json.dumps(stated.to_json(), indent=2) + "\n", "utf-8")
+        place.publish()
     return private
 
 
@@ -121,7 +122,6 @@ class _Held(Inputs):
 
     @property
     def formats(self) -> set[str]:
-        """No format of files."""
         return set()
 
     def records(
@@ -131,11 +131,9 @@ class _Held(Inputs):
         columns: Collection[str] | None = None,
         required: RequiredColumns | None = None,
     ) -> Iterator[Record]:
-        """Yield them."""
         return iter(self.held)
 
     def schemas(self, first: Record) -> list[dict[str, Any]]:
-        """Return the Arrow types of columns of whole numbers."""
         return [dict(self.types)]
 
 
@@ -236,9 +234,3 @@ def _draw_rows(plan: LocalPlan, records: Sequence[Record]) -> Iterator[Record]:
         yield from batches.rows(batch, batches.draw(batch))
     for part in batches.last_rows():
         yield from part
-
-
-def _publish(place: Publication, stated: PrivacyStatement) -> None:
-    """Write the statement, and give it its name."""
-    Path(place.statement + PARTIAL).write_text(json.dumps(stated.to_json(), indent=2) + "\n", "utf-8")
-    place.publish()

@@ -50,7 +50,6 @@ from contextlib import AbstractContextManager, ExitStack, closing
 from io import FileIO
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 from urllib.parse import quote
 
@@ -252,14 +251,12 @@ class Journal:
     def __enter__(self) -> "Journal":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._opened.close()  # the lock last, behind which SQLite tidies up
 
 
 def journal_files(path: Path) -> list[Path]:
-    """Return a journal's names: its own, and those of SQLite's files beside it."""
+    """Return the names of a journal and of SQLite's files beside it."""
     return [path, *(Path(f"{path}{suffix}") for suffix in SIDE_FILES)]
 
 
@@ -300,7 +297,8 @@ def _lock(path: Path) -> FileIO:
             raise DataError(f"another run is writing {path}: wait for it, or choose another output") from None
         except OSError as error:
             stream.close()
-            _remove_empty(path)
+            if path.stat().st_size == 0:  # it was only just made
+                path.unlink()
             raise DataError(
                 f"{path} cannot be locked ({error.strerror}), so that two runs could release the same records: "
                 "choose an output on a file system with locks"
@@ -312,7 +310,6 @@ def _lock(path: Path) -> FileIO:
 
 
 def _open(path: Path) -> int:
-    """Open a journal, or make one."""
     flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
         return os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o600)
@@ -333,12 +330,6 @@ def _check_owner(path: Path, owner: int) -> None:
     """
     if owner not in (os.geteuid(), path.parent.stat().st_uid):
         raise DataError(f"{path} belongs to somebody else (user {owner}): choose another output")
-
-
-def _remove_empty(path: Path) -> None:
-    """Take back a journal that was only just made."""
-    if path.stat().st_size == 0:
-        path.unlink()
 
 
 def _digest(number: int, content: bytes) -> bytes:

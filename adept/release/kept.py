@@ -29,14 +29,7 @@ ADVICE = "leave it out of keep_columns, or write jsonl"
 
 @dataclass(frozen=True)
 class KeptColumns:
-    """Kept columns and their types.
-
-    Attributes:
-        columns: the names.
-        format: the output's format.
-        types: the types of the columns in a parquet output.
-        copied: True if values are copied within Arrow.
-    """
+    """Kept columns, with their types in a parquet output; ``copied`` is True if values are copied within Arrow."""
 
     columns: tuple[str, ...] = ()
     format: str = "jsonl"
@@ -82,11 +75,7 @@ def _is_readable_as(found: Any, kind: Any) -> bool:
 def decide_kept(inputs: Inputs, options: ReleaseOptions, output_format: str, first: Record) -> KeptColumns:
     """Decide the types of the kept columns.
 
-    Args:
-        inputs: the sources of records; read once more if types must be found.
-        options: the options of the release.
-        output_format: the output's format.
-        first: the first record.
+    The input is read once more if types must be found.
 
     Raises:
         ConfigurationError: types are needed and not given, or given and not needed.
@@ -157,7 +146,7 @@ def find_label_type(inputs: Inputs, column: str | None, drawn: Iterable[str], fi
 
     Args:
         inputs: where records come from.
-        column: of the labels.
+        column: the labels' column.
         drawn: the public labels that may be written in place of a record's own.
         first: the first record.
     """

@@ -156,14 +156,9 @@ class LedgerSum:
     """All releases together: the largest totals over one record, and over one person.
 
     Attributes:
-        releases: their number.
-        rows: number of different records in local releases.
-        epsilon: the largest epsilon that one record has spent.
-        delta: the largest delta that one record has spent.
+        rows: number of different records in local releases; ``persons`` is that of persons.
         equal: the largest number of equal records in one release.
-        persons: number of different persons in local releases.
-        person_epsilon: the largest epsilon that one person has spent; infinite if only some releases name persons, None if
-            none does.
+        person_epsilon: infinite if only some releases name persons, None if none does.
         nameless: number of releases that named no persons.
     """
 
@@ -287,23 +282,21 @@ class LedgerFile:
             found = self._every_claim()
             releases = self._all("SELECT id, scope, epsilon, delta, persons FROM releases")
             (equal,) = self._one(f"SELECT MAX(times) FROM claims WHERE kind = {ROW_KIND}")
+            spent = self._spent()
+            most = {kind: _largest(found, kind, spent, self._everywhere(kind)) for kind in (ROW_KIND, PERSON_KIND)}
         deltas = {number: exact(delta) for number, _, _, delta, _ in releases}
         everywhere_delta = sum((exact(delta) for _, scope, _, delta, _ in releases if scope == EVERYWHERE), Fraction())
         named = [bool(persons) for *_, persons in releases]
         return LedgerSum(
             releases=len(releases),
             rows=sum(count for (kind, *_), count in found.items() if kind == ROW_KIND),
-            epsilon=self._most(found, ROW_KIND),
+            epsilon=most[ROW_KIND],
             delta=_largest(found, ROW_KIND, deltas, everywhere_delta),
             equal=equal or 1,
             persons=sum(count for (kind, *_), count in found.items() if kind == PERSON_KIND),
-            person_epsilon=None if not any(named) else self._most(found, PERSON_KIND) if all(named) else math.inf,
+            person_epsilon=None if not any(named) else most[PERSON_KIND] if all(named) else math.inf,
             nameless=named.count(False),
         )
-
-    def _most(self, found: Counter[Asked], kind: int) -> float:
-        """Return the largest epsilon that one record, or one person, has spent."""
-        return _largest(found, kind, self._spent(), self._everywhere(kind))
 
     def _every_claim(self) -> Counter[Asked]:
         """Count the digests of all local releases."""

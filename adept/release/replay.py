@@ -36,13 +36,6 @@ class _Frozen(Votes):
         return (np.arange(counts.size, dtype=np.int64) % 5 * 7).reshape(counts.shape)
 
 
-@dataclass(frozen=True)
-class _Refused:
-    """The answer to a file that is not released."""
-
-    reason: str
-
-
 def replay(files: NeighbouringFiles) -> AuditResult:
     """Release the same counts for every file, and compare all else that anybody sees of the release, byte by byte.
 
@@ -50,7 +43,7 @@ def replay(files: NeighbouringFiles) -> AuditResult:
         NotJudged: no file was released.
     """
     started = time.monotonic()
-    check = judge("replay", lambda: _replayed(files), sees=SEES)
+    check = judge("replay", lambda: _compare_answers(files), sees=SEES)
     result = AuditResult(
         mechanism=files.name,
         claimed_epsilon=files.epsilon,
@@ -66,13 +59,13 @@ def replay(files: NeighbouringFiles) -> AuditResult:
     return judged(result)
 
 
-def _replayed(files: NeighbouringFiles) -> Finding:
+def _compare_answers(files: NeighbouringFiles) -> Finding:
     frozen = copy(files.synthesizer)
     frozen.votes = _Frozen(**asdict(files.synthesizer.votes))
-    first, *others = [_seen(frozen, rows) for rows in files.files.values()]
+    first, *others = [_answer(frozen, rows) for rows in files.files.values()]
     different = sum(other != first for other in others)
-    if isinstance(first, _Refused) and not different:
-        raise MechanismFailure(f"no file was released ({first.reason})")
+    if isinstance(first, str) and not different:
+        raise MechanismFailure(f"no file was released ({first})")
     return Finding(
         failed=different > 0,
         evidence=f"with the same released counts {different} of {len(others)} files were answered otherwise than the first",
@@ -80,8 +73,8 @@ def _replayed(files: NeighbouringFiles) -> Finding:
     )
 
 
-def _seen(synthesizer: Synthesizer, rows: list[Record]) -> tuple[bytes, bytes] | _Refused:
-    """Output and statement of a file's release, or what was raised instead."""
+def _answer(synthesizer: Synthesizer, rows: list[Record]) -> tuple[bytes, bytes] | str:
+    """Return the output and the statement of a file's release, or the error that was raised instead."""
     options = CentralOptions(person_column="user", max_records_per_person=synthesizer.votes.votes_per_person)
     with tempfile.TemporaryDirectory() as directory:
         given, out = f"{directory}/in.jsonl", f"{directory}/out.jsonl"
@@ -90,5 +83,5 @@ def _seen(synthesizer: Synthesizer, rows: list[Record]) -> tuple[bytes, bytes] |
         try:
             synthesize_file(synthesizer, given, out, options=options)
         except Exception as error:  # noqa: BLE001 - whatever a release raises can be seen
-            return _Refused(f"{type(error).__name__}: {str(error).replace(directory, '')}")
+            return f"{type(error).__name__}: {str(error).replace(directory, '')}"
         return Path(out).read_bytes(), Path(out + STATEMENT).read_bytes()

@@ -21,11 +21,7 @@ TEXT_TYPES = ("string", "large_string")  # Arrow's types that a text column may 
 
 @dataclass(frozen=True)
 class Table(ABC, Generic[Frame]):
-    """Columns of equal length.
-
-    Attributes:
-        frame: the library's object; it is not changed.
-    """
+    """A library's table, which is not changed."""
 
     frame: Any
 
@@ -136,9 +132,7 @@ class _DataSet(Table[Any]):
 
     def values(self, name: str) -> list[Any]:
         found = value_list(self._arrow(name), len(self), name)
-        names = getattr(
-            self.frame.features[name], "names", None
-        )  # names of a ClassLabel, whose values are places in this list
+        names = getattr(self.frame.features[name], "names", None)  # of a ClassLabel, whose values are places in it
         return [value if value is None or not names else (names[value] if value >= 0 else None) for value in found]
 
     def _arrow(self, name: str) -> Any:
