@@ -66,7 +66,7 @@ def test_many_texts_are_foreseen_at_once_as_each_is_by_itself(codec: Codec) -> N
 
 
 def test_the_likely_texts_are_all_that_are_so_likely(codec: Codec) -> None:
-    """What the model writes at random and costs less than the last of them is among them, three times in five at least."""
+    """What the model writes at random and costs less than the last of them is among them, two times in three at least."""
     model, listed = codec.model, {*codec.utterances, *(codec.listed[place] for place in range(len(codec.listed)))}
     assert len(listed) == COUNT
     assert () not in listed
@@ -81,7 +81,7 @@ def test_the_likely_texts_are_all_that_are_so_likely(codec: Codec) -> None:
         tuple(words) for words in drawn if words and known.issuperset(words) and bits_of(model, words) < costs[-1] - 0.1
     }
     assert len(likely) > 100
-    assert len(likely & listed) > 0.6 * len(likely)
+    assert len(likely & listed) > 0.67 * len(likely)  # with rests a quarter or two bits too dear: .62
 
 
 def test_a_beginning_that_leaves_too_few_bits_for_the_rest_is_given_up(codec: Codec, texts: list[str]) -> None:
@@ -101,7 +101,7 @@ def test_a_beginning_that_leaves_too_few_bits_for_the_rest_is_given_up(codec: Co
             patch.setattr(search.next, "shares", counted)
             found[name] = sum(len(costs) for costs, _ in search.within(15.0))
             read[name] = seen[0]
-    assert found["none"] >= found["rests"] > 0.5 * found["none"] > 0
+    assert found["none"] >= found["rests"] > 0.45 * found["none"] > 0  # with rests a quarter too dear: .35
     assert read["none"] > 3 * read["rests"]
 
 
