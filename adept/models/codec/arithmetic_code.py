@@ -56,16 +56,9 @@ class Interval(NamedTuple):
 
 
 class ArithmeticCode:
-    """The code of one model with K = ``size`` numbers, at least 1.
+    """The code of one model with K = ``size`` numbers, at least 1, for points of ``precision`` bits.
 
-    Args:
-        model: says what is likely.
-        size: K.
-        end_bits: what an end may cost, by the model: a text of a dearer one is no sentence and has no number.
-
-    Attributes:
-        precision: number of bits of a point.
-        line: the length of the line, in units of 2^-precision.
+    A text whose end costs more than ``end_bits``, by the model, is no sentence and has no number.
     """
 
     def __init__(self, model: LanguageModel, size: int, *, end_bits: int = BITS) -> None:
@@ -82,7 +75,6 @@ class ArithmeticCode:
         return math.log2(self.size) + math.log2(BAND_RATIO)
 
     def write(self, number: int) -> list[str]:
-        """Return the words of a number's text, at most MAX_WORDS of them."""
         band = next(band for band in self.bands if number < band.first + band.size)
         place = number - band.first
         attempt, words = self._first_inside(band, place, MAX_ATTEMPTS)

@@ -44,13 +44,9 @@ class Found(NamedTuple):
 
 
 class BeamSearch:
-    """Searches texts near to records.
+    """The search for texts near to records.
 
-    Args:
-        model: says what is likely.
-        weigh: the weight of a record's word that is left out.
-        weigh_added: the weight of an inserted word.
-        seam: what a bit adds that a word costs more than in the record, behind words that are left out or inserted.
+    A word that is left out or inserted has a weight. Behind it, each bit that a word costs more than in the record adds ``seam``.
     """
 
     def __init__(self, model: LanguageModel, *, weigh: Weigh, weigh_added: Weigh, seam: int = 0) -> None:
@@ -70,7 +66,6 @@ class BeamSearch:
             yield Found(distance, seams, cost, spoken[text])
 
     def _spelling_cost(self, word: str, number: int) -> int:
-        """Return what the letters of a word cost that the vocabulary lacks."""
         if number != UNKNOWN_NUMBER:
             return 0
         spans = self.model.spelling.spans(word) if self.model.spells else None
@@ -80,7 +75,7 @@ class BeamSearch:
 def _spell_out(
     texts: Sequence[tuple[int, int, int]], record: Sequence[str], vocabulary: Sequence[str]
 ) -> list[tuple[str, ...]]:
-    """Return the words of each text, without its end, and behind them those of no text, NO_WORD."""
+    """Return the words of each text, and behind them those of no text, NO_WORD."""
     spoken: list[tuple[str, ...]] = [()] * (len(texts) + 1)
     for text, (before, place, inserted) in enumerate(texts):
         words = spoken[before]
@@ -104,16 +99,9 @@ def _search(
 ) -> tuple[Whole, Whole]:
     """Return the states of closed texts, and all texts: the one before the last word, that word's place, what is inserted.
 
-    Args:
-        tables: the model.
-        numbers: the record's words and an end (L,).
-        spelled: what their letters cost, in UNITs (L,).
-        left_out: what leaving each of them out adds to the distance (L,).
-        added: what each word of the vocabulary adds that is inserted (V,).
-        seam: as of ``BeamSearch``.
-        most: UNITs that a text may cost.
-        within: distance that a text must not reach.
-        kept: texts for each whole number of bits.
+    Of the record's words and an end (L,) it gets the ``numbers``, what their letters cost, and what leaving them out adds to the
+    distance; of the vocabulary's what an inserted one adds (V,). A text costs at most ``most`` UNITs, is nearer than ``within``,
+    and ``kept`` stay for each whole number of bits.
     """
     after, counts = start(tables), np.empty(most // UNIT + 1, np.int64)
     widest = kept * len(counts)
@@ -208,7 +196,7 @@ def _costs(tables: ModelTables, after: NextWord, window: Whole, words: Whole) ->
 def _sort(states: Whole, within: int, order: Whole) -> int:
     """Order the states nearer than ``within`` by distance and then by cost, and return how many there are.
 
-    They are put in one by one, as they come nearly in order.
+    They come nearly in order.
     """
     count = 0
     for row in range(len(states)):
@@ -255,7 +243,6 @@ def _look_ahead(tables: ModelTables, after: NextWord, beam: Whole, word: int, st
 
 @without_reference_counts
 def _twin(beam: Whole, row: int) -> int:
-    """Return the first state with the last words of this one."""
     for other in range(row):
         if _same(beam[other], beam[row]):
             return other
@@ -284,7 +271,6 @@ def _thin_out(states: Whole, order: Whole, counts: Whole, kept: int) -> int:
 
 @without_reference_counts
 def _has_twin(states: Whole, chosen: Whole, row: int, bucket: int) -> bool:
-    """Return True if one of some states that costs as many whole bits has the same last words."""
     for other in chosen:  # noqa: SIM110 - machine code has no generators
         if states[other, COST] // UNIT == bucket and _same(states[other], states[row]):
             return True
@@ -293,7 +279,6 @@ def _has_twin(states: Whole, chosen: Whole, row: int, bucket: int) -> bool:
 
 @without_reference_counts
 def _same(one: Whole, other: Whole) -> bool:
-    """Return True if two states have the same last words."""
     for place in range(WINDOW, TEXT):  # noqa: SIM110 - machine code has no generators
         if one[place] != other[place]:
             return False
@@ -316,5 +301,4 @@ def _cost_of(tables: ModelTables, after: NextWord, word: int) -> int:
 
 @without_reference_counts
 def _cost(share: int) -> int:
-    """Return the bits of a share out of ONE, in UNITs."""
     return round(UNIT * (BITS - math.log2(share)))

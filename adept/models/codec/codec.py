@@ -100,11 +100,7 @@ class Codec(Learned):
         sequence of words, no word, and not its spelling. Persons are not known here, so what one person says in two different
         texts may be kept: a codec of private text is as private as its model.
 
-        Args:
-            texts: the training text.
-            public: True if that text is public.
-            listed: number of public texts that are to have the first numbers (``with_list``).
-            seed: of the order of utterances and the classes of words.
+        So many texts are to be ``listed`` that all of them have the first numbers (``with_list``), if they are public.
         """
         rows = [row for row in map(words_of, texts) if row]
         different = list(dict.fromkeys(rows))

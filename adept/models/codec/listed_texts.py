@@ -44,11 +44,7 @@ Followers = tuple[NDArray[np.integer[Any]], NDArray[np.floating[Any]], float]
 
 class ListedTexts:
     """Texts as numbers of a vocabulary's words, each closed by 0, its end, all in one array.
-
-    Args:
-        words: the vocabulary's words by number.
-        flat: int16 array of all texts, one after the other; none is empty.
-        groups: of each text, where they are found by meaning (``adept.models.codec.meaning``).
+    Each text is of a group (``adept.models.codec.meaning``); none is empty.
     """
 
     def __init__(
@@ -98,13 +94,8 @@ def find_likeliest(
 ) -> list[NDArray[np.int16]]:
     """Return up to ``count`` of a model's likeliest texts as numbers of its words, the likeliest first, without their ends.
 
-    Neither the empty text nor one with words outside the vocabulary is among them.
-
-    Args:
-        model: what is likely; at most 2^15 words.
-        texts: what it was learned from, as numbers closed by the end.
-        count: how many are wanted; fewer are found where too many prefixes would have to be read.
-        report: gets the share that was found.
+    Neither the empty text nor one with words outside the vocabulary is among them. Fewer are found where too many prefixes would
+    have to be read. The model was learned from the texts, numbers closed by the end; ``report`` gets the share that was found.
     """
     search = _Search(model, texts)
     bits, step, found = FIRST_BITS, 0.0, 0
@@ -152,7 +143,6 @@ class _Search:
             waiting = {length: parts for length, parts in waiting.items() if parts}
 
     def _take(self, waiting: list[Prefixes]) -> Prefixes:
-        """Take the prefixes that came last, up to a batch of them."""
         parts, count = [waiting.pop()], 0
         while waiting and (count := count + len(parts[-1][1])) + len(waiting[-1][1]) <= self.batch:
             parts.append(waiting.pop())
@@ -240,7 +230,6 @@ class _DenseNgrams:
         return torch.from_numpy(table)[index]
 
     def _ends(self, context: NDArray[np.int64]) -> list[int]:
-        """Return the numbers of a context's known ends, the shortest first."""
         from adept.models.language_model import next_word  # machine code, slow to import
 
         known = np.zeros((self.order, next_word.COLUMNS), np.int64)
@@ -249,7 +238,6 @@ class _DenseNgrams:
         return numbers
 
     def _followers(self, context: int) -> Followers:
-        """Return what followed a context: symbols, their shares, and what is left for the shorter ones."""
         if context not in self._known:
             (begin, end), rest = self.tables.contexts[context : context + 2, START], self.tables.contexts[context, REST]
             counts = np.diff(self.tables.followers[begin : end + 1, SUM])

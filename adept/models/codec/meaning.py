@@ -103,12 +103,7 @@ def tabulate(
 
 
 class Meanings:
-    """The meanings of texts.
-
-    Args:
-        lexicon: words and their vectors (W, d).
-        weigh: the weights of words.
-    """
+    """The meanings of texts by a lexicon's vectors (W, d) and the weights of words."""
 
     def __init__(self, lexicon: Lexicon, weigh: WordWeights) -> None:
         self.lexicon, self.weigh = lexicon, weigh

@@ -54,13 +54,7 @@ Places = NDArray[np.integer[Any]]
 
 
 class TextTable:
-    """Texts, numbered from 0 on: which of them hold which words, and what these weigh.
-
-    Args:
-        texts: the first texts.
-        weigh: the weights of words.
-        more: texts behind them.
-    """
+    """Texts, numbered from 0 on: which of them hold which words, and what these weigh; ``more`` stand behind the others."""
 
     def __init__(self, texts: Sequence[Sequence[str]], weigh: WordWeights, more: ListedTexts | None = None) -> None:
         self.texts, self.more, self.weigh = texts, more or ListedTexts(), weigh
@@ -76,7 +70,7 @@ class TextTable:
 
 
 class NearestTextIndex(TextTable):
-    """The index of the text that is nearest by words; arguments are those of its base."""
+    """The index of the text that is nearest by words."""
 
     def __init__(self, texts: Sequence[Sequence[str]], weigh: WordWeights, more: ListedTexts | None = None) -> None:
         super().__init__(texts, weigh, more)
@@ -160,13 +154,7 @@ def _nearer(known: tuple[int, Places], distances: NDArray[np.int32], places: Pla
 
 
 class MeaningIndex(TextTable):
-    """The index of the text that is nearest in meaning and in words.
-
-    Args:
-        texts: the first texts.
-        meanings: of texts.
-        more: texts behind them.
-    """
+    """The index of the text that is nearest in meaning and in words."""
 
     def __init__(self, texts: Sequence[Sequence[str]], meanings: Meanings, more: ListedTexts | None = None) -> None:
         super().__init__(texts, replace(meanings.weigh, times=dict.fromkeys(NEGATIONS, NEGATION_FACTOR)), more)

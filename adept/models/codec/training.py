@@ -33,12 +33,7 @@ MAX_HELD_OUT = 200
 def learn_codec(train: Corpus, validation: Corpus, *, public: bool, seed: int, config: CodecConfig) -> Codec:
     """Return the codec of a model; the same text, sizes and seed give the same codec.
 
-    Args:
-        train: what it is learned from.
-        validation: some of it is held out, so that an estimate of utility has text that nothing was learned from.
-        public: True if that text is public: only then does a codec hold utterances and likely texts.
-        seed: of the sample, of the order of utterances and of the word classes.
-        config: the sizes.
+    Only of public text does a codec hold utterances and likely texts. Some of the validation text is held out, for estimates.
     """
     texts = train.texts
     if config.texts is not None and config.texts < len(texts):

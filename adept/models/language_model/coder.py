@@ -95,7 +95,6 @@ def _share(width: int, low: int, high: int) -> tuple[int, int, int]:
 
 @without_reference_counts
 def _is_inside(band: Limits, width: int, depth: int) -> bool:
-    """Return True if a text of this probability is of a band."""
     return _narrower(width, depth, band[2], band[3]) and not _is_too_narrow(band, width, depth)
 
 
@@ -140,13 +139,7 @@ def encode(
 
     A step is where a share begins in its interval, and by how many bits that is refined then. The band is NO_BAND where there is
     none, or the interval is deeper than ``narrowest``.
-
-    Args:
-        tables: the model.
-        words: the text's words and its end (L,).
-        spelled: the words that the vocabulary lacks.
-        bands: the limits of bands, less likely texts first (B, 5).
-        narrowest: the depth of an interval that is too narrow.
+    The text's words and its end (L,) are numbers; of bands (B, 5) the limits come in, less likely texts first.
     """
     foreseen = Foreseen(np.empty((len(words), 2), np.int64), np.empty(len(words), np.int64))
     text, none = _foresee(tables, words, spelled, bands[0], foreseen), np.empty((0, 2), np.int64)
@@ -180,7 +173,6 @@ def _foresee(tables: ModelTables, words: Whole, spelled: Spelled, band: Limits, 
 
 @compiled
 def _steps(words: Whole, foreseen: Foreseen, spelled: Spelled, band: Limits) -> tuple[Whole, WidthAndDepth]:
-    """Return the steps to the interval of a text of a band, and its width and depth."""
     steps, taken = np.empty((2 * len(words) + len(spelled.shares), 2), np.int64), 0
     text, own, unknown = whole_line(), whole_line(), 0
     for place, word in enumerate(words):
@@ -260,7 +252,6 @@ def _decode_text(
 
 @without_reference_counts
 def _decode_word(tables: ModelTables, point: Decoder, after: NextWord) -> int:
-    """Read the next word, or an end."""
     end = span(tables, after, END_NUMBER)[1]
     share = end_share(point.band, point.text, end)
     if share:
@@ -340,7 +331,6 @@ def _letter_span(tables: NgramTables, contexts: Whole, letter: int) -> tuple[int
 
 @without_reference_counts
 def _letter_edge(tables: NgramTables, contexts: Whole, letter: int) -> int:
-    """Return the strictly increasing distribution function of letters."""
     size = len(tables.alone) - 1
     edge: int = below(tables, contexts, letter) * (ONE - size) >> BITS
     return edge + letter
@@ -348,13 +338,11 @@ def _letter_edge(tables: NgramTables, contexts: Whole, letter: int) -> int:
 
 @without_reference_counts
 def _place(point: Decoder) -> int:
-    """Return the point's place in the interval, out of ONE."""
     return (((point.offset[0] + 1) << BITS) - 1) // point.interval[0]
 
 
 @without_reference_counts
 def _narrow_to(point: Decoder, low: int, high: int) -> None:
-    """Go on to a share of the interval that holds the point."""
     bit = WIDTH + point.interval[1]
     begins, more = narrow(point.interval, low, high)
     offset = point.offset[0] - begins
@@ -366,7 +354,6 @@ def _narrow_to(point: Decoder, low: int, high: int) -> None:
 
 @without_reference_counts
 def _spell_to(point: Decoder, low: int, high: int) -> None:
-    """Go on to a share that is the same in every band."""
     _narrow_to(point, low, high)
     narrow(point.text, low, high)
 

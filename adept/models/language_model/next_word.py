@@ -86,7 +86,6 @@ def look(tables: ModelTables, after: NextWord) -> None:
 
 @without_reference_counts
 def span(tables: ModelTables, after: NextWord, word: int) -> tuple[int, int]:
-    """Return a word's share."""
     own = tables.class_of[word]
     low, high = _around(tables.classes, after.contexts[1], own)
     begins, ends = _around(tables.words, after.contexts[0], word)
@@ -169,7 +168,6 @@ def below(tables: NgramTables, contexts: Whole, symbol: int) -> int:
 
 @without_reference_counts
 def _around(tables: NgramTables, contexts: Whole, symbol: int) -> tuple[int, int]:
-    """Return F of a symbol and of the next one."""
     low, high = tables.alone[symbol], tables.alone[symbol + 1]
     for end in contexts[: contexts[-1, CONTEXT]]:
         found = first_at_least(tables.followers, end[BEGINS], end[ENDS], symbol)
