@@ -4,17 +4,14 @@ An arithmetic code divides the line [0, 1) among first words by their probabilit
 (Witten, Neal and Cleary 1987, "Arithmetic coding for data compression"): a text of probability p is an interval of width p, and a
 point of the line stands for the text in whose interval it lies. Points at random write texts at random from the model.
 
-To make K evenly spread points the K numbers is wasteful: half of them would write again what others write, most of the rest texts
-that are too rare to matter. A text needs one number, and the best code numbers the K likeliest texts. So numbers come in *bands*:
-those of one band write texts that are about as likely, within a factor of BAND_RATIO. A number stands for the first of MAX_ATTEMPTS
-points whose text is of its band. In each band the line is divided so that many points write a text of it
-(``adept.models.language_model.coder``). The points of one attempt are evenly spread, one in each cell of the line, at a place
-in it and in an order that public hashes choose; so that
+Of K evenly spread points many would write the same likely texts. A text needs one number. So numbers come in *bands*: those of one
+band write texts that are about as likely, within a factor of BAND_RATIO (``adept.models.language_model.coder``). A number stands
+for the first of MAX_ATTEMPTS points whose text is of its band. The points of one attempt are evenly spread, one in each cell of
+the line, at a place in it and in an order that public hashes choose. So
 
-- every number has a text, and most have one of their band: numbers drawn at random write texts about as likely as those that K
-  numbers pay for;
-- to find the number of a text is to look, attempt by attempt, whether the point of its cell lies in its interval, and whether the
-  number that the cell belongs to has passed over all its earlier points;
+- every number has a text, and most have one of their band;
+- to find the number of a text is to look, attempt by attempt, for a cell whose point lies in its interval, and whose number has
+  passed over all its earlier points;
 - what ``number`` finds, ``write`` writes as that text: both use the same points and intervals, to the last unit.
 """
 

@@ -99,9 +99,7 @@ def _search(
 ) -> tuple[Whole, Whole]:
     """Return the states of closed texts, and all texts: the one before the last word, that word's place, what is inserted.
 
-    Of the record's words and an end (L,) it gets the ``numbers``, what their letters cost, and what leaving them out adds to the
-    distance; of the vocabulary's what an inserted one adds (V,). A text costs at most ``most`` UNITs, is nearer than ``within``,
-    and ``kept`` stay for each whole number of bits.
+    Of the record's words and an end (L,) it gets numbers, costs of letters, and distances; of an inserted word that (V,).
     """
     after, counts = start(tables), np.empty(most // UNIT + 1, np.int64)
     widest = kept * len(counts)

@@ -14,9 +14,8 @@ request a record resembles, a middle one keeps its slot values, a large one its 
 Describing is total, looks at one record at a time, and is integer arithmetic but for the logarithms that guide the search: neither
 batch nor threads nor process can change it. Whatever it does, privacy does not depend on it (``adept.mechanisms.description``).
 
-No cache is kept from one batch to the next, because time would then reveal a repeated record or description. Within a batch, a
-group of public texts is read once for all records near to it. So equal or similar records are faster than different ones, and
-statements say so (``TIME``).
+No cache is kept from one batch to the next, because time would then reveal a repeated record. Within a batch, a group of public
+texts is read once for all records near to it: similar records are faster than different ones, and statements say so (``TIME``).
 """
 
 import re
@@ -96,9 +95,9 @@ class Codec(Learned):
     def of(cls, texts: Sequence[str], *, public: bool, listed: int = 0, seed: int = 0) -> "Codec":
         """Learn from texts.
 
-        Unless they are public, no utterance is kept, and nothing that occurs in one text alone, however often that text occurs: no
-        sequence of words, no word, and not its spelling. Persons are not known here, so what one person says in two different
-        texts may be kept: a codec of private text is as private as its model.
+        Unless they are public, no utterance is kept, and nothing that occurs in one text alone, however often it occurs: no
+        sequence of words, no word, and not its spelling. What one person says in two different texts may be kept: a codec of
+        private text is as private as its model.
 
         So many texts are to be ``listed`` that all of them have the first numbers (``with_list``), if they are public.
         """

@@ -1,9 +1,8 @@
 """Listed texts: those behind a codec's utterances that have a number each, mostly the likeliest ones of its language model.
 
-A code that hashes numbers to texts (``adept.models.codec.arithmetic_code``) spends several numbers on the likeliest texts. Up to
-K = 2^19 the texts can be listed instead. They are found from the empty text by appending every word that leaves enough bits for
-the rest, as the texts that the model was learned from went on after the same two words. A text whose rest is estimated too dear
-is missed, and its place goes to one that is slightly less likely.
+Up to K = 2^19 they need no arithmetic code, which spends several numbers on the likeliest texts. They are found from the empty text
+by appending every word that leaves enough bits for the rest, as the training texts went on after the same two words. A text whose
+rest is estimated too dear is missed.
 
 The list is made once, in floating point and for many prefixes at a time. It is saved: its order is what counts.
 """

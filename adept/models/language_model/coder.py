@@ -8,8 +8,7 @@ two steps: first whether the text ends, then by which other word it goes on. An 
 band, so that many points write a text of it. Where it would, its share is the model's among all ways to a text of the band: if the
 text may grow by b more bits, other ways have a probability of about b / GROWTH together.
 
-A point is known by its bits. A decoder keeps how far it lies from the beginning of the interval that is known to hold it, in units
-of that interval: bits are taken in as the interval narrows.
+A decoder keeps how far a point lies from the beginning of the interval that is known to hold it, in units of that interval.
 """
 
 from typing import NamedTuple

@@ -3,9 +3,8 @@
 A text is its words and an end. A word of the vocabulary is one symbol, any other one is UNKNOWN and then its spelling. Words are
 numbered class by class, so that a mixture of distribution functions is one itself.
 
-An unknown word is said as one of the commonest words of English, or letter by letter. The lexicon's r-th word is about 1/(r + 20)
-as likely (Zipf). Names, and words that public text holds once, are likelier as letters. A word has both intervals, and the wider
-one is used. The lexicon counts only if the vocabulary is English.
+An unknown word is said as one of the commonest words of English, if the vocabulary is English, or letter by letter: the wider of
+both intervals is used. The lexicon's r-th word is about 1/(r + 20) as likely (Zipf).
 
 Everything is integers. A share is an interval [low, high) inside [0, ONE), never empty.
 """
