@@ -16,6 +16,7 @@ from adept.errors import AdeptError, ConfigurationError, DataError, ReleaseRefus
 from adept.mechanisms import LearnedCodebook, SqrtNLaplace
 from adept.release import frames
 from adept.release.ledger import Ledger
+from adept.release.publication import Publication
 
 RECORDS = {
     "utterance": [f"a fare to boston {i}" for i in range(12)],
@@ -117,7 +118,7 @@ def test_records_of_the_ledger_are_refused_and_a_call_that_fails_leaves_it_as_it
 ) -> None:
     ledger = str(tmp_path / "ledger.db")
     with monkeypatch.context() as broken:
-        broken.setattr(frames, "_publish", lambda *_: 1 / 0)
+        broken.setattr(Publication, "publish", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             released(tmp_path, tiny_run, ledger=ledger)
     assert run(LedgerConfig(ledger))[1].releases == 0
