@@ -16,7 +16,7 @@ import pytest
 from adept.attacks import attribute, reconstruction
 from adept.data.corpus import Corpus
 from adept.errors import DataError
-from adept.evaluation import classifiers, lstm, metrics
+from adept.evaluation import classifiers, lstm_classifier, metrics
 from adept.evaluation.classifiers import TextClassifier
 from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.votes import Votes
@@ -72,7 +72,7 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
     "attacks.reconstruction.view": lambda given, bad: reconstruction.view(given.rewriter, bad),
     "data.corpus.Corpus.__init__": lambda given, bad: Corpus(bad),
     "evaluation.classifiers.predict": lambda given, bad: classifiers.predict(TRAIN, bad, classifier="tfidf"),
-    "evaluation.lstm.predict_lstm": lambda given, bad: lstm.predict_lstm(TRAIN, bad, seed=0),
+    "evaluation.lstm_classifier.predict_lstm": lambda given, bad: lstm_classifier.predict_lstm(TRAIN, bad, seed=0),
     "models.lexicon.TextVectors.of": lambda given, bad: TextVectors({"jazz": 1.0}).of(bad),
     "evaluation.metrics.distinct_ratio": lambda given, bad: metrics.distinct_ratio(bad),
     "evaluation.metrics.NgramModel.__init__": lambda given, bad: metrics.NgramModel(bad, order=2),

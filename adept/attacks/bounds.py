@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from adept.attacks.likelihood import Candidates
-from adept.audit.stats.bounds import clopper_pearson
+from adept.audit.stats.confidence_bounds import clopper_pearson
 from adept.errors import ConfigurationError
 
 

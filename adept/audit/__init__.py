@@ -2,7 +2,7 @@
 
 from adept.audit.auditor import run
 from adept.audit.result import AuditResult, Check, NotJudged, Verdict
-from adept.audit.stats.bounds import GameCounts, clopper_pearson, epsilon_lower_bound
+from adept.audit.stats.confidence_bounds import GameCounts, clopper_pearson, epsilon_lower_bound
 from adept.audit.subject.claim import Claim, JointReports
 
 __all__ = [

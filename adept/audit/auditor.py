@@ -31,7 +31,7 @@ from adept.audit.distinguisher.pairs import (
 )
 from adept.audit.questions import Question
 from adept.audit.result import AuditResult, Check, MechanismFailure, Verdict, judge, judged
-from adept.audit.stats.bounds import rounds_needed
+from adept.audit.stats.confidence_bounds import rounds_needed
 from adept.audit.subject.claim import Rewriting
 from adept.audit.subject.sandbox import fresh_copy
 from adept.audit.subject.value import ValueTarget, alphabet_of

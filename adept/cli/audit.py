@@ -14,7 +14,7 @@ from adept.cli.console import progress, show_table, write_json
 from adept.data.files import new_directory
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description
-from adept.release.replay import replay
+from adept.release.synthesizer_audit import replay
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.neighbouring_files import NeighbouringFiles

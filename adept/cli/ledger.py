@@ -8,9 +8,9 @@ from adept.cli.console import show, show_table
 from adept.errors import DataError
 from adept.mechanisms.guarantee import words
 from adept.release.default_ledger import default_location, mark_limited
-from adept.release.identity import key_location, secret_key
 from adept.release.ledger import Ledger
 from adept.release.ledger_file import LedgerEntry, LedgerSum
+from adept.release.record_identity import key_location, secret_key
 
 EVERYWHERE = "epsilon for replacing one row; a release without rows counts against every row, as often as times says"
 HEADINGS = ["begun (UTC)", "finished", "mechanism", "epsilon", "times", "delta", "rows", "unit", "model", "output"]

@@ -28,8 +28,8 @@ def main(config: PlayConfig) -> None:
 
         from adept.rewriting.loading import load_model
         from adept.web.app import Play
-        from adept.web.files import Files
         from adept.web.sentences import Sentences
+        from adept.web.uploads import Files
     except ModuleNotFoundError as error:
         raise ConfigurationError(f"adept play needs {error.name}: pip install 'adept-dp[web]'") from None
     if config.host not in LOOPBACK and not config.token:

@@ -23,7 +23,7 @@ from adept.data.corpus import Corpus
 from adept.data.texts import text_list
 from adept.errors import ConfigurationError, DataError
 from adept.evaluation.metrics import ConfidenceInterval, accuracy, bootstrap, codes, macro_f1
-from adept.evaluation.softmax import Features, best_labels, commonness, softmax_regression
+from adept.evaluation.softmax_regression import Features, best_labels, commonness, softmax_regression
 from adept.models.lexicon import Lexicon, TextVectors
 
 CLASSIFIERS = ("tfidf", "lstm")
@@ -104,7 +104,7 @@ def predict(
             fitted = TextClassifier(train, samples=samples, noisy_labels=noisy_labels)
             return fitted.predict(texts, fitted.fit(strength=fitted.tune()))
         case "lstm":
-            from adept.evaluation.lstm import predict_lstm  # a trainer takes seconds to import
+            from adept.evaluation.lstm_classifier import predict_lstm  # a trainer takes seconds to import
 
             return predict_lstm(train, texts, seed=seed)
         case _:

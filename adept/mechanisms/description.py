@@ -18,8 +18,8 @@ The rule for K, where t = 1: the K that transmits most where descriptions are eq
 u = eps e^eps / (e^eps - 1). It reaches at least 99.7 % of the capacity of eps-LDP, u - 1 - ln u nats, at every eps >= 2.
 
 A codec of *broad* text describes a record by whole sentences, and has more of them than that K up to eps 15. All of them are used
-there (``Codec.choose_size``), and the t sentences nearest to the record are heavy. t is such that one of them comes out with odds of
-about s = eps - ODDS_BELOW_EPSILON to one: t = K s / (e^eps + s), rounded, at least 1. So the release is a sentence near to the
+there (``Codec.choose_size``), and the t sentences nearest to the record are heavy. t is such that one of them comes out with odds
+of about s = eps - ODDS_BELOW_EPSILON to one: t = K s / (e^eps + s), rounded, at least 1. So the release is a sentence near to the
 record as often as the budget allows, and a reader of many releases sees more words (``docs/decisions.md``, "Heavy sentences").
 """
 

@@ -124,7 +124,7 @@ class Autoencoder(Adept):
         if named:
             write_tensors(directory / CODEBOOKS, named, precision=precision)
         if self.codec:
-            from adept.models.codec.files import save_codec
+            from adept.models.codec.codec_files import save_codec
 
             save_codec(self.codec, directory)
         (directory / CONFIG).write_text(json.dumps(description, indent=2) + "\n", "utf-8")

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from adept.errors import ConfigurationError, ModelError, printable
 from adept.models.autoencoder import CODEBOOKS, CONFIG, FORMAT_VERSION, MAX_HELD_OUT, WEIGHTS, name_in_file
-from adept.models.codec.files import load_codec
+from adept.models.codec.codec_files import load_codec
 from adept.models.config import MAX_VOCABULARY, ModelConfig, TrainingData
 from adept.models.tokenizer import FIRST_LABEL, MAX_LABELS
 from adept.models.untrusted_files import Shape, corrupt, read_json, read_tensors

@@ -65,7 +65,7 @@ def train_model(
     model.save_pretrained(output_dir / MODEL)
     tokenizer.save_pretrained(output_dir / MODEL)
     if model.codec and spec.training.codec.learn == "now":
-        from adept.models.codec.files import load_codec
+        from adept.models.codec.codec_files import load_codec
         from adept.models.codec.training import complete
 
         complete(load_codec(output_dir / MODEL))

@@ -19,11 +19,11 @@ from adept.mechanisms import RandomizedResponse
 from adept.mechanisms.entropy import shuffle
 from adept.release import cluster
 from adept.release.columns import ReleaseOptions
-from adept.release.identity import prefix_digest, row_digest
 from adept.release.journal import Entry
 from adept.release.ledger import Ledger
 from adept.release.ledger_file import Spending
 from adept.release.publication import open_output
+from adept.release.record_identity import prefix_digest, row_digest
 from adept.rewriting.rewriter import Rewriter
 
 if TYPE_CHECKING:

@@ -24,9 +24,9 @@ from adept.data.formats import Record
 from adept.errors import AdeptError, ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms.guarantee import words
 from adept.release.config import LedgerOptions
-from adept.release.identity import ROW_KIND, TEXT, Identity, Role, secret_key
 from adept.release.ledger import Ledger, check_limit
 from adept.release.ledger_file import Spending
+from adept.release.record_identity import ROW_KIND, TEXT, Identity, Role, secret_key
 
 LOG = logging.getLogger("adept")
 NONE = "none"  # the value of ledger= that turns ledgers off

@@ -15,7 +15,7 @@ from adept.mechanisms.certificate import Part
 from adept.mechanisms.guarantee import json_number
 from adept.models.autoencoder import WEIGHTS, Autoencoder
 from adept.models.codec.codec import Codec
-from adept.models.codec.files import codec_sha256
+from adept.models.codec.codec_files import codec_sha256
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.loading import PACKAGED, packaged_directory
 

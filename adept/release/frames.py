@@ -26,7 +26,7 @@ from adept.release.columns import RANDOMISED_TREATMENTS
 from adept.release.config import ReleaseRequest
 from adept.release.default_ledger import NONE, claim_records
 from adept.release.inputs import Inputs
-from adept.release.kept import KeptColumns
+from adept.release.kept_columns import KeptColumns
 from adept.release.ledger_file import Spending
 from adept.release.local import LocalPlan, plan_local
 from adept.release.publication import PARTIAL, Publication

@@ -1,7 +1,7 @@
 """The ledger: a list of released records and their budgets, so that nobody spends a budget twice without knowing.
 
 It holds a line for each release (when, with what mechanism, model, epsilon and delta) and, of local releases, a keyed
-digest of each record and of each person (``adept.release.identity``). The key lies elsewhere, so that no guess at a record can
+digest of each record and of each person (``adept.release.record_identity``). The key lies elsewhere: no guess at a record can
 be tested against the ledger alone. ``adept.release.ledger_file`` keeps the file.
 
 A record is *claimed* before it is released, so an interrupted run has spent the budget of its claims. A claim is checked
@@ -40,17 +40,6 @@ from datetime import UTC, datetime
 
 from adept.errors import ConfigurationError, ReleaseRefused
 from adept.mechanisms.guarantee import total, words
-from adept.release.identity import (
-    PERSON,
-    PERSON_KIND,
-    ROW_KIND,
-    TEXT,
-    Identity,
-    Role,
-    choose_roles,
-    describe_roles,
-    throwaway_key,
-)
 from adept.release.ledger_file import (
     EVERYWHERE,
     ROWS,
@@ -63,6 +52,17 @@ from adept.release.ledger_file import (
     exact,
     group_claims,
     round_up,
+)
+from adept.release.record_identity import (
+    PERSON,
+    PERSON_KIND,
+    ROW_KIND,
+    TEXT,
+    Identity,
+    Role,
+    choose_roles,
+    describe_roles,
+    throwaway_key,
 )
 
 COLLECT = "INSERT INTO asked VALUES (?, ?, 1, 0) ON CONFLICT DO UPDATE SET times = times + 1"

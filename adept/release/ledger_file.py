@@ -26,7 +26,7 @@ from adept.data.files import give_name
 from adept.errors import DataError
 from adept.mechanisms.votes import ADD_OR_REMOVE, Votes
 from adept.release.database import reported, transaction
-from adept.release.identity import PERSON_KIND, ROW_KIND, row_digest
+from adept.release.record_identity import PERSON_KIND, ROW_KIND, row_digest
 from adept.release.statement import PrivacyStatement
 
 CACHE_KILOBYTES = 32_768  # memory for the digests that a run collects

@@ -18,7 +18,7 @@ from adept.release import facts
 from adept.release.batches import Batches, Drawing, PlainBatches, ShuffledBatches
 from adept.release.columns import RANDOMISED_TREATMENTS, CheckedRecords, ReleaseOptions, find_label, output_columns
 from adept.release.inputs import Inputs
-from adept.release.kept import KeptColumns, decide_kept, find_label_type
+from adept.release.kept_columns import KeptColumns, decide_kept, find_label_type
 from adept.release.ledger import Ledger
 from adept.release.publication import Publication
 from adept.release.run import Plan, Progress, Run, find_files, preview, release, tell_nobody

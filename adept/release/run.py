@@ -17,11 +17,11 @@ from adept.data.formats import STANDARD_STREAM
 from adept.errors import AdeptError, DataError, Interrupted
 from adept.release import facts
 from adept.release.config import PersonOptions
-from adept.release.identity import throwaway_key
 from adept.release.inputs import Inputs
 from adept.release.journal import LEDGER, Journal
 from adept.release.ledger import Ledger
 from adept.release.publication import PARTIAL, Publication
+from adept.release.record_identity import throwaway_key
 from adept.release.statement import Statement
 from adept.release.wording import card
 from adept.rewriting.rewriter import Rewriter

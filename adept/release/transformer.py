@@ -20,7 +20,7 @@ from adept.mechanisms.guarantee import total, words
 from adept.release.adapters import release_texts
 from adept.release.config import LedgerOptions
 from adept.release.default_ledger import NONE
-from adept.release.identity import text_digest, throwaway_key
+from adept.release.record_identity import text_digest, throwaway_key
 from adept.rewriting.rewriter import Rewriter
 
 _SPENT: defaultdict[bytes, list[float]] = defaultdict(list)  # by a text's digest: the epsilon of each of its releases

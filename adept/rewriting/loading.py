@@ -16,7 +16,7 @@ from adept.mechanisms import Codebook, Description, JointResponse, L1Laplace, Le
 from adept.mechanisms.choice import Kind
 from adept.mechanisms.guarantee import Guarantee
 from adept.models.autoencoder import CODEBOOKS, CONFIG, WEIGHTS, Autoencoder, pad
-from adept.models.codec.files import DESCRIPTION, TABLES
+from adept.models.codec.codec_files import DESCRIPTION, TABLES
 from adept.models.config import TrainingData
 from adept.models.tokenizer import Tokenizer
 

@@ -25,7 +25,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from adept.audit.stats.bounds import clopper_pearson
+from adept.audit.stats.confidence_bounds import clopper_pearson
 from adept.errors import ConfigurationError
 from adept.mechanisms import RandomizedResponse, ScalarLaplace
 from adept.plotting import INK, PALETTE, Table, drawing, group_rows, legend, log_axis

@@ -21,7 +21,7 @@ from matplotlib.lines import Line2D
 from scipy.stats import binom
 from torch import Tensor
 
-from adept.audit.stats.bounds import clopper_pearson, epsilon_lower_bound
+from adept.audit.stats.confidence_bounds import clopper_pearson, epsilon_lower_bound
 from adept.errors import ConfigurationError
 from adept.plotting import INK, Table, colours, columns, drawing, group_rows, number
 

@@ -14,7 +14,7 @@ import torch
 from scipy.stats import fisher_exact
 from torch import Tensor
 
-from adept.audit.stats.bounds import clopper_pearson
+from adept.audit.stats.confidence_bounds import clopper_pearson
 from adept.errors import ConfigurationError
 from adept.mechanisms.grid import clip_latents
 from adept.plotting import INK, Table, colours, drawing, group_rows, legend, log_axis, number

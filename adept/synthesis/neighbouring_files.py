@@ -1,6 +1,6 @@
 """A synthesizer as a mechanism on files: pairs that differ by one person's rows.
 
-``adept.audit.run`` plays the pairs; ``adept.release.replay`` looks at all else that anybody sees of a release.
+``adept.audit.run`` plays the pairs; ``adept.release.synthesizer_audit`` looks at all else that anybody sees of a release.
 """
 
 from collections.abc import Sequence

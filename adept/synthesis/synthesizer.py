@@ -24,7 +24,7 @@ from adept.ranges import check_integer
 from adept.rewriting.coding import Pair
 from adept.rewriting.loading import check_release, load_model
 from adept.synthesis.cells import MAX_CELLS, PublicCells, default_size
-from adept.synthesis.estimate import Estimate, estimate
+from adept.synthesis.label_estimate import Estimate, estimate
 from adept.synthesis.tally import NO_TEXT, OUTSIDE, Tally
 
 MAX_ROWS = 10**8

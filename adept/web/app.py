@@ -33,8 +33,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from adept.errors import AdeptError, ConfigurationError
 from adept.web import results
 from adept.web.attacker_view import PEOPLE, worst_pair
-from adept.web.files import MAX_BYTES, Choices, Dropped, Files
 from adept.web.sentences import DEFAULT, MAX_CHARACTERS, OURS, STOPS, Release, Sentences
+from adept.web.uploads import MAX_BYTES, Choices, Dropped, Files
 
 MAX_WORKERS, MAX_WAITING = 2, 200  # threads of torch, and requests that may wait for one
 MAX_QUESTION_BYTES = 64 * 2**10

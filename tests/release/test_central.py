@@ -27,9 +27,9 @@ from adept.release import checker
 from adept.release.central import TallyNotes, preview_central, synthesize_file
 from adept.release.checker import Refused, statement_sha256
 from adept.release.config import CentralOptions
-from adept.release.identity import secret_key
 from adept.release.journal import Journal
 from adept.release.ledger import Ledger
+from adept.release.record_identity import secret_key
 from adept.release.statement import CentralStatement
 from adept.rewriting.loading import load_model
 from adept.synthesis.synthesizer import Synthesizer

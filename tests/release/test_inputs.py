@@ -16,9 +16,9 @@ from adept.cli.evaluate import run as evaluate
 from adept.data.corpus import Columns, DataConfig, load
 from adept.data.formats import ReadingOptions
 from adept.errors import DataError
-from adept.release.identity import secret_key
 from adept.release.inputs import Inputs
 from adept.release.ledger import Ledger
+from adept.release.record_identity import secret_key
 
 LABELS = "label_set=[fare,flight]"
 SEMICOLONS = b"text;intent\na fare, now;fare\na flight;flight\n"

@@ -19,11 +19,11 @@ from adept.data.formats import ReadingOptions
 from adept.errors import DataError, ReleaseRefused
 from adept.mechanisms import SqrtNLaplace
 from adept.release.columns import ReleaseOptions
-from adept.release.identity import ROW_KIND, TEXT, Identity, row_digest
 from adept.release.inputs import Inputs
 from adept.release.ledger import Ledger
 from adept.release.ledger_file import Spending
 from adept.release.local import release_file
+from adept.release.record_identity import ROW_KIND, TEXT, Identity, row_digest
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter
 

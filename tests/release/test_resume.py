@@ -22,11 +22,11 @@ from adept.models.config import DecodingConfig
 from adept.release import facts
 from adept.release import journal as journals
 from adept.release.columns import ReleaseOptions
-from adept.release.identity import secret_key
 from adept.release.inputs import Inputs
 from adept.release.journal import SIDE_FILES, Journal
 from adept.release.local import plan_local, release_file
 from adept.release.publication import STDOUT, Publication
+from adept.release.record_identity import secret_key
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter
 

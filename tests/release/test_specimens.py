@@ -12,10 +12,10 @@ import pytest
 from adept.errors import ReleaseRefused
 from adept.release import checker, journal, ledger_file
 from adept.release.checker import check
-from adept.release.identity import TEXT, Identity
 from adept.release.journal import Journal
 from adept.release.ledger import Ledger
 from adept.release.ledger_file import Spending
+from adept.release.record_identity import TEXT, Identity
 
 SPECIMENS = Path(__file__).parents[1] / "specimens"
 KEY = b"k" * 32

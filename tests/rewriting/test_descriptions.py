@@ -10,7 +10,7 @@ from tiny import Run
 from adept import audit
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Description
-from adept.models.codec.files import DESCRIPTION, TABLES
+from adept.models.codec.codec_files import DESCRIPTION, TABLES
 from adept.rewriting.descriptions import pack, unpack
 from adept.rewriting.rewriter import Rewriter
 

@@ -7,8 +7,8 @@ import pytest
 
 from adept.rewriting.loading import load_model
 from adept.web.app import Play
-from adept.web.files import Files
 from adept.web.sentences import Sentences
+from adept.web.uploads import Files
 
 
 @pytest.fixture(scope="session")

@@ -10,8 +10,8 @@ from starlette.testclient import TestClient
 
 from adept.errors import DataError
 from adept.web.app import Play
-from adept.web.files import MAX_BYTES, Choices
 from adept.web.sentences import MAX_CHARACTERS
+from adept.web.uploads import MAX_BYTES, Choices
 
 SECRET = "zebra7 crosses the quantum river"
 HOME = "http://127.0.0.1:8000"

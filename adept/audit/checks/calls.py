@@ -22,7 +22,7 @@ from torch import Tensor
 from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.distinguisher.pairs import InputPair, adversarial_pairs, named_pairs, pairs_of_batches
 from adept.audit.result import Finding, MechanismFailure, sees
-from adept.audit.stats.bounds import rounds_needed
+from adept.audit.stats.confidence_bounds import rounds_needed
 from adept.audit.subject.sandbox import as_rows
 from adept.audit.subject.target import Floats
 from adept.audit.subject.value import ValueTarget

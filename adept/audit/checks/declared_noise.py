@@ -18,7 +18,7 @@ from torch import Tensor
 from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.distinguisher.pairs import PairSample, additive_samples
 from adept.audit.result import Finding, MechanismFailure, sees
-from adept.audit.stats.bounds import gaussian_delta
+from adept.audit.stats.confidence_bounds import gaussian_delta
 from adept.audit.stats.exact_tests import binomial_p_value, combined
 from adept.audit.stats.noise import NOISES, Noise, cap_p_value, chi_square_lower, kolmogorov, smallest_ratio
 from adept.audit.subject.target import Floats

@@ -14,7 +14,7 @@ from scipy.special import bdtr
 from adept.audit.distinguisher.experiment import MIN_TRIALS, Experiment
 from adept.audit.distinguisher.pairs import PairSample, additive_samples
 from adept.audit.result import Finding, MechanismFailure, sees
-from adept.audit.stats.bounds import GameCounts
+from adept.audit.stats.confidence_bounds import GameCounts
 from adept.audit.stats.exact_tests import certified, combined, fisher
 from adept.audit.subject.target import Floats
 from adept.audit.subject.vector import VectorTarget

@@ -21,7 +21,7 @@ from torch import Tensor
 from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.distinguisher.pairs import searched_records
 from adept.audit.result import Finding, MechanismFailure, sees
-from adept.audit.stats.bounds import GameCounts
+from adept.audit.stats.confidence_bounds import GameCounts
 from adept.audit.stats.exact_tests import certified
 from adept.audit.subject.target import Target
 from adept.audit.subject.value import ValueTarget, alphabet_of

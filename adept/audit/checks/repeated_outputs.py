@@ -25,7 +25,7 @@ from torch import Tensor
 from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.distinguisher.vector_statistics import release_keys
 from adept.audit.result import Finding, MechanismFailure, sees
-from adept.audit.stats.bounds import clopper_pearson
+from adept.audit.stats.confidence_bounds import clopper_pearson
 from adept.audit.subject.target import Floats
 from adept.audit.subject.vector import VectorTarget
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from adept.audit.stats.bounds import GameCounts, game_lower_bound
+from adept.audit.stats.confidence_bounds import GameCounts, game_lower_bound
 
 Floats = NDArray[np.float64]
 

@@ -31,7 +31,7 @@ from adept.audit.distinguisher.choice import (
 )
 from adept.audit.distinguisher.pairs import AnyTarget, InputPair, PairSample
 from adept.audit.result import Finding, MechanismFailure, sees
-from adept.audit.stats.bounds import GameCounts, game_lower_bound
+from adept.audit.stats.confidence_bounds import GameCounts, game_lower_bound
 from adept.audit.stats.exact_tests import certified
 from adept.audit.subject.target import Floats
 from adept.audit.subject.value import ValueTarget

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc, gammaln
 
 from adept.audit.result import Finding
-from adept.audit.stats.bounds import GameCounts
+from adept.audit.stats.confidence_bounds import GameCounts
 
 Floats = NDArray[np.float64]
 

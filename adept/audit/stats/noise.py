@@ -18,7 +18,7 @@ from scipy.special import betainc, chdtr, chdtri
 from scipy.stats import beta, gamma, laplace, norm
 
 from adept.audit.result import MechanismFailure
-from adept.audit.stats.bounds import gaussian_delta
+from adept.audit.stats.confidence_bounds import gaussian_delta
 
 Floats = NDArray[np.float64]
 

@@ -21,7 +21,7 @@ from adept.data.corpus import Corpus
 from adept.data.files import cache_directory, publish
 from adept.errors import DataError, ModelError
 from adept.models.codec.codec import Codec, words_of
-from adept.models.codec.files import codec_sha256, load_list, save_list
+from adept.models.codec.codec_files import codec_sha256, load_list, save_list
 from adept.models.codec.listed_texts import Words
 from adept.models.config import CodecConfig
 from adept.models.lexicon import Lexicon

@@ -8,7 +8,7 @@ from audit.asking import asked
 from torch import Tensor
 
 from adept.audit import NotJudged, Verdict
-from adept.audit.stats.bounds import gaussian_delta
+from adept.audit.stats.confidence_bounds import gaussian_delta
 from adept.mechanisms import Gaussian, L1Laplace
 from adept.mechanisms.noise import fresh_gaussian
 

@@ -22,7 +22,7 @@ from adept.models.codec import codec as codec_module
 from adept.models.codec.arithmetic_code import ArithmeticCode, Band
 from adept.models.codec.beam_search import ANYWHERE, UNIT, BeamSearch
 from adept.models.codec.codec import SEAM_COST, Codec, text_of, words_of
-from adept.models.codec.files import DESCRIPTION, TABLES, load_codec, save_codec
+from adept.models.codec.codec_files import DESCRIPTION, TABLES, load_codec, save_codec
 from adept.models.language_model.model import LanguageModel, UnknownWords
 from adept.models.language_model.next_word import find, span
 from adept.models.language_model.vocabulary import END, UNKNOWN

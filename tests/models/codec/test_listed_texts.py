@@ -20,7 +20,7 @@ from adept.models.codec import listed_texts as likely_texts
 from adept.models.codec.arithmetic_code import ArithmeticCode
 from adept.models.codec.beam_search import BeamSearch
 from adept.models.codec.codec import Codec, text_of, words_of
-from adept.models.codec.files import DESCRIPTION, TABLES, load_codec, save_codec
+from adept.models.codec.codec_files import DESCRIPTION, TABLES, load_codec, save_codec
 from adept.models.codec.listed_texts import NextWords, find_likeliest
 from adept.models.codec.training import learn_codec
 from adept.models.config import CodecConfig

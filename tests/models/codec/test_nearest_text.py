@@ -15,7 +15,7 @@ from adept.errors import ConfigurationError, ModelError
 from adept.models.codec import codec as codecs
 from adept.models.codec import nearest_text
 from adept.models.codec.codec import Codec, words_of
-from adept.models.codec.files import load_codec, save_codec
+from adept.models.codec.codec_files import load_codec, save_codec
 from adept.models.codec.listed_texts import ListedTexts
 from adept.models.codec.meaning import MEANING_LENGTH, MISSING_COST, Meanings, WordWeights
 from adept.models.codec.nearest_text import MAX_EQUALS, MeaningIndex, NearestTextIndex

@@ -17,7 +17,7 @@ from adept.errors import ModelError
 from adept.mechanisms import Description
 from adept.models.codec import listed_texts, training
 from adept.models.codec.codec import Codec
-from adept.models.codec.files import DESCRIPTION, TABLES, codec_sha256, load_codec, save_codec, save_list
+from adept.models.codec.codec_files import DESCRIPTION, TABLES, codec_sha256, load_codec, save_codec, save_list
 from adept.models.codec.listed_texts import ListedTexts
 from adept.models.codec.training import complete, learn_codec
 from adept.models.config import CodecConfig

@@ -9,7 +9,7 @@ import torch
 from scipy.stats import binom, binomtest
 
 from adept.audit import GameCounts, clopper_pearson, epsilon_lower_bound
-from adept.audit.stats.bounds import game_lower_bound, gaussian_delta
+from adept.audit.stats.confidence_bounds import game_lower_bound, gaussian_delta
 from adept.audit.stats.noise import NOISES, cap_p_value, chi_square_lower
 from adept.mechanisms import PrivUnit
 from adept.mechanisms.gaussian import analytic_scale

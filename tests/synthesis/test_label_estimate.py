@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from adept.synthesis.estimate import expected_counts
+from adept.synthesis.label_estimate import expected_counts
 
 COUNTS = np.arange(20_000.0)
 

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from adept.evaluation.softmax import Features, softmax_regression
+from adept.evaluation.softmax_regression import Features, softmax_regression
 from adept.synthesis.cells import GRID, PublicCells
 
 STRENGTH = 4.0  # C of logistic regression: the smaller, the simpler

@@ -5,7 +5,7 @@ import torch
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 
-from adept.evaluation.softmax import Features, best_labels, commonness, softmax_regression
+from adept.evaluation.softmax_regression import Features, best_labels, commonness, softmax_regression
 
 
 def test_counted_rows_have_the_weights_of_repeated_ones_by_another_hand() -> None:

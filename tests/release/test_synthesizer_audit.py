@@ -17,8 +17,8 @@ from adept.errors import ConfigurationError
 from adept.mechanisms import Votes
 from adept.mechanisms.votes import Counts
 from adept.release import central
-from adept.release.replay import replay
 from adept.release.statement import CentralStatement
+from adept.release.synthesizer_audit import replay
 from adept.rewriting.loading import load_model
 from adept.synthesis import tally as tallies
 from adept.synthesis.neighbouring_files import NeighbouringFiles
