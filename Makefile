@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: test slow browser lint docs demo bench format clean
+.PHONY: test mutants slow browser lint docs demo bench format clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -13,6 +13,9 @@ $(READY): pyproject.toml constraints.txt
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+mutants: $(READY)
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow tests/mechanisms/test_mutants.py
 
 slow: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "slow and not gpu and not network and not browser"
