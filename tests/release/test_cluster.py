@@ -65,7 +65,7 @@ def rewriting(
 def released_with_kills(model_dir: Path, tmp_path: Path, *, records: int, kills: int) -> list[int]:
     """Rewrite on two local workers, killing them now and then; returns the ids in the order of the output."""
     target = tmp_path / "out.jsonl"
-    process = rewriting(model_dir, tmp_path, f"output={target}", records=records)
+    process = rewriting(model_dir, tmp_path, f"output={target}", "ledger=none", records=records)
     killed, deadline = 0, time.monotonic() + PATIENCE_SECONDS
     while process.poll() is None and killed < kills and time.monotonic() < deadline:
         time.sleep(random.uniform(0.05, 0.3))

@@ -64,22 +64,23 @@ class UnknownWords(Learned):
         return {letter: number for number, letter in enumerate(self.alphabet, start=1)}
 
     @cached_property
-    def _listed(self) -> dict[str, int]:
-        """The places of the lexicon's words that the vocabulary lacks; none if it is another language's."""
+    def _listed_words(self) -> list[str]:
+        """The lexicon's words that the vocabulary lacks; none if it is another language's."""
         lexicon, known = Lexicon.load(), set(self.known)
         if len(known & lexicon.places.keys()) < MIN_KNOWN_SHARE * len(known):
-            return {}
-        return {word: place for place, word in enumerate(word for word in lexicon.words if word not in known)}
+            return []
+        return [word for word in lexicon.words if word not in known]
+
+    @cached_property
+    def _listed(self) -> dict[str, int]:
+        """The place of each listed word; made from the list, so that no record is the first to need either."""
+        return {word: place for place, word in enumerate(self._listed_words)}
 
     @cached_property
     def _edges(self) -> list[int]:
         """The distribution function of listed words."""
         sums = [0, *accumulate(ZIPF_WEIGHT // (rank + ZIPF_OFFSET) for rank in range(len(self._listed)))]
         return [ONE * value // max(1, sums[-1]) for value in sums]
-
-    @cached_property
-    def _listed_words(self) -> list[str]:
-        return list(self._listed)
 
     def spans(self, word: str) -> list[Span] | None:
         """Return the shares of a word's symbols, one after the other; None if it cannot be spelled."""

@@ -456,9 +456,14 @@ def test_what_no_codec_writes_is_a_model_error(codec: Codec, tmp_path: Path, fie
 def test_tables_are_checked(codec: Codec, tmp_path: Path) -> None:
     save_codec(codec, tmp_path)
     tables = load_file(tmp_path / TABLES)
-    for spoiled in ({**tables, "words": tables["words"] + 10_000}, {**tables, "words": tables["words"][:, 1:]}, {}):
+    narrow = {**tables, "words": tables["words"][:, 1:]}
+    for spoiled, said in (
+        ({**tables, "words": tables["words"] + 10_000}, "corrupt"),
+        (narrow, "do not fit"),
+        ({}, "do not fit"),
+    ):
         save_file({name: table.contiguous() for name, table in spoiled.items()}, tmp_path / TABLES)
-        with pytest.raises(ModelError, match="corrupt"):
+        with pytest.raises(ModelError, match=said):
             load_codec(tmp_path)
     (tmp_path / TABLES).unlink()
     with pytest.raises(ModelError, match=TABLES):
