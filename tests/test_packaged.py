@@ -1,12 +1,16 @@
 """The model that comes with the package: small, public, complete, and without a word of the development corpora."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
+from hanging import PATIENCE_SECONDS
 from tiny import Run
 
 from adept import Rewriter, audit
@@ -26,6 +30,21 @@ from adept.models.tokenizer import Tokenizer
 from adept.rewriting.loading import best_exact, load_model, packaged_directory
 
 MEBIBYTE = 1 << 20
+FORKED_AFTER_THREADS = """
+import multiprocessing
+from concurrent.futures import ThreadPoolExecutor
+
+from adept import Rewriter
+from adept.mechanisms import LearnedCodebook
+
+texts = ["play a song", "set an alarm", "rain in rome?"] * 4
+rewriter = Rewriter.from_pretrained("utterances", mechanism=LearnedCodebook(epsilon=8.0))
+rewriter.rewrite(texts)
+with ThreadPoolExecutor(8) as threads:
+    list(threads.map(rewriter.rewrite, [texts] * 8))
+with multiprocessing.get_context("fork").Pool(2) as processes:
+    print(len(processes.map(rewriter.rewrite, [texts] * 4)))
+"""
 DEVELOPMENT = Path(__file__).parents[2] / "shared" / "data"
 COMMONPLACE = 7  # words: people say "what year did this song come out" everywhere
 
@@ -33,6 +52,17 @@ COMMONPLACE = 7  # words: people say "what year did this song come out" everywhe
 @pytest.fixture(scope="module")
 def packaged() -> tuple[Autoencoder, Tokenizer]:
     return load_model()
+
+
+def test_a_process_that_was_forked_after_threads_had_rewritten_rewrites_too() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED_AFTER_THREADS],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        check=False,
+    )
+    assert (done.stdout.strip(), done.returncode) == ("4", 0), done.stderr
 
 
 def test_it_is_small_and_complete() -> None:

@@ -4,6 +4,7 @@ The only way from a record to its rewrite is encode -> release -> write (``adept
 record at a time, ``release`` is the mechanism, and ``write`` sees only released rows.
 """
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -30,6 +31,8 @@ CODINGS: dict[str, Callable[[Autoencoder, Tokenizer, LocalRandomizer, DecodingCo
     "latent": LatentCoding,
     "description": DescriptionCoding,
 }
+# A forked process has none of its parent's worker threads: with more than one PyTorch would wait for them for ever.
+os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 HUB_OPTIONS = ("revision", "cache_dir", "force_download", "local_files_only", "token")
 
