@@ -57,6 +57,7 @@ def packaged() -> tuple[Autoencoder, Tokenizer]:
 def test_a_process_that_was_forked_after_threads_had_rewritten_rewrites_too() -> None:
     done = subprocess.run(
         [sys.executable, "-c", FORKED_AFTER_THREADS],
+        env={**os.environ, "OMP_NUM_THREADS": "2"},
         capture_output=True,
         text=True,
         timeout=PATIENCE_SECONDS,
