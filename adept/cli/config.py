@@ -74,10 +74,10 @@ class AttackConfig(Columns):
     model_dir: str = REQUIRED
     """The model's directory."""
     attack: str = "reconstruction"
-    """What is found out: reconstruction (which text) | attribute (one property of it) | membership (whether it took part) |
+    """Aim of the attack: reconstruction (which text) | attribute (one property of it) | membership (whether it took part) |
     file_membership (whether a person is in the file that synthetic records were made from; data are not read)."""
     mechanism: Any = None
-    """What randomises a record; null: the best exact one for the model."""
+    """Mechanism that randomises a record; null: the best exact one for the model."""
     epsilon: float | None = None
     """The budget that the mechanism claims."""
     output_dir: str = REQUIRED
@@ -121,7 +121,7 @@ class AuditConfig:
     mechanism: Any = REQUIRED
     """The mechanism, or MODULE:ATTRIBUTE for anyone's class, object or function"""
     target: str = "mechanism"
-    """What is called: mechanism (latent to latent) | rewriter (text to text, through model_dir or anyone's) | synthesizer
+    """Subject of the audit: mechanism (latent to latent) | rewriter (text to text, through model_dir or anyone's) | synthesizer
     (file to file, by a model that holds public texts)."""
     epsilon: float | None = None
     """The claim that is put to the test; random and identity need none."""
@@ -150,7 +150,7 @@ class AuditConfig:
     confidence: float = 0.999
     """Probability that a sound mechanism passes all checks together."""
     source: str = "release"
-    """What is asked: release (what the program does) | simulate (its formula, which is faster)."""
+    """Calls that are judged: release (what the program does) | simulate (its formula, which is faster)."""
     seed: int | None = None
     """Seed of source=simulate; releases have none."""
     output_dir: str | None = None
@@ -185,7 +185,7 @@ class EvaluateConfig(ReadingOptions):
     classifier: str = "tfidf"
     """The classifier: tfidf (seconds) | lstm."""
     noisy_labels: bool | None = None
-    """Whether the training labels are randomised; null: as the statement beside the file says."""
+    """True if the training labels are randomised; null: as the statement beside the file says."""
     seed: int = 0
     """Seed of the classifier and of the bootstrap intervals."""
     output_dir: str | None = None
@@ -271,7 +271,7 @@ class TrainingDataConfig:
     """Declarations about the training text."""
 
     public: bool | None = None
-    """Whether the training text is public; null: as the data set says; your own files are private unless you say so."""
+    """True if the training text is public; null: as the data set says; your own files are private unless you say so."""
 
 
 @dataclass
@@ -286,7 +286,7 @@ class TrainConfig(Columns):
     mechanism: Any = REQUIRED
     """The mechanism that the model is for: its clip is used, and its noise where training.epsilon is set."""
     labels: str = "drop"
-    """What the decoder writes: drop (text alone) | joint (also the label, from the same latent)."""
+    """Output of the decoder: drop (text alone) | joint (also the label, from the same latent)."""
     seed: int = 0
     """Seed of weights, batches and dropout; the same seed gives the same model on the same machine."""
     data: DataConfig = field(default_factory=DataConfig)
@@ -355,7 +355,7 @@ class SynthesizeConfig(FileNames, LedgerOptions, CentralOptions):
     epsilon: float | None = None
     """The budget of each person where there is a person_column, else of each record; whoever releases the data must give it."""
     neighbours: str = NEIGHBOURS[0]
-    """What is hidden: add_or_remove (that somebody took part) | replace (what somebody said; twice the noise)."""
+    """Change that is hidden: add_or_remove (that somebody took part) | replace (what somebody said; twice the noise)."""
     model_dir: str | None = None
     """The model's directory; null: the model that comes with the package."""
     cells: int | None = None

@@ -62,7 +62,7 @@ class FileOptions(PersonOptions):
 
     # --- Labels
     labels: str = "copy"
-    """What becomes of labels: copy (not private) | joint (the model writes them) | joint_response (one symbol with the text) |
+    """Treatment of labels: copy (not private) | joint (the model writes them) | joint_response (one symbol with the text) |
     randomized_response (a budget of their own) | drop."""
 
     # --- Texts
@@ -104,7 +104,7 @@ class CentralOptions(PersonOptions):
 
     # --- Labels
     labels: str = "vote"
-    """What becomes of labels: vote (counted with the text, so that both are private) | drop."""
+    """Treatment of labels: vote (counted with the text, so that both are private) | drop."""
 
     # --- Persons
     person_column: str | None = None

@@ -85,7 +85,7 @@ class Ngrams(Learned):
 
     @cached_property
     def tables(self) -> NgramTables:
-        """What was seen after which context."""
+        """Counts of what was seen after each context."""
         alone, *longer = _levels(self.rows, self.counts, size=self.size)
         keys, lengths, symbols, counts, off = (np.concatenate(parts) for parts in zip(_NO_LEVEL, *longer, strict=True))
         owner = np.repeat(np.arange(len(keys)), lengths)
