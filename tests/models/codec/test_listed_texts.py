@@ -66,7 +66,7 @@ def test_many_texts_are_foreseen_at_once_as_each_is_by_itself(codec: Codec) -> N
 
 
 def test_the_likely_texts_are_all_that_are_so_likely(codec: Codec) -> None:
-    """What the model writes at random and costs less than the last of them is among them, two times in three at least."""
+    """Draw texts from the model: at least two of three that cost less than the dearest listed text are listed."""
     model, listed = codec.model, {*codec.utterances, *(codec.listed[place] for place in range(len(codec.listed)))}
     assert len(listed) == COUNT
     assert () not in listed

@@ -103,7 +103,7 @@ def test_a_text_as_near_as_what_was_looked_at_already_is_looked_at_too(monkeypat
 
 
 def _pairs(record: Sequence[str], text: Sequence[str]) -> int:
-    """How many neighbours two texts have in common, counted one by one."""
+    """Count the neighbours that two texts have in common, one by one."""
     left = [*pairwise(["", *text, ""])]
     shared = 0
     for pair in pairwise(["", *record, ""]):
