@@ -1,0 +1,127 @@
+"""Check all proofs with Coq, and show on which axioms each theorem rests. Standard library only: ``python proofs/check.py``.
+
+Sources are copied to build/proofs/ and compiled there. The check fails if a proof fails, if a source postpones a proof or assumes
+something, or if a theorem rests on an axiom beyond those of Coq's real numbers. Where Coq is missing it installs nothing: it says so.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).parent
+BUILD = HERE.parent / "build" / "proofs"
+FILES = ("Privacy", "Symbols", "Noise", "Exponential", "Papers")
+"""The sources, each after those that it builds on."""
+
+AXIOMS = {
+    "ClassicalDedekindReals.sig_not_dec": "a proposition or its negation: decides not-not-P or not-P",
+    "ClassicalDedekindReals.sig_forall_dec": "a sequence of decidable facts holds everywhere, or fails somewhere",
+    "FunctionalExtensionality.functional_extensionality_dep": "functions with equal values are equal",
+    "Classical_Prop.classic": "the excluded middle",
+}
+"""The axioms with which Coq's standard library builds the real numbers; no others are allowed."""
+
+POSTPONED = re.compile(r"\b(Admitted|admit|Axiom|Axioms|Parameter|Parameters|Conjecture|Unset|bypass_check|give_up)\b")
+THEOREM = re.compile(r"^(?:Theorem|Corollary) (\w+)", re.MULTILINE)
+COMMENT = re.compile(r"\(\*.*?\*\)", re.DOTALL)
+MISSING = """PROOFS NOT CHECKED: there is no Coq on this machine. To install it on Debian or Ubuntu:
+
+    apt-get install coq
+"""
+
+
+class Failed(Exception):
+    """Raised with a sentence that says which proof or which rule failed."""
+
+
+def is_installed() -> bool:
+    """Return True if Coq is on this machine."""
+    return shutil.which("coqc") is not None
+
+
+def theorems(sources: Path = HERE) -> dict[str, str]:
+    """Return the names of all headline theorems, each with its file. Lemmas only serve them."""
+    return {name: f"{file}.v" for file in FILES for name in THEOREM.findall((sources / f"{file}.v").read_text("utf-8"))}
+
+
+def check_sources(sources: Path = HERE) -> None:
+    """Raise Failed if a source postpones a proof or assumes something."""
+    for file in FILES:
+        found = POSTPONED.search(COMMENT.sub("", (sources / f"{file}.v").read_text("utf-8")))
+        if found:
+            raise Failed(f"{file}.v says {found.group()}: a proof must be complete and assume nothing")
+
+
+def compile_proofs(folder: Path = BUILD, files: tuple[str, ...] = FILES) -> None:
+    """Compile sources that lie in a folder, in order.
+
+    Raises:
+        Failed: Coq refuses one of them.
+    """
+    for file in files:
+        _coqc(folder, file)
+
+
+def _coqc(folder: Path, file: str) -> str:
+    command = ["coqc", "-q", "-Q", ".", "Adept", f"{file}.v"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Failed(f"{file}.v does not prove what it says: {(done.stdout + done.stderr).strip()}")
+    return done.stdout
+
+
+def assumptions(folder: Path = BUILD) -> dict[str, list[str]]:
+    """Return the axioms that each theorem rests on, as Coq prints them (Print Assumptions).
+
+    Raises:
+        Failed: an axiom is none of the real numbers'.
+    """
+    names = theorems(folder)
+    lines = [f"From Adept Require Import {' '.join(FILES)}.", *(f"Print Assumptions {name}." for name in names)]
+    (folder / "Assumptions.v").write_text("\n".join(lines) + "\n", "utf-8")
+    shown = re.split(r"^(?=Axioms:|Closed under)", _coqc(folder, "Assumptions"), flags=re.MULTILINE)[1:]
+    found = {name: re.findall(r"^([\w.]+)\s*:", text, re.MULTILINE) for name, text in zip(names, shown, strict=True)}
+    found = {name: [axiom for axiom in axioms if axiom != "Axioms"] for name, axioms in found.items()}
+    for name, axioms in found.items():
+        if beyond := set(axioms) - set(AXIOMS):
+            raise Failed(f"{name} rests on {', '.join(sorted(beyond))}, which is no axiom of the real numbers")
+    return found
+
+
+def copy_sources(folder: Path = BUILD) -> None:
+    """Copy all sources to an empty folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for path in HERE.glob("*.v"):
+        shutil.copy(path, folder)
+
+
+def main() -> int:
+    """Check everything; return the exit status."""
+    if not is_installed():
+        sys.stderr.write(MISSING)
+        return 1
+    start = time.monotonic()
+    try:
+        copy_sources()
+        check_sources()
+        compile_proofs()
+        found = assumptions()
+    except Failed as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    short = {axiom: axiom.split(".")[1] for axiom in AXIOMS}
+    for name, file in theorems().items():
+        rests = ", ".join(short[axiom] for axiom in found[name]) or "nothing (closed under the global context)"
+        sys.stdout.write(f"{file:15} {name}: rests on {rests}\n")
+    sys.stdout.write("Axioms of the standard library's real numbers:\n")
+    sys.stdout.writelines(f"    {axiom}: {meaning}\n" for axiom, meaning in AXIOMS.items())
+    sys.stdout.write(f"{len(found)} theorems checked in {time.monotonic() - start:.0f} s.\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
