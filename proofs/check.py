@@ -1,7 +1,7 @@
 """Check all proofs with Coq, and show on which axioms each theorem rests. Standard library only: ``python proofs/check.py``.
 
 Sources are copied to build/proofs/ and compiled there. The check fails if a proof fails, if a source postpones a proof or assumes
-something, or if a theorem rests on an axiom beyond those of Coq's real numbers. Where Coq is missing it installs nothing: it says so.
+something, or if a theorem rests on an axiom beyond those of Coq's real numbers. Where Coq is missing, it says so.
 """
 
 import re
