@@ -18,7 +18,7 @@ from adept.audit.checks import (
     text,
 )
 from adept.audit.distinguisher.experiment import event, event_elsewhere
-from adept.audit.result import Finding
+from adept.audit.result import Check
 from adept.audit.subject.value import response_of
 
 TEST_SHARE = 0.015  # of alpha, for each test with a p-value in an audit of vectors
@@ -30,7 +30,7 @@ class Question:
 
     name: str
     share: float  # of alpha
-    check: Callable[[Any, float], Finding]  # of an experiment, at its own alpha
+    check: Callable[[Any, float], Check]  # of an experiment, at its own alpha
     dim: int | None = None  # None: that of the audit
     of_programs: bool = False  # what a formula cannot do wrong: simulations are not asked
     of_releases: bool = False  # an audit that could not answer it has not looked at the releases
@@ -41,7 +41,8 @@ class Question:
 
     @property
     def sees(self) -> str:
-        return str(vars(self.check)["sees"])
+        """The first paragraph of the check's docstring."""
+        return " ".join((self.check.__doc__ or "").split("\n\n")[0].split())
 
     def at(self, *dims: int, share: float, **changes: Any) -> "list[Question]":
         """Return the same question at other dimensions, with a share for each."""

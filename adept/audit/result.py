@@ -2,14 +2,12 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any
 
 from adept.errors import AdeptError
 from adept.mechanisms.guarantee import json_number
-
-CheckT = TypeVar("CheckT", bound=Callable[..., Any])
 
 
 class Verdict(StrEnum):
@@ -25,29 +23,22 @@ class MechanismFailure(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
-    """A measurement of a check, before it is a verdict."""
-
-    failed: bool
-    evidence: str
-    statistic: float | None = None
-    p_value: float | None = None
-    threshold: float | None = None
-    certified_epsilon: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class Check:
-    """One question put to a mechanism, and its answer."""
+    """The answer of a mechanism to one question."""
 
-    name: str
+    name: str = ""  # of the question
     verdict: Verdict
     statistic: float | None = None  # what was measured; ``evidence`` says in which unit
     p_value: float | None = None  # the largest chance of data this bad if the claim were true (None: not a test)
     threshold: float | None = None  # the check fails for a p-value below it: the check's share of the audit's alpha
     certified_epsilon: float | None = None  # lower bound on the true epsilon (None: the check certifies none)
     evidence: str  # what was measured, or why nothing could be
-    sees: str  # what the check can and cannot see
+    sees: str = ""  # what the check can and cannot see
+
+    @classmethod
+    def of(cls, *, failed: bool, evidence: str, **measured: Any) -> "Check":
+        """Return an answer that passed or failed."""
+        return cls(verdict=Verdict.FAILED if failed else Verdict.PASSED, evidence=evidence, **measured)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,24 +147,12 @@ def judged(result: AuditResult) -> AuditResult:
     return result
 
 
-def judge(name: str, question: Callable[[], Finding], *, sees: str) -> Check:
+def judge(name: str, question: Callable[[], Check], *, sees: str) -> Check:
     """Ask one question; a mechanism that fails to answer could not be judged, for the reason that it gave."""
     try:
-        finding = question()
+        return replace(question(), name=name, sees=sees)
     except MechanismFailure as failure:
         return Check(name=name, verdict=Verdict.UNJUDGED, evidence=str(failure), sees=sees)
-    measured = {field.name: getattr(finding, field.name) for field in fields(finding) if field.name != "failed"}
-    return Check(name=name, verdict=Verdict.FAILED if finding.failed else Verdict.PASSED, sees=sees, **measured)
-
-
-def sees(limits: str) -> Callable[[CheckT], CheckT]:
-    """Write beside a check what it sees, and what it is blind to."""
-
-    def mark(check: CheckT) -> CheckT:
-        vars(check)["sees"] = limits
-        return check
-
-    return mark
 
 
 def _short(value: float | None) -> str:

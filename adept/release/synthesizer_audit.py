@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from adept.audit.result import AuditResult, Finding, MechanismFailure, Verdict, judge, judged
+from adept.audit.result import AuditResult, Check, MechanismFailure, Verdict, judge, judged
 from adept.data.files import record_writer
 from adept.data.formats import Record
 from adept.mechanisms.votes import Counts, Votes
@@ -59,14 +59,14 @@ def replay(files: NeighbouringFiles) -> AuditResult:
     return judged(result)
 
 
-def _compare_answers(files: NeighbouringFiles) -> Finding:
+def _compare_answers(files: NeighbouringFiles) -> Check:
     frozen = copy(files.synthesizer)
     frozen.votes = _Frozen(**asdict(files.synthesizer.votes))
     first, *others = [_answer(frozen, rows) for rows in files.files.values()]
     different = sum(other != first for other in others)
     if isinstance(first, str) and not different:
         raise MechanismFailure(f"no file was released ({first})")
-    return Finding(
+    return Check.of(
         failed=different > 0,
         evidence=f"with the same released counts {different} of {len(others)} files were answered otherwise than the first",
         statistic=different / len(others),

@@ -22,7 +22,7 @@ def test_shares_of_alpha_add_up_to_at_most_one(table: list[Any]) -> None:
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 def test_every_row_has_a_name_of_its_own_and_says_what_it_sees(table: list[Any]) -> None:
     assert len({question.name for question in table}) == len(table)
-    assert all(question.sees.startswith("Sees ") for question in table)
+    assert all(question.sees.startswith("Detect ") for question in table)
 
 
 def test_every_table_looks_at_releases() -> None:

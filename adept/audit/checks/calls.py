@@ -21,7 +21,7 @@ from torch import Tensor
 
 from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.distinguisher.pairs import InputPair, adversarial_pairs, named_pairs, pairs_of_batches
-from adept.audit.result import Finding, MechanismFailure, sees
+from adept.audit.result import Check, MechanismFailure
 from adept.audit.stats.confidence_bounds import rounds_needed
 from adept.audit.subject.sandbox import as_rows
 from adept.audit.subject.target import Floats
@@ -39,28 +39,21 @@ SIZE_PAIRS, COPY_PAIRS = ("diagonal", "far", "zero and random"), ("diagonal", "z
 PLACES: dict[str, Callable[[int], int]] = {"first": lambda _: 0, "middle": lambda n: n // 2, "last": lambda n: n - 1}
 
 
-@sees(
-    "Sees what a record's release in a batch of its own reveals that others do not. Blind to events rarer than in hundreds."
-)
-def one(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Guess a record from its release in a batch of its own."""
+def one(experiment: Experiment[VectorTarget], alpha: float) -> Check:
+    """Detect what a record's release in a batch of its own reveals. Blind to events rarer than in hundreds."""
     target = experiment.target
     pairs = [*experiment.given, *adversarial_pairs(target.dim, clip_norm=target.clip_norm)]
     return _play(experiment, [_alone(pair) for pair in pairs if pair.hard], ONE_TRIALS, alpha)
 
 
-@sees(
-    "Sees what all releases of a batch reveal of a record, at any of three places, and a batch of copies does not. "
-    "Blind to larger batches."
-)
-def three(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Guess one record of a batch of three from all three releases."""
+def three(experiment: Experiment[VectorTarget], alpha: float) -> Check:
+    """Detect what all releases of a batch of three reveal of one record, at any place. Blind to larger batches."""
     target = experiment.target.without_memory()
     pairs = pairs_of_batches(experiment.given, dim=target.dim, clip_norm=target.clip_norm)
     return _play(experiment, pairs, THREE_TRIALS, alpha)
 
 
-def _play(experiment: Experiment[VectorTarget], pairs: Sequence[InputPair], most: int, alpha: float) -> Finding:
+def _play(experiment: Experiment[VectorTarget], pairs: Sequence[InputPair], most: int, alpha: float) -> Check:
     """Play a game whose every release is a call of its own.
 
     A large claim takes more of them. One that so many cannot refute is tried on one pair, for what that certifies.
@@ -73,11 +66,8 @@ def _play(experiment: Experiment[VectorTarget], pairs: Sequence[InputPair], most
     return experiment.with_pairs(pairs, max(trials, more)).refute(alpha=alpha)
 
 
-@sees(
-    "Sees what a value's outcome in a batch of its own reveals that others do not. Blind to events rarer than in hundreds."
-)
-def one_value(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
-    """Guess a value from its outcome in a batch of its own."""
+def one_value(experiment: Experiment[ValueTarget], alpha: float) -> Check:
+    """Detect what a value's outcome in a batch of its own reveals. Blind to events rarer than in hundreds."""
     pairs = [_alone(pair) for pair in experiment.pairs[:VALUE_PAIRS]]
     trials = experiment.target.affordable(min(VALUE_TRIALS, experiment.trials), alone=True)
     return experiment.with_pairs(pairs, trials).refute(alpha=alpha)
@@ -87,18 +77,16 @@ def _alone(pair: InputPair) -> InputPair:
     return replace(pair, name=f"{pair.name}, alone", alone=True)
 
 
-@sees("Sees what the first release of a fresh copy reveals that others do not, and noise that copies share.")
-def first_release(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Guess an input from the first release of a copy of the mechanism as it was given."""
+def first_release(experiment: Experiment[VectorTarget], alpha: float) -> Check:
+    """Detect what the first release of a fresh copy reveals, and noise that copies share."""
     experiment.target.fresh()  # raises where there can be no copy
     copies = experiment.target.asked_as(experiment.target.given, memoised=True)
     trials = copies.affordable(min(COPY_TRIALS, experiment.trials), alone=True)
     return experiment.with_pairs(named_pairs(copies, COPY_PAIRS), trials, copies).refute(alpha=alpha)
 
 
-@sees("Sees what a copy keeps from a call of another dimension, such as a scale. Blind to longer pasts.")
-def after_another_dimension(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Guess an input from the releases of a copy whose first call was of another dimension."""
+def after_another_dimension(experiment: Experiment[VectorTarget], alpha: float) -> Check:
+    """Detect what a copy keeps from a call of another dimension, such as a scale. Blind to longer pasts."""
     target = experiment.target
     if not target.any_dimension or target.dim == 1:
         raise MechanismFailure("the mechanism knows one dimension only")
@@ -108,11 +96,8 @@ def after_another_dimension(experiment: Experiment[VectorTarget], alpha: float) 
     return experiment.with_pairs(named_pairs(later, COPY_PAIRS), trials, later).refute(alpha=alpha)
 
 
-@sees(
-    "Sees a first, middle or last row with little noise in batches of some size up to 1,025. Blind to noise that is half."
-)
-def any_size(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Look for the size of a batch and the place where a record has the least noise, and play a game there."""
+def any_size(experiment: Experiment[VectorTarget], alpha: float) -> Check:
+    """Detect a first, middle or last row with little noise in batches of up to 1,025. Blind to noise that is half."""
     target = experiment.target.without_memory()
     most = target.affordable(RELEASES * sum(BATCH_SIZES)) // RELEASES
     tried = [size for size, total in zip(BATCH_SIZES, np.cumsum(BATCH_SIZES).tolist(), strict=True) if total <= most]
@@ -123,7 +108,7 @@ def any_size(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     again = {(size, name): _spreads(target, size, times=FURTHER_RELEASES)[name] for size, name in least}
     size, name = min(again, key=again.__getitem__)
     if again[size, name] >= SMALL_SPREAD * float(np.median(list(spread.values()))):
-        return Finding(
+        return Check.of(
             failed=False, evidence=f"no row of a batch of {tried[0]} to {tried[-1]} varies far less than most"
         )
     placed = target.asked_as(PlacedInBatch(target.mechanism, size, PLACES[name](size)))

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.distinguisher.pairs import PairSample, additive_samples
-from adept.audit.result import Finding, MechanismFailure, sees
+from adept.audit.result import Check, MechanismFailure
 from adept.audit.stats.confidence_bounds import gaussian_delta
 from adept.audit.stats.exact_tests import binomial_p_value, combined
 from adept.audit.stats.noise import NOISES, Noise, cap_p_value, chi_square_lower, kolmogorov, smallest_ratio
@@ -28,9 +28,8 @@ MAX_SHAPE_VALUES = 200_000  # numbers in one Kolmogorov-Smirnov test
 MIN_GAUSSIAN_NUMBERS, NOT_GAUSSIAN_P = 1000, 0.01  # of noise; the p-value below which it is not Gaussian
 
 
-@sees("Sees inputs farther apart than the declared noise covers. Blind to noise that is not as declared.")
-def sensitivity(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Compute from the declared noise and the distance of projected inputs the epsilon that is needed.
+def sensitivity(experiment: Experiment[VectorTarget], alpha: float) -> Check:
+    """Detect inputs farther apart than the declared noise covers. Blind to noise that is not as declared.
 
     Claim: two inputs at distance d need epsilon (or delta) at least f(d), f exact for the declared noise. The distances
     are measured through the mechanism's own projection, so one pair beyond the claim refutes it: arithmetic, no
@@ -44,12 +43,11 @@ def sensitivity(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     distance = distances[worst]
     holds, needed = noise.holds(distance, scale=scale, epsilon=target.epsilon, delta=target.delta)
     evidence = f"pair {worst}: l{noise.order} distance {distance:.6g} over scale {scale:.6g} needs {needed}"
-    return Finding(failed=not holds, evidence=evidence, statistic=distance / scale)
+    return Check.of(failed=not holds, evidence=evidence, statistic=distance / scale)
 
 
-@sees("Sees projected latents outside the declared set, to the last bit, on 34 latents of every size.")
-def norm(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Test that every projected latent meets the declared norm bound: sums of the floats as exact rational numbers.
+def norm(experiment: Experiment[VectorTarget], alpha: float) -> Check:
+    """Detect projected latents outside the declared set, to the last bit, on 34 latents of every size.
 
     Claim: a float is a rational number, so its norm is computed here without rounding; one row above C refutes that the
     proof's premise covers the program. Mechanisms that say ``exact`` have to meet C itself, others C (1 + 1e-6); on the
@@ -68,12 +66,11 @@ def norm(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     evidence = (
         f"{outside} of {len(norms)} projected latents above clip_norm {target.clip_norm:g}, the largest {largest:.17g}"
     )
-    return Finding(failed=outside > 0, evidence=evidence, statistic=largest)
+    return Check.of(failed=outside > 0, evidence=evidence, statistic=largest)
 
 
-@sees("Sees noise smaller than declared, by fractions of a percent. Blind to what is not additive noise.")
-def scale(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Test that the noise is at least as large as declared: the lower tail of an exact chi-square pivot.
+def scale(experiment: Experiment[VectorTarget], alpha: float) -> Check:
+    """Detect noise smaller than declared, by fractions of a percent. Blind to what is not additive noise.
 
     Claim: under the declared distribution the pivot is chi-square distributed (`Noise.size`), so its lower tail is a p-value. More
     noise than declared takes no privacy and is no violation.
@@ -85,9 +82,8 @@ def scale(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     return combined([chi_square_lower(*size) for size in sizes], evidence, alpha=alpha, statistic=ratio)
 
 
-@sees("Sees noise of another distribution than declared, also where it depends on the input. Blind to dependence.")
-def shape(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Test that the noise has the declared distribution: Kolmogorov-Smirnov with Massart's bound, valid for every sample size."""
+def shape(experiment: Experiment[VectorTarget], alpha: float) -> Check:
+    """Detect noise of another distribution than declared, also where it depends on the input. Blind to dependence."""
     target, samples = experiment.target, experiment.samples
     if target.noise_name == "cap":
         sides = [side for side in _sides(samples) if side[1].any()]
@@ -100,9 +96,8 @@ def shape(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     return combined(values, f"{len(values)} tests against the declared distribution", alpha=alpha)
 
 
-@sees("Sees noise shared by coordinates or rows in sign or size, at several distances. Blind to other distances.")
-def coordinates(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Test that the noise is independent between coordinates and between the rows of a batch, adjacent and at a distance.
+def coordinates(experiment: Experiment[VectorTarget], alpha: float) -> Check:
+    """Detect noise shared by coordinates or rows in sign or size, at several distances. Blind to other distances.
 
     Claim: under the declared distribution the signs of the noise are independent fair coins, and so are the bits "|noise| is above
     its median" where coordinates are independent. Whether two coins at a distance agree is then a sequence of independent
@@ -123,9 +118,9 @@ def coordinates(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     return combined(values, f"coins agree in {far:.2%} of cases at the worst", alpha=alpha, statistic=far)
 
 
-@sees("Sees noise that looks Gaussian under a claim without delta, and reports no violation: so few trials cannot.")
-def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Look for Gaussian noise under a pure claim: it keeps none, and breaks it too seldom for any count to show.
+def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> Check:
+    """Detect noise that looks Gaussian under a claim without delta. Never fails: so few trials cannot
+    show a violation.
 
     Claim: Gaussian noise of standard deviation s is (epsilon, delta)-LDP for inputs at distance d if and only if delta is
     at least f(d / s, epsilon) > 0 (Balle and Wang 2018). A mechanism that does keep delta = 0 may differ from it in no
@@ -137,7 +132,7 @@ def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> F
     """
     target = experiment.target
     if target.delta > 0 or target.noise_name is not None:
-        return Finding(failed=False, evidence="the claim has a delta, or the mechanism names its noise")
+        return Check.of(failed=False, evidence="the claim has a delta, or the mechanism names its noise")
     sample = max(
         additive_samples(experiment.samples), key=lambda each: float(np.linalg.norm(np.subtract(*each.centres)))
     )
@@ -150,7 +145,7 @@ def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> F
     lengths = kolmogorov(np.square(noise / sigma).sum(axis=1), chi2(noise.shape[1]).cdf)
     p = min(*NOISES["gaussian"].shape(noise, sigma), lengths)
     if p < NOT_GAUSSIAN_P:
-        return Finding(failed=False, evidence=f"the noise is not Gaussian (p = {p:.2g})", p_value=p)
+        return Check.of(failed=False, evidence=f"the noise is not Gaussian (p = {p:.2g})", p_value=p)
     distance = float(np.linalg.norm(np.subtract(*sample.centres)))
     needed = gaussian_delta(distance, sigma=sigma, epsilon=target.epsilon)
     raise MechanismFailure(

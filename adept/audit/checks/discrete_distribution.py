@@ -20,7 +20,7 @@ import numpy as np
 from scipy import stats
 
 from adept.audit.distinguisher.experiment import Experiment
-from adept.audit.result import Finding, MechanismFailure, sees
+from adept.audit.result import Check, MechanismFailure
 from adept.audit.stats.exact_tests import binomial_p_value, combined
 from adept.audit.subject.value import ValueTarget, outcome_key, response_of
 from adept.mechanisms.noise import exact_odds
@@ -29,11 +29,10 @@ MAX_BINS, MIN_BIN_COUNT = 16, 5  # of the numbers other than the true one
 SLACK = Fraction(1, 1 << 58)  # by how much the best odds that integers reach may be missed
 
 
-@sees(
-    "Sees a claim that the stated distribution does not keep, exactly. Blind to a program that has another distribution."
-)
-def stated(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
-    """Compare the distribution that the mechanism states with its claim, between all values that are tried."""
+def stated(experiment: Experiment[ValueTarget], alpha: float) -> Check:
+    """Detect a claim that the stated distribution does not keep, exactly. Blind to a program that has
+    another distribution.
+    """
     target = experiment.target
     distributions = [_distribution(target, value) for value in target.values]
     worst, mass = 0.0, 0.0
@@ -47,12 +46,11 @@ def stated(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
     needed = f", and delta {mass:.4g} at the claimed epsilon" if target.delta else ""
     evidence = f"over {len(distributions)} values the largest log ratio is {worst:.6g}{needed}"
     exact = worst if target.delta == 0 else None
-    return Finding(failed=failed, evidence=evidence, statistic=worst, certified_epsilon=exact)
+    return Check.of(failed=failed, evidence=evidence, statistic=worst, certified_epsilon=exact)
 
 
-@sees("Sees a program whose outcomes are not distributed as stated. Blind to differences of a few standard deviations.")
-def frequencies(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
-    """Test that outcomes come as often as stated (Bonferroni over values and outcomes)."""
+def frequencies(experiment: Experiment[ValueTarget], alpha: float) -> Check:
+    """Detect outcomes that are not distributed as stated. Blind to differences of a few standard deviations."""
     target = experiment.target
     rows = target.affordable(experiment.trials)
     tests: list[tuple[float, str]] = []
@@ -90,26 +88,23 @@ def _log_ratio(p: Any, q: Any) -> float:
     return math.log(ratio.numerator) - math.log(ratio.denominator)
 
 
-@sees("Sees releases that are no whole numbers below K.")
-def in_range(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
-    """Check that the releases of k-ary response are numbers below K."""
+def in_range(experiment: Experiment[ValueTarget], alpha: float) -> Check:
+    """Detect releases that are no whole numbers below K."""
     (size, _), answers = _response(experiment.target), _answers(experiment)
     outside = sum(not _is_below(out, size) for out in answers)
-    return Finding(failed=outside > 0, evidence=f"{outside} of {len(answers)} releases out of range")
+    return Check.of(failed=outside > 0, evidence=f"{outside} of {len(answers)} releases out of range")
 
 
-@sees("Sees declared odds above e^eps, exactly. Blind to a release that does not follow them.")
-def odds(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
-    """Compare the declared odds with e^epsilon, as rationals."""
+def odds(experiment: Experiment[ValueTarget], alpha: float) -> Check:
+    """Detect declared odds above e^eps, exactly. Blind to a release that does not follow them."""
     heavy, light = experiment.target.mechanism.odds
     most, unit = exact_odds(Fraction(experiment.target.epsilon))
     failed = Fraction(heavy, light) > Fraction(most, unit) * (1 + SLACK)
-    return Finding(failed=failed, evidence=f"A / B is {float(Fraction(heavy * unit, light * most)):.17g} of e^eps")
+    return Check.of(failed=failed, evidence=f"A / B is {float(Fraction(heavy * unit, light * most)):.17g} of e^eps")
 
 
-@sees("Sees own numbers that come out more or less often than declared.")
-def kept(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
-    """Test that own numbers are kept as often as declared, and each of them as often."""
+def kept(experiment: Experiment[ValueTarget], alpha: float) -> Check:
+    """Detect own numbers that come out more or less often than declared, or than each other."""
     (size, top), (heavy, light) = _response(experiment.target), experiment.target.mechanism.odds
     ranks = _ranks(experiment)
     own = [rank for rank in ranks if rank < top]
@@ -121,11 +116,10 @@ def kept(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
     return combined(p_values, evidence, alpha=alpha)
 
 
-@sees(
-    "Sees replaced numbers that favour numbers near the true one, or itself. Blind to patterns finer than a sixteenth."
-)
-def replaced(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
-    """Test that the other numbers are equally likely."""
+def replaced(experiment: Experiment[ValueTarget], alpha: float) -> Check:
+    """Detect replaced numbers that favour numbers near the true one, or itself. Blind to patterns
+    finer than a sixteenth.
+    """
     size, top = _response(experiment.target)
     others, size = [rank - top for rank in _ranks(experiment) if rank >= top], size - top
     bins = min(MAX_BINS, size)

@@ -13,7 +13,7 @@ from scipy.special import bdtr
 
 from adept.audit.distinguisher.experiment import MIN_TRIALS, Experiment
 from adept.audit.distinguisher.pairs import PairSample, additive_samples
-from adept.audit.result import Finding, MechanismFailure, sees
+from adept.audit.result import Check, MechanismFailure
 from adept.audit.stats.confidence_bounds import GameCounts
 from adept.audit.stats.exact_tests import certified, combined, fisher
 from adept.audit.subject.target import Floats
@@ -27,16 +27,15 @@ MIN_STEP = 1e-6  # of the largest value: the finest step that is no power of two
 EUCLID_VALUES = 64
 
 
-@sees("Sees NaN or Inf that come through. What a constant put in their place reveals, the event sees.")
-def finiteness(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Test that a latent with NaN or Inf is released as an ordinary one.
+def finiteness(experiment: Experiment[VectorTarget], alpha: float) -> Check:
+    """Detect NaN or Inf that come through. Blind to what a constant put in their place reveals.
 
     Claim: the guarantee covers any two records. An output that is NaN or infinite only for such a latent separates it
     from every other with certainty, whatever the budget. One such output is proof, no statistics.
     """
     rows = _not_finite(experiment.target.dim)
     bad = int((~np.isfinite(experiment.target.release(rows))).any(axis=1).sum())
-    return Finding(failed=bad > 0, evidence=f"{bad} of {len(rows)} releases are not finite", statistic=float(bad))
+    return Check.of(failed=bad > 0, evidence=f"{bad} of {len(rows)} releases are not finite", statistic=float(bad))
 
 
 def _not_finite(dim: int) -> torch.Tensor:
@@ -46,9 +45,8 @@ def _not_finite(dim: int) -> torch.Tensor:
     return rows
 
 
-@sees("Sees floating-point noise that says it is exact. Blind to floats that were rounded to a grid afterwards.")
-def grid(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Test that all releases are multiples of one step, small enough integers for a float64 to hold exactly.
+def grid(experiment: Experiment[VectorTarget], alpha: float) -> Check:
+    """Detect floating-point noise that says it is exact. Blind to floats that were rounded to a grid afterwards.
 
     Claim: exact additive noise lives on a grid z = k * step, with every |k| <= 2^53 (else the floats could not hold the
     integers). Floating-point noise keeps 53 bits at every magnitude, so largest output over finest bit exceeds 2^53. A step
@@ -59,17 +57,16 @@ def grid(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     largest, finest = _bit_span(values)
     bits = largest - finest
     if bits > MANTISSA_BITS and (step := coarse_step(values)) is not None:
-        return Finding(failed=False, evidence=f"releases are multiples of {step:.6g}", statistic=step)
+        return Check.of(failed=False, evidence=f"releases are multiples of {step:.6g}", statistic=step)
     evidence = f"releases use {bits} bits from the largest to the finest, a public grid has at most {MANTISSA_BITS}"
-    return Finding(failed=bits > MANTISSA_BITS, evidence=evidence, statistic=float(bits))
+    return Check.of(failed=bits > MANTISSA_BITS, evidence=evidence, statistic=float(bits))
 
 
-@sees("Sees low bits that separate one input from another. Blind to traces in which numbers are likely.")
-def representability(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Test that every release of x can also be reached from x': that x' + (z - x') gives z back, to the last bit.
+def representability(experiment: Experiment[VectorTarget], alpha: float) -> Check:
+    """Detect low bits that separate one input from another. Blind to traces in which numbers are likely.
 
-    Claim: on a public grid that holds both inputs the sum is exact, always. So how often it gives z back must not depend on
-    the input that z was released from; Fisher's exact test compares the two, with Bonferroni's factor over the pairs.
+    Claim: on a public grid that holds both inputs the sum x' + (z - x') is exact: it gives z back. So how often it does must
+    not depend on the input that z was released from; Fisher's exact test compares the two, with Bonferroni's factor over the pairs.
     An input that is no multiple of the finest bit seen is not on the grid, and proves nothing: it is left out.
     """
     _require_exact_noise(experiment.target)
@@ -91,12 +88,10 @@ def representability(experiment: Experiment[VectorTarget], alpha: float) -> Find
     return combined(chances, evidence, alpha=alpha, statistic=abs(first - second) / rows)
 
 
-@sees(
-    "Sees noise that was added in float32, whatever the mechanism declares: certifies a bound on epsilon. Blind to "
-    "sums in float64 of a mechanism that does not say it is exact, and to sums that were rounded afterwards."
-)
-def float32_sums(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Guess the input by which float32 sums with some noise can give the release.
+def float32_sums(experiment: Experiment[VectorTarget], alpha: float) -> Check:
+    """Detect noise that was added in float32, whatever the mechanism declares; certifies a bound on
+    epsilon. Blind to sums in float64 of a mechanism that does not say it is exact, and to sums that
+    were rounded afterwards.
 
     Claim: the sum z of two float32 numbers x and y is rounded to a float32, and which z some y can reach depends on the low
     bits of x (Mironov 2012). The rule says the input from which more numbers of a release can be reached. It was fixed
@@ -139,9 +134,9 @@ def _reached(sums: NDArray[np.float32], record: torch.Tensor) -> NDArray[np.bool
     return reached
 
 
-@sees("Sees floating-point noise of any precision that says it is exact. Blind to floats rounded to a grid afterwards.")
-def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Test that releases are odd multiples of their grid's step as often as exact noise is.
+def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Check:
+    """Detect floating-point noise of any precision that says it is exact. Blind to floats rounded to a
+    grid afterwards.
 
     Claim: integer noise with P(k) proportional to exp(-|k - c| / t) or exp(-(k - c)^2 / 2 t^2), t >= 4, is odd with
     probability .4 to .6, whatever c. Let s be the finest step seen in the first half of the releases. If the noise lives on

@@ -28,7 +28,7 @@ from torch import Tensor
 
 from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.distinguisher.pairs import FAR_FACTOR
-from adept.audit.result import Finding, MechanismFailure, sees
+from adept.audit.result import Check, MechanismFailure
 from adept.audit.stats.exact_tests import Difference, differences, fisher, least_probable
 from adept.audit.subject.sandbox import Caller
 from adept.audit.subject.target import Floats
@@ -52,9 +52,8 @@ class _ForkTimeout(MechanismFailure):
     """A forked worker did not answer in time."""
 
 
-@sees("Sees noise that records of one batch share, in whole or in part. Blind to correlations below a few percent.")
-def in_batch(experiment: Experiment[Any], alpha: float) -> Finding:
-    """Compare pairs of releases within a batch with pairs of two batches.
+def in_batch(experiment: Experiment[Any], alpha: float) -> Check:
+    """Detect noise that records of one batch share, in whole or in part. Blind to correlations below a few percent.
 
     Pairs within are rows (i, i + lag) of the first half of a call, each row in one pair, for several lags; pairs between
     are row i of the second half of either of two calls.
@@ -76,9 +75,8 @@ def in_batch(experiment: Experiment[Any], alpha: float) -> Finding:
     return least_probable(found, f"{rows} rows in each of {calls} batches", alpha=alpha)
 
 
-@sees("Sees noise that torch, NumPy or random seeds repeat. Blind to a secret seed of the mechanism's own.")
-def after_one_seed(experiment: Experiment[Any], alpha: float) -> Finding:
-    """Compare two calls after the same global seeds with pairs within a call."""
+def after_one_seed(experiment: Experiment[Any], alpha: float) -> Check:
+    """Detect noise that torch, NumPy or random seeds repeat. Blind to a secret seed of the mechanism's own."""
     target = experiment.target.without_memory()
     rows = CALL_ROWS if isinstance(target, VectorTarget) else min(_value_rows(target), 2 * CALL_ROWS)
     _repeat(experiment, rows)  # what a first call alone draws would shift the seeded numbers
@@ -88,9 +86,8 @@ def after_one_seed(experiment: Experiment[Any], alpha: float) -> Finding:
     return least_probable(found, pairs, alpha=alpha)
 
 
-@sees("Sees noise that forked workers share. Blind to processes started in other ways.")
-def in_forks(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Compare the releases of two forked processes, as data loaders and servers start them, with pairs within one."""
+def in_forks(experiment: Experiment[VectorTarget], alpha: float) -> Check:
+    """Detect noise that forked workers share. Blind to processes started in other ways."""
     target = experiment.target.without_memory()
     if "fork" not in multiprocessing.get_all_start_methods():
         raise MechanismFailure("this platform has no fork")
@@ -104,9 +101,8 @@ def in_forks(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     return least_probable(found, pairs, alpha=alpha)
 
 
-@sees("Sees releases that depend on the other records of a batch. Blind to dependence below a few percent.")
-def of_neighbours(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Compare the releases of one record beside different neighbours in its batch.
+def of_neighbours(experiment: Experiment[VectorTarget], alpha: float) -> Check:
+    """Detect releases that depend on the other records of a batch. Blind to dependence below a few percent.
 
     Every second record of a batch is the same in all batches, those between are not. Claim: if rows are released
     independently, each from its own record, then the releases of the constant rows are independent and of one
@@ -135,9 +131,8 @@ def of_neighbours(experiment: Experiment[VectorTarget], alpha: float) -> Finding
     return least_probable(found, "releases of one record among others", alpha=alpha)
 
 
-@sees("Sees outcomes that depend on the other values of a batch. Blind to dependence below a few percent.")
-def of_neighbouring_values(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
-    """Compare the frequencies of a value's outcomes beside one value and beside another."""
+def of_neighbouring_values(experiment: Experiment[ValueTarget], alpha: float) -> Check:
+    """Detect outcomes that depend on the other values of a batch. Blind to dependence below a few percent."""
     target, found = experiment.target.without_memory(), list[Difference]()
     constant, second, *_, last = [*target.values, target.values[-1]]
     rows = _value_rows(target)

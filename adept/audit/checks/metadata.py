@@ -20,7 +20,7 @@ from torch import Tensor
 
 from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.distinguisher.pairs import searched_records
-from adept.audit.result import Finding, MechanismFailure, sees
+from adept.audit.result import Check, MechanismFailure
 from adept.audit.stats.confidence_bounds import GameCounts
 from adept.audit.stats.exact_tests import certified
 from adept.audit.subject.target import Target
@@ -35,12 +35,11 @@ ANSWER = "answer"
 Metadata = dict[str, str]
 
 
-@sees(
-    "Sees records that come back as another type, dtype, shape or layout, with something attached or behind a view, "
-    "or refused within the set that the mechanism names. Blind to what a type says of two records of one dtype."
-)
-def of_vectors(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Ask for the records of all pairs, alone and beside a copy, and for those of the search either way."""
+def of_vectors(experiment: Experiment[VectorTarget], alpha: float) -> Check:
+    """Detect records that come back as another type, dtype, shape or layout, with something attached
+    or behind a view, or refused within the named set. Blind to what a type says of two records of
+    one dtype.
+    """
     target = experiment.target
     every = (record for pair in experiment.pairs for record in (pair.first, pair.second) if record.ndim == 1)
     records = {record.numpy().tobytes(): record for record in every if record.dtype == torch.float64}.values()
@@ -51,9 +50,8 @@ def of_vectors(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     return distinguishable(asked, target, alpha=alpha)
 
 
-@sees("Sees values that come back as another type, or that an alphabet names and the mechanism refuses.")
-def of_values(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
-    """Ask for every value by itself; one of an alphabet has to be answered."""
+def of_values(experiment: Experiment[ValueTarget], alpha: float) -> Check:
+    """Detect values that come back as another type, or that an alphabet names and the mechanism refuses."""
     target = experiment.target
     must = alphabet_of(target.mechanism) is not None
     return distinguishable(
@@ -90,7 +88,7 @@ class AskedRecord:
         return {self.how + name: found for name, found in {ANSWER: "a release", **metadata_of(released)}.items()}
 
 
-def distinguishable(asked: Sequence[AskedRecord], target: Target, *, alpha: float) -> Finding:
+def distinguishable(asked: Sequence[AskedRecord], target: Target, *, alpha: float) -> Check:
     """Test that no two records differ in the metadata of their releases more often than the claim allows.
 
     The two records are the first that differ; the rule is fixed before the rounds that count, and alpha is split over
@@ -103,7 +101,7 @@ def distinguishable(asked: Sequence[AskedRecord], target: Target, *, alpha: floa
     differing = {name: pair for name in names if (pair := _differing(seen, name)) is not None}
     if not differing:
         kinds = {found["kind"] for _, found in seen if "kind" in found}
-        return Finding(failed=False, evidence=f"every record comes back as {next(iter(kinds))}")
+        return Check.of(failed=False, evidence=f"every record comes back as {next(iter(kinds))}")
     findings = [_played(name, *pair, target, alpha=alpha / len(differing)) for name, pair in differing.items()]
     return max(findings, key=lambda finding: finding.certified_epsilon or 0.0)
 
@@ -120,7 +118,7 @@ def _differing(
 
 def _played(
     name: str, first: AskedRecord, second: AskedRecord, value: str, other: str, target: Target, *, alpha: float
-) -> Finding:
+) -> Check:
     tally: Counter[bool] = Counter()
     for side in np.random.default_rng().integers(2, size=GAME_ROUNDS):
         tally[((first, second)[side].metadata().get(name) == value) == (side == 0)] += 1

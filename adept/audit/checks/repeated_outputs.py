@@ -24,7 +24,7 @@ from torch import Tensor
 
 from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.distinguisher.vector_statistics import release_keys
-from adept.audit.result import Finding, MechanismFailure, sees
+from adept.audit.result import Check, MechanismFailure
 from adept.audit.stats.confidence_bounds import clopper_pearson
 from adept.audit.subject.target import Floats
 from adept.audit.subject.vector import VectorTarget
@@ -40,12 +40,10 @@ CHUNK_CALLS, CHUNK_ROWS = 500, 4096
 MAX_CALLS, MAX_ROWS = 30_000, 120_000  # releases in calls of their own; releases of many rows a call
 
 
-@sees(
-    "Sees releases that come back, from pools of noise or small spaces of seeds, and noise that is small now and "
-    "then. Blind to spaces beyond trials^2 / 10^3."
-)
-def come_back_or_lie_near(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Name fresh releases by earlier ones: in calls of one row, where each call may be seeded, and in calls of many."""
+def come_back_or_lie_near(experiment: Experiment[VectorTarget], alpha: float) -> Check:
+    """Detect releases that come back, from pools of noise or small spaces of seeds, and noise that is
+    small now and then. Blind to spaces beyond trials^2 / 10^3.
+    """
     target, trials = experiment.target, experiment.trials
     if target.delta > 0:
         raise MechanismFailure("a claim with delta forgives repetitions")
@@ -59,7 +57,7 @@ def come_back_or_lie_near(experiment: Experiment[VectorTarget], alpha: float) ->
     bounds = [_bound(counts.right, counts.wrong, alpha=alpha / len(found)) for counts in found]
     bound = max(bounds)
     best = found[bounds.index(bound)]
-    return Finding(
+    return Check.of(
         failed=bound > target.epsilon * (1 + 1e-9),
         evidence=f"of {best.rows} releases of {RECORDS} records {best.right} {best.how} their own record's and {best.wrong} "
         "another's",

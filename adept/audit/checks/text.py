@@ -8,19 +8,16 @@ from typing import Any, TypeVar
 from torch import Tensor
 
 from adept.audit.distinguisher.experiment import Experiment
-from adept.audit.result import Finding, MechanismFailure, sees
+from adept.audit.result import Check, MechanismFailure
 from adept.audit.subject.value import ValueTarget
 
 FROZEN_LATENTS = 8  # in a replay, one after the other
 Value = TypeVar("Value")
 
 
-@sees(
-    "Sees text that depends on the record by its length, padding, batch or forcing. Blind to the latent itself, and "
-    "to rewriters that sample."
-)
-def replay(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
-    """Freeze a release and change the record: the decoded text must not change.
+def replay(experiment: Experiment[ValueTarget], alpha: float) -> Check:
+    """Detect text that depends on the record by its length, padding, batch or forcing. Blind to the
+    latent itself, and to rewriters that sample.
 
     Claim: the guarantee covers what is computed from the released latent alone. With a mechanism that releases one frozen
     latent for every record, every record must be rewritten to the same text, in one batch, in another order and alone. One
@@ -30,7 +27,7 @@ def replay(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
     frozen = _ask(lambda: rewriter.release([texts[i % len(texts)] for i in range(FROZEN_LATENTS)]))
     different = _ask(lambda: sum(_changes(_freeze(rewriter, latent), texts) for latent in frozen))
     evidence = f"{different} of {FROZEN_LATENTS} frozen latents were decoded to more than one text"
-    return Finding(failed=different > 0, evidence=evidence, statistic=different / FROZEN_LATENTS)
+    return Check.of(failed=different > 0, evidence=evidence, statistic=different / FROZEN_LATENTS)
 
 
 def _changes(frozen: Any, texts: Sequence[str]) -> bool:

@@ -8,7 +8,6 @@ both rules. A rule is valid whatever it was chosen by, if it is scored on other 
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -59,6 +58,10 @@ class Rule:
         )
 
 
+ANSWERS = (1, 1, 2) * 2  # of the six kinds of rules
+SILENT = Rule(high=math.inf, low=-math.inf, flipped=False)
+
+
 def counted_rule(first: Floats, second: Floats, *, gap: float, delta: float, alpha: float) -> Rule:
     """Return the rule with the largest bound, at ``alpha``, on a statistic's values under two inputs."""
     values, own = _pooled(first, second)
@@ -74,12 +77,11 @@ def fitted_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta
 def rare_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta: float) -> Rule:
     """Return the rule with the best bound in ``rounds`` rounds if it errs no more often than here: an optimistic promise."""
     values, own = _pooled(first, second)
-    weight, best_score, best = rounds / len(values), -math.inf, Rule(high=np.inf, low=-np.inf, flipped=False)
-    for high, low, answers, flipped, right, wrong in _candidates(values, own, 1 - own, gap, SCREENING_THRESHOLDS):
-        score, _, i = _quick(right, wrong, weight, delta * answers / 2 * rounds, sds=RARE_SDS)
-        if score > best_score:
-            best_score, best = float(score), Rule(high=float(high[i]), low=float(low[i]), flipped=flipped)
-    return best
+    tried = _try_rules(values[None], own, gap=gap, most=SCREENING_THRESHOLDS)
+    if not len(tried.statistics):
+        return SILENT
+    [best] = tried.quick(rounds, delta, sds=RARE_SDS)[1]
+    return tried.rule(values, *divmod(int(best), tried.low.shape[1]))
 
 
 def _pooled(first: Floats, second: Floats) -> tuple[Floats, Floats]:
@@ -120,102 +122,85 @@ def promising(
     Returns:
         Three numbers for each statistic, (S,) each.
     """
-    order = np.argsort(values, axis=1)
-    statistics, cuts = np.nonzero(np.diff(np.take_along_axis(values, order, axis=1), axis=1) > gap)
-    found = np.bincount(statistics, minlength=len(values))
+    tried = _try_rules(values, chance, gap=gap, most=SCREENING_THRESHOLDS)
     score, seen, hope = np.full(len(values), -math.inf), np.zeros(len(values)), np.full(len(values), -math.inf)
-    some, total = np.flatnonzero(found), values.shape[1]
-    if not len(some):
-        return score, seen, hope
-    ranks = np.stack([_padded_ranks(int(count)) for count in found[some]])
-    begin = (np.cumsum(found) - found)[some, None]
-    # How many lie below a threshold.
-    low, high = cuts[begin + ranks] + 1, cuts[begin + found[some, None] - 1 - ranks] + 1
-    below = np.pad(np.cumsum(chance[order[some]], axis=1), ((0, 0), (1, 0)))
-    every = below[:, -1:]
-    under, beneath = (np.take_along_axis(below, cut, axis=1) for cut in (low, high))
-    first = [under, low - under]
-    second = [every - beneath, total - high - (every - beneath)]
-    # Six kinds of rules at once: the low end alone, the high end alone, or both; and the same the other way round.
-    says = [first[0], second[0], first[0] + second[1], first[1], second[1], first[1] + second[0]]
-    right, wrong = np.concatenate(says, axis=1), np.concatenate(says[3:] + says[:3], axis=1)
-    answers = np.repeat([1, 1, 2] * 2, ranks.shape[1])
-    score[some], seen[some], _ = _quick(right, wrong, 1.0, delta * answers / 2 * total)
-    if rounds:
-        hope[some] = _quick(right, wrong, rounds / total, delta * answers / 2 * rounds, sds=RARE_SDS)[0]
+    if len(some := tried.statistics):
+        score[some], best = tried.quick(values.shape[1], delta, sds=PROMISING_SDS)
+        seen[some] = np.take_along_axis(tried.wrong, best[:, None], axis=1)[:, 0]
+        hope[some] = tried.quick(rounds, delta, sds=RARE_SDS)[0] if rounds else -math.inf
     return score, seen, hope
 
 
-def _quick(
-    right: Floats, wrong: Floats, weight: float, forgiven: float | Floats, *, sds: float = PROMISING_SDS
-) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """Return about the best of several bounds (of each row), how often its rule is wrong, and which it is.
+@dataclass(frozen=True)
+class _Tried:
+    """Rules of six kinds on S statistics: the low end alone, the high end alone, or both; and the same the other way round."""
 
-    Wrong guesses are read as so many standard deviations more, after Anscombe's root.
-    """
-    answered, seen = (right + wrong) * weight, wrong * weight
-    most = np.square(np.sqrt(seen + 0.375) + sds / 2)
-    scores = np.log(np.maximum(answered - most - forgiven, 1e-9) / most)
-    best = scores.argmax(axis=-1)
-    at = best[..., None]
-    return np.take_along_axis(scores, at, axis=-1)[..., 0], np.take_along_axis(seen, at, axis=-1)[..., 0], best
+    values: int
+    statistics: NDArray[np.int64]  # (S,), those that have thresholds
+    low: NDArray[np.int64]  # (S, T), number of values below a threshold
+    high: NDArray[np.int64]
+    right: Floats  # (S, 6 T), how many values each rule has right
+    wrong: Floats
+
+    def quick(self, rounds: int, delta: float, *, sds: float) -> tuple[Floats, NDArray[np.int64]]:
+        """Return about the best bound of each statistic, and which rule's it is.
+
+        Wrong guesses are read as so many standard deviations more, after Anscombe's root.
+        """
+        weight, forgiven = rounds / self.values, delta * rounds * np.repeat(ANSWERS, self.low.shape[1]) / 2
+        most = np.square(np.sqrt(weight * self.wrong + 0.375) + sds / 2)
+        scores = np.log(np.maximum(weight * (self.right + self.wrong) - most - forgiven, 1e-9) / most)
+        return scores.max(axis=1), scores.argmax(axis=1)
+
+    def rule(self, values: Floats, kind: int, place: int) -> Rule:
+        """Return a rule on the only statistic."""
+        ordered = np.sort(values)
+        low, high = (float(ordered[cut - 1] + ordered[cut]) / 2 for cut in (self.low[0, place], self.high[0, place]))
+        ends = kind % 3
+        return Rule(high=high if ends else math.inf, low=low if ends != 1 else -math.inf, flipped=kind >= 3)
+
+
+def _try_rules(values: Floats, chance: Floats, *, gap: float, most: int) -> _Tried:
+    """Try up to ``most`` thresholds of statistics (S, N), by their rank from either end; ``chance`` (N,) is the first input's."""
+    order = np.argsort(values, axis=1)
+    statistics, cuts = np.nonzero(np.diff(np.take_along_axis(values, order, axis=1), axis=1) > gap)
+    found = np.bincount(statistics, minlength=len(values))
+    some, total = np.flatnonzero(found), values.shape[1]
+    ranks = _stacked([_ranks(int(count), most) for count in found[some]])
+    begin, end = (np.cumsum(found) - found)[some, None], np.cumsum(found)[some, None]
+    low, high = cuts[begin + ranks] + 1, cuts[end - 1 - ranks] + 1
+    below = np.pad(np.cumsum(chance[order[some]], axis=1), ((0, 0), (1, 0)))
+    under, over = np.take_along_axis(below, low, axis=1), below[:, -1:] - np.take_along_axis(below, high, axis=1)
+    second = low - under, total - high - over
+    right, wrong = [second[0], over, second[0] + over], [under, second[1], under + second[1]]
+    either = (np.concatenate(kinds, axis=1) for kinds in (right + wrong, wrong + right))
+    return _Tried(total, some, low, high, *either)
+
+
+def _stacked(ranks: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return ranks as rows of one length: the last of a row is repeated."""
+    places = np.arange(max(map(len, ranks), default=0))
+    return np.array([row[np.minimum(places, len(row) - 1)] for row in ranks], int).reshape(len(ranks), len(places))
 
 
 @cache
-def _padded_ranks(count: int) -> NDArray[np.int64]:
-    ranks = _ranks(count)
-    return np.pad(ranks, (0, SCREENING_THRESHOLDS - len(ranks)), mode="edge")
-
-
-@cache
-def _ranks(count: int, most: int = SCREENING_THRESHOLDS) -> NDArray[np.int64]:
+def _ranks(count: int, most: int) -> NDArray[np.int64]:
     return np.unique(np.geomspace(1, count, most).astype(int)) - 1
 
 
 def _best_rule(values: Floats, chance: Floats, *, rounds: int, gap: float, delta: float, alpha: float) -> Rule:
     """Return the rule with the best bound in ``rounds`` rounds if each value is the first input's with its ``chance``."""
-    weight, best_score, best = rounds / len(values), -math.inf, Rule(high=np.inf, low=-np.inf, flipped=False)
-    for high, low, answers, flipped, right, wrong in _candidates(
-        values, chance * weight, (1 - chance) * weight, gap, MAX_THRESHOLDS
-    ):
+    tried = _try_rules(values[None], chance, gap=gap, most=MAX_THRESHOLDS)
+    if not len(tried.statistics):
+        return SILENT
+    weight, best = rounds / len(values), (-math.inf, 0, 0)
+    for kind, answers in enumerate(ANSWERS):
+        part = slice(kind * tried.low.shape[1], (kind + 1) * tried.low.shape[1])
+        right, wrong = weight * tried.right[0, part], weight * tried.wrong[0, part]
         scores = game_lower_bound(right, wrong, rounds, delta=delta * answers / 2, alpha=alpha)
-        i = _best_on_average(scores)
-        if scores[i] > best_score:
-            best_score, best = float(scores[i]), Rule(high=float(high[i]), low=float(low[i]), flipped=flipped)
-    return best
-
-
-def _candidates(
-    values: Floats, first: Floats, second: Floats, gap: float, most: int
-) -> Iterator[tuple[Floats, Floats, int, bool, Floats, Floats]]:
-    """Yield thresholds (high, low), answers, direction, and how much weight each rule has right and wrong.
-
-    Thresholds are tried by their rank from either end: one end alone, the other alone, and both ends at the same rank.
-    """
-    highs, lows = _thresholds(values, gap, most)
-    ends = [(highs, np.full_like(lows, -np.inf)), (np.full_like(highs, np.inf), lows), (highs, lows)]
-    up, down = _tails(values, first, second, highs, lows)
-    none = np.zeros_like(up[0])
-    for (high, low), above, below in zip(ends, (up, [none, none], up), ([none, none], down, down), strict=True):
-        answers = 2 if above is up and below is down else 1
-        for flipped in (False, True):
-            right, wrong = above[flipped] + below[not flipped], above[not flipped] + below[flipped]
-            yield high, low, answers, flipped, right, wrong
-
-
-def _tails(
-    values: Floats, first: Floats, second: Floats, highs: Floats, lows: Floats
-) -> tuple[list[Floats], list[Floats]]:
-    order = np.argsort(values)
-    ordered = values[order]
-    up, down = [], []
-    for weight in (first[order], second[order]):
-        # Either tail is summed from its own end: as a difference from the whole, a small one would lose its digits.
-        above = np.concatenate([[0.0], np.cumsum(weight[::-1])])
-        below = np.concatenate([[0.0], np.cumsum(weight)])
-        up.append(above[len(values) - np.searchsorted(ordered, highs)])
-        down.append(below[np.searchsorted(ordered, lows)])
-    return up, down
+        place = _best_on_average(scores)
+        best = max(best, (float(scores[place]), kind, place))
+    return tried.rule(values, *best[1:])
 
 
 def _best_on_average(scores: Floats) -> int:
@@ -224,12 +209,3 @@ def _best_on_average(scores: Floats) -> int:
         return int(np.argmax(scores))
     padded = np.pad(np.maximum(scores, LOWEST_SCORE), SMOOTHING_THRESHOLDS, mode="edge")
     return int(np.argmax(np.convolve(padded, np.ones(2 * SMOOTHING_THRESHOLDS + 1), "valid")))
-
-
-def _thresholds(values: Floats, gap: float, most: int) -> tuple[Floats, Floats]:
-    distinct = np.unique(values)
-    middles = ((distinct[:-1] + distinct[1:]) / 2)[np.diff(distinct) > gap]
-    if not len(middles):
-        return distinct[:1], distinct[:1]
-    ranks = _ranks(len(middles), most)
-    return middles[::-1][ranks], middles[ranks]

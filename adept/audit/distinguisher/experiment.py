@@ -30,7 +30,7 @@ from adept.audit.distinguisher.choice import (
     screening_rows,
 )
 from adept.audit.distinguisher.pairs import AnyTarget, InputPair, PairSample
-from adept.audit.result import Finding, MechanismFailure, sees
+from adept.audit.result import Check, MechanismFailure
 from adept.audit.stats.confidence_bounds import GameCounts, game_lower_bound
 from adept.audit.stats.exact_tests import certified
 from adept.audit.subject.target import Floats
@@ -109,7 +109,7 @@ class Experiment(Generic[TargetT]):
         """Return an experiment on other pairs, or of another target with the same claim."""
         return Experiment(target or self.target, lambda _: pairs, trials)
 
-    def play(self, *, alpha: float, claim: float = -math.inf) -> Finding:
+    def play(self, *, alpha: float, claim: float = -math.inf) -> Check:
         """Choose a game and certify a lower bound on epsilon, wrong with probability at most ``alpha``; see `certify`."""
         target, samples = self.target, self.samples
         most = target.affordable(self.trials, share=CHOOSING_SHARE, alone=self._alone)
@@ -121,9 +121,9 @@ class Experiment(Generic[TargetT]):
         if score.bound <= target.epsilon and not self._alone:  # releases in calls of their own are expensive
             further = [certify(target, other, **options, claim=target.epsilon) for other in others]
             score = max(score, *further, key=lambda each: each.bound) if further else score
-        return self._finding(score, tests)
+        return self._check(score, tests)
 
-    def refute(self, *, alpha: float) -> Finding:
+    def refute(self, *, alpha: float) -> Check:
         """Play until the claim is refuted, or there is no hope.
 
         Raises:
@@ -133,7 +133,7 @@ class Experiment(Generic[TargetT]):
             raise MechanismFailure(f"the mechanism is too slow for {MIN_TRIALS} releases of each input")
         return self.play(alpha=alpha, claim=self.target.epsilon)
 
-    def _finding(self, score: Score, tests: int) -> Finding:
+    def _check(self, score: Score, tests: int) -> Check:
         counts, alpha = score.counts, score.alpha * tests
         ceiling = replace(counts, right=counts.rounds, wrong=0).certified_epsilon(delta=0.0, alpha=score.alpha)
         evidence = (
@@ -145,21 +145,18 @@ class Experiment(Generic[TargetT]):
         return certified(counts, evidence, **claim, alpha=alpha, tests=tests)
 
 
-@sees(
-    "Sees any leak by which a rule guesses the input, whatever the mechanism declares: certifies a bound on epsilon. "
-    "It cannot exceed about ln(trials), and a leak spread over many coordinates shows only in part."
-)
-def event(experiment: Experiment[Any], alpha: float) -> Finding:
-    """Guess the input from its release better than the claim allows, by any distinguisher; certifies a bound on epsilon."""
+def event(experiment: Experiment[Any], alpha: float) -> Check:
+    """Detect any leak by which a rule guesses the input, whatever the mechanism declares; certifies a
+    bound on epsilon. The bound cannot exceed about ln(trials), and a leak spread over many
+    coordinates shows only in part.
+    """
     return experiment.play(alpha=alpha)
 
 
-@sees(
-    "Sees what the event sees, at a small dimension, where less noise hides it, or at a large one, by one place of "
-    "many. Blind to other dimensions."
-)
-def event_elsewhere(experiment: Experiment[Any], alpha: float) -> Finding:
-    """Play the same at another dimension, with as many trials as a slow mechanism has time for."""
+def event_elsewhere(experiment: Experiment[Any], alpha: float) -> Check:
+    """Detect what the event detects at a small dimension, where less noise hides it, or at a large
+    one. Blind to other dimensions.
+    """
     trials = experiment.target.affordable(2 * max(MIN_TRIALS, experiment.trials)) // 2
     return experiment.with_pairs(experiment.pairs, trials).refute(alpha=alpha)
 

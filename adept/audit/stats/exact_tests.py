@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc, gammaln
 
-from adept.audit.result import Finding
+from adept.audit.result import Check
 from adept.audit.stats.confidence_bounds import GameCounts
 
 Floats = NDArray[np.float64]
@@ -75,10 +75,10 @@ def binomial_p_value(count: int, of: int, p: float) -> float:
 
 def certified(
     counts: GameCounts, evidence: str, *, epsilon: float, delta: float, alpha: float, tests: int = 1
-) -> Finding:
+) -> Check:
     """Return what the counts of a game certify at ``alpha``, of which each of so many ``tests`` has an equal share."""
     bound = counts.certified_epsilon(delta=delta, alpha=alpha / tests)
-    return Finding(
+    return Check.of(
         failed=bound > epsilon * (1 + 1e-9),
         evidence=evidence,
         statistic=counts.right / counts.rounds,
@@ -88,13 +88,13 @@ def certified(
     )
 
 
-def combined(p_values: Sequence[float], evidence: str, *, alpha: float, statistic: float | None = None) -> Finding:
+def combined(p_values: Sequence[float], evidence: str, *, alpha: float, statistic: float | None = None) -> Check:
     """Return what several tests find together: they fail where the smallest p-value, times their number, is below ``alpha``."""
     p = min(1.0, min(p_values) * len(p_values))
-    return Finding(failed=p < alpha, evidence=evidence, statistic=statistic, p_value=p, threshold=alpha)
+    return Check.of(failed=p < alpha, evidence=evidence, statistic=statistic, p_value=p, threshold=alpha)
 
 
-def least_probable(found: Sequence[Difference], what: str, *, alpha: float) -> Finding:
+def least_probable(found: Sequence[Difference], what: str, *, alpha: float) -> Check:
     """Return what several comparisons find together."""
     least = min(found, key=lambda difference: difference.p_value)
     evidence = f"{what}; least probable: {least}"

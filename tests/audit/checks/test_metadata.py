@@ -18,14 +18,14 @@ from adept.audit.checks import metadata
 from adept.audit.checks.metadata import metadata_of
 from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.distinguisher.pairs import adversarial_pairs
-from adept.audit.result import Finding
+from adept.audit.result import Check
 from adept.audit.subject.vector import VectorTarget
 from adept.mechanisms import L1Laplace, LearnedCodebook
 
 SURE = 1e-9
 
 
-def asked_for(mechanism: Any, *, alpha: float = 1e-3, searching: float = 0.0) -> Finding:
+def asked_for(mechanism: Any, *, alpha: float = 1e-3, searching: float = 0.0) -> Check:
     experiment = Experiment(VectorTarget(mechanism, dim=4), lambda _: adversarial_pairs(4, clip_norm=1.0), trials=100)
     with patch("adept.audit.checks.metadata.SEARCH_SHARE", searching):
         return metadata.of_vectors(experiment, alpha)
@@ -42,7 +42,7 @@ def asked_for(mechanism: Any, *, alpha: float = 1e-3, searching: float = 0.0) ->
 )
 def test_what_stands_beside_the_numbers_is_a_violation(name: str, said: str) -> None:
     found = asked_for(collection.broken(name))
-    assert found.failed
+    assert found.verdict == "failed"
     assert said in found.evidence
     assert found.certified_epsilon is not None
     assert found.certified_epsilon > sound.EPSILON
@@ -51,9 +51,9 @@ def test_what_stands_beside_the_numbers_is_a_violation(name: str, said: str) -> 
 def test_who_names_a_set_has_to_answer_all_of_it_and_who_names_none_may_refuse() -> None:
     release = broken.refuses_some_records
     found = asked_for(collection.InTheBall(release), searching=10.0)
-    assert found.failed
+    assert found.verdict == "failed"
     assert "refused (privatize raised ValueError" in found.evidence
-    assert not asked_for(sound.Foreign(release)).failed
+    assert asked_for(sound.Foreign(release)).verdict == "passed"
 
 
 @pytest.mark.parametrize("mechanism", [L1Laplace(epsilon=4.0), LearnedCodebook(epsilon=4.0)], ids=lambda m: m.name)
@@ -74,7 +74,7 @@ def test_what_varies_by_itself_refutes_no_claim_and_hides_nothing() -> None:
         z.norms = x.abs().sum()  # type: ignore[attr-defined]
         return z
 
-    assert not asked_for(sound.Foreign(sound.sketch), alpha=SURE).failed
+    assert asked_for(sound.Foreign(sound.sketch), alpha=SURE).verdict == "passed"
     assert "attached norms" in asked_for(sound.Foreign(norm_beside_noise)).evidence
 
 
