@@ -34,7 +34,6 @@ MAX_CHOOSING_ELEMENTS = 2**23  # numbers held at a time for choosing: 64 MiB
 MAX_CHOOSING_ROWS, MAX_CHOOSING_CALLS = 2**16, 400  # more would find hardly better rules
 MIN_ROWS = 60  # releases of an input that screen a pair, whatever they cost
 MAX_DISTINGUISHERS = 5  # four of the best pair, one of another
-FINALISTS = 3  # pairs of which more releases are drawn before one is chosen
 EXTRA_WRONG = 36  # added to the wrong guesses: no game wins by the curve that is worse than the best by more than 0.5
 
 
@@ -73,7 +72,9 @@ def choosing_rows(trials: int, *, dim: int, alone: bool) -> int:
     return max(MIN_ROWS, min(trials // 8, most, MAX_CHOOSING_ELEMENTS // (4 * dim)))
 
 
-def choose(target: AnyTarget, samples: list[PairSample], *, rows: int, certifying: int, alpha: float) -> list[Game]:
+def choose(
+    target: AnyTarget, samples: list[PairSample], *, finalists: int, rows: int, certifying: int, alpha: float
+) -> list[Game]:
     """Return the games to certify on ``certifying`` releases per input, from screening releases and ``rows`` drawn here.
 
     Three distinguishers are of the best pair: on its best statistic by counts and by a fitted curve, and the one that was
@@ -82,9 +83,8 @@ def choose(target: AnyTarget, samples: list[PairSample], *, rows: int, certifyin
     waits for them: no sound mechanism on vectors often releases the record itself.
     """
     sampler = Sampler(target, rows)
-    candidates = _candidates(
-        target, [sampler(pair) for pair in screen(target, samples, certifying=certifying)], certifying
-    )
+    pairs = screen(target, samples, finalists=finalists, certifying=certifying)
+    candidates = _candidates(target, [sampler(pair) for pair in pairs], certifying)
     best = _best(candidates)
     options = {"gap": 1.5 * RESOLUTION * target.clip_norm, "delta": target.delta, "alpha": min(alpha, THRESHOLD_ALPHA)}
     counted = counted_rule(best.first, best.second, **options)
@@ -112,10 +112,10 @@ def _without_noise(candidates: list["_Candidate"]) -> list[Distinguisher]:
     ]
 
 
-def screen(target: AnyTarget, samples: list[PairSample], *, certifying: int) -> list[InputPair]:
-    """Return the most promising pairs, the best first, and the one on which a guess was hardly ever wrong."""
+def screen(target: AnyTarget, samples: list[PairSample], *, finalists: int, certifying: int) -> list[InputPair]:
+    """Return the most promising pairs, the best first, and one more on which a guess was hardly ever wrong."""
     rest, chosen = _candidates(target, samples, certifying), list[InputPair]()
-    while rest and len(chosen) < FINALISTS:
+    while rest and len(chosen) < finalists:
         chosen.append(_best(rest).pair)
         rest = [tried for tried in rest if tried.pair is not chosen[-1]]
     return [*chosen, max(rest, key=lambda tried: tried.hope).pair] if rest else chosen

@@ -38,6 +38,7 @@ from adept.audit.subject.value import ValueTarget
 from adept.audit.subject.vector import VectorTarget
 
 SCREENING_SHARE, CHOOSING_SHARE = 5 / 3, 8 / 3  # of the seconds of a check: where they bind, fewer releases choose
+FINALISTS = 3  # pairs of which more releases choose one, where they are not expensive
 MIN_TRIALS = 100
 LUCK_SDS = 2.0  # standard deviations of a count
 LOOKS = ((0.05, 0.05), (0.25, 0.15), (1.0, 0.8))  # share of the certifying releases, share of alpha
@@ -114,7 +115,8 @@ class Experiment(Generic[TargetT]):
         target, samples = self.target, self.samples
         most = target.affordable(self.trials, share=CHOOSING_SHARE, alone=self._alone)
         rows, certifying = self._choosing(min(self.trials, most)), self.certifying
-        game, *others = choose(target, samples, rows=rows, certifying=certifying, alpha=alpha)
+        finalists = 1 if self._alone else FINALISTS
+        game, *others = choose(target, samples, finalists=finalists, rows=rows, certifying=certifying, alpha=alpha)
         tests = sum(len(each.distinguishers) for each in (game, *others))
         options: dict[str, Any] = {"trials": certifying, "alpha": alpha / tests}
         score = certify(target, game, **options, claim=claim, progress=self.progress)
