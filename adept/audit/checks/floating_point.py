@@ -130,8 +130,7 @@ def _reached(sums: NDArray[np.float32], record: torch.Tensor) -> NDArray[np.bool
     x = record.float().numpy()
     difference = sums - x
     beside = (np.nextafter(difference, np.float32(side)) for side in (-np.inf, np.inf))
-    reached: NDArray[np.bool_] = np.any([x + y == sums for y in (difference, *beside)], axis=0)
-    return reached
+    return np.asarray(np.any([x + y == sums for y in (difference, *beside)], axis=0))
 
 
 def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Check:

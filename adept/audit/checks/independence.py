@@ -202,20 +202,17 @@ def _compared(suspect: ReleasePairs, reference: ReleasePairs, where: str) -> lis
 
 
 def _equality(first: Floats, second: Floats) -> Floats:
-    shares: Floats = np.isclose(first, second, rtol=0, atol=1e-12).mean(axis=1)
-    return shares
+    return np.asarray(np.isclose(first, second, rtol=0, atol=1e-12).mean(axis=1))
 
 
 def _angle(first: Floats, second: Floats) -> Floats:
     sizes = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
-    result: Floats = np.round((first * second).sum(axis=1) / np.maximum(sizes, 1e-300), 9)
-    return result
+    return np.asarray(np.round((first * second).sum(axis=1) / np.maximum(sizes, 1e-300), 9))
 
 
 def _unevenness(first: Floats, second: Floats) -> Floats:
     ratio = (np.linalg.norm(first, axis=1) + 1e-9) / (np.linalg.norm(second, axis=1) + 1e-9)
-    result: Floats = np.round(np.abs(np.log(ratio)), 9)
-    return result
+    return np.asarray(np.round(np.abs(np.log(ratio)), 9))
 
 
 def seeded(release: Callable[[], Released]) -> tuple[Released, Released]:
@@ -314,5 +311,4 @@ def _compared_beside(first: Floats, second: Floats, direction: Floats, own: Floa
 
 
 def _length(releases: Floats) -> Floats:
-    lengths: Floats = np.round(np.linalg.norm(releases, axis=1), 12)
-    return lengths
+    return np.asarray(np.round(np.linalg.norm(releases, axis=1), 12))

@@ -103,8 +103,7 @@ def chance_of_first(first: Floats, second: Floats) -> Floats:
         (a, b), (_, c) = (design * (chance * (1 - chance))) @ design.T + ridge
         slope, level = design @ (label - chance) - ridge @ weights
         weights = weights + np.array([c * slope - b * level, a * level - b * slope]) / (a * c - b * b)
-    result: Floats = expit(weights @ design)
-    return result
+    return np.asarray(expit(weights @ design))
 
 
 def promising(

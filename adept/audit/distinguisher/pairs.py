@@ -224,14 +224,12 @@ def _along(records: Tensor, releases: Floats) -> Floats:
     units = torch.nn.functional.normalize(records, dim=1, eps=0.0).nan_to_num().numpy()
     if releases.shape[2] != units.shape[1]:
         return np.zeros(len(units))
-    along: Floats = (releases.mean(axis=0) * units).sum(axis=1)
-    return along
+    return np.asarray((releases.mean(axis=0) * units).sum(axis=1))
 
 
 def _spread(releases: Floats) -> Floats:
     apart = np.abs(np.diff(releases, axis=0)).sum(axis=2).mean(axis=0)
-    logs: Floats = np.log(apart + MIN_SPREAD)
-    return logs
+    return np.asarray(np.log(apart + MIN_SPREAD))
 
 
 def pairs_of_batches(given: Sequence[InputPair], *, dim: int, clip_norm: float) -> list[InputPair]:

@@ -105,8 +105,7 @@ def _equal_members(members: Sequence[Hashable]) -> tuple[int, ...]:
 
 
 def _firsts(z: Floats) -> Floats:
-    firsts: Floats = (z[:, :, None] == z[:, None, :]).argmax(axis=2).astype(np.float64)
-    return firsts
+    return np.asarray((z[:, :, None] == z[:, None, :]).argmax(axis=2).astype(np.float64))
 
 
 def _overlap(outcome: Any, words: set[str]) -> float:
@@ -144,8 +143,7 @@ def _plain(row: Any) -> Any:
 
 
 def _number(z: Floats) -> Floats:
-    rounded: Floats = np.round(z[:, 0], 9)
-    return rounded
+    return np.asarray(np.round(z[:, 0], 9))
 
 
 def _members(value: Any) -> tuple[Any, ...]:
@@ -153,8 +151,7 @@ def _members(value: Any) -> tuple[Any, ...]:
 
 
 def _is_of(z: Floats, value: Any) -> Floats:
-    equal: Floats = np.isin(z[:, 0], [float(number) for number in _members(value)]).astype(np.float64)
-    return equal
+    return np.asarray(np.isin(z[:, 0], [float(number) for number in _members(value)]).astype(np.float64))
 
 
 def _is_input(outcome: Any, value: Any) -> float:

@@ -103,8 +103,7 @@ def lowest_bits(z: Floats) -> Floats:
     round, since z and -z have the same last bit.
     """
     bits = np.ascontiguousarray(z).view(np.int64) & 1
-    count: Floats = bits.sum(axis=1).astype(np.float64)
-    return count
+    return np.asarray(bits.sum(axis=1).astype(np.float64))
 
 
 def trailing(z: Floats, unit: float) -> Floats:
@@ -136,8 +135,7 @@ def trailing_bits(z: Floats, unit: float) -> Floats:
 
 
 def _whole(multiples: Floats) -> NDArray[np.bool_]:
-    result: NDArray[np.bool_] = np.abs(multiples - np.round(multiples)) < 1e-6
-    return result
+    return np.asarray(np.abs(multiples - np.round(multiples)) < 1e-6)
 
 
 def l1_loss(z: Floats, first: Floats, second: Floats) -> Floats:
@@ -146,8 +144,7 @@ def l1_loss(z: Floats, first: Floats, second: Floats) -> Floats:
     Each term is constant outside [x_i, x'_i] and linear inside, so z is cut off there: no cancellation, whatever z is.
     """
     inside = np.clip(z, np.minimum(first, second), np.maximum(first, second))
-    loss: Floats = (2 * inside - first - second) @ np.sign(first - second)
-    return loss
+    return np.asarray((2 * inside - first - second) @ np.sign(first - second))
 
 
 def _direction(first: Floats, second: Floats) -> Statistic:
@@ -255,26 +252,21 @@ def release_keys(releases: Floats, unit: float) -> list[bytes]:
 def _where_largest(z: Floats, first: Floats, second: Floats) -> Floats:
     """Return by how much more the first input than the second is large where the release is largest."""
     largest, farthest = z.argmax(axis=1), np.abs(z).argmax(axis=1)
-    excess: Floats = (first - second)[largest] + (np.abs(first) - np.abs(second))[farthest]
-    return excess
+    return np.asarray((first - second)[largest] + (np.abs(first) - np.abs(second))[farthest])
 
 
 def _equal(z: Floats, centre: Floats, unit: float) -> Floats:
-    count: Floats = (np.abs(z - centre) < RESOLUTION * unit).sum(axis=1).astype(np.float64)
-    return count
+    return np.asarray((np.abs(z - centre) < RESOLUTION * unit).sum(axis=1).astype(np.float64))
 
 
 def _unit(vector: Floats) -> Floats:
     norm = np.linalg.norm(vector)
-    result: Floats = vector / norm if norm > 0 else vector
-    return result
+    return np.asarray(vector / norm if norm > 0 else vector)
 
 
 def _length(vectors: Floats) -> Floats:
-    norms: Floats = np.linalg.norm(vectors, axis=1)
-    return norms
+    return np.asarray(np.linalg.norm(vectors, axis=1))
 
 
 def _rounded(values: Floats, unit: float) -> Floats:
-    result: Floats = np.round(values / unit) * unit
-    return result
+    return np.asarray(np.round(values / unit) * unit)

@@ -44,8 +44,7 @@ def fisher(ours: int, ours_of: int, theirs: int, theirs_of: int) -> float:
 
 
 def _choose(of: int, count: Floats | np.float64) -> Floats | np.float64:
-    result: Floats | np.float64 = gammaln(of + 1) - gammaln(count + 1) - gammaln(of - count + 1)
-    return result
+    return np.asarray(gammaln(of + 1) - gammaln(count + 1) - gammaln(of - count + 1))
 
 
 def differences(

@@ -150,5 +150,4 @@ def kolmogorov(values: Floats, distribution: Callable[[Floats], Floats]) -> floa
 def _beyond(t: Floats, dim: int) -> Floats:
     """P(T >= t) for the first coordinate T of a uniform unit vector."""
     tail = 0.5 * betainc((dim - 1) / 2, 0.5, 1 - np.square(t))
-    result: Floats = np.where(t > 0, tail, 1 - tail)
-    return result
+    return np.asarray(np.where(t > 0, tail, 1 - tail))
