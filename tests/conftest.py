@@ -24,7 +24,7 @@ from adept.__main__ import dispatch
 from adept.cli import train
 from adept.data.files import cache_directory
 from adept.mechanisms import LearnedCodebook
-from adept.mechanisms.choice import MechanismChoice
+from adept.mechanisms.base import MechanismChoice
 
 # A change fails on its own account: every run tries the same examples. New ones: pytest --hypothesis-profile=default
 settings.register_profile("repeatable", derandomize=True)

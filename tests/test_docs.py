@@ -27,7 +27,7 @@ from adept.cli.app import config_directory, instantiate, literal_overrides, regi
 from adept.cli.options import configuration, help_text, write_out
 from adept.errors import AdeptError
 from adept.mechanisms import BY_NAME, LearnedCodebook
-from adept.mechanisms.choice import MechanismChoice
+from adept.mechanisms.base import MechanismChoice
 from adept.studies.limits import reconstruction
 
 ROOT = Path(__file__).parent.parent

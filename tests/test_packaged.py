@@ -20,7 +20,7 @@ from adept.comparison.config import CompareConfig
 from adept.comparison.evidence import _audit
 from adept.comparison.plan import Cell
 from adept.mechanisms import Description, JointResponse, LearnedCodebook
-from adept.mechanisms.choice import MechanismChoice
+from adept.mechanisms.base import MechanismChoice
 from adept.models import adapt as examples
 from adept.models.autoencoder import Autoencoder
 from adept.models.codebooks import encode_public

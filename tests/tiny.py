@@ -7,7 +7,7 @@ from pathlib import Path
 from adept.cli import train
 from adept.data.corpus import DataConfig
 from adept.mechanisms import BY_NAME
-from adept.mechanisms.choice import MechanismChoice
+from adept.mechanisms.base import MechanismChoice
 from adept.models.config import ModelConfig, TrainerConfig
 
 TINY_MODEL = {"embedding_dim": 16, "hidden_dim": 32, "latent_dim": 8, "max_length": 20}

@@ -33,7 +33,7 @@ from adept.audit.questions import Question
 from adept.audit.result import AuditResult, Check, MechanismFailure, Verdict, judge, judged
 from adept.audit.stats.confidence_bounds import rounds_needed
 from adept.audit.subject.claim import Rewriting
-from adept.audit.subject.sandbox import fresh_copy
+from adept.audit.subject.target import fresh_copy
 from adept.audit.subject.value import ValueTarget, alphabet_of
 from adept.audit.subject.vector import SOURCES, VectorTarget
 from adept.errors import ConfigurationError

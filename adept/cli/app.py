@@ -25,7 +25,7 @@ from adept.cli.process import interrupt_on_signals
 from adept.data.labels import FROM_FILE
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME
-from adept.mechanisms.choice import MechanismChoice
+from adept.mechanisms.base import MechanismChoice
 
 KINDS_IN_WORDS = {"Float": "a number", "Integer": "a whole number", "valid bool": "true or false"}
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")

@@ -11,7 +11,7 @@ from adept.cli.console import show_table, write_json
 from adept.data.corpus import load
 from adept.data.files import new_directory
 from adept.errors import ConfigurationError, DataError
-from adept.mechanisms.choice import MechanismChoice
+from adept.mechanisms.base import MechanismChoice
 from adept.mechanisms.guarantee import Guarantee, json_number
 from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import Rewriter

@@ -155,7 +155,7 @@ class CompareConfig(Columns):
     def mechanism(self, name: str, epsilon: float) -> "LocalRandomizer":
         """Return a mechanism of the library at the epsilon of its text."""
         from adept.mechanisms import BY_NAME
-        from adept.mechanisms.choice import MechanismChoice
+        from adept.mechanisms.base import MechanismChoice
 
         return MechanismChoice(BY_NAME[name]).build(epsilon=epsilon, clip_norm=self.model.clip_norm)
 

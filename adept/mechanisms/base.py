@@ -1,4 +1,4 @@
-"""The contract of a mechanism: first of any, then of one that randomises latents, last of one that releases symbols.
+"""The contract of a mechanism: of any, of one that randomises latents, and of one that releases symbols; and its choice by name.
 
 A *mechanism* turns a latent vector into a randomised one. Its guarantee covers a bounded set of latents (an l1 ball,
 an l2 ball or a sphere); ``project`` maps any input into that set, and the proof of every mechanism starts from there. Any
@@ -8,15 +8,15 @@ mechanism's norm.
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple, Self
 
 import torch
 from torch import Tensor
 
-from adept.mechanisms.certificate import Part
+from adept.errors import ConfigurationError
 from adept.mechanisms.grid import from_grid, to_grid
-from adept.mechanisms.guarantee import Guarantee
+from adept.mechanisms.guarantee import Guarantee, Part
 from adept.ranges import CLIP_NORMS, check_between, check_positive
 
 
@@ -169,3 +169,40 @@ class SymbolRandomizer(LocalRandomizer):
     @abstractmethod
     def heavy_symbols(self, number: int) -> set[int]:
         """Return the numbers of the symbols that are likelier for a record that is the symbol of this number."""
+
+
+Kind = type[LocalRandomizer]
+
+
+@dataclass(frozen=True)
+class MechanismChoice:
+    """A mechanism that is not built yet: its class, and the options that were set; budget and radius may come later."""
+
+    kind: Kind
+    epsilon: float | None = None
+    clip_norm: float | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def budget(self, epsilon: float | None = None) -> float | None:
+        """Return the one budget that was given, here or with the mechanism.
+
+        Raises:
+            ConfigurationError: two different ones were given.
+        """
+        if epsilon is not None and self.epsilon not in (None, epsilon):
+            raise ConfigurationError(f"epsilon must be given once, got {epsilon} and {self.epsilon}: drop one of them")
+        return self.epsilon if epsilon is None else epsilon
+
+    def build(self, *, epsilon: float | None = None, clip_norm: float) -> LocalRandomizer:
+        """Build the mechanism; its own radius wins over ``clip_norm``.
+
+        Raises:
+            ConfigurationError: there is no budget, or two of them, or a value is out of range.
+        """
+        budget, own = self.budget(epsilon), {part.name: part for part in fields(self.kind)}
+        if budget is None and own["epsilon"].default is MISSING:
+            raise ConfigurationError("epsilon must be given, got none: add epsilon=8, for example")
+        given: dict[str, Any] = {} if budget is None else {"epsilon": budget}
+        if "clip_norm" in own:  # numbers have no radius
+            given["clip_norm"] = clip_norm if self.clip_norm is None else self.clip_norm
+        return self.kind(**given, **self.options)

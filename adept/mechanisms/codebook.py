@@ -33,9 +33,8 @@ from torch import Tensor
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import Mechanism, Symbols
-from adept.mechanisms.certificate import Part, symbols_part
 from adept.mechanisms.grid import check_latents, clip_latents, grid_step, to_grid
-from adept.mechanisms.guarantee import Guarantee, words
+from adept.mechanisms.guarantee import Guarantee, Part, symbols_part, words
 from adept.mechanisms.noise import exact_odds, exact_ranks
 from adept.mechanisms.privunit import DIMS, optimal_cap
 from adept.ranges import BUDGETS, check_between, check_integer

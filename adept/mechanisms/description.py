@@ -33,8 +33,7 @@ from scipy.special import lambertw
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import SymbolRandomizer, Symbols
-from adept.mechanisms.certificate import Part, symbols_part
-from adept.mechanisms.guarantee import Guarantee, often, words
+from adept.mechanisms.guarantee import Guarantee, Part, often, symbols_part, words
 from adept.mechanisms.noise import exact_odds, exact_ranks
 from adept.ranges import BUDGETS, check_between, check_integer
 

@@ -38,9 +38,8 @@ from torch import Tensor
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import Mechanism
-from adept.mechanisms.certificate import Part, gaussian_part
 from adept.mechanisms.grid import check_latents, clip_latents, from_grid, grid_radius, grid_step, round_to_grid, to_grid
-from adept.mechanisms.guarantee import Guarantee, words
+from adept.mechanisms.guarantee import Guarantee, Part, gaussian_part, words
 from adept.mechanisms.noise import exact_gaussian, fresh_gaussian
 from adept.ranges import BUDGETS, check_between
 

@@ -33,8 +33,7 @@ from typing import Any, ClassVar
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import LocalRandomizer, SymbolRandomizer
-from adept.mechanisms.certificate import Part, symbols_part
-from adept.mechanisms.guarantee import Guarantee, often, words
+from adept.mechanisms.guarantee import Guarantee, Part, often, symbols_part, words
 from adept.mechanisms.noise import exact_odds, exact_ranks
 from adept.mechanisms.randomized_response import RandomizedResponse
 

@@ -30,10 +30,9 @@ import torch
 from torch import Tensor
 
 from adept.mechanisms.base import Mechanism
-from adept.mechanisms.certificate import Part, laplace_part
 from adept.mechanisms.discrete_laplace import exact_laplace, smallest_scale
 from adept.mechanisms.grid import check_latents, clip_latents, from_grid, grid_radius, grid_step, to_grid
-from adept.mechanisms.guarantee import Guarantee, words
+from adept.mechanisms.guarantee import Guarantee, Part, laplace_part, words
 from adept.mechanisms.noise import simulated_laplace
 
 

@@ -1,4 +1,4 @@
-"""Mechanisms for single values instead of latents: a label out of a public set, and a bounded integer.
+"""Mechanisms for single values instead of latents: a label out of a public set, a bounded integer, one of K by its score.
 
 Randomised response (Warner 1965; Habernal 2025, lecture 5): report the truth with probability P(keep), another label
 otherwise. With k labels and P(keep) = e^eps / (e^eps + k - 1) it is eps-LDP, and none keeps every label more often: each of the
@@ -12,16 +12,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import torch
+from torch import Tensor
 
 from adept.errors import ConfigurationError
-from adept.mechanisms.certificate import Part, symbols_part
 from adept.mechanisms.discrete_laplace import exact_laplace, smallest_scale
-from adept.mechanisms.guarantee import Guarantee, often, words
-from adept.mechanisms.noise import exact_odds, exact_ranks
+from adept.mechanisms.guarantee import Guarantee, Part, often, symbols_part, words
+from adept.mechanisms.noise import exact_odds, exact_ranks, fresh_uniform
 from adept.ranges import BUDGETS, check_between, check_positive
 
 THETAS = ("tight", "lecture")
 MAX_RANGE = 2**31
+MAX_WEIGHTS = 2**22  # of choices, in memory at once
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,3 +222,30 @@ def check_integers(values: Sequence[int]) -> None:
     for row, value in enumerate(values, start=1):
         if isinstance(value, bool) or not isinstance(value, int):
             raise ConfigurationError(f"values must be integers, got {type(value).__name__} in record {row}")
+
+
+def exponential_choice(scores: Tensor, *, epsilon: float) -> Tensor:
+    """Choose one of K public things for each record (B,), by how well it fits: the exponential mechanism, in floating point.
+
+    A score u(x, y) in [0, 1] says how well y fits the record x; P(y | x) is proportional to exp(eps u(x, y) / 2).
+
+    Claim: eps-LDP for any two records. Proof: between two records exp(eps u / 2) changes by a factor of at most exp(eps / 2), and
+    so does the sum over all y by which it is divided; the set of y and the range of u are public (McSherry and Talwar 2007).
+    Sampling from a language model whose logits were clipped to [b1, b2] is such a mechanism, with u = (logit - b1) / (b2 - b1),
+    at temperature T = 2 (b2 - b1) / eps (Utpala, Hooker and Chen 2023, Theorem 1).
+
+    Args:
+        scores: (B, K); cut off to [0, 1], and NaN becomes 0, so that the claim holds whatever they are.
+        epsilon: of each choice.
+    """
+    rows = max(1, MAX_WEIGHTS // max(1, scores.shape[1]))
+    parts = [_choose(part, epsilon) for part in torch.split(scores, rows)]
+    return torch.cat(parts) if parts else torch.empty(0, dtype=torch.int64)
+
+
+def _choose(scores: Tensor, epsilon: float) -> Tensor:
+    bounded = scores.detach().to("cpu", torch.float64).nan_to_num(0.0).clamp(0.0, 1.0)
+    weights = torch.exp(epsilon / 2 * (bounded - 1.0))  # 1 at most: nothing overflows
+    cumulated = weights.cumsum(dim=1)
+    levels = fresh_uniform(len(scores), 1) * cumulated[:, -1:]
+    return torch.searchsorted(cumulated, levels, right=True)[:, 0].clamp(max=scores.shape[1] - 1)

@@ -10,7 +10,7 @@ from adept.ranges import CLIP_NORMS, check_between, check_choice, check_integer,
 
 if TYPE_CHECKING:
     from adept.mechanisms import Mechanism
-    from adept.mechanisms.choice import Kind
+    from adept.mechanisms.base import Kind
 
 CHECKPOINTS, MODEL = "checkpoints", "model"  # directories of a training run
 LAST, BEST = "last.ckpt", "best.ckpt"

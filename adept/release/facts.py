@@ -11,8 +11,7 @@ import torch
 from safetensors.torch import save
 
 from adept.mechanisms import Codebook, JointResponse, LocalRandomizer, RandomizedResponse
-from adept.mechanisms.certificate import Part
-from adept.mechanisms.guarantee import json_number
+from adept.mechanisms.guarantee import Part, json_number
 from adept.models.autoencoder import WEIGHTS, Autoencoder
 from adept.models.codec.codec import Codec
 from adept.models.codec.codec_files import codec_sha256

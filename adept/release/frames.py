@@ -21,7 +21,7 @@ from adept.data.labels import label_set_of
 from adept.data.texts import text_list
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import BY_NAME, LocalRandomizer
-from adept.mechanisms.choice import MechanismChoice
+from adept.mechanisms.base import MechanismChoice
 from adept.release.columns import RANDOMISED_TREATMENTS
 from adept.release.config import ReleaseRequest
 from adept.release.default_ledger import NONE, claim_records

@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 from adept.data.labels import label_set_of
 from adept.errors import ConfigurationError
 from adept.mechanisms import JointResponse, LocalRandomizer, RandomizedResponse
-from adept.mechanisms.choice import MechanismChoice
+from adept.mechanisms.base import MechanismChoice
 from adept.mechanisms.guarantee import share
 from adept.models.tokenizer import Tokenizer
 from adept.release.columns import RANDOMISED_TREATMENTS, ReleaseOptions

@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 
 from adept.errors import AdeptError
 from adept.mechanisms import BY_NAME, JointResponse, LocalRandomizer, RandomizedResponse
-from adept.mechanisms.certificate import Part, laplace_part
-from adept.mechanisms.guarantee import Guarantee, json_number, total
+from adept.mechanisms.guarantee import Guarantee, Part, json_number, laplace_part, total
 from adept.mechanisms.votes import COUNTS_MOVED, Votes
 from adept.release import wording
 from adept.release.checker import DAMAGED, SENTENCES, STATEMENT_VERSION, Json, Refused, is_ours, statement_sha256

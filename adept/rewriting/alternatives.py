@@ -16,9 +16,8 @@ import numpy as np
 import torch
 
 from adept.data.texts import text_list
-from adept.mechanisms.exponential import exponential_choice
 from adept.mechanisms.guarantee import Guarantee, share, words
-from adept.mechanisms.randomized_response import RandomizedResponse
+from adept.mechanisms.randomized_response import RandomizedResponse, exponential_choice
 from adept.models.autoencoder import Autoencoder, pad
 from adept.models.decoding import writable
 from adept.models.lexicon import Floats, Indices, WordVectors
@@ -134,7 +133,7 @@ class TokenExponential(WordByWord):
     """The exponential mechanism at every position: near words are likelier (as CusText with one output set, Chen et al. 2023).
 
     The score of word y for word x is 1 - |x - y| / D, D the largest distance of public vectors, within [0, 1]; that of
-    padding is 1 for padding and 0 for words: (eps / T)-LDP at each position (`adept.mechanisms.exponential`), hence eps-LDP.
+    padding is 1 for padding and 0 for words: (eps / T)-LDP at each position (`exponential_choice`), hence eps-LDP.
     """
 
     name: ClassVar[str] = "token_exponential"
@@ -165,7 +164,7 @@ class PromptSampling(InPositions):
 
     Claim: eps-LDP for any two records, with eps / T for each token. Proof: given the tokens so far, which were released, a
     token is drawn by the exponential mechanism with score (clipped logit - b1) / (b2 - b1) over a public set of tokens
-    (`adept.mechanisms.exponential`); T of them, each allowed to look at those before, add up (adaptive composition, Dwork and
+    (`exponential_choice`); T of them, each allowed to look at those before, add up (adaptive composition, Dwork and
     Roth 2013, Theorem 3.16). T is public and the same for all; cutting a text at its end is post-processing.
     """
 

@@ -13,7 +13,7 @@ import torch
 
 from adept.errors import ConfigurationError, ModelError, ReleaseRefused, printable
 from adept.mechanisms import Codebook, Description, JointResponse, L1Laplace, LearnedCodebook, LocalRandomizer
-from adept.mechanisms.choice import Kind
+from adept.mechanisms.base import Kind
 from adept.mechanisms.guarantee import Guarantee
 from adept.models.autoencoder import CODEBOOKS, CONFIG, WEIGHTS, Autoencoder, pad
 from adept.models.codec.codec_files import DESCRIPTION, TABLES

@@ -16,7 +16,7 @@ from adept.cli.app import instantiate, register_mechanisms
 from adept.cli.options import config_directory, configuration
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME, L1Laplace, LearnedCodebook
-from adept.mechanisms.choice import MechanismChoice
+from adept.mechanisms.base import MechanismChoice
 from adept.models.config import ModelConfig
 
 CONF = config_directory()

@@ -180,7 +180,7 @@ TARGETS = {
     "joint_response.JointResponse.label_epsilon": JOINT,
     "joint_response.JointResponse._log": JOINT,
     "joint_response.JointResponse._drawn": JOINT,
-    "certificate.symbols_part": (
+    "guarantee.symbols_part": (
         *tests("test_checker", "test_the_bits_of_a_word_are_the_fewest_that_hold_the_weights"),
         *CERTIFIED,
     ),

@@ -1,6 +1,7 @@
-"""Claims about randomised response and the scalar Laplace mechanism: exact probabilities, debiased estimates, bad labels.
+"""Claims about randomised response, scalar Laplace and exponential choice: exact probabilities, debiased estimates, bad labels.
 
-Statistical: chi-square p-values with limit 1e-10 and standard scores with limit 8 (see conftest.py); 12 of them.
+Statistical: chi-square p-values with limit 1e-10 and standard scores with limit 8 (see conftest.py), 12 of them; and one
+chi-square test with the limit 1e-9.
 """
 
 import itertools
@@ -16,8 +17,10 @@ from scipy import stats
 
 from adept.errors import ConfigurationError
 from adept.mechanisms import RandomizedResponse, ScalarLaplace, entropy
+from adept.mechanisms.randomized_response import exponential_choice
 
 P_LIMIT = 1e-10
+ROWS = 20_000  # of choices
 INTENTS = ("flight", "airfare", "ground_service", "airline")
 
 
@@ -253,3 +256,22 @@ def test_no_label_is_said_to_be_kept_always(epsilon: float) -> None:
     assert {2.0: "kept 88 of 100 times", 12.0: "kept 999,993 of 1,000,000 times"}.get(
         epsilon, "kept all but 1 in a million times or fewer"
     ) in text
+
+
+def test_choices_have_the_stated_distribution() -> None:
+    scores = torch.tensor([[0.0, 0.5, 1.0, 1.0]], dtype=torch.float64)
+    counts = torch.bincount(exponential_choice(scores.expand(ROWS, -1), epsilon=3.0), minlength=4)
+    weights = torch.exp(1.5 * scores[0])
+    assert stats.chisquare(counts.numpy(), (ROWS * weights / weights.sum()).numpy()).pvalue > 1e-9
+
+
+def test_scores_outside_their_range_count_as_its_ends_so_that_no_record_gets_more_than_epsilon() -> None:
+    """Without the cut the first record would choose its thing always: e^25 to one."""
+    wild = torch.tensor([[50.0, -math.inf, math.nan]], dtype=torch.float64).expand(ROWS, -1)
+    share = float((exponential_choice(wild, epsilon=1.0) == 0).double().mean())
+    exact = math.exp(0.5) / (math.exp(0.5) + 2)
+    assert abs(share - exact) < 6.2 * math.sqrt(exact * (1 - exact) / ROWS)
+
+
+def test_nobody_may_choose() -> None:
+    assert exponential_choice(torch.empty(0, 3), epsilon=1.0).shape == (0,)

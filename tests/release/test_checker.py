@@ -26,8 +26,7 @@ from adept.mechanisms import (
     LocalRandomizer,
     RandomizedResponse,
 )
-from adept.mechanisms.certificate import symbols_part
-from adept.mechanisms.guarantee import Guarantee
+from adept.mechanisms.guarantee import Guarantee, symbols_part
 from adept.release import checker, facts
 from adept.release.checker import Refused, check, statement_sha256
 from adept.release.statement import PrivacyStatement

@@ -11,7 +11,7 @@ from adept.cli import train
 from adept.cli.config import TrainingDataConfig
 from adept.errors import ConfigurationError, ModelError, ReleaseRefused
 from adept.mechanisms import BY_NAME, Description, Identity, L1Laplace, LearnedCodebook, OriginalLaplace, SqrtNLaplace
-from adept.mechanisms.choice import MechanismChoice
+from adept.mechanisms.base import MechanismChoice
 from adept.release.columns import ReleaseOptions
 from adept.release.config import ReleaseRequest
 from adept.release.service import open_release, release_file

@@ -22,7 +22,7 @@ from adept.mechanisms import (
     Random,
     SqrtNLaplace,
 )
-from adept.mechanisms.choice import MechanismChoice
+from adept.mechanisms.base import MechanismChoice
 from adept.models.config import DecodingConfig
 from adept.models.decoding import decode, likelihood
 from adept.rewriting.loading import best_exact, load_model

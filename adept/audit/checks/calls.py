@@ -23,10 +23,9 @@ from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.distinguisher.pairs import InputPair, adversarial_pairs, named_pairs, pairs_of_batches
 from adept.audit.result import Check, MechanismFailure
 from adept.audit.stats.confidence_bounds import rounds_needed
-from adept.audit.subject.sandbox import as_rows
 from adept.audit.subject.target import Floats
 from adept.audit.subject.value import ValueTarget
-from adept.audit.subject.vector import VectorTarget
+from adept.audit.subject.vector import VectorTarget, as_rows
 
 BATCH_SIZES = (*range(2, 67), *(2**k + more for k in range(7, 11) for more in (-1, 0, 1)))
 RELEASES, FURTHER_RELEASES = 3, 15  # of a batch that show how much its rows vary; of the few rows that vary least

@@ -30,8 +30,7 @@ from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.distinguisher.pairs import FAR_FACTOR
 from adept.audit.result import Check, MechanismFailure
 from adept.audit.stats.exact_tests import Difference, differences, fisher, least_probable
-from adept.audit.subject.sandbox import Caller
-from adept.audit.subject.target import Floats
+from adept.audit.subject.target import Caller, Floats
 from adept.audit.subject.value import ValueTarget
 from adept.audit.subject.vector import VectorTarget
 

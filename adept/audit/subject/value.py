@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from adept.audit.result import MechanismFailure
-from adept.audit.subject.sandbox import cost, scratch_copy
-from adept.audit.subject.target import Target
+from adept.audit.subject.target import Target, cost, scratch_copy
 from adept.errors import ConfigurationError
 
 Array = NDArray[Any]

@@ -1,7 +1,7 @@
 """A mechanism on vectors under audit: its declarations, and its releases, drawn without trusting it."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -13,8 +13,7 @@ from torch import Tensor
 from adept.audit.result import MechanismFailure
 from adept.audit.stats.noise import NOISES, Noise
 from adept.audit.subject.claim import JointReports
-from adept.audit.subject.sandbox import ARRAYS, as_rows, cost, fitted
-from adept.audit.subject.target import Floats, Target
+from adept.audit.subject.target import Floats, Target, cost
 from adept.mechanisms.grid import clip_latents
 
 SOURCES, CLIPS = ("release", "simulate"), ("l1", "l2", "sphere")
@@ -24,6 +23,13 @@ MAX_OUTPUT = 1e6  # outputs beyond so many times clip_norm, infinite ones too, a
 TIMED_NUMBERS = 2**12  # of a call of several rows whose time is taken
 JITTER = 1e-7  # in units of clip_norm: by which the records of releases from fresh copies differ
 DIMENSIONS = ("dim", "dims", "dimension", "latent_dim", "n", "d")  # attributes that name the one a mechanism knows
+
+ARRAYS: dict[str, Callable[[Tensor], Any]] = {
+    "torch": lambda latents: latents,
+    "torch float32": lambda latents: latents.float(),
+    "numpy": lambda latents: latents.numpy(),
+    "numpy float32": lambda latents: latents.float().numpy(),
+}
 
 
 @dataclass
@@ -241,3 +247,28 @@ class VectorTarget(Target):
     def _require(self, method: str) -> None:
         if not callable(getattr(self.mechanism, method, None)):
             raise MechanismFailure(f"the mechanism has no method {method}")
+
+
+def as_rows(value: Any, *, rows: int, what: str) -> Floats:
+    """Return a release as float64 (rows, m): a tensor, an array or a list of numbers, of any dimension m.
+
+    Raises:
+        MechanismFailure: it is none of these, or has another number of rows.
+    """
+    if isinstance(value, Tensor):
+        value = value.detach().cpu().to(torch.float64).numpy()
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise MechanismFailure(f"{what} returned {type(value).__name__} instead of a tensor or an array") from None
+    if array.ndim == 0 or len(array) != rows:
+        raise MechanismFailure(f"{what} returned shape {array.shape} for {rows} latents: one row each is asked for")
+    if not array.size:
+        raise MechanismFailure(f"{what} returned rows of no numbers")
+    return array.reshape(rows, -1)
+
+
+def fitted(rows: Floats, width: int) -> Floats:
+    if rows.shape[1] >= width:
+        return rows[:, :width]
+    return np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=np.nan)

@@ -16,7 +16,7 @@ import torch
 
 from adept.data.corpus import DataConfig, load
 from adept.mechanisms import ClampedGaussian
-from adept.mechanisms.exponential import exponential_choice
+from adept.mechanisms.randomized_response import exponential_choice
 from adept.models.lexicon import Floats, Indices, WordVectors, learn_word_vectors
 
 WORDS, WORD_DIM = 160, 16  # commonest words of the corpus, and numbers in a vector
