@@ -1,18 +1,15 @@
 """The audit: every question, put to one target.
 
 All statistical verdicts hold together with probability ``confidence``: alpha = 1 - confidence is split over the
-questions (`adept.audit.questions`), so a violation of a sound mechanism is reported with probability at most alpha
-(union bound).
-
-A mechanism that takes latents of any dimension makes its claim at every dimension. So it is tried at 1, 2 and 8 too,
-where less noise hides a leak, and at 1,024, where one place of many says most; unless it has a ``dim``.
+questions (`adept.audit.questions`; union bound). A mechanism that takes latents of any dimension makes its claim at
+every dimension, so it is tried at 1, 2, 8 and 1,024 too, unless it has a ``dim``.
 """
 
 import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -37,11 +34,13 @@ from adept.audit.subject.target import fresh_copy
 from adept.audit.subject.value import ValueTarget, alphabet_of
 from adept.audit.subject.vector import SOURCES, VectorTarget
 from adept.errors import ConfigurationError
+from adept.ranges import check_choice, check_integer, check_positive
 
 MAX_SMALL_DIM = 8
 OTHER_DIM_FACTOR = 8  # of the trials at a small dimension, of the numbers of an input at a large one
 LARGE_DIM_PAIRS = ("diagonal", "zero and random", "first and last axis")
 CERTIFYING_SHARE = 0.85  # of the trials, about
+MAX_INTEGER = 2**63 - 1
 NAMED_FAILURE = 1e-3  # probability of a total failure
 
 
@@ -59,23 +58,20 @@ def run(
 ) -> AuditResult:
     """Audit a mechanism's claim of (epsilon, delta)-local differential privacy for any two records.
 
-    What an object does not say itself, its caller can: ``Claim(mechanism, epsilon=..., alphabet=..., memoised=True)``. A mechanism
-    that answers a record with its earlier release has to be declared ``memoised``: else its releases do not vary, a violation.
+    What an object does not say itself, its caller can: ``Claim(mechanism, epsilon=..., alphabet=..., memoised=True)``.
 
     Args:
-        mechanism: one of three kinds. On *vectors*: anything with ``epsilon``, ``privatize`` (latents (B, n) -> one row each:
-            tensors or NumPy arrays, float64 or float32, rows of any dimension) and, if it has one, ``delta``. What else it
-            declares is tested too: ``clip`` (default "l2"), ``clip_norm`` (1), ``project``, ``guarantee(dim)`` with ``exact`` and
-            ``scale``, and ``noise``, the distribution of additive noise: "laplace", "gaussian", "l2_norm" or "cap". On *values*:
-            the same with an ``alphabet`` (or an integer ``size``, or ``labels``), or with ``pairs`` of strings or other values. Of
-            *texts*: a rewriter, with ``rewrite(texts)``, ``release(texts)`` and ``mechanism``, and ``pairs`` of texts.
+        mechanism: one of three kinds, with ``epsilon`` and, if it has one, ``delta``.
+            On *vectors*: ``privatize``, latents (B, n) -> one row each; tensors or NumPy arrays, float64 or float32.
+            Also tested, if declared: ``clip`` ("l2"), ``clip_norm`` (1), ``project``, ``guarantee(dim)`` with ``exact``
+            and ``scale``, and the additive ``noise``: "laplace", "gaussian", "l2_norm" or "cap".
+            On *values*: the same with an ``alphabet`` (or an integer ``size``, or ``labels``), or with ``pairs`` of values.
+            Of *texts*: ``rewrite(texts)``, ``release(texts)`` and ``mechanism``, and ``pairs`` of texts.
         dim: n, the number of coordinates.
-        trials: releases of each of two inputs, at least 100; about a seventh choose the events, the others certify them. Of a
-            rewriter: rewrites in all.
+        trials: releases of each of two inputs, at least 100; of a rewriter: rewrites in all.
         confidence: strictly between 0 and 1.
-        source: "release" audits ``privatize``; "simulate" audits ``simulate`` instead, which is faster and judges the
-            formula, not the program.
-        pairs: further pairs of latents (n,) on which to look for a violation; or the pairs of values, or of texts, to be audited.
+        source: "release" audits ``privatize``, the program; "simulate" audits ``simulate``, the formula, and is faster.
+        pairs: further pairs of latents (n,); or the pairs of values, or of texts, to be audited.
         time_limit: seconds that one call of the mechanism may take.
         seed: for ``source="simulate"`` alone.
         progress: called with releases counted so far and in all.
@@ -158,11 +154,6 @@ def _posed(experiment: Experiment[Any], table: Iterable[Question], source: str) 
 def _answer(
     experiment: Experiment[Any], table: Sequence[Question], *, trials: int, confidence: float, source: str
 ) -> AuditResult:
-    """Put every question of a table to an experiment, and return what was answered.
-
-    Raises:
-        NotJudged: that says nothing of the claim.
-    """
     started, alpha, target = time.monotonic(), 1 - confidence, experiment.target
     checks: dict[Question, Check] = {}
     for question, asked in _posed(experiment, table, source):
@@ -188,13 +179,7 @@ def _answer(
 
 
 def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha: float) -> tuple[str, ...]:
-    """Return in sentences what an audit of ``claimed`` epsilon cannot have seen.
-
-    Args:
-        checks: those that were made.
-        trials: releases of each input.
-        alpha: chance of error of the event.
-    """
+    """Return in sentences what an audit of ``claimed`` epsilon cannot have seen; ``alpha`` is the event's chance of error."""
     return (
         _name_rare_failures(trials, claimed, alpha),
         "inputs other than those tried: a record that triggers something else must be given in `pairs`",
@@ -210,9 +195,7 @@ def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha
 def failure_trials(probability: float, *, claimed: float, alpha: float) -> float:
     """Return the number of trials that certify a total failure of some probability.
 
-    Claim: of a rule that is right where the failure shows and never wrong, m right guesses refute the claim if
-    (1 + e^-epsilon)^-m is below its share of alpha (`stats.bounds.rounds_needed`), and one of
-    2 * CERTIFYING_SHARE * trials rounds is right with that probability.
+    Claim: one of 2 * CERTIFYING_SHARE * trials rounds is right with that probability, and `rounds_needed` of them refute.
     """
     needed = rounds_needed(claimed, alpha=alpha / MAX_DISTINGUISHERS)
     return needed / (2 * CERTIFYING_SHARE * probability)
@@ -244,26 +227,12 @@ def _check_mechanism(mechanism: Any) -> None:
 
 
 def _check_arguments(
-    *, trials: object, confidence: object, dim: object, source: object, time_limit: object, seed: object
+    *, trials: int, confidence: float, dim: int, source: str, time_limit: float, seed: int | None
 ) -> None:
-    _check_whole("dim", dim, least=1)
-    _check_whole("trials", trials, least=MIN_TRIALS)
-    if not (_is_number(confidence) and 0 < confidence < 1):  # type: ignore[operator]
-        raise ConfigurationError(f"confidence must be a number between 0 and 1, got {confidence!r}")
-    if source not in SOURCES:
-        raise ConfigurationError(f"source must be one of {', '.join(SOURCES)}, got {source}")
-    if not (_is_number(time_limit) and time_limit > 0):  # type: ignore[operator]
-        raise ConfigurationError(f"time_limit must be a positive number of seconds, got {time_limit!r}")
-    if seed is not None:
-        _check_whole("seed", seed, least=0)
-
-
-def _check_whole(name: str, value: object, *, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise ConfigurationError(f"{name} must be an integer, got {value!r}")
-    if int(value) < least:
-        raise ConfigurationError(f"{name} must be at least {least}, got {value}")
-
-
-def _is_number(value: object) -> bool:
-    return not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
+    check_integer(1, MAX_INTEGER, dim=dim)
+    check_integer(MIN_TRIALS, MAX_INTEGER, trials=trials)
+    check_positive(confidence=confidence, time_limit=time_limit)
+    if confidence >= 1:
+        raise ConfigurationError(f"confidence must be below 1, got {confidence!r}")
+    check_choice(SOURCES, source=source)
+    check_integer(0, MAX_INTEGER, seed=seed or 0)

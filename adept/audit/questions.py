@@ -46,8 +46,7 @@ class Question:
 
     def at(self, *dims: int, share: float, **changes: Any) -> "list[Question]":
         """Return the same question at other dimensions, with a share for each."""
-        named = ((f"{self.name}, dimension {dim}", dim) for dim in dims)
-        return [replace(self, name=name, dim=dim, share=share, **changes) for name, dim in named]
+        return [replace(self, name=f"{self.name}, dimension {dim}", dim=dim, share=share, **changes) for dim in dims]
 
 
 EVENT = Question("event", 0.5, event, of_releases=True)

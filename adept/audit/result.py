@@ -29,9 +29,9 @@ class Check:
     name: str = ""  # of the question
     verdict: Verdict
     statistic: float | None = None  # what was measured; ``evidence`` says in which unit
-    p_value: float | None = None  # the largest chance of data this bad if the claim were true (None: not a test)
-    threshold: float | None = None  # the check fails for a p-value below it: the check's share of the audit's alpha
-    certified_epsilon: float | None = None  # lower bound on the true epsilon (None: the check certifies none)
+    p_value: float | None = None  # the largest chance of data this bad if the claim were true
+    threshold: float | None = None  # a smaller p-value fails: the check's share of alpha
+    certified_epsilon: float | None = None  # lower bound on the true epsilon
     evidence: str  # what was measured, or why nothing could be
     sees: str = ""  # what the check can and cannot see
 
@@ -43,13 +43,7 @@ class Check:
 
 @dataclass(frozen=True, kw_only=True)
 class AuditResult:
-    """Every check of one audit. All statistical statements hold together with probability ``confidence``.
-
-    Attributes:
-        certified_epsilon: with probability ``confidence``, the mechanism is not (e, delta)-LDP for any e below this
-            number. It rests on counted releases alone, never on what the mechanism declares.
-        releases_judged: True if the releases could be looked at; if not, passing the other checks means nothing.
-    """
+    """Every check of one audit. All statistical statements hold together with probability ``confidence``."""
 
     mechanism: str
     claimed_epsilon: float
@@ -59,7 +53,7 @@ class AuditResult:
     confidence: float
     source: str
     seconds: float
-    releases_judged: bool
+    releases_judged: bool  # if not, passing the other checks means nothing
     checks: tuple[Check, ...]
     not_looked_at: tuple[str, ...] = ()  # what this audit cannot have seen, in sentences
 
@@ -70,7 +64,7 @@ class AuditResult:
 
     @property
     def outcome(self) -> str:
-        """The outcome: "violated", "not refuted" (which is no proof), or "not judged" (which `NotJudged` raises)."""
+        """One of "violated", "not refuted" (which is no proof), and "not judged" (which `NotJudged` raises)."""
         return ("violated" if self.violated else "not refuted") if self.judged else "not judged"
 
     @property
@@ -101,7 +95,7 @@ class AuditResult:
 
     @property
     def certified_epsilon(self) -> float:
-        """The largest certified lower bound on epsilon, zero if there is none."""
+        """The largest certified lower bound on epsilon, zero if there is none: from counted releases alone."""
         return max((check.certified_epsilon or 0.0 for check in self.checks), default=0.0)
 
     def rows(self) -> list[dict[str, str]]:

@@ -1,9 +1,7 @@
 """The choice of a distinguisher: of many input pairs, statistics and decision rules, those that should certify most.
 
-A *distinguisher* is a statistic, a real function of a release, with a decision rule on it: high values say one input, low
-values the other, those between say nothing. Few releases of every pair screen pairs and statistics; more of the most
-promising pairs choose three distinguishers. Nothing here needs to be right: what is chosen is scored on other releases
-(`distinguisher.experiment`).
+Few releases of every pair screen pairs and statistics; more of the most promising pairs choose three distinguishers.
+Nothing here needs to be right: what is chosen is scored on other releases (`distinguisher.experiment`).
 """
 
 import math
@@ -30,11 +28,11 @@ from adept.audit.distinguisher.vector_statistics import RESOLUTION, WITHOUT_NOIS
 from adept.audit.result import MechanismFailure
 from adept.audit.subject.target import Floats, Statistic
 
-MAX_CHOOSING_ELEMENTS = 2**23  # numbers held at a time for choosing: 64 MiB
-MAX_CHOOSING_ROWS, MAX_CHOOSING_CALLS = 2**16, 400  # more would find hardly better rules
+MAX_CHOOSING_ELEMENTS = 2**23  # numbers held at a time: 64 MiB
+MAX_CHOOSING_ROWS, MAX_CHOOSING_CALLS = 2**16, 400
 MIN_ROWS = 60  # releases of an input that screen a pair, whatever they cost
 MAX_DISTINGUISHERS = 5  # four of the best pair, one of another
-EXTRA_WRONG = 36  # added to the wrong guesses: no game wins by the curve that is worse than the best by more than 0.5
+EXTRA_WRONG = 36  # added to the wrong guesses: no game that is worse by more than 0.5 wins by the curve
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,12 +60,12 @@ def statistics_of(target: AnyTarget, sample: PairSample) -> Iterator[tuple[str, 
 
 
 def screening_rows(trials: int, *, inputs: int, dim: int) -> int:
-    """Return the releases of each input that screen: a fortieth of the trials, and bounded in memory."""
+    """Return the releases of each input that screen."""
     return max(MIN_ROWS, min(trials // 40, MAX_CHOOSING_ELEMENTS // (dim * inputs)))
 
 
 def choosing_rows(trials: int, *, dim: int, alone: bool) -> int:
-    """Return the releases of each input of a finalist: an eighth of the trials, bounded in memory and in calls."""
+    """Return the releases of each input of a finalist."""
     most = MAX_CHOOSING_CALLS if alone else MAX_CHOOSING_ROWS
     return max(MIN_ROWS, min(trials // 8, most, MAX_CHOOSING_ELEMENTS // (4 * dim)))
 
@@ -78,9 +76,8 @@ def choose(
     """Return the games to certify on ``certifying`` releases per input, from screening releases and ``rows`` drawn here.
 
     Three distinguishers are of the best pair: on its best statistic by counts and by a fitted curve, and the one that was
-    hardly ever wrong, on any statistic, which finds rare events. If the one that was hardly ever wrong of all is of another
-    pair, and could refute the claim, it is a second game. Where releases without noise were seen, a fourth distinguisher
-    waits for them: no sound mechanism on vectors often releases the record itself.
+    hardly ever wrong, on any statistic. If the latter is of another pair, and could refute the claim, it is a second game.
+    Where releases without noise were seen, a fourth distinguisher waits for them.
     """
     sampler = Sampler(target, rows)
     pairs = screen(target, samples, finalists=finalists, certifying=certifying)
@@ -161,22 +158,14 @@ def _candidates(target: AnyTarget, samples: list[PairSample], certifying: int) -
 
 
 def _best(candidates: list[_Candidate]) -> _Candidate:
-    """Return the candidate with the best bound.
-
-    Bounds on few counts scatter, by about 1 / sqrt(wrong). Of games that are as good up to three times that the fitted
-    curve decides, so that luck does not.
-    """
+    """Return the candidate with the best bound; of those as good up to chance, 3 / sqrt(wrong), the fitted curve decides."""
     best = max(candidates, key=lambda tried: tried.score)
     least = best.score - 3 / math.sqrt(best.wrong + EXTRA_WRONG)
     return max((tried for tried in candidates if tried.score >= least), key=lambda tried: tried.promise)
 
 
 def samples_of(target: AnyTarget, pairs: list[InputPair], *, rows: int) -> tuple[list[PairSample], list[str]]:
-    """Return the screening releases of all pairs that can be released, and the reasons why others cannot.
-
-    Raises:
-        MechanismFailure: none can.
-    """
+    """Return the screening releases of all pairs that can be released, and the reasons why others cannot."""
     sampler, samples, failures = Sampler(target, rows), [], []
     for pair in pairs:
         try:

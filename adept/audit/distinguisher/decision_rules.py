@@ -1,10 +1,9 @@
 """Decision rules: they guess an input from one number of a release; and two ways to choose the thresholds of a rule.
 
-The best rule for many rounds speaks seldom: of the releases that choose it, a few dozen reach its thresholds, and hardly
-one contradicts it. To count those few is luck. `counted_rule` trusts the counts alone, and finds any leak that they show.
-`fitted_rule` reads the odds of the two inputs off a logistic curve through *all* values. The curve is true where the
-statistic is a privacy loss up to a factor, as for Laplace and l2 noise; elsewhere it may be far off, so the auditor scores
-both rules. A rule is valid whatever it was chosen by, if it is scored on other releases.
+The best rule speaks seldom, so few of the releases that choose it reach its thresholds. `counted_rule` trusts those counts.
+`fitted_rule` reads the odds of the two inputs off a logistic curve through *all* values, which is true where the statistic is
+a privacy loss up to a factor, as for Laplace and l2 noise. A rule is valid whatever it was chosen by, if it is scored on
+other releases.
 """
 
 import math
@@ -21,8 +20,7 @@ Floats = NDArray[np.float64]
 
 MAX_THRESHOLDS = 400
 SCREENING_THRESHOLDS = 80
-# Bounds are compared at a strict alpha: the best rule at a lax one would speak seldom, and what it certifies would scatter.
-THRESHOLD_ALPHA = 1e-3  # some thousand rules, most of them nearly the same
+THRESHOLD_ALPHA = 1e-3  # at which bounds are compared: the best rule at a laxer one would speak too seldom
 SMOOTHING_THRESHOLDS = 15  # on either side, over which a score is averaged
 LOWEST_SCORE = -50.0  # stands for "certifies nothing" in an average
 NEWTON_STEPS = 12
@@ -109,17 +107,13 @@ def chance_of_first(first: Floats, second: Floats) -> Floats:
 def promising(
     values: Floats, chance: Floats, *, gap: float, delta: float, rounds: int = 0
 ) -> tuple[Floats, Floats, Floats]:
-    """Return about the bound of the best rule if each value is the first input's with its ``chance``, and how often it is wrong.
+    """Return of S statistics about the bound of the best rule, how often it is wrong, and the best hope of ``rounds`` rounds.
 
-    ln((p - delta) / q) less `PROMISING_SDS` standard deviations of the log ratio of two counts: fast, for screening. Third comes
-    the best hope of ``rounds`` rounds, with the optimism of `rare_rule`.
+    The bound is ln((p - delta) / q) less `PROMISING_SDS` standard deviations, the hope has the optimism of `rare_rule`.
 
     Args:
         values: (S, N), of S statistics of the same N releases.
-        chance: (N,).
-
-    Returns:
-        Three numbers for each statistic, (S,) each.
+        chance: (N,), that a value is the first input's.
     """
     tried = _try_rules(values, chance, gap=gap, most=SCREENING_THRESHOLDS)
     score, seen, hope = np.full(len(values), -math.inf), np.zeros(len(values)), np.full(len(values), -math.inf)

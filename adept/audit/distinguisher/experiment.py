@@ -1,9 +1,8 @@
 """The experiment: a fair coin picks one of two inputs, the target releases it, and a distinguisher guesses the input.
 
-Epsilon-delta privacy bounds the probability of every event by that under every other input: P <= exp(eps) Q + delta. So
-each event, and each rule that guesses the input from a release or abstains, certifies a lower bound on epsilon
-(`stats.bounds.GameCounts`). Distinguishers are chosen on some releases (`distinguisher.choice`) and scored on fresh ones;
-where only a refutation is wanted at three looks, so that a game that is won, or without hope, ends early.
+Each rule that guesses the input from a release or abstains certifies a lower bound on epsilon (`GameCounts`).
+Distinguishers are chosen on some releases (`distinguisher.choice`) and scored on fresh ones; where only a refutation is
+wanted at three looks, so that a game that is won, or without hope, ends early.
 
 Claim: the largest of the bounds exceeds the true epsilon with probability at most alpha. Proof: fix all choosing releases,
 and with them all distinguishers; the certifying releases are independent of them, so right and wrong rounds of any rule
@@ -21,14 +20,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from adept.audit.distinguisher.choice import (
-    Distinguisher,
-    Game,
-    choose,
-    choosing_rows,
-    samples_of,
-    screening_rows,
-)
+from adept.audit.distinguisher.choice import Distinguisher, Game, choose, choosing_rows, samples_of, screening_rows
 from adept.audit.distinguisher.pairs import AnyTarget, InputPair, PairSample
 from adept.audit.result import Check, MechanismFailure
 from adept.audit.stats.confidence_bounds import GameCounts, game_lower_bound
@@ -76,11 +68,7 @@ class Experiment(Generic[TargetT]):
 
     @cached_property
     def samples(self) -> list[PairSample]:
-        """The screening releases of all pairs that can be released.
-
-        Raises:
-            MechanismFailure: none can.
-        """
+        """The screening releases of all pairs that can be released; raises MechanismFailure if none can."""
         inputs, alone = 2 * len(self.pairs), self._alone
         rows = screening_rows(self.trials, inputs=inputs, dim=self._numbers)
         affordable = self.target.affordable(rows * inputs, share=SCREENING_SHARE, alone=alone) // inputs
@@ -126,11 +114,7 @@ class Experiment(Generic[TargetT]):
         return self._check(score, tests)
 
     def refute(self, *, alpha: float) -> Check:
-        """Play until the claim is refuted, or there is no hope.
-
-        Raises:
-            MechanismFailure: the mechanism is too slow for `MIN_TRIALS`.
-        """
+        """Play until the claim is refuted, or there is no hope; raise MechanismFailure if there is no time to play."""
         if self.trials < MIN_TRIALS:
             raise MechanismFailure(f"the mechanism is too slow for {MIN_TRIALS} releases of each input")
         return self.play(alpha=alpha, claim=self.target.epsilon)
@@ -172,13 +156,11 @@ def certify(
     claim: float = -math.inf,
     progress: Progress = lambda done, total: None,
 ) -> Score:
-    """Play the distinguishers of a game on the same 2 * ``trials`` fresh releases, in constant memory; a coin chooses each input.
+    """Play the distinguishers of a game on the same 2 * ``trials`` fresh releases; a coin chooses each input.
 
     Args:
         alpha: chance of error of each distinguisher.
-        claim: the epsilon that is to be refuted: the rest is not drawn once it is refuted, or there is no hope. Without
-            one, there is one look.
-        progress: is given the releases counted so far and in all.
+        claim: the epsilon that is to be refuted; without one, there is one look.
     """
     rounds, done, scores = 2 * trials, 0, list[Score]()
     right, wrong = (np.zeros(len(game.distinguishers), int) for _ in range(2))
@@ -207,7 +189,7 @@ def _scored(
 def _hoped(
     right: NDArray[np.int64], wrong: NDArray[np.int64], done: int, rounds: int, *, delta: float, alpha: float
 ) -> Floats:
-    """Return the bounds that rules may reach in all rounds, if luck was against them in those that are done."""
+    """Return the bounds that rules may reach in all rounds, if luck was against them so far."""
     less = np.maximum(wrong - LUCK_SDS * np.sqrt(wrong + 1), 0) * rounds / done
     more = np.minimum((right + LUCK_SDS * np.sqrt(right)) * rounds / done, rounds - less)
     return game_lower_bound(more, less, rounds, delta=delta, alpha=alpha)

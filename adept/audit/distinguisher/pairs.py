@@ -1,12 +1,8 @@
 """Input pairs: records between which a claim is tried, and samples of their releases.
 
-A claim of local differential privacy is about any two records, in any batch. So the pairs are chosen where mechanisms
-break: at opposite ends of the set, at two *norms*, outside the set, at zero, where latents are not finite, in another
-dtype; and each record is released among copies of itself, in a batch of its own, and between others.
-
-A mechanism may also treat few records in a way of their own: `found_pairs` are of records that stand out in a search, since
-a dozen releases show that they scatter less than those of others, or lie far from them. The releases of the search are not
-counted again.
+Pairs are chosen where mechanisms break: at opposite ends of the set, at two *norms*, outside the set, at zero, where latents
+are not finite, in another dtype. `found_pairs` are of records that stand out in a search, since a dozen releases show that
+they scatter less than those of others, or lie far from them. The releases of the search are not counted again.
 """
 
 import math
@@ -74,16 +70,12 @@ class InputPair:
 def adversarial_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
     """Return the pairs of single records, the hard ones first.
 
-    The diagonal has the largest l1 distance in the l2 ball (Habernal 2021, Theorem 5.1), the axis in the l1 ball; a random
-    direction is neither; the far pair shows a missing clip. Two norms in one direction show a leak of the norm, multiples
-    just outside the ball a clip with a tolerance.
+    The diagonal has the largest l1 distance in the l2 ball (Habernal 2021, Theorem 5.1), the axis in the l1 ball; the far
+    pair shows a missing clip, two norms in one direction a leak of the norm, multiples just outside a clip with a tolerance.
     """
-    listed = {
-        **_opposite(dim, clip_norm),
-        **_two_norms(dim, clip_norm),
-        **_not_finite(dim, clip_norm),
-        **_odd(dim, clip_norm),
-    }
+    directions = _directions(dim, clip_norm)
+    tables = (_opposite, _two_norms, _not_finite, _odd)
+    listed = {name: pair for table in tables for name, pair in table(*directions).items()}
     different: dict[Any, InputPair] = {}  # at small dimensions several are the same
     for name, (first, second) in listed.items():
         pair = InputPair(name=name, first=first, second=second, hard=name in HARD_PAIRS)
@@ -104,8 +96,7 @@ def _directions(dim: int, clip_norm: float) -> tuple[Tensor, Tensor, Tensor]:
     return diagonal, axis, random * (clip_norm / torch.linalg.vector_norm(random))
 
 
-def _opposite(dim: int, clip_norm: float) -> Records:
-    diagonal, axis, random = _directions(dim, clip_norm)
+def _opposite(diagonal: Tensor, axis: Tensor, random: Tensor) -> Records:
     directions = {"diagonal": diagonal, "axis": axis, "random": random, "far": FAR_FACTOR * diagonal}
     directions |= {"random just outside": 1.05 * random, "random a tenth outside": 1.095 * random}
     directions |= {"axis outside": 1.4 * axis, "random outside": 9.0 * random}
@@ -113,9 +104,8 @@ def _opposite(dim: int, clip_norm: float) -> Records:
     return {name: (-x, x) for name, x in directions.items()}
 
 
-def _two_norms(dim: int, clip_norm: float) -> Records:
-    diagonal, axis, random = _directions(dim, clip_norm)
-    zero = torch.zeros(dim, dtype=torch.float64)
+def _two_norms(diagonal: Tensor, axis: Tensor, random: Tensor) -> Records:
+    zero = torch.zeros_like(axis)
     return {
         "zero and axis": (zero, axis),
         "zero and random": (zero, random),
@@ -127,24 +117,22 @@ def _two_norms(dim: int, clip_norm: float) -> Records:
     }
 
 
-def _not_finite(dim: int, clip_norm: float) -> Records:
-    _, _, random = _directions(dim, clip_norm)
+def _not_finite(_diagonal: Tensor, _axis: Tensor, random: Tensor) -> Records:
     zero = torch.zeros_like(random)
     first, last, infinite, every = (random.clone() for _ in range(4))
     first[0], last[-1], infinite[0], every[:] = torch.nan, torch.nan, torch.inf, torch.nan
     return {
         "NaN and a number": (first, random),
         "NaN and zero": (first, zero),
-        **({"NaN first and NaN last": (first, last)} if dim > 1 else {}),
+        **({"NaN first and NaN last": (first, last)} if len(random) > 1 else {}),
         "NaN and infinity": (first, infinite),
         "infinity and minus infinity": (infinite, -infinite),
         "NaN everywhere and zero": (every, zero),
     }
 
 
-def _odd(dim: int, clip_norm: float) -> Records:
-    _, axis, random = _directions(dim, clip_norm)
-    ones = torch.ones(dim, dtype=torch.float64)
+def _odd(_diagonal: Tensor, axis: Tensor, random: Tensor) -> Records:
+    ones, dim = torch.ones_like(axis), len(axis)
     listed = {
         "overflowing": (-1e300 * ones, 1e300 * ones),
         "zero and minus zero": (0 * ones, -0.0 * ones),
@@ -175,7 +163,7 @@ def found_pairs(target: VectorTarget) -> list[InputPair]:
 
 
 def _releases(target: VectorTarget, records: Tensor) -> Floats | None:
-    """Return releases (k, R, m) of all records, or None if they cannot be had, or take too long."""
+    """Return releases (k, R, m) of all records, or None if they cannot be had in time."""
     try:
         times = target.affordable(MAX_RELEASES * len(records), share=0.5) // len(records)
         if times < MIN_RELEASES:
@@ -220,7 +208,6 @@ def searched_records(dim: int, *, clip_norm: float) -> Tensor:
 
 
 def _along(records: Tensor, releases: Floats) -> Floats:
-    """Return how far releases (k, R, m) lie along their records on average; zero where dimensions differ."""
     units = torch.nn.functional.normalize(records, dim=1, eps=0.0).nan_to_num().numpy()
     if releases.shape[2] != units.shape[1]:
         return np.zeros(len(units))
@@ -250,11 +237,7 @@ def pairs_of_batches(given: Sequence[InputPair], *, dim: int, clip_norm: float) 
 
 
 def given_pairs(pairs: Sequence[tuple[Any, Any]] | None, *, dim: int) -> list[InputPair]:
-    """Return the caller's pairs, numbered from 1.
-
-    Raises:
-        ConfigurationError: they are not pairs of latents (n,), or hold NaN or Inf (the auditor tries those by itself).
-    """
+    """Return the caller's pairs of finite latents (n,), numbered from 1; raise ConfigurationError for others."""
     if pairs is not None and not isinstance(pairs, Sequence):
         raise ConfigurationError(f"pairs must be a list of pairs of latents, got a {type(pairs).__name__}")
     return [_given(number, pair, dim) for number, pair in enumerate(pairs or (), start=1)]
@@ -278,11 +261,7 @@ def _given(number: int, pair: Any, dim: int) -> InputPair:
 
 
 def given_values(pairs: Sequence[tuple[Any, Any]] | None) -> list[InputPair] | None:
-    """Return the caller's pairs of values, numbered from 1, or None if there are none, or they are pairs of latents.
-
-    Raises:
-        ConfigurationError: they are not pairs of two different values.
-    """
+    """Return the caller's pairs of two different values, numbered from 1; None if there are none, or they are latents."""
     found = []
     for number, pair in enumerate(pairs if isinstance(pairs, Sequence) else (), start=1):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
@@ -313,16 +292,12 @@ class PairSample:
 
     @property
     def additive(self) -> bool:
-        """True if a release has as many numbers as its input, so that it can be read as the input plus noise."""
+        """True if a release has as many numbers as its input."""
         return bool(self.releases[0].shape[1] == len(self.centres[0]))
 
 
 def additive_samples(samples: list[PairSample]) -> list[PairSample]:
-    """Return the samples that can be read as a record, finite and of float64, plus noise.
-
-    Raises:
-        MechanismFailure: there are none.
-    """
+    """Return the samples that can be read as a record, finite and of float64, plus noise."""
     plain = [sample for sample in samples if sample.pair.plain and sample.additive]
     if not plain:
         raise MechanismFailure("releases have another dimension than latents")

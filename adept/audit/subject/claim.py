@@ -18,11 +18,10 @@ class Claim:
         epsilon: the claim, per record, in nats.
         delta: of the claim.
         alphabet: the values that a record can have, as a sequence, or their number K for 0..K-1: an audit of values.
-        distribution: value -> {outcome: probability}: makes the audit of a finite alphabet exact. Fractions are kept exact.
-        supports: (outcome, value) -> number, high where the outcome speaks for the value, such as "the released hash is
-            the value's" for local hashing.
+        distribution: value -> {outcome: probability}: makes the audit of a finite alphabet exact.
+        supports: (outcome, value) -> number, high where the outcome speaks for the value.
         memoised: the mechanism has a memory, such as permanent responses or a budget that runs out, so every release is
-            drawn from a fresh copy of it. What many reports of one record reveal together, `JointReports` asks.
+            drawn from a fresh copy of it. Undeclared, releases that do not vary are a violation.
     """
 
     def __init__(
@@ -67,8 +66,8 @@ class JointReports:
 
     Args:
         mechanism: with ``epsilon`` and ``privatize``, of latents or of values.
-        reports: m, the number of reports of a record that are released together.
-        epsilon: the claim for all of them; null: m times the mechanism's, or the mechanism's own if it is ``memoised``.
+        reports: m.
+        epsilon: the claim for all of them; by default as stated above.
     """
 
     def __init__(self, mechanism: Any, *, reports: int, epsilon: float | None = None) -> None:
@@ -97,13 +96,7 @@ class JointReports:
 
 
 class Rewriting:
-    """A rewriter of texts as a mechanism on values, with the claim of its own mechanism.
-
-    Claim: text decoded from an (epsilon, delta)-LDP latent is (epsilon, delta)-LDP (post-processing).
-
-    Args:
-        rewriter: anything with ``rewrite(texts)``, ``release(texts)`` and ``mechanism``.
-    """
+    """A rewriter of texts as a mechanism on values, with the claim of its own mechanism (post-processing)."""
 
     def __init__(self, rewriter: Any) -> None:
         self.rewriter, mechanism = rewriter, rewriter.mechanism
