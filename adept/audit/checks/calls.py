@@ -1,14 +1,12 @@
 """Calls: a record's release in a call of one row or three, of some other size, by a fresh copy, or after a past.
 
-The claim covers a record's release by any call of the mechanism: in a batch of any size, by a copy that was just made (to
-start a worker, say), and after any other call. So each of these is a guessing game like the event
-(`distinguisher.experiment`), and its bound errs with probability at most alpha. Releases in calls of their own are
-expensive, so such a game has few trials, and ends early where there is no hope.
+The claim covers a record's release by any call of the mechanism, so each of these is a guessing game like the event
+(`distinguisher.experiment`). Releases in calls of their own are expensive, so such a game has few trials.
 
-For sizes other than one and three, one record is released a few times in batches of many sizes, and the spread of its
-first, middle and last row is taken. Where one is far smaller than most, a game is played there. Claim: its bound errs with
-probability at most alpha too. Proof: size, place and the rest of the batch are fixed before a counted release is drawn, so
-the row is the release of a record by one mechanism; the rest is that of `distinguisher.experiment`.
+For sizes other than one and three, one record is released a few times in batches of many sizes. Where the spread of its
+first, middle or last row is far smaller than most, a game is played there. Claim: its bound errs with probability at most
+alpha too. Proof: size, place and the rest of the batch are fixed before a counted release is drawn, so the row is the
+release of a record by one mechanism; the rest is that of `distinguisher.experiment`.
 """
 
 from collections.abc import Callable, Sequence
@@ -53,10 +51,7 @@ def three(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def _play(experiment: Experiment[VectorTarget], pairs: Sequence[InputPair], most: int, alpha: float) -> Check:
-    """Play a game whose every release is a call of its own.
-
-    A large claim takes more of them. One that so many cannot refute is tried on one pair, for what that certifies.
-    """
+    """Play a game whose every release is a call of its own; one that so many cannot refute is tried on one pair."""
     target, needed = experiment.target, rounds_needed(experiment.target.epsilon, alpha=alpha)
     if needed > 2 * MAX_LARGER * most:
         pairs, most, needed = pairs[:1], HOPELESS_TRIALS, 0.0

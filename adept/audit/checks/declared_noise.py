@@ -1,9 +1,7 @@
 """Declared noise: it is as declared, and the declared set and noise together give the claim.
 
-The proof of a claim reads: "inputs are in this set, noise of this distribution and scale is added, therefore (epsilon,
-delta)". `norm` tests the first part, `scale`, `shape` and `coordinates` the second, `sensitivity` the third. Each p-value
-holds for any sample size. Noise is the release minus the projected input, and each input of each pair is tested apart
-(with Bonferroni's factor), so noise that depends on the input is seen.
+Noise is the release minus the projected input, and each input of each pair is tested apart (with Bonferroni's factor), so
+noise that depends on the input is seen. Each p-value holds for any sample size.
 """
 
 from collections.abc import Iterator
@@ -32,8 +30,7 @@ def sensitivity(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect inputs farther apart than the declared noise covers. Blind to noise that is not as declared.
 
     Claim: two inputs at distance d need epsilon (or delta) at least f(d), f exact for the declared noise. The distances
-    are measured through the mechanism's own projection, so one pair beyond the claim refutes it: arithmetic, no
-    statistics (Habernal 2021, Section 4, is this check on one pair). That no pair is beyond proves nothing.
+    are measured through the mechanism's own projection, so one pair beyond the claim refutes it (Habernal 2021, Section 4).
     """
     target = experiment.target
     noise, scale = target.noise()
@@ -124,11 +121,8 @@ def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> C
 
     Claim: Gaussian noise of standard deviation s is (epsilon, delta)-LDP for inputs at distance d if and only if delta is
     at least f(d / s, epsilon) > 0 (Balle and Wang 2018). A mechanism that does keep delta = 0 may differ from it in no
-    more than that mass, so a test needs about 1 / delta releases. Hence this never fails: where Kolmogorov-Smirnov tests
-    reject neither the coordinates nor the lengths of the noise as Gaussian, the claim could not be judged.
-
-    Raises:
-        MechanismFailure: the noise may be Gaussian, or there is too little of it.
+    more than that mass, so a test needs about 1 / delta releases. Where Kolmogorov-Smirnov tests reject neither the
+    coordinates nor the lengths of the noise as Gaussian, the claim could not be judged.
     """
     target = experiment.target
     if target.delta > 0 or target.noise_name is not None:

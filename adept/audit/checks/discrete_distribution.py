@@ -4,9 +4,8 @@ Claim of `stated`: a mechanism with finitely many outcomes is (epsilon, delta)-L
 over outcomes of max(0, P - e^epsilon P') is at most delta; for delta = 0, if no ratio exceeds e^epsilon. `frequencies`
 tests the program against the stated distribution, outcome by outcome, by exact binomial tails.
 
-k-ary randomised response on {0..K-1} (``adept.mechanisms.description``) needs no table. Its claim: each of a record's t own
-numbers, mostly one, comes out with probability A / W, every other one with B / W, and A <= e^eps B. The odds are compared
-with e^eps as rationals; own numbers are a binomial count, and where the others fall is uniform.
+k-ary response (``adept.mechanisms.description``) needs no table: each of a record's t own numbers has probability A / W, every
+other one B / W, and A <= e^eps B. The odds are compared as rationals; own numbers are a binomial count, others uniform.
 """
 
 import math

@@ -1,8 +1,4 @@
-"""Floating point: the bits of noise that says it is exact, sums in float32, and NaN and Inf.
-
-A mechanism can be private on paper and leak through the low bits of its floats: which numbers x + noise can reach depends
-on x (Mironov 2012). The event rounds such traces away.
-"""
+"""Floating point: bits of noise that says it is exact, sums in float32, NaN and Inf. The event rounds such traces away."""
 
 import math
 
@@ -30,8 +26,7 @@ EUCLID_VALUES = 64
 def finiteness(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect NaN or Inf that come through. Blind to what a constant put in their place reveals.
 
-    Claim: the guarantee covers any two records. An output that is NaN or infinite only for such a latent separates it
-    from every other with certainty, whatever the budget. One such output is proof, no statistics.
+    Claim: an output that is NaN or infinite only for such a latent separates it from every other with certainty.
     """
     rows = _not_finite(experiment.target.dim)
     bad = int((~np.isfinite(experiment.target.release(rows))).any(axis=1).sum())
@@ -160,11 +155,7 @@ def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def _values(samples: list[PairSample]) -> Floats:
-    """Return all numbers of all releases, each once.
-
-    Raises:
-        MechanismFailure: all are zero.
-    """
+    """Return all numbers of all releases, each once; raise MechanismFailure if all are zero."""
     each = {id(side): side for sample in additive_samples(samples) for side in sample.releases}
     values = np.concatenate([releases.ravel() for releases in each.values()])
     if not values.any():
@@ -175,8 +166,7 @@ def _values(samples: list[PairSample]) -> Floats:
 def coarse_step(values: Floats) -> float | None:
     """Return the step of which all values are multiples up to rounding, where it is no power of two; None if there is none.
 
-    Euclid's algorithm on a few values gives the step about, least squares sharpen it, and all values are held to it. It
-    is a millionth of the values at least: to finer ones all floats come near. Each multiple has to be one float.
+    Euclid's algorithm on a few values gives the step about, least squares sharpen it, and all values are held to it.
     """
     distinct = np.unique(values)
     largest = float(np.abs(distinct).max(initial=0.0))

@@ -3,12 +3,7 @@
 Claim: if all releases of one record are independent, then pairs of releases have one distribution wherever the two come
 from, and so has every function of a pair: whether the two are equal, how they point, how their lengths differ. Pairs
 from two sources, no release in two of them, are compared by exact two-sample tests (`stats.exact_tests`), with
-Bonferroni's factor over functions, thresholds and distances in the batch. That holds for continuous and for discrete
-outputs. Releases that are always equal are no evidence here: what a deterministic release says of its record, the event
-finds.
-
-A local guarantee is given record by record: the release of a record is a function of that record and of fresh coins.
-What else reaches it, reaches it from other records, whose own releases have already spent their budgets.
+Bonferroni's factor over functions, thresholds and distances in the batch. Releases that are always equal are no evidence.
 """
 
 import math
@@ -103,10 +98,9 @@ def in_forks(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 def of_neighbours(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect releases that depend on the other records of a batch. Blind to dependence below a few percent.
 
-    Every second record of a batch is the same in all batches, those between are not. Claim: if rows are released
-    independently, each from its own record, then the releases of the constant rows are independent and of one
-    distribution in all batches, and so is every function of them; exact two-sample tests compare several (Bonferroni over
-    functions, thresholds, records).
+    Every second record of a batch is the same in all batches. Claim: if rows are released independently, each from its own
+    record, then these releases are independent and of one distribution in all batches, and so is every function of them;
+    exact two-sample tests compare several (Bonferroni over functions, thresholds, records).
     """
     target, found, failures = experiment.target.without_memory(), list[Difference](), list[MechanismFailure]()
     share = 0.5 / (1 + len(cases := _cases(target.dim, target.clip_norm)))
@@ -158,7 +152,7 @@ def _repeat(experiment: Experiment[Any], rows: int) -> Floats:
 
 
 def _batches(target: Any) -> tuple[int, int]:
-    """Return the number of calls and the rows of each: values are few, so more calls have to differ."""
+    """Return the number of calls and the rows of each."""
     if isinstance(target, VectorTarget):
         return 2, max(CALL_ROWS, target.affordable(MAX_BATCH_ROWS, share=0.5) // 4 * 4)
     return VALUE_CALLS, _value_rows(target) // VALUE_CALLS
@@ -185,10 +179,7 @@ def _between(first: Floats, second: Floats) -> ReleasePairs:
 
 
 def _compared(suspect: ReleasePairs, reference: ReleasePairs, where: str) -> list[Difference]:
-    """Compare functions of pairs from two sources: the share of equal numbers, the angle, the difference of lengths.
-
-    Vectors are centred at the mean of all releases, which does not depend on how they are paired off.
-    """
+    """Compare functions of pairs from two sources, centred at the mean of all releases."""
     if suspect[0].ndim == 1:
         counts = [each for a, b in (suspect, reference) for each in (int((a == b).sum()), len(a))]
         return [Difference(fisher(*counts), f"{where}, equal", *counts)]

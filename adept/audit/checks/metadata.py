@@ -1,9 +1,7 @@
 """Metadata: what a release says beside its numbers, and whether there is one at all, distinguishes records.
 
-What a release says beside its numbers is its type, dtype, shape, layout and what is attached to it (`metadata_of`); an
-error message is an answer too. Where two records differ in one of these, they are released again, in the order of a fair
-coin, and guessed by it: `stats.bounds.GameCounts` says what that certifies. So what varies by itself, such as noise left
-in a buffer, refutes no claim.
+An error message is an answer too. Where two records differ in one of these (`metadata_of`), they are released again, in the
+order of a fair coin, and guessed by it, which certifies like any game (`GameCounts`).
 """
 
 import hashlib
@@ -91,8 +89,7 @@ class AskedRecord:
 def distinguishable(asked: Sequence[AskedRecord], target: Target, *, alpha: float) -> Check:
     """Test that no two records differ in the metadata of their releases more often than the claim allows.
 
-    The two records are the first that differ; the rule is fixed before the rounds that count, and alpha is split over
-    what differs.
+    The rule is fixed before the rounds that count, and alpha is split over what differs.
     """
     seen = [(one, found) for one in asked if (found := one.metadata())]
     if not any(len(found) > 1 for _, found in seen):

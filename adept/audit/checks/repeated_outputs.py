@@ -93,11 +93,7 @@ def _records(target: VectorTarget) -> Tensor:
 
 
 def _named(target: VectorTarget, records: Tensor, most: int, share: float, *, alone: bool) -> tuple[_Counts, _Counts]:
-    """Return what either rule names of fresh releases.
-
-    Half of the releases come first, and half of those are remembered. If none of the others comes back or is near enough,
-    nothing more is drawn.
-    """
+    """Return the counts of either rule; half of the releases choose the rules, and where they promise nothing no more is drawn."""
     seen, near = _Counts("came back as"), _Counts("lay nearest by far to")
     rows = target.affordable(most, share=share, alone=alone) // (2 * RECORDS)
     if rows < 1:
@@ -105,12 +101,12 @@ def _named(target: VectorTarget, records: Tensor, most: int, share: float, *, al
     owners: dict[bytes, int] = {}
     for owner, record in enumerate(records):
         _remember(owners, release_keys(target.sample(record, -(-rows // 2), alone=alone), target.clip_norm), [owner])
-    nearest, first = _Nearest(target, records), _Counts(seen.how, rows=max(1, rows // 2 * RECORDS))
+    places, first = _places(target, records), _Counts(seen.how, rows=max(1, rows // 2 * RECORDS))
     learned = []
     for releases, sides in _fresh(target, records, rows // 2, alone=alone):
         keys = release_keys(releases, target.clip_norm)
         first.add(_owners(owners, keys), sides)
-        learned.append((keys, sides, *nearest(releases)))
+        learned.append((keys, sides, *_nearest(releases, places)))
     if not learned:
         return first, near
     sides, owned, leads = (np.concatenate([each[column] for each in learned]) for column in (1, 2, 3))
@@ -121,7 +117,7 @@ def _named(target: VectorTarget, records: Tensor, most: int, share: float, *, al
         _remember(owners, keys, own.tolist())
     for releases, sides in _fresh(target, records, rows, alone=alone):
         seen.add(_owners(owners, release_keys(releases, target.clip_norm)), sides)
-        owned, lead = nearest(releases)
+        owned, lead = _nearest(releases, places)
         near.add(np.where(lead >= far, owned, NOBODY), sides)
     seen.rows = near.rows = rows * RECORDS
     return seen, near
@@ -144,23 +140,21 @@ def _fresh(target: VectorTarget, records: Tensor, rows: int, *, alone: bool) -> 
         yield target.finite(fresh), sides
 
 
-class _Nearest:
-    """The nearest of the projected records, and by how much: ln of the second distance over the first."""
+def _places(target: VectorTarget, records: Tensor) -> Floats:
+    try:
+        return np.nan_to_num(target.project(records))
+    except MechanismFailure:  # a projection that fails has a check of its own
+        return np.asarray(records.numpy())
 
-    def __init__(self, target: VectorTarget, records: Tensor) -> None:
-        try:
-            self.places = np.nan_to_num(target.project(records))
-        except MechanismFailure:  # a projection that fails has a check of its own
-            self.places = records.numpy()
 
-    def __call__(self, releases: Floats) -> tuple[Integers, Floats]:
-        if releases.shape[1] != self.places.shape[1]:
-            return np.full(len(releases), NOBODY), np.full(len(releases), -math.inf)
-        z, places = releases, self.places
-        squares = np.square(z).sum(axis=1)[:, None] + np.square(places).sum(axis=1) - 2 * z @ places.T
-        order = np.argpartition(squares, 1, axis=1)[:, :2]
-        first, second = np.maximum(np.take_along_axis(squares, order, axis=1), MIN_SQUARE).T
-        return order[:, 0], np.log(second / first) / 2
+def _nearest(z: Floats, places: Floats) -> tuple[Integers, Floats]:
+    """Return the nearest of the projected records, and by how much: ln of the second distance over the first."""
+    if z.shape[1] != places.shape[1]:
+        return np.full(len(z), NOBODY), np.full(len(z), -math.inf)
+    squares = np.square(z).sum(axis=1)[:, None] + np.square(places).sum(axis=1) - 2 * z @ places.T
+    order = np.argpartition(squares, 1, axis=1)[:, :2]
+    first, second = np.maximum(np.take_along_axis(squares, order, axis=1), MIN_SQUARE).T
+    return order[:, 0], np.log(second / first) / 2
 
 
 def _far_enough(sides: Integers, owner: Integers, lead: Floats, *, epsilon: float) -> float:

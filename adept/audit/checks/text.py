@@ -19,9 +19,8 @@ def replay(experiment: Experiment[ValueTarget], alpha: float) -> Check:
     """Detect text that depends on the record by its length, padding, batch or forcing. Blind to the
     latent itself, and to rewriters that sample.
 
-    Claim: the guarantee covers what is computed from the released latent alone. With a mechanism that releases one frozen
-    latent for every record, every record must be rewritten to the same text, in one batch, in another order and alone. One
-    difference is proof that something else reaches the text. Decoding has to be greedy.
+    Claim: with a mechanism that releases one frozen latent for every record, every record must be rewritten to the same
+    text, in one batch, in another order and alone. One difference is proof that something else reaches the text.
     """
     rewriter, texts = experiment.target.mechanism.rewriter, list(experiment.target.values)
     frozen = _ask(lambda: rewriter.release([texts[i % len(texts)] for i in range(FROZEN_LATENTS)]))

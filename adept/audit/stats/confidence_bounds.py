@@ -40,18 +40,12 @@ class GameCounts:
     """The score of a guessing game: a fair coin picks one of two inputs, the input is released, a rule guesses or abstains.
 
     The rounds are independent, and the rule was fixed before them; `game_lower_bound` says what they certify, and why.
-
-    Attributes:
-        right: rounds guessed right.
-        wrong: rounds guessed wrong.
-        rounds: all rounds, those abstained from too.
-        answers: 2 if the rule can say either, 1 if it can say one only.
     """
 
     right: int
     wrong: int
-    rounds: int
-    answers: int = 2
+    rounds: int  # those abstained from too
+    answers: int = 2  # 1 if the rule can say one input only
 
     def certified_epsilon(self, *, delta: float, alpha: float) -> float:
         """Return a lower bound on epsilon, wrong with probability at most ``alpha``."""
@@ -62,10 +56,7 @@ class GameCounts:
         return float(game_lower_bound(self.right, self.wrong, self.rounds, delta=half, alpha=alpha))
 
     def p_value(self, *, epsilon: float, delta: float) -> float:
-        """Return the smallest alpha at which the counts refute (epsilon, delta), searched between 1e-300 and 1.
-
-        The certified epsilon grows with alpha, so the answer is a root.
-        """
+        """Return the smallest alpha at which the counts refute (epsilon, delta), searched between 1e-300 and 1."""
 
         def excess(log_alpha: float) -> float:
             return max(self._bound(delta, math.exp(log_alpha)), -1e6) - epsilon

@@ -1,4 +1,4 @@
-"""Exact tests: have two samples one distribution, has a count its probability. Valid for every sample size, discrete or not."""
+"""Exact tests of two samples and of counts, valid for every sample size, discrete or not."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -75,7 +75,7 @@ def binomial_p_value(count: int, of: int, p: float) -> float:
 def certified(
     counts: GameCounts, evidence: str, *, epsilon: float, delta: float, alpha: float, tests: int = 1
 ) -> Check:
-    """Return what the counts of a game certify at ``alpha``, of which each of so many ``tests`` has an equal share."""
+    """Return the answer of a game's counts at ``alpha``, of which each of so many ``tests`` has an equal share."""
     bound = counts.certified_epsilon(delta=delta, alpha=alpha / tests)
     return Check.of(
         failed=bound > epsilon * (1 + 1e-9),
@@ -88,7 +88,7 @@ def certified(
 
 
 def combined(p_values: Sequence[float], evidence: str, *, alpha: float, statistic: float | None = None) -> Check:
-    """Return what several tests find together: they fail where the smallest p-value, times their number, is below ``alpha``."""
+    """Return the answer of several tests: they fail where the smallest p-value, times their number, is below ``alpha``."""
     p = min(1.0, min(p_values) * len(p_values))
     return Check.of(failed=p < alpha, evidence=evidence, statistic=statistic, p_value=p, threshold=alpha)
 

@@ -1,12 +1,10 @@
 """The distributions of noise that a mechanism may declare, and exact tests of a sample against them.
 
 Each has an ``order``, the p of the lp norm in which distances count, and knows what it guarantees at a given distance.
-`size` and `shape` are pivots: functions of the noise whose distribution is known exactly if the declared distribution and
-scale are true. `magnitude_median` is that of |noise| per coordinate, None where magnitudes of coordinates are not
-independent.
+`size` and `shape` are pivots: functions of the noise whose distribution is known exactly if the declared one is true.
+`magnitude_median` is that of |noise| per coordinate, None where magnitudes of coordinates are not independent.
 
-Pivots are stated for continuous noise; noise on the public grid of the exact mechanisms differs from it by less than 1e-11
-relatively at budgets up to 100, which no sample of a feasible size can see.
+Pivots are stated for continuous noise; noise on the public grid differs by less than 1e-11 relatively up to epsilon 100.
 """
 
 import math
@@ -22,8 +20,7 @@ from adept.audit.stats.confidence_bounds import gaussian_delta
 
 Floats = NDArray[np.float64]
 
-# (1 - g^2) / (n g), about the spread of the cosine inside the cap: at this width rounding to the grid of step 2^-20 moves
-# Kolmogorov's distance by less than 1e-3, which no sample that is tested can see.
+# (1 - g^2) / (n g): at this width rounding to the grid moves Kolmogorov's distance by less than 1e-3.
 MIN_CAP_WIDTH = 3e-4
 
 
@@ -105,9 +102,6 @@ def cap_p_value(releases: Floats, centre: Floats, *, epsilon: float, clip_norm: 
     Claim: the cosine T of a release with its input has P(T >= t) = p u(t) / q above the threshold g and
     1 - (1-p) (1-u(t)) / (1-q) below it, u(t) the share of the sphere beyond t, q = u(g) and p = q e^eps / (1 + (e^eps - 1) q)
     (Bhowmick et al. 2018, Algorithm 1). All releases have length C / g, so g is C over their median length.
-
-    Raises:
-        MechanismFailure: the cap is so narrow that rounding to the public grid would show in its distribution.
     """
     dim = releases.shape[1]
     length = np.linalg.norm(releases, axis=1)

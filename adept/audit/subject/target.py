@@ -29,11 +29,7 @@ _Call = tuple[Callable[[], Any], "SimpleQueue[Any]"]
 
 
 def fresh_copy(mechanism: Any) -> Any:
-    """Return a copy of a mechanism.
-
-    Raises:
-        MechanismFailure: it cannot be copied.
-    """
+    """Return a copy of a mechanism; raise MechanismFailure if it cannot be copied."""
     try:
         return copy.deepcopy(mechanism)
     except Exception as error:  # foreign code: whatever it raises, there is no copy
@@ -49,13 +45,7 @@ def scratch_copy(mechanism: Any) -> Any:
 
 
 class Caller:
-    """Calls foreign code; one call that never returned is not asked again.
-
-    All calls of a caller run in one daemon thread: a thread for each would take longer than what most of them do.
-
-    Args:
-        time_limit: seconds that one call may take; infinite: calls run in the caller's own thread.
-    """
+    """Calls foreign code in one daemon thread, or in the caller's own without a time limit; a call that hangs is the last."""
 
     def __init__(self, time_limit: float) -> None:
         self.time_limit, self.hung = time_limit, False
@@ -63,11 +53,7 @@ class Caller:
         self._thread: Thread | None = None
 
     def __call__(self, what: str, function: Callable[[], Value]) -> Value:
-        """Run foreign code.
-
-        Raises:
-            MechanismFailure: it raised, or took too long.
-        """
+        """Run foreign code; raise MechanismFailure if it raised, or took too long."""
         if self.hung:
             raise MechanismFailure(f"not asked again: an earlier call took longer than {self.time_limit:g} s")
         try:
@@ -120,7 +106,6 @@ class Target:
 
     @property
     def name(self) -> str:
-        """Name of the mechanism, or of its type."""
         return str(getattr(self.mechanism, "name", type(self.mechanism).__name__))
 
     @property
@@ -133,20 +118,14 @@ class Target:
 
     @property
     def clip_norm(self) -> float:
-        """The unit of the numbers in a release."""
         return 1.0
 
     @property
     def supports(self) -> Callable[[Any, Any], float] | None:
-        """The caller's own statistic of an outcome and a value."""
         return None
 
     def fresh(self) -> Any:
-        """Return a copy of the mechanism as it was given, which nobody has asked.
-
-        Raises:
-            MechanismFailure: there can be none.
-        """
+        """Return a copy of the mechanism as it was given, which nobody has asked."""
         if self.given is None:
             raise MechanismFailure("the mechanism cannot be copied")
         return fresh_copy(self.given)
@@ -190,9 +169,9 @@ class Target:
 
 
 def cost(call: Callable[[], object]) -> float:
-    """Return the seconds of a call: of processor time on average, as one in ten may be expensive, or the shortest wait.
+    """Return the seconds of a call, but for the first and Python's collecting of garbage.
 
-    Neither the first call of all nor Python's collecting of garbage is counted.
+    They are those of processor time on average, as one call in ten may be expensive, or of the shortest wait.
     """
     call()
     collects = gc.isenabled()

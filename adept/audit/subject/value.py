@@ -1,8 +1,4 @@
-"""Mechanisms on values instead of latents: finite alphabets, and texts; their releases are outcomes of any kind.
-
-A record is a value: an integer of 0..K-1, a label, a sentence. ``privatize`` takes a list of values and returns one
-outcome for each: a number, a string, a bit vector, a set, a tuple.
-"""
+"""Mechanisms on values instead of latents: an integer of 0..K-1, a label, a sentence; their releases are of any kind."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -34,11 +34,7 @@ ARRAYS: dict[str, Callable[[Tensor], Any]] = {
 
 @dataclass
 class VectorTarget(Target):
-    """One mechanism on latents of one dimension.
-
-    ``delta``, ``clip``, ``clip_norm``, ``project``, ``guarantee``, ``simulate`` and ``noise`` (the name of a distribution)
-    of the mechanism are used where they exist.
-    """
+    """One mechanism on latents of one dimension."""
 
     dim: int
     source: str = "release"  # asks ``privatize``, "simulate" ``simulate``
@@ -81,11 +77,7 @@ class VectorTarget(Target):
 
     @cached_property
     def guarantee(self) -> Any:
-        """Guarantee that the mechanism declares for this dimension.
-
-        Raises:
-            MechanismFailure: it declares nothing.
-        """
+        """The guarantee that the mechanism declares for this dimension."""
         self._require("guarantee")
         return self.call("guarantee", lambda: self.mechanism.guarantee(self.dim))
 
@@ -100,11 +92,7 @@ class VectorTarget(Target):
         return declared if isinstance(declared, str) else None
 
     def noise(self) -> tuple[Noise, float]:
-        """Return the distribution and the scale of the additive noise that the mechanism declares.
-
-        Raises:
-            MechanismFailure: it declares none.
-        """
+        """Return the distribution and the scale of the additive noise that the mechanism declares."""
         noise = NOISES.get(self.noise_name or "")
         if noise is None:
             raise MechanismFailure("the mechanism declares no distribution of additive noise")
@@ -136,11 +124,7 @@ class VectorTarget(Target):
 
     @property
     def array(self) -> str:
-        """The arrays that the mechanism takes, found by trying: tensors or NumPy, of float64 or float32.
-
-        Raises:
-            MechanismFailure: it takes none of them, for the reason that it gave the first.
-        """
+        """The arrays that the mechanism takes, found by trying: tensors or NumPy, of float64 or float32."""
         if self._array is None:
             self._array = self._found_array()
         return self._array
@@ -161,16 +145,12 @@ class VectorTarget(Target):
         return self.mechanism if self.given is None else self.fresh()
 
     def release(self, latents: Tensor) -> Floats:
-        """Ask for one release per row of latents (B, n), in one call; returns (B, m), as `as_rows` reads it.
-
-        A mechanism with a memory is asked for each row in a copy of its own.
-        """
+        """Ask for one release (B, m) per row of latents (B, n), in one call; with a memory, each row in a copy of its own."""
         if self.memoised:
             return self.in_calls([row[None] for row in latents])
         return self._rows(latents, self.mechanism)
 
     def answer(self, latents: Tensor) -> Any:
-        """Ask for releases in one call, and return what the mechanism returns."""
         asked = self.fresh() if self.memoised else self.mechanism
         return self._ask(asked, ARRAYS[self.array](latents.clone()))
 
@@ -186,9 +166,8 @@ class VectorTarget(Target):
     def draw(self, record: Tensor, rows: int, *, alone: bool = False) -> Iterator[Floats]:
         """Yield ``rows`` releases of one record, in chunks (b, m) of bounded size, as finite numbers, m as it was first.
 
-        NaN, infinite and missing numbers become large ones: post-processing. A mechanism with a memory is asked for each
-        release in a copy of its own, for a record of its own, `JITTER` apart: what bounds the releases of any records
-        bounds their mixture.
+        A mechanism with a memory is asked for each release in a copy of its own, for a record of its own, `JITTER` apart:
+        what bounds the releases of any records bounds their mixture.
 
         Args:
             record: a latent (n,), released in batches that hold nothing else; or a whole batch (B, n), whose outputs are
@@ -250,11 +229,7 @@ class VectorTarget(Target):
 
 
 def as_rows(value: Any, *, rows: int, what: str) -> Floats:
-    """Return a release as float64 (rows, m): a tensor, an array or a list of numbers, of any dimension m.
-
-    Raises:
-        MechanismFailure: it is none of these, or has another number of rows.
-    """
+    """Return a release as float64 (rows, m): a tensor, an array or a list of numbers, of any dimension m."""
     if isinstance(value, Tensor):
         value = value.detach().cpu().to(torch.float64).numpy()
     try:
