@@ -21,22 +21,15 @@ from adept.ranges import CLIP_NORMS, check_between, check_positive
 
 
 class Symbols(NamedTuple):
-    """A finite alphabet that a release is drawn from.
+    """A finite alphabet that a release is drawn from."""
 
-    Attributes:
-        size: the number k of symbols.
-        top: the number t of symbols that are likelier than the others; the same for every record.
-    """
-
-    size: int
-    top: int
+    size: int  # k
+    top: int  # t, the symbols that are likelier than the others; as many for every record
 
 
 @dataclass(frozen=True, kw_only=True)
 class LocalRandomizer(ABC):
     """A mechanism for one record's text, by its latent (``Mechanism``) or by a number (``Description``).
-
-    Code that only states, counts or keeps releases reads no more of a mechanism than stands here.
 
     Attributes:
         epsilon: the budget that the mechanism *claims*, in nats.
@@ -129,7 +122,7 @@ class Mechanism(LocalRandomizer):
 
 
 class SymbolRandomizer(LocalRandomizer):
-    """A mechanism that releases one of k symbols a record, so that a symbol and a label can be released as one (``JointResponse``).
+    """A mechanism that releases one of k symbols a record, alone or with a label as one symbol (``JointResponse``).
 
     Attributes:
         symbol: a word for a symbol.
@@ -184,21 +177,13 @@ class MechanismChoice:
     options: dict[str, Any] = field(default_factory=dict)
 
     def budget(self, epsilon: float | None = None) -> float | None:
-        """Return the one budget that was given, here or with the mechanism.
-
-        Raises:
-            ConfigurationError: two different ones were given.
-        """
+        """Return the one budget that was given, here or with the mechanism; raise ConfigurationError for two."""
         if epsilon is not None and self.epsilon not in (None, epsilon):
             raise ConfigurationError(f"epsilon must be given once, got {epsilon} and {self.epsilon}: drop one of them")
         return self.epsilon if epsilon is None else epsilon
 
     def build(self, *, epsilon: float | None = None, clip_norm: float) -> LocalRandomizer:
-        """Build the mechanism; its own radius wins over ``clip_norm``.
-
-        Raises:
-            ConfigurationError: there is no budget, or two of them, or a value is out of range.
-        """
+        """Build the mechanism; its own radius wins over ``clip_norm``."""
         budget, own = self.budget(epsilon), {part.name: part for part in fields(self.kind)}
         if budget is None and own["epsilon"].default is MISSING:
             raise ConfigurationError("epsilon must be given, got none: add epsilon=8, for example")

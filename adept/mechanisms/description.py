@@ -47,16 +47,10 @@ Described = int | Sequence[int]  # of one record: its description, or its t desc
 class Description(SymbolRandomizer):
     """Pure eps-LDP release of one integer in {0, .., K-1}, for any two records, in exact arithmetic: this module's docstring.
 
-    A sibling of ``Mechanism`` for finite alphabets: the same contract, with lists of integers for
-    tensors of latents. No table is kept, so that K = 2^100 costs what K = 2 costs.
-
     Attributes:
         epsilon: budget in nats, from 1e-3 to 600.
         size: K, from 2 to 2^120; by default ``best_size``, which reads the budget alone.
         top: t, the descriptions that a record has, from 1 to K - 1; by default 1.
-
-    Raises:
-        ConfigurationError: a field is out of range.
     """
 
     size: int | None = None
@@ -117,11 +111,7 @@ class Description(SymbolRandomizer):
     @property
     def own_symbol(self) -> str:
         """The heavy symbols, in words."""
-        return (
-            "the record's own description"
-            if self.heavy == 1
-            else f"one of the record's own {self.heavy:,} descriptions"
-        )
+        return f"{self._own} description{'s' * (self.heavy > 1)}"
 
     def beside(self, labels: int) -> "Description":
         """Return this mechanism with ``joint_size`` descriptions, unless their number was set."""

@@ -19,32 +19,16 @@ The lemma holds for every m, n, k, t, A and B; enumerating all tapes for small o
 
 import os
 import secrets
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 
-class Source(Protocol):
-    """A source of random bits.
-
-    Attributes:
-        width: bits of a word, at most 64.
-    """
-
-    width: int
-
-    def bits(self, count: int) -> int:
-        """Return a number of ``count`` fresh bits."""
-
-    def words(self, count: int) -> NDArray[np.uint64]:
-        """Return so many fresh words."""
-
-
 class OperatingSystem:
     """Bits that no seed, no fork and no generator's state can repeat or reveal."""
 
-    width = 64
+    width = 64  # bits of a word
 
     def bits(self, count: int) -> int:
         """Return a number of ``count`` fresh bits."""
@@ -55,7 +39,7 @@ class OperatingSystem:
         return np.frombuffer(bytearray(os.urandom(8 * count)), dtype=np.uint64)
 
 
-source: Source = OperatingSystem()
+source = OperatingSystem()
 
 
 def below(bound: int) -> int:

@@ -111,9 +111,9 @@ class Gaussian(Mechanism):
     def guarantee(self, dim: int) -> Guarantee:
         exact = self.calibration == "exact"
         grade = (
-            "."
+            ""
             if exact
-            else " as far as the formula goes; the noise is computed in floating point, which no proof covers."
+            else " as far as the formula goes; the noise is computed in floating point, which no proof covers"
         )
         return Guarantee(
             claimed_epsilon=self.epsilon,
@@ -124,7 +124,7 @@ class Gaussian(Mechanism):
             sensitivity=2 * self.clip_norm,
             scale=self._scale(dim),
             text=f"The released latent is ({words(self.epsilon)}, {words(self.delta)})-LDP (approximate, l2 sensitivity) for any "
-            f"two records, and so is every text decoded from it{grade}",
+            f"two records, and so is every text decoded from it{grade}.",
         )
 
     def certificate(self, dim: int) -> list[Part] | None:
@@ -148,8 +148,6 @@ class ClampedGaussian(Gaussian):
     2 c sqrt(n) = 2C apart. So its l2 sensitivity is that of the ball, and the bound of this module applies,
     discrete noise included. On the grid: integers of magnitude at most m = floor(sqrt(R / n)), R the ball's largest sum of
     squares, have n m^2 <= R. (C / sqrt(n) is the root mean square of the numbers of a latent of norm C.)
-
-    Attributes: as of `Gaussian`.
     """
 
     name: ClassVar[str] = "clamped_gaussian"
@@ -199,15 +197,7 @@ def analytic_scale(epsilon: float, *, delta: float) -> float:
 
 
 def discrete_log_delta(scale: float, *, distance: float, dim: int, epsilon: float, tail: float) -> float:
-    """Return ln of the bound (**) on delta for the discrete Gaussian, less its tail.
-
-    Args:
-        scale: parameter s of the discrete Gaussian on the integers, at least 1.
-        distance: largest l2 distance D of two integer vectors.
-        dim: number of coordinates n.
-        epsilon: the budget at which delta is asked for.
-        tail: the probability of the tail, which the caller has to add.
-    """
+    """Return ln of the bound (**) on delta for the discrete Gaussian of parameter s = ``scale``, less its ``tail``."""
     near = dim / (8 * scale**2)
     reach = distance + 2 * scale * math.sqrt(dim * math.log(1.5) - math.log(tail))
     slack = 2 * near + reach**2 / (8 * scale**4)

@@ -50,9 +50,6 @@ class JointResponse:
         mechanism: what releases the text: a learned codebook or a description, whose epsilon is the budget of the *pair*. Its size
             and heavy codewords, where they are not set, follow from the budget and the number of labels (``text``).
         labels: the public label set, two or more, all different. A set read off private data would itself be a leak.
-
-    Raises:
-        ConfigurationError: the labels are no such set.
     """
 
     mechanism: SymbolRandomizer
@@ -64,11 +61,7 @@ class JointResponse:
 
     @classmethod
     def of(cls, mechanism: LocalRandomizer, labels: Sequence[str]) -> "JointResponse":
-        """Return the joint release of a mechanism's outcomes and labels.
-
-        Raises:
-            ConfigurationError: the mechanism has no finite alphabet of its own, or the labels are no such set.
-        """
+        """Return the joint release of a mechanism's outcomes and labels; it needs a finite alphabet of its own."""
         if not isinstance(mechanism, SymbolRandomizer):
             raise ConfigurationError(
                 "mechanism must be learned_codebook or description for labels=joint_response, "
@@ -128,11 +121,7 @@ class JointResponse:
 
         Args:
             inputs: latents (B, n) for a codebook, descriptions for a description.
-            labels: one for each.
-
-        Raises:
-            ConfigurationError: a label is outside the public set (it is not repeated in the message), there are not as many as
-                inputs, or inputs are of the wrong kind.
+            labels: one for each, of the public set.
         """
         if len(inputs) != len(labels):
             raise ConfigurationError(f"labels must be as many as records, {len(inputs)}, got {len(labels)}")

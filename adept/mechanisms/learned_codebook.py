@@ -37,10 +37,7 @@ SIZE_POWERS, JOINT_SIZE_POWERS = (5, 10), (7, 10)  # of the default size, alone 
 STAND_IN_DIM = 8  # dimensions of random codewords, for an audit without a model
 HEAVY_SHARE, CODEWORDS_PER_HEAVY, SURE_PROBABILITY = 0.8, 512, 0.9  # of the default number of heavy codewords
 BROAD_FACTOR = 4  # times as many codewords, of broad text
-ODDS_BELOW_EPSILON, MIN_ODDS = (
-    2.0,
-    4 / 3,
-)  # of broad text: by how much the odds of a heavy one are below epsilon, and the least
+ODDS_BELOW_EPSILON, MIN_ODDS = 2.0, 4 / 3  # of a heavy one, of broad text: how far below epsilon, and the least
 KMEANS_BATCH_ROWS = 20_000  # latents that k-means reads in each step
 KMEANS_RESTARTS = (3, 1)  # its runs for up to 256 codewords, and for more
 
@@ -93,11 +90,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return max(least, round(HEAVY_SHARE * self.count / (odds + 1)))
 
     def with_codewords(self, codebooks: Mapping[int, Tensor], *, most: int | None = None) -> Self:
-        """Return this mechanism with the largest of a model's codebooks that is not larger than ``most``, or its ``count``.
-
-        Raises:
-            ConfigurationError: there is none.
-        """
+        """Return this mechanism with the largest of a model's codebooks that is not larger than ``most``, or its ``count``."""
         if self.codewords is not None:
             return self
         most = most or self.count

@@ -70,21 +70,13 @@ def _saddle(chances: Floats, values: Floats, zero: float, copies: int) -> "_Sum"
 
 @dataclass(frozen=True, eq=False)
 class _Sum:
-    """S under the weights e^(theta S).
-
-    Attributes:
-        chances: of the values of X.
-        values: of X.
-        zero: the chance of zero.
-        copies: n.
-        tilt: theta.
-    """
+    """S under the weights e^(theta S)."""
 
     chances: Floats
     values: Floats
-    zero: float
-    copies: int
-    tilt: float
+    zero: float  # the chance of zero
+    copies: int  # n
+    tilt: float  # theta
 
     @cached_property
     def _growth(self) -> Floats:

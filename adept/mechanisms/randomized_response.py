@@ -8,7 +8,7 @@ query, "how many classes did you skip?", a number from 0 to 15.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import torch
@@ -113,25 +113,16 @@ class RandomizedResponse:
         # ln(1 + eps), moved up past the rounding of log1p; never above eps.
         spent = min(self.epsilon, math.log1p(self.epsilon) * (1 + 1e-15)) if self.theta == "lecture" else self.epsilon
         slack = f", which spends only ln(1 + {words(self.epsilon)})" if self.theta == "lecture" else ""
-        return Guarantee(
-            claimed_epsilon=self.epsilon,
-            epsilon=spent,
-            delta=0.0,
-            holds=True,
-            exact=True,
-            sensitivity=None,
-            scale=None,
-            text=f"The released label is {words(spent)}-LDP (pure) for any two records: one of {len(self.labels)} public labels, "
-            f"kept {often(self.keep_probability)}{slack}.",
-        )
+        kept = f"one of {len(self.labels)} public labels, kept {often(self.keep_probability)}{slack}."
+        text = f"The released label is {words(spent)}-LDP (pure) for any two records: {kept}"
+        return replace(Guarantee.pure(epsilon=spent, exact=True, text=text), claimed_epsilon=self.epsilon)
 
     def estimate_frequencies(self, released: Sequence[str]) -> tuple[dict[str, float], dict[str, float]]:
         """Return unbiased estimates of the labels' true frequencies, and their standard errors.
 
         A label is released with probability Q + (P - Q) f, f its true frequency, P = A / W and Q = B / W; so (r - Q) / (P - Q) is
         unbiased for the observed share r, and its standard error is sqrt(r (1 - r) / N) / (P - Q): that of the whole survey,
-        sampling N records from a population included (Warner 1965). Estimates sum to one and may be negative: clamping
-        them would bias them. Post-processing: costs no budget.
+        sampling N records from a population included (Warner 1965). Estimates sum to one and may be negative.
         """
         if not released:
             raise ConfigurationError("released must hold at least one label, got none")
@@ -209,12 +200,6 @@ class ScalarLaplace:
     def expected_squared_error(self) -> float:
         """Return the noise's variance 2p / (1 - p)^2 with p = exp(-1 / b), for a value in the range."""
         return 2 * math.exp(-1 / self.scale) / math.expm1(-1 / self.scale) ** 2
-
-    def estimate_mean(self, released: Sequence[int]) -> tuple[float, float]:
-        """Return an unbiased estimate of the mean of the clamped values, and the noise's standard error."""
-        if not released:
-            raise ConfigurationError("released must hold at least one number, got none")
-        return sum(released) / len(released), math.sqrt(self.expected_squared_error() / len(released))
 
 
 def check_integers(values: Sequence[int]) -> None:

@@ -51,9 +51,7 @@ from adept.ranges import check_between, check_integer, check_positive
 
 Floats = NDArray[np.float64]
 
-MAX_AMPLIFIED_EPSILON = (
-    40.0  # beyond, nothing is hidden among fewer than 10^17 records, and no amplification is computed
-)
+MAX_AMPLIFIED_EPSILON = 40.0  # beyond, nothing is hidden among fewer than 10^17 records
 RELATIVE_STEP = 2e-4  # relative, of the returned epsilon
 MIN_DELTA = 1e-300  # no smaller delta is told from zero
 FLOOR_ERROR = 1e-3  # relative error of a floor: n u, for n up to 10^12
@@ -61,17 +59,11 @@ FLOOR_ERROR = 1e-3  # relative error of a floor: n u, for n up to 10^12
 
 @dataclass(frozen=True)
 class Draw:
-    """One symbol by subset selection.
+    """One symbol by subset selection."""
 
-    Attributes:
-        epsilon: in nats.
-        size: k symbols.
-        top: t heavy ones.
-    """
-
-    epsilon: float
-    size: int
-    top: int = 1
+    epsilon: float  # in nats
+    size: int  # k symbols
+    top: int = 1  # t heavy ones
 
     def __post_init__(self) -> None:
         check_positive(epsilon=self.epsilon)
@@ -122,16 +114,7 @@ def draws_of(
 
 
 def central_epsilon(draws: Sequence[Draw], *, records: int, delta: float) -> float:
-    """Return a central epsilon that holds at ``delta``: never above the local one, and never too small.
-
-    Args:
-        draws: the symbols that each record releases.
-        records: n, how many are shuffled.
-        delta: the mass outside the bound, for the whole file.
-
-    Raises:
-        ConfigurationError: a number is out of range.
-    """
+    """Return a central epsilon that holds at ``delta``, for a whole file of n ``records``: never above the local one."""
     check_integer(1, 10**12, shuffled_records=records)
     check_between(1e-100, 0.5, central_delta=delta)
     local = total(*(draw.epsilon for draw in draws))

@@ -97,11 +97,6 @@ class Votes:
         """The scale b of the noise, the smallest of 24 bits with sensitivity / b <= epsilon, exactly."""
         return smallest_scale(self.sensitivity, epsilon=self.epsilon)
 
-    @property
-    def variance(self) -> float:
-        """The noise's variance 2 a / (1 - a)^2, a = exp(-1 / b)."""
-        return 2 * math.exp(-1 / self.scale) / math.expm1(-1 / self.scale) ** 2
-
     def privatize(self, counts: Counts) -> Counts:
         """Release counts, int64 of any shape: exact integers from the operating system's entropy, never seedable.
 
@@ -116,27 +111,12 @@ class Votes:
             released[part] = exact_laplace(torch.from_numpy(flat[part].copy()), scale=scale).numpy()
         return released.reshape(counts.shape)
 
-    def simulate(self, counts: Counts, generator: torch.Generator | None) -> Counts:
-        """Return what a release would look like, seeded. Guarantees nothing.
-
-        The difference of two geometric numbers floor(b E), E exponential, has the discrete Laplace distribution of scale b.
-        """
-        _check(counts)
-        first, second = torch.empty(2, counts.size, dtype=torch.float64).exponential_(generator=generator)
-        noise = (self.scale * first).floor() - (self.scale * second).floor()
-        simulated: Counts = counts + noise.to(torch.int64).numpy().reshape(counts.shape)
-        return simulated
-
     def record_epsilon(self, moved: int) -> float:
         """Return the epsilon of one row of a person, rounded up: ``moved`` is 2 for adding or removing it, 4 for replacing it."""
         return total(Fraction(self.epsilon) * moved / self.sensitivity)
 
     def guarantee(self, *, persons: bool | None = None) -> Guarantee:
-        """Return the guarantee of one release of one histogram.
-
-        Args:
-            persons: True if a column names each record's person; None if that is not known yet.
-        """
+        """Return the guarantee of one release; ``persons``: True if a column names them, None if that is not known yet."""
         return Guarantee.pure(
             epsilon=self.epsilon,
             exact=True,
