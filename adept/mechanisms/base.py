@@ -52,7 +52,7 @@ class LocalRandomizer(ABC):
 
     @abstractmethod
     def guarantee(self, dim: int) -> Guarantee:
-        """Return the guarantee of one release; ``dim`` is the number of a latent's coordinates, if there is a latent."""
+        """Return the guarantee of one release of a latent of ``dim`` coordinates, or of a number."""
 
     @property
     def delta(self) -> float:
@@ -65,11 +65,11 @@ class LocalRandomizer(ABC):
         return None
 
     def certificate(self, dim: int) -> list[Part] | None:
-        """Return the public numbers of each draw, which imply the guarantee; None if no exact arithmetic is behind it."""
+        """Return the public numbers of each draw, which imply the guarantee; None without exact arithmetic."""
         return None
 
     def symbols(self, dim: int) -> tuple[Symbols, ...]:
-        """Return the symbols of each draw that a release is made of; none if releases are not from a finite alphabet."""
+        """Return the symbols of each draw of a release; none if it is not from a finite alphabet."""
         return ()
 
 
@@ -114,7 +114,7 @@ class Mechanism(LocalRandomizer):
 
     @abstractmethod
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
-        """Return a simulated release of latents (B, n): seeded, differentiable, floating point. Guarantees nothing."""
+        """Return a simulated release of latents (B, n): seeded, differentiable. Guarantees nothing."""
 
     @abstractmethod
     def expected_squared_error(self, dim: int) -> float:
@@ -149,11 +149,11 @@ class SymbolRandomizer(LocalRandomizer):
 
     @abstractmethod
     def beside(self, labels: int) -> Self:
-        """Return this mechanism with the numbers of symbols that are best beside so many labels, if they are not set."""
+        """Return this mechanism with the numbers of symbols that are best beside so many labels."""
 
     @abstractmethod
     def choose(self, values: Any, ranks: Sequence[int]) -> Any:
-        """Return the symbol of each rank for each record: for each a permutation of all symbols, the heavy ones first."""
+        """Return the symbol of each rank for each record: a permutation of all symbols, the heavy ones first."""
 
     @abstractmethod
     def choose_symbols(self, numbers: Sequence[int], ranks: Sequence[int]) -> list[int]:

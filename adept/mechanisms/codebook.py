@@ -101,14 +101,12 @@ class Codebook(Mechanism):
     """Pure eps-LDP for any two records, in exact arithmetic: a public codeword near the latent's direction, times C.
 
     Neighbours, claim, proof and sources: this module's docstring. The release is the codeword itself, of length C, not an
-    unbiased estimate: its mean over codebooks is ``mean_cosine`` times the record's direction, but for one fixed codebook it
-    also has a part orthogonal to the record (length .23 at k = 4096, n = 64, eps = 8). Only the direction is released; a zero or
-    non-finite latent stands for the first axis.
+    unbiased estimate. Only the direction is released; a zero or non-finite latent stands for the first axis.
 
     Attributes:
-        size: codewords k in each block's codebook, 2 to 2^20; by default 2^12 to 2^14 by the rule above.
-        seed: published seed of the random codebook. It protects nothing and need not be secret.
-        blocks: number of blocks m, 1 to n / 2; by default the power of two with the largest mean cosine.
+        size: codewords k of each block, 2 to 2^20; by default by the rule above.
+        seed: published seed of the random codebook.
+        blocks: number of blocks m, 1 to n / 2; by default by the rule above.
     """
 
     size: int | None = None
@@ -143,7 +141,7 @@ class Codebook(Mechanism):
         return self._join(chosen, like=latents)
 
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
-        """Return a seeded release, differentiable straight through: the gradient is that of mean_cosine times the direction."""
+        """Return a seeded release, differentiable straight through as mean_cosine times the direction."""
         check_latents(latents)
         centres = clip_latents(latents, clip=self.clip, clip_norm=self.clip_norm)
         chosen = [
@@ -203,9 +201,7 @@ def simulated_ranks(latents: Tensor, shape: Shape, generator: torch.Generator | 
 def random_codewords(dim: int, size: int, seed: int) -> Tensor:
     """Return ``size`` random unit vectors (size, dim) in float32, the same on every machine.
 
-    The raw 64-bit words of NumPy's PCG64, whose stream NumPy promises to keep, become normal numbers by the inverse of the
-    distribution function; the directions are rounded to multiples of 2^-20, so that the last bits of a platform's
-    mathematical functions hardly ever matter, and lengths are 1 up to that rounding.
+    NumPy promises to keep the stream of PCG64; rounding to multiples of 2^-20 hides a platform's last bits.
     """
     raw = np.random.PCG64(seed).random_raw(size * dim)
     gaussian = ndtri(((raw >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52).reshape(size, dim)
@@ -215,11 +211,7 @@ def random_codewords(dim: int, size: int, seed: int) -> Tensor:
 
 @lru_cache(maxsize=16)
 def random_layout(dim: int, *, epsilon: float, size: int | None, seed: int, blocks: int | None) -> tuple[Block, ...]:
-    """Return the blocks of a random codebook; what is None is chosen by the rule in this module's docstring.
-
-    Raises:
-        ConfigurationError: dim is below 2, or there are more blocks than dim and epsilon allow.
-    """
+    """Return the blocks of a random codebook; a None is chosen by the rule in this module's docstring."""
     count = blocks or default_blocks(dim, epsilon=epsilon, size=size)
     shapes = layout_shapes(dim, epsilon=epsilon, size=size, blocks=count)
     return tuple(Block(shape, random_codewords(shape.dim, shape.size, seed)) for shape in shapes)
@@ -236,10 +228,7 @@ def default_blocks(dim: int, *, epsilon: float, size: int | None) -> int:
 
 
 def layout_shapes(dim: int, *, epsilon: float, size: int | None, blocks: int) -> tuple[Shape, ...]:
-    """Cut ``dim`` coordinates into ``blocks`` parts whose sizes differ by at most 1, with budgets in proportion.
-
-    The budgets are exact fractions and sum to ``epsilon``, read as the rational number that the float is.
-    """
+    """Cut ``dim`` coordinates into parts whose sizes differ by at most 1, with budgets in proportion: exact fractions."""
     if blocks > max(1, dim // 2):
         raise ConfigurationError(f"blocks must be at most half of the {dim} coordinates, got {blocks}")
     dims = [dim // blocks + (index < dim % blocks) for index in range(blocks)]

@@ -14,13 +14,12 @@ Nothing is asked of the codec but four things: describing is total (what it cann
 record at a time, K, t and codec are fixed without private data, and what randomness it has is its own. It may be a network, a
 search, or wrong: that costs use, never privacy.
 
-The rule for K, where t = 1: the K that transmits most where descriptions are equally common, about (e^eps - 1) / (u - 1) with
-u = eps e^eps / (e^eps - 1). It reaches at least 99.7 % of the capacity of eps-LDP, u - 1 - ln u nats, at every eps >= 2.
+The rule for K, where t = 1: the K that transmits most where descriptions are equally common (``best_size``). It reaches at least
+99.7 % of the capacity of eps-LDP, u - 1 - ln u nats with u = eps e^eps / (e^eps - 1), at every eps >= 2.
 
-A codec of *broad* text describes a record by whole sentences, and has more of them than that K up to eps 15. All of them are used
-there (``Codec.choose_size``), and the t sentences nearest to the record are heavy. t is such that one of them comes out with odds
-of about s = eps - ODDS_BELOW_EPSILON to one: t = K s / (e^eps + s), rounded, at least 1. So the release is a sentence near to the
-record as often as the budget allows, and a reader of many releases sees more words (``docs/decisions.md``, "Heavy sentences").
+A codec of *broad* text describes a record by whole sentences. All of them are used (``Codec.choose_size``), and the t nearest to
+the record are heavy. t is such that one of them comes out with odds of about s = eps - ODDS_BELOW_EPSILON to one:
+t = K s / (e^eps + s), rounded, at least 1 (``docs/decisions.md``, "Heavy sentences").
 """
 
 import math
@@ -100,10 +99,7 @@ class Description(SymbolRandomizer):
         """Release one number for each record: exact integers from the operating system's entropy, never seedable.
 
         Args:
-            descriptions: of each record its description, or where t is more than one its t different ones, in any order.
-
-        Raises:
-            ConfigurationError: a record's are not t different integers in {0, .., K-1} (they are not repeated in the message).
+            descriptions: of each record its description, or its t different ones, in any order; integers in {0, .., K-1}.
         """
         ranks = exact_ranks(len(descriptions), near=self.heavy, far=self.count - self.heavy, odds=self.odds)
         return self.choose(descriptions, ranks)
@@ -136,7 +132,7 @@ class Description(SymbolRandomizer):
         return self.choose([sorted(self.heavy_symbols(number)) for number in numbers], ranks)
 
     def heavy_symbols(self, number: int) -> set[int]:
-        """Return the description itself, and with it those behind it where t are heavy; behind the last the first follow."""
+        """Return the t descriptions from this one on; behind the last the first follow."""
         return {(number + place) % self.count for place in range(self.heavy)}
 
     def guarantee(self, dim: int | None = None) -> Guarantee:
@@ -174,10 +170,9 @@ def _other(own: Sequence[int], place: int) -> int:
 
 
 def best_size(epsilon: float) -> int:
-    """Return the number K of equally common descriptions from which K-ary randomised response transmits most, at most 2^120.
+    """Return the number K, 2 to 2^120, of equally common descriptions from which K-ary randomised response transmits most.
 
-    With u = eps e^eps / (e^eps - 1) the information has its largest value near (e^eps - 1) / (u - 1) (Ye and Barg 2018 give the
-    capacity; the place is found by setting the derivative to zero); at least 2.
+    The information is largest near (e^eps - 1) / (u - 1), u = eps e^eps / (e^eps - 1) (capacity: Ye and Barg 2018).
     """
     u = epsilon / -math.expm1(-epsilon)
     bits = (epsilon + math.log(-math.expm1(-epsilon)) - math.log(u - 1)) / math.log(2)

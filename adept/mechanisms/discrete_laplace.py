@@ -42,9 +42,6 @@ def smallest_scale(sensitivity: int, *, epsilon: float) -> float:
     Args:
         sensitivity: largest distance between two neighbours, in grid units; at least 1.
         epsilon: the budget, read as the exact rational number that the float is; above 2^30 it is not used up.
-
-    Raises:
-        ConfigurationError: epsilon is so small that the noise does not fit into 62 bits.
     """
     exact = sensitivity / Fraction(min(epsilon, MAX_EPSILON))
     size = exact.numerator.bit_length() - exact.denominator.bit_length()  # 2^(size - 1) < exact < 2^(size + 1)
@@ -64,10 +61,7 @@ def exact_laplace(values: Tensor, *, scale: float) -> Tensor:
 
     Args:
         values: int64 tensor of any shape on the CPU; entries beyond 2^36 times the scale, or 2^61, are cut off to it.
-        scale: scale in units of one: positive, with 24 significant bits, as ``smallest_scale`` returns it.
-
-    Raises:
-        ConfigurationError: the scale has more bits, or is beyond 2^58.
+        scale: in units of one: positive, with 24 significant bits, as ``smallest_scale`` returns it.
     """
     t, shift = _fraction(scale)
     limit = MAX_MAGNITUDE >> shift + 1
@@ -111,7 +105,7 @@ def _wholes(count: int) -> Integers:
 
 
 def _plenty(count: int) -> int:
-    """Return how many candidates, of which at least 1 - 1/e are good, mostly yield so many: one pass is quicker than several."""
+    """Return how many candidates, of which at least 1 - 1/e are good, mostly yield so many."""
     return count + 3 * count // 4 + 8
 
 

@@ -56,10 +56,9 @@ class Gaussian(Mechanism):
     sum z^2 <= (C / step)^2, verified in integers, are at most 2C / step apart), and then the bound in this module's docstring.
 
     Attributes:
-        delta: probability mass outside the epsilon bound; between 1e-100 and 0.5. Far below one over the number of
-            records, or it permits releasing some of them as they are.
-        calibration: "exact" releases integers with OpenDP's discrete Gaussian, at the scale proved above; "analytic" adds
-            floating-point noise at Balle and Wang's scale and rounds it to the grid (research grade).
+        delta: mass outside the epsilon bound, 1e-100 to 0.5; it has to be far below one over the number of records.
+        calibration: "exact" releases integers, at the scale proved above; "analytic" adds floating-point noise at Balle
+            and Wang's scale and rounds it to the grid (research grade).
     """
 
     delta: float = 1e-6
@@ -183,7 +182,7 @@ def log_delta(scale: float, *, epsilon: float) -> float:
 
 @lru_cache(maxsize=256)
 def analytic_scale(epsilon: float, *, delta: float) -> float:
-    """Return the standard deviation, in units of the l2 sensitivity, at which the continuous Gaussian is (epsilon, delta)-LDP."""
+    """Return the standard deviation of the continuous Gaussian, in units of the l2 sensitivity."""
     from scipy.optimize import brentq  # slow to import, and most releases do without
 
     target = math.log(delta) + math.log1p(-DELTA_MARGIN)

@@ -70,10 +70,7 @@ def json_number(value: float | None) -> float | str | None:
 
 
 def words(number: float) -> str:
-    """Return an epsilon or a delta for a sentence: four significant digits, rounded up, so that what is said is never too small.
-
-    The shortest decimal that means the same float is what is rounded: .01 is said to be .01, although the float is 2e-19 above it.
-    """
+    """Return an epsilon or a delta for a sentence: four significant digits of the shortest decimal, rounded up."""
     if math.isinf(number):
         return "infinite"
     rounded = Context(prec=4, rounding=ROUND_CEILING).create_decimal(repr(float(number))).normalize()
@@ -116,16 +113,7 @@ def share(epsilon: float, records: int) -> float:
 def symbols_part(
     of: str, *, epsilon: Fraction, size: int, top: int, odds: tuple[int, int], labels: int | None = None
 ) -> Part:
-    """Return the part of one symbol.
-
-    Args:
-        of: what is released: "text", "label" or "text and label".
-        epsilon: of this draw.
-        size: k.
-        top: t.
-        odds: A and B.
-        labels: of "text and label", how many labels there are.
-    """
+    """Return the part of one symbol, ``of`` "text", "label" or "text and label", with so many ``labels``."""
     heavy, light = odds
     return {
         "of": of,

@@ -14,13 +14,10 @@ unless more are asked for, and this is randomised response over K L symbols. QED
 
 What each half tells by itself is less than eps, and exact too. Summed over labels, an outcome has weight A + (L - 1) B or L B;
 summed over outcomes, a label has t A + (k - t) B or k B. So the text alone is ln((A + (L - 1) B) / (L B))-LDP, and the label alone
-ln((t A + (k - t) B) / (k B))-LDP. Randomised response on each would have to split eps into two such budgets; here a symbol is right
-about both halves, or mostly about neither: at eps = 8, with 64 codewords and 20 labels, both are right .70 of all times, and .37
-with the best split.
+ln((t A + (k - t) B) / (k B))-LDP. Randomised response on each would have to split eps into two such budgets.
 
-The rules read the budget and L alone. t is .8 k L / (e^eps + 1), at least 1, as for codewords alone. k is 128, or the largest power
-of two up to 1024 with which the own symbol has probability 2/3: a wrong label makes the text useless too, so that fewer codewords
-serve (``docs/decisions.md``, "Codewords beside labels").
+The rules read the budget and L alone. t is .8 k L / (e^eps + 1), at least 1. k is 128, or the largest power of two up to 1024 with
+which the own symbol has probability 2/3 (``docs/decisions.md``, "Codewords beside labels").
 """
 
 import math
@@ -47,9 +44,8 @@ class JointResponse:
     """Pure eps-LDP release of a record's text and label as one symbol, for any two pairs, in exact arithmetic.
 
     Attributes:
-        mechanism: what releases the text: a learned codebook or a description, whose epsilon is the budget of the *pair*. Its size
-            and heavy codewords, where they are not set, follow from the budget and the number of labels (``text``).
-        labels: the public label set, two or more, all different. A set read off private data would itself be a leak.
+        mechanism: a learned codebook or a description, whose epsilon is the budget of the *pair*.
+        labels: the public label set, two or more, all different.
     """
 
     mechanism: SymbolRandomizer
@@ -172,19 +168,19 @@ class JointResponse:
 
     @property
     def alphabet(self) -> list[Symbol]:
-        """Some symbols, as records: the first, the middle and the last outcome, each with the first and the last label."""
+        """Some symbols, as records for an audit."""
         last = self.text.count - 1
         return list(product(sorted({0, last // 2, last}), (self.labels[0], self.labels[-1])))
 
     def privatize(self, symbols: Sequence[Symbol]) -> list[Symbol]:
-        """Release records that *are* outcomes, by their numbers, and labels: what an audit asks of ``release``."""
+        """Release records that *are* outcomes, by their numbers, and labels, as an audit asks it."""
         numbers = [number for number, _ in symbols]
         ranks, labels = self._drawn([label for _, label in symbols])
         return list(zip(self.text.choose_symbols(numbers, ranks), labels, strict=True))
 
     @property
     def distribution(self) -> Callable[[Symbol], dict[Symbol, Fraction]] | None:
-        """The distribution of ``privatize`` for one symbol, as an audit reads it; None where it is too long to be written down."""
+        """The distribution of ``privatize`` for one symbol; None where it is too long to be written down."""
         return self._distribution if self.size <= MAX_AUDITED_SYMBOLS else None
 
     def _distribution(self, symbol: Symbol) -> dict[Symbol, Fraction]:

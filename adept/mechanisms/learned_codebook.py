@@ -1,20 +1,16 @@
 r"""A small codebook that was learned from public latents: few codewords, each of which is hit with a large probability.
 
 The release is that of ``adept.mechanisms.codebook``, with the same claim and the same proof: it holds for *any* public codewords,
-so learning them from public text can change what a release is good for, but not what it guarantees. Random codewords cover the
-whole sphere; text covers little of it. A decoder meets only k latents, each of which it can be ready for, and a reader of many
-releases needs no more than to count.
+so learning them from public text can change what a release is good for, but not what it guarantees.
 
-Many codewords with t of them heavy beat few with one (``docs/decisions.md``, "Sizes of codebooks"). The rule for k:
-2^round(4 + eps), at least 32 and at most 1024; fewer codewords than half of the public latents. The rule for t: .8 k / (e^eps + 1),
-at least 1, and at least k / 512 where a record's own codeword would come out with probability below .9. Of all sets of codewords
-the one of k / (e^eps + 1) keeps most information (Ye and Barg 2018, "Optimal schemes for discrete distribution estimation under
-locally differential privacy", Eq. 10); a somewhat smaller one says more precisely what it is about.
+The rule for k: 2^round(4 + eps), at least 32 and at most 1024; fewer codewords than half of the public latents. The rule for t:
+.8 k / (e^eps + 1), at least 1, and at least k / 512 where a record's own codeword would come out with probability below .9. (Of all
+sets of codewords the one of k / (e^eps + 1) keeps most information: Ye and Barg 2018, "Optimal schemes for discrete distribution
+estimation under locally differential privacy", Eq. 10.) ``docs/decisions.md``, "Sizes of codebooks".
 
-A model of *broad* text is asked for a domain near which few of its codewords lie. There all codewords that it has are used; only
-where their numbers leave a gap, since the smaller ones are of a domain that it was adapted to, no more than four times the k above.
-A heavy one comes out with odds of s = eps - 2 to one, at least 4 to 3, which needs t = k s / (e^eps + s): what is around a record
-says what it is about (``docs/decisions.md``, "Heavy codewords of broad text"). All rules read budget and public model alone.
+Of *broad* text all codewords are used; only where their numbers leave a gap, since the smaller ones are of a domain that the model
+was adapted to, no more than four times the k above. A heavy one comes out with odds of s = eps - 2 to one, at least 4 to 3, which
+needs t = k s / (e^eps + s) (``docs/decisions.md``, "Heavy codewords of broad text"). All rules read budget and public model alone.
 """
 
 import math
@@ -47,8 +43,8 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
     """Pure eps-LDP in exact arithmetic, over codewords learned from public latents, if they never saw private data.
 
     Attributes:
-        codewords: (k, n) tensor, k >= 2, finite and without zero rows; scaled to unit length here. One block. None stands for
-            random ones, of the same number and with the same guarantee, until a model brings its own (``with_codewords``).
+        codewords: (k, n) tensor, k >= 2, finite and without zero rows; scaled to unit length here. None stands for random
+            ones, with the same guarantee, until a model brings its own (``with_codewords``).
         size: codewords k; by default the rule above.
         top: t, the number of heavy codewords; by default the rule above.
     """
@@ -116,7 +112,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return (Block(shape, words),)
 
     def places(self, latents: Tensor, ranks: Sequence[int]) -> Tensor:
-        """Return the index (B,) of the codeword that each rank means for each latent (B, n): those below t are its nearest ones."""
+        """Return the index (B,) of the codeword that each rank means for each latent (B, n), its nearest ones first."""
         units = to_grid(latents, clip=self.clip, clip_norm=self.clip_norm)
         (block,) = self.layout(units.shape[1])
         return block.place(units, torch.tensor(ranks, dtype=torch.int64))
@@ -134,7 +130,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return replace(self, size=size, top=top)
 
     def choose(self, latents: Tensor, ranks: Sequence[int]) -> Tensor:
-        """Return the codeword (B, n) of length C that each rank means for each latent: for each a permutation of all codewords."""
+        """Return the codeword (B, n) of length C that each rank means: for each latent a permutation of all codewords."""
         if not isinstance(latents, Tensor):
             raise ConfigurationError(f"latents must be a tensor, got {type(latents).__name__}")
         (block,) = self.layout(latents.shape[1])
@@ -174,7 +170,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
 
 
 def joint_codewords(epsilon: float, labels: int) -> int:
-    """Return the number k of codewords beside so many labels: a power of two from 128 to 1024, by the rule of ``JointResponse``."""
+    """Return the number k of codewords beside so many labels, by the rule of ``JointResponse``."""
     fitting = math.exp(min(epsilon, 700.0)) / (2 * labels)
     return 1 << max(JOINT_SIZE_POWERS[0], min(JOINT_SIZE_POWERS[1], math.floor(math.log2(fitting))))
 
@@ -204,8 +200,8 @@ def _unit_codewords(codewords: Tensor) -> Tensor:
 def learn_codebooks(latents: Tensor, *, seed: int = 0, also: int = 0) -> dict[int, Tensor]:
     """Return codebooks of 32, 64, ... 1024 unit codewords (k, n) for public latents (N, n), by k-means on the sphere.
 
-    A codebook has at most N / 2 codewords, so that none of them is one record; below 64 latents there is one smaller codebook, and
-    below 4 there is none. ``also`` asks for one more size, under the same bound.
+    A codebook has at most N / 2 codewords, so that none is one record; for few latents there is one smaller codebook, or none.
+    ``also`` asks for one more size, under the same bound.
     """
     points = _unit_codewords(latents).to(torch.float64) if len(latents) else latents
     distinct = len(torch.unique(points, dim=0)) if len(latents) else 0

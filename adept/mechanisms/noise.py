@@ -1,14 +1,12 @@
 """Noise: exact integers from the operating system's entropy for releases, seeded floats for simulations.
 
-Three kinds are kept apart on purpose, by the first word of their names.
+Three kinds are kept apart by the first word of their names.
 
-- ``exact_``: samples its distribution without any rounding error (OpenDP's vetted samplers, integer arithmetic of our own here,
-  in ``adept.mechanisms.entropy`` and in ``discrete_laplace``; integers in, integers out) from entropy that no seed reaches. The
-  only noise that an exact release may use.
-- ``fresh_``: floating point computed from bytes of the operating system, so no seed, no fork and no generator's state can
-  repeat or reveal it, but rounded as floats are. For mechanisms that no exact sampler is known for (research grade).
-- ``simulated_``: ordinary floating-point noise from a seeded generator. Good for training and studies, and worth nothing
-  as protection (Mironov 2012, "On significance of the least significant bits for differential privacy").
+- ``exact_``: without any rounding error, integers in, integers out, from entropy that no seed reaches. The only noise that an
+  exact release may use.
+- ``fresh_``: floating point computed from bytes of the operating system, but rounded as floats are (research grade).
+- ``simulated_``: ordinary floating-point noise from a seeded generator, worth nothing as protection (Mironov 2012, "On
+  significance of the least significant bits for differential privacy").
 """
 
 import math
@@ -102,8 +100,7 @@ def fresh_uniform(*shape: int) -> Tensor:
     """Return float64 numbers in (0, 1), uniform to the full depth of floats: the smallest is 2^-961.
 
     The binary exponent is geometric (one more for each leading zero of an endless stream of fair bits), the mantissa uniform on
-    52 bits. A uniform on a fixed number of cells would do for the middle of a distribution but cut off its tails, and the length
-    of a tail is what privacy at a large epsilon or a tiny delta is about. Numbers above 1 - 2^-53 come out just below 1.
+    52 bits, so that no tail is cut off. Numbers above 1 - 2^-53 come out just below 1.
     """
     size = math.prod(shape)
     exponents, open_ends = np.zeros(size, dtype=np.int64), np.arange(size)

@@ -98,7 +98,7 @@ class PrivUnit(Mechanism):
         )
 
     def mean_cosine(self, dim: int) -> float:
-        """Return E<x, V>, which is also the optimal threshold g: the number that decides utility."""
+        """Return E<x, V>, which is also the optimal threshold g."""
         return optimal_cap(dim, epsilon=self.epsilon).cosine
 
     def expected_squared_error(self, dim: int) -> float:
@@ -111,9 +111,6 @@ def optimal_cap(dim: int, *, epsilon: float) -> Cap:
     """Return the cap that maximises the mean cosine: the root of m(g) = g, that is of (M - g q)(e^eps - 1) = g.
 
     The unknown is the logit of s, in which both s and g^2 = 1 - s keep all their digits.
-
-    Raises:
-        ConfigurationError: dim is outside [2, 10000] or epsilon outside [1e-3, 600].
     """
     check_between(*BUDGETS, epsilon=epsilon)
     if not DIMS[0] <= dim <= DIMS[1]:

@@ -35,9 +35,8 @@ class RandomizedResponse:
 
     Attributes:
         epsilon: budget in nats, from 1e-3 to 600.
-        labels: the public label set, two or more, all different. A set read off private data would itself be a leak.
-        theta: "tight", or for two labels "lecture": P(keep) = (eps + 1) / (eps + 2), the lecture's first attempt, which is
-            private but spends only ln(1 + eps) of the budget.
+        labels: the public label set, two or more, all different.
+        theta: "tight", or for two labels "lecture": P(keep) = (eps + 1) / (eps + 2), which spends only ln(1 + eps).
     """
 
     epsilon: float
@@ -74,11 +73,7 @@ class RandomizedResponse:
         return Fraction(heavy, heavy + (len(self.labels) - 1) * light)
 
     def privatize(self, labels: Sequence[str]) -> list[str]:
-        """Release each label: exact integers from the operating system's entropy, never seedable.
-
-        Raises:
-            ConfigurationError: a label is outside the public set (its text is not repeated in the message).
-        """
+        """Release each label: exact integers from the operating system's entropy, never seedable."""
         ranks = exact_ranks(len(labels), near=1, far=len(self.labels) - 1, odds=self.odds)
         return self.choose(labels, ranks)
 
@@ -89,11 +84,7 @@ class RandomizedResponse:
         return self.choose(labels, ranks.tolist())
 
     def choose(self, labels: Sequence[str], ranks: Sequence[int]) -> list[str]:
-        """Move each label by its rank around the circle of labels: rank 0 keeps it, the others reach every other one.
-
-        Raises:
-            ConfigurationError: a label is outside the public set (its text is not repeated in the message).
-        """
+        """Move each label by its rank around the circle of labels: rank 0 keeps it, the others reach every other one."""
         places = {label: place for place, label in enumerate(self.labels)}
         unknown = next((row for row, label in enumerate(labels, start=1) if label not in places), None)
         if unknown is not None:

@@ -71,9 +71,6 @@ class Votes:
         epsilon: the budget of a person (of a record where each has one vote), in nats, from 1e-3 to 600.
         neighbours: "add_or_remove" or "replace".
         votes_per_person: m, from 1 on, fixed before any record is read.
-
-    Raises:
-        ConfigurationError: a field is out of range.
     """
 
     epsilon: float
@@ -98,11 +95,7 @@ class Votes:
         return smallest_scale(self.sensitivity, epsilon=self.epsilon)
 
     def privatize(self, counts: Counts) -> Counts:
-        """Release counts, int64 of any shape: exact integers from the operating system's entropy, never seedable.
-
-        Raises:
-            ConfigurationError: a count is negative, no integer, or beyond 2^40 (it is not repeated in the message).
-        """
+        """Release counts, int64 of any shape: exact integers from the operating system's entropy, never seedable."""
         _check(counts)
         released = np.empty(counts.size, dtype=np.int64)
         flat, scale = counts.reshape(-1), self.scale
@@ -112,7 +105,7 @@ class Votes:
         return released.reshape(counts.shape)
 
     def record_epsilon(self, moved: int) -> float:
-        """Return the epsilon of one row of a person, rounded up: ``moved`` is 2 for adding or removing it, 4 for replacing it."""
+        """Return the epsilon of one row of a person: ``moved`` is 2 for adding or removing it, 4 for replacing it."""
         return total(Fraction(self.epsilon) * moved / self.sensitivity)
 
     def guarantee(self, *, persons: bool | None = None) -> Guarantee:
