@@ -37,6 +37,7 @@ def main(config: AttackConfig) -> None:
         "epsilon": true,
         "delta": promise.delta,
         "dim": dim,
+        "sentence": verdict(rows),
         "rows": [row.to_dict() for row in rows],
         "refutes_claim": any(row.refutes_claim for row in rows),
         "beyond_bound": any(row.beyond_bound for row in rows),
@@ -45,7 +46,7 @@ def main(config: AttackConfig) -> None:
     }
     write_json(result, directory / "result.json")
     (directory / "attack.svg").write_text(draw_rates(rows, promise), "utf-8")
-    sys.stdout.write(f"{verdict(rows)}\n")
+    sys.stdout.write(f"{result['sentence']}\n")
     title = f"{config.attack} of {name}, claimed epsilon {claimed}, true {true}"
     show_table(title, HEADINGS, [_line(row) for row in rows])
     sys.stdout.writelines(f"{describe(away)}\n" for away in given_away)

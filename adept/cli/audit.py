@@ -147,15 +147,21 @@ def _summary(results: list[AuditResult]) -> dict[str, Any]:
     """Return the first audit's fields, with the checks and the verdict of all."""
     return {
         **results[0].to_dict(),
+        "sentence": _sentence(results),
         "violated": any(result.violated for result in results),
         "certified_epsilon": max(result.certified_epsilon for result in results),
         "checks": [check for result in results for check in result.to_dict()["checks"]],
     }
 
 
+def _sentence(results: list[AuditResult]) -> str:
+    """Return the verdict with its strongest evidence."""
+    return max(results, key=lambda result: (result.violated, result.certified_epsilon)).sentence
+
+
 def show(results: list[AuditResult], *, verbose: bool) -> None:
     """Print the verdict and its strongest evidence, then the number of checks, or all of them if ``verbose``."""
-    sys.stdout.write(f"{max(results, key=lambda result: (result.violated, result.certified_epsilon)).sentence}\n")
+    sys.stdout.write(f"{_sentence(results)}\n")
     checks = [check for result in results for check in result.checks]
     count = Counter(check.verdict for check in checks)
     unseen = list(dict.fromkeys(line for result in results for line in result.not_looked_at))

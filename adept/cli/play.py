@@ -38,7 +38,7 @@ def main(config: PlayConfig) -> None:
         )
     with _listen(config) as listener:
         sentences = Sentences(*load_model(config.model_dir))
-        files = Files(ledger=_ledger(config), model_dir=config.model_dir)
+        files = Files(ledger=config.ledger, model_dir=config.model_dir)
         play = Play(sentences, files, runs=Path(config.runs), token=config.token)
         address = _address(listener, config)
         sys.stdout.write(f"adept play: {address}  (Ctrl-C ends it)\n")
@@ -75,16 +75,3 @@ def _listen(config: PlayConfig) -> socket.socket:
 def _address(listener: socket.socket, config: PlayConfig) -> str:
     host = f"[{config.host}]" if ":" in config.host else config.host
     return f"http://{host}:{listener.getsockname()[1]}/" + (f"?token={quote(config.token)}" if config.token else "")
-
-
-def _ledger(config: PlayConfig) -> str | None:
-    """Return the ledger's file; make its folder."""
-    if config.ledger is None:
-        return None
-    path = Path(config.ledger).expanduser()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        reason = error.strerror
-        raise ConfigurationError(f"ledger must be in a folder that can be written ({reason}): choose another") from None
-    return str(path)

@@ -1,30 +1,39 @@
-"""``adept rewrite``: write private text from a file of utterances, and state beside it what is guaranteed."""
+"""``adept rewrite``: write private text from a file of utterances, and state beside it what is guaranteed.
+
+``adept synthesize`` shares the steps that begin with ``run_release``.
+"""
 
 import math
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from adept.cli.config import RewriteConfig
-from adept.cli.console import warn
-from adept.cli.releases import foreign_lines, print_lines, run_release, statement_place, tell_curator
+from adept.cli.config import RewriteConfig, SynthesizeConfig
+from adept.cli.console import progress, warn
+from adept.cli.process import Interruptible
 from adept.data.corpus import find_label_column, read_corpus
 from adept.data.formats import STANDARD_STREAM
 from adept.data.labels import read_label_set
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.guarantee import words
 from adept.release.columns import CheckedRecords
-from adept.release.default_ledger import find_key
+from adept.release.default_ledger import describe_overlap, find_key, open_ledger
 from adept.release.inputs import Inputs
-from adept.release.publication import Publication
+from adept.release.publication import STATEMENT, Publication
 from adept.release.service import open_release, preview_file, release_file
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.expectation import MIN_TEXTS, expected_lines
-from adept.rewriting.foreign_text import FIRST_TEXTS, first_texts
+from adept.rewriting.foreign_text import FIRST_TEXTS, first_texts, foreign_warnings
 from adept.rewriting.loading import is_packaged
+from adept.rewriting.rewriter import Rewriter
+from adept.synthesis.synthesizer import Synthesizer
+
+ReleaseConfig = RewriteConfig | SynthesizeConfig
+Stated = TypeVar("Stated")
 
 MAX_STATED_EPSILON = 50.0  # above it the odds have more digits than anyone reads
 
@@ -159,3 +168,50 @@ def _warnings(config: RewriteConfig, statement: PrivacyStatement) -> Iterator[st
         yield f"{statement.mechanism} protects nothing, and no epsilon changes that"
     if not statement.training_data["public"]:
         yield "the model was trained on text declared private; its weights are not covered"
+
+
+def run_release(
+    config: ReleaseConfig,
+    release: Callable[..., Stated],
+    *,
+    key: bytes | None,
+    title: str,
+    begin: Callable[[], None] = lambda: None,
+) -> Stated:
+    """Make a release with its ledger and a progress bar titled ``title``, and return its statement.
+
+    ``release`` takes ``resume``, ``ledger`` and ``progress``; ``begin`` is called whenever records were written.
+    """
+
+    def advance(count: int) -> None:
+        begin()
+        written(count)
+
+    estimate = Inputs.of(config.input, config).estimate
+    with open_ledger(config, key, tell=warn) as ledger, progress(title, estimate) as written:
+        statement = release(resume=config.resume, ledger=ledger, progress=Interruptible(advance))
+        for line in describe_overlap(ledger):
+            warn(line)
+        return statement
+
+
+def tell_curator(lines: list[str]) -> None:
+    """Print lines that are no part of the release."""
+    for line in lines:
+        warn(f"not part of the release: {line}")
+
+
+def foreign_lines(writer: Rewriter | Synthesizer, texts: list[str]) -> list[str]:
+    """Return lines about texts that the model was not made for."""
+    return foreign_warnings(writer.tokenizer, texts, max_length=writer.model.config.max_length)
+
+
+def print_lines(config: ReleaseConfig, lines: list[str]) -> None:
+    """Print the last lines of a release where they do not mix with its output."""
+    stream = sys.stderr if config.output == STANDARD_STREAM else sys.stdout
+    stream.writelines(f"{line}\n" for line in lines)
+
+
+def statement_place(config: ReleaseConfig) -> str | None:
+    """Return the file of the statement; None for a dry run, which leaves none."""
+    return None if config.dry_run else config.statement or config.output + STATEMENT

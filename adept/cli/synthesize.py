@@ -5,7 +5,7 @@ from typing import Any
 
 from adept.cli.config import SynthesizeConfig
 from adept.cli.console import warn
-from adept.cli.releases import foreign_lines, print_lines, run_release, statement_place, tell_curator
+from adept.cli.rewrite import foreign_lines, print_lines, run_release, statement_place, tell_curator
 from adept.data.labels import read_label_set
 from adept.errors import ConfigurationError
 from adept.mechanisms.guarantee import words

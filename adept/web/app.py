@@ -14,7 +14,7 @@ import sys
 import traceback
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -36,7 +36,7 @@ from adept.web.attacker_view import PEOPLE, worst_pair
 from adept.web.sentences import DEFAULT, MAX_CHARACTERS, OURS, STOPS, Release, Sentences
 from adept.web.uploads import MAX_BYTES, Choices, Dropped, Files
 
-MAX_WORKERS, MAX_WAITING = 2, 200  # threads of torch, and requests that may wait for one
+MAX_WORKERS = 2  # threads of torch
 MAX_QUESTION_BYTES = 64 * 2**10
 PROOFS = {
     "ours": ("adept.mechanisms.learned_codebook", "adept.mechanisms.description"),
@@ -60,6 +60,8 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+CHOICES: dict[str, Any] = {"epsilon": int | float, "label_set": list, "max_records_per_person": int, "again": bool}
+CHOICES |= dict.fromkeys(("text_column", "label_column", "labels", "person_column"), str)
 SHOWN_FIELDS = ("records", "columns", "labels", "done", "running", "finished", "error")  # of a file
 
 Answer = TypeVar("Answer")
@@ -70,7 +72,7 @@ class Play:
 
     def __init__(self, sentences: Sentences, files: Files, *, runs: Path, token: str | None = None) -> None:
         self.sentences, self.files, self.runs, self.token = sentences, files, runs, token
-        self._workers, self._preparing, self._waiting = CapacityLimiter(MAX_WORKERS), CapacityLimiter(1), 0
+        self._workers, self._preparing = CapacityLimiter(MAX_WORKERS), CapacityLimiter(1)
         self._templates = Environment(
             loader=PackageLoader("adept.web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
         )
@@ -191,7 +193,7 @@ class Play:
 
     async def _release(self, dropped: Dropped, choices: Choices) -> None:
         try:
-            await to_thread.run_sync(partial(self.files.release, dropped, choices), limiter=self._workers)
+            await self._work(partial(self.files.release, dropped, choices))
             dropped.finished = True
         except AdeptError as error:
             dropped.error = unquoted(error)
@@ -202,14 +204,8 @@ class Play:
         return self.files.get(request.path_params["key"]), _choices(await _question(request))
 
     async def _work(self, action: Callable[[], Answer]) -> Answer:
-        """Call ``action`` in a thread, unless too many wait already."""
-        if self._waiting >= MAX_WAITING:
-            raise ConfigurationError("too many people play at once: try again in a moment")
-        self._waiting += 1
-        try:
-            return await to_thread.run_sync(action, limiter=self._workers)
-        finally:
-            self._waiting -= 1
+        """Call ``action`` in a thread, of which there are few."""
+        return await to_thread.run_sync(action, limiter=self._workers)
 
 
 @dataclass(frozen=True)
@@ -223,7 +219,7 @@ class Guarded:
         """Refuse, or pass on; every answer has ``HEADERS`` unless it sets its own."""
         app = self.app
         if scope["type"] == "http":
-            send = _with_headers(send)
+            send = partial(_send_with_headers, send)
             if refused := self._refused(scope):
                 status, reason = refused
                 app = JSONResponse({"error": reason}, status)
@@ -246,15 +242,12 @@ class Guarded:
         return None
 
 
-def _with_headers(send: Send) -> Send:
-    async def with_headers(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            given = MutableHeaders(scope=message)
-            for name, value in HEADERS.items():
-                given.setdefault(name, value)
-        await send(message)
-
-    return with_headers
+async def _send_with_headers(send: Send, message: Message) -> None:
+    if message["type"] == "http.response.start":
+        given = MutableHeaders(scope=message)
+        for name, value in HEADERS.items():
+            given.setdefault(name, value)
+    await send(message)
 
 
 def unquoted(error: Exception) -> str:
@@ -310,14 +303,11 @@ def _names(value: object) -> list[str]:
 
 def _choices(asked: dict[str, Any]) -> Choices:
     """Return the page's choices; whatever else is sent is refused."""
-    known = {field.name: field.type for field in fields(Choices)}
-    kinds: dict[str, Any] = {"epsilon": int | float, "label_set": list, "max_records_per_person": int, "again": bool}
-    for name, value in asked.items():
-        if name not in known or not (value is None or isinstance(value, kinds.get(name, str))):
-            raise ConfigurationError("the choices are none of the page's: reload it")
     given = {name: value for name, value in asked.items() if value not in (None, "")}
+    if not all(isinstance(value, CHOICES.get(name, ())) for name, value in given.items()):
+        raise ConfigurationError("the choices are none of the page's: reload it")
     _names(given.get("label_set", []))
-    return Choices(**given)
+    return {"epsilon": DEFAULT, "labels": "drop"} | given
 
 
 def _describe(dropped: Dropped) -> dict[str, Any]:

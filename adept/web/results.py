@@ -1,7 +1,7 @@
 """Results that earlier commands left in their ``output_dir``, shown as they are."""
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -9,33 +9,27 @@ from adept.errors import DataError
 
 REPORT, RESULT = "report.html", "result.json"
 MAX_RUNS = 50
-CHECKS = ("name", "verdict", "evidence")
-ATTACKS = ("attack", "knows", "success", "words")
-IN_SENTENCE = {"violated", "judged", "outcome", "refutes_claim", "beyond_bound"}
-
-Json = dict[str, Any]
+KINDS = {"certified_epsilon": "audit", "attack": "attack", "study": "study"}  # by a field that only this kind has
+TABLES = {
+    "audit": ("checks", ("name", "verdict", "evidence")),
+    "attack": ("rows", ("attack", "knows", "success", "words")),
+}
+IN_SENTENCE = {"sentence", "violated", "judged", "outcome", "refutes_claim", "beyond_bound"}
 
 
 @dataclass(frozen=True)
 class EarlierResult:
-    """One output directory.
-
-    Attributes:
-        kind: "comparison", "audit", "attack", "study" or "result".
-        wrong: True if a claim was found to be false.
-        rows: names and values.
-        table: checks of an audit, those that failed first, or rows of an attack, below ``headings``.
-    """
+    """One output directory."""
 
     name: str
     kind: str
     page: Path | None = None
     picture: Path | None = None
     sentence: str = ""
-    wrong: bool = False
-    rows: list[tuple[str, str]] = field(default_factory=list)
+    wrong: bool = False  # a claim was found to be false
+    rows: tuple[tuple[str, str], ...] = ()  # names and values
     headings: tuple[str, ...] = ()
-    table: list[list[str]] = field(default_factory=list)
+    table: tuple[list[str], ...] = ()  # checks of an audit, those that failed first, or rows of an attack
 
 
 def runs(directory: Path) -> list[EarlierResult]:
@@ -68,43 +62,24 @@ def _run(path: Path) -> EarlierResult | None:
         return None
     if not isinstance(result, dict):
         return None
-    figure = next(iter(sorted(path.parent.glob("*.svg"))), None)
+    kind = next((kind for field, kind in KINDS.items() if field in result), "result")
+    listed, headings = TABLES.get(kind, ("", ()))
     shown = [key for key, value in result.items() if isinstance(value, str | int | float) and key not in IN_SENTENCE]
-    rows = [(key, _short(result[key])) for key in shown]
-    run = EarlierResult(name, "study" if figure else "result", picture=figure, rows=rows)
-    if "certified_epsilon" in result:
-        return _audit(run, result)
-    return _attack(run, result) if "attack" in result else run
+    return EarlierResult(
+        name,
+        kind,
+        picture=next(iter(sorted(path.parent.glob("*.svg"))), None),
+        sentence=str(result.get("sentence", "")),
+        wrong=any(result.get(field) is True for field in ("violated", "refutes_claim", "beyond_bound")),
+        rows=tuple((key, _short(result[key])) for key in shown),
+        headings=headings,
+        table=tuple(sorted(_table(result.get(listed), headings), key=lambda row: "failed" not in row)),
+    )
 
 
-def _audit(run: EarlierResult, result: Json) -> EarlierResult:
-    checks = sorted(_dicts(result.get("checks")), key=lambda check: check.get("verdict") != "failed")
-    claim = f"that {result.get('mechanism')} spends epsilon {_short(result.get('claimed_epsilon'))}"
-    wrong = result.get("violated") is True
-    if wrong:
-        failed = [check for check in checks[:1] if check.get("verdict") == "failed"]
-        evidence = "".join(f" The evidence: {check.get('evidence', '')}." for check in failed)
-        sentence = f"Violation found: the claim {claim} is false.{evidence}"
-    elif result.get("judged") is False:
-        sentence = f"Not judged: nothing could be looked at to test the claim {claim}."
-    else:
-        sentence = f"No violation found, which is no proof of the claim {claim}."
-    return replace(run, kind="audit", sentence=sentence, wrong=wrong, headings=CHECKS, table=_table(checks, CHECKS))
-
-
-def _attack(run: EarlierResult, result: Json) -> EarlierResult:
-    wrong = result.get("refutes_claim") is True or result.get("beyond_bound") is True
-    sentence = "Violation found: the claim is false." if wrong else "No violation found, which is no proof."
-    table = _table(_dicts(result.get("rows")), ATTACKS)
-    return replace(run, kind="attack", sentence=sentence, wrong=wrong, headings=ATTACKS, table=table)
-
-
-def _table(rows: list[Json], headings: tuple[str, ...]) -> list[list[str]]:
-    return [[_short(row.get(heading, "")) for heading in headings] for row in rows]
-
-
-def _dicts(value: Any) -> list[Json]:
-    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
+def _table(rows: Any, headings: tuple[str, ...]) -> list[list[str]]:
+    found = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    return [[_short(row.get(heading, "")) for heading in headings] for row in found]
 
 
 def _short(value: Any) -> str:

@@ -79,20 +79,13 @@ class Sentences:
         }
 
     def warm(self) -> None:
-        """Prepare every stop, so that none is slow when it is first asked for; ``end`` ends it.
-
-        The default comes first, the others once somebody plays; readers come last, as some take seconds.
-        """
-        ours = [(OURS, epsilon) for epsilon in sorted(STOPS, key=lambda stop: abs(stop - DEFAULT))]
-        made = [*ours, *((name, DEFAULT) for name in self.mechanisms)]
+        """Prepare the default, and every other stop once somebody plays, until ``end`` is called."""
         self._at(OURS, DEFAULT)[1].prepare()
         self._played.wait()
-        for one in made:
-            if not self._ended.is_set():
-                self._at(*one)[0].encode(self.crowd[:1])
+        ours = [(OURS, epsilon) for epsilon in sorted(STOPS, key=lambda stop: abs(stop - DEFAULT))]
         with contextlib.suppress(ConfigurationError):  # the page has ended
-            for one in made:
-                self._at(*one)[1].prepare()
+            for name, epsilon in [*((name, DEFAULT) for name in self.mechanisms), *ours]:
+                self._at(name, epsilon)[1].prepare()
 
     def end(self) -> None:
         """Let nothing be prepared any more: a process waits for its threads."""

@@ -29,19 +29,7 @@ MAX_FILES, LIFETIME_SECONDS = 8, 3600.0
 SAMPLE_RECORDS = 200  # records that show the columns, and whether a column looks like labels
 MAX_LABELS = 50  # different values of a column that is offered as labels
 
-
-@dataclass
-class Choices:
-    """Choices of the page; their names are those of ``adept rewrite``."""
-
-    epsilon: float = 8.0
-    text_column: str = "text"
-    label_column: str | None = None
-    labels: str = "drop"  # or copy, or joint_response
-    label_set: list[str] = field(default_factory=list)
-    person_column: str | None = None
-    max_records_per_person: int | None = None
-    again: bool = False
+Choices = dict[str, Any]  # options of ``adept rewrite``, under their names
 
 
 @dataclass
@@ -78,7 +66,9 @@ class Files:
     """The files that the page holds, with the ledger and the model of their releases."""
 
     def __init__(self, *, ledger: str | None, model_dir: str | None = None) -> None:
-        self.ledger, self.model_dir = ledger, model_dir
+        self.ledger, self.model_dir = str(Path(ledger).expanduser()) if ledger else None, model_dir
+        if self.ledger:
+            Path(self.ledger).parent.mkdir(parents=True, exist_ok=True)
         self._root = Path(tempfile.mkdtemp(prefix="adept-play-"))
         self._files: dict[str, Dropped] = {}
 
@@ -152,7 +142,7 @@ class Files:
 
     def _request(self, dropped: Dropped, choices: Choices) -> ReleaseRequest:
         return ReleaseRequest(
-            **vars(choices),
+            **choices,
             model_dir=self.model_dir,
             ledger=self.ledger or NONE,
             delimiter=dropped.reading.delimiter,

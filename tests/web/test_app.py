@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from adept.errors import DataError
 from adept.web.app import Play
 from adept.web.sentences import MAX_CHARACTERS
-from adept.web.uploads import MAX_BYTES, Choices
+from adept.web.uploads import MAX_BYTES
 
 SECRET = "zebra7 crosses the quantum river"
 HOME = "http://127.0.0.1:8000"
@@ -242,20 +242,18 @@ def test_a_choice_that_the_page_does_not_offer_is_refused(client: TestClient) ->
         assert client.post(f"/api/files/{key}/explain", json=choices).status_code == 400
 
 
+AUDIT = {
+    "sentence": "The claim is false.", "violated": True, "certified_epsilon": 5.25, "mechanism": "<b>",
+    "checks": [1, {"name": "event", "verdict": "passed"}, {"name": "scale", "verdict": "failed", "evidence": "little noise"}],
+}  # fmt: skip
+ATTACK = {"sentence": "No violation found.", "attack": "membership", "rows": [{"words": "Of 100 guesses"}]}
+
+
 def test_earlier_results_are_shown_as_they_are(client: TestClient, play: Play) -> None:
     for name, file, content in (
         ("compared", "report.html", "<p>hello</p>"),
-        (
-            "audited",
-            "result.json",
-            '{"violated": true, "certified_epsilon": 5.25, "mechanism": "<b>", "checks": [1, {"name": '
-            '"event", "verdict": "passed"}, {"name": "scale", "verdict": "failed", "evidence": "too little noise"}]}',
-        ),
-        (
-            "attacked",
-            "result.json",
-            '{"attack": "membership", "refutes_claim": false, "rows": [{"words": "Of 100 guesses"}]}',
-        ),
+        ("audited", "result.json", json.dumps(AUDIT)),
+        ("attacked", "result.json", json.dumps(ATTACK)),
         ("attacked", "attack.svg", "<svg xmlns='http://www.w3.org/2000/svg'/>"),
         ("odd", "result.json", '{"certified_epsilon": [], "checks": {"name": 1}}'),
         ("broken", "result.json", "{"),
@@ -266,9 +264,10 @@ def test_earlier_results_are_shown_as_they_are(client: TestClient, play: Play) -
     assert "compared" in page
     assert "5.25" in page
     assert "&lt;b&gt;" in page
-    assert "is false. The evidence: too little noise." in page
+    assert '<p class="said broken">The claim is false.</p>' in page
     assert page.index("<td>scale</td>") < page.index("<td>event</td>")
-    assert "No violation found, which is no proof." in page
+    assert '<p class="said">No violation found.</p>' in page
+    assert "Of 100 guesses" in page
     picture = client.get("/runs/attacked/picture")
     assert (picture.headers["content-type"], picture.text[:4]) == ("image/svg+xml", "<svg")
     assert "sandbox" in picture.headers["content-security-policy"]
@@ -301,7 +300,7 @@ def test_files_as_spreadsheets_and_programs_save_them_are_released(
 ) -> None:
     _, held = play.files.add(name, content)
     assert (held.records, held.columns) == (2, ["text", "intent"])
-    choices = Choices(epsilon=8.0)
+    choices = {"epsilon": 8.0, "labels": "drop"}
     assert play.files.explain(held, choices)["records"] == 2
     play.files.release(held, choices)
     assert held.done == 2
