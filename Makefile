@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: test mutants proofs slow browser lint docs demo bench format clean
+.PHONY: test proofs slow hours browser lint docs demo bench format clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -14,15 +14,15 @@ $(READY): pyproject.toml constraints.txt
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-mutants: $(READY)
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow tests/mechanisms/test_mutants.py
-
 # The mathematics of the guarantees, checked by Coq (docs/proofs.md). Nothing is installed: where Coq is missing, the target says so and fails.
 proofs: $(READY)
 	$(BIN)/python proofs/check.py
 
 slow: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "slow and not gpu and not network and not browser"
+
+hours: $(READY)
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m hours
 
 browser: $(READY)
 	$(BIN)/python -m pytest -m browser tests/web

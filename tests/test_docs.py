@@ -213,7 +213,15 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(config.output_dir or "")
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/recipes.md", "docs/operation.md", "docs/mechanisms.md"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "README.md",
+        pytest.param("docs/recipes.md", marks=pytest.mark.slow),
+        pytest.param("docs/operation.md", marks=pytest.mark.slow),
+        "docs/mechanisms.md",
+    ],
+)
 def test_the_commands_of_a_page_run_one_after_the_other(
     name: str, adept_here: Run, workplace: Path, given: Path, topic_run: Path
 ) -> None:

@@ -78,6 +78,7 @@ def run_commands(installed: Path, *commands: list[str], extra: bool = True) -> l
     return [tuple(result) for result in results]
 
 
+@pytest.mark.slow
 def test_the_wheel_brings_its_configuration_and_its_types(installed: Path) -> None:
     assert (installed / "site" / "adept" / "py.typed").exists()
     assert not (installed / "site" / "train.py").exists()
@@ -88,6 +89,7 @@ def test_the_wheel_brings_its_configuration_and_its_types(installed: Path) -> No
     assert {path.name for path in templates.iterdir()} >= {"page.html.jinja", "style.css"}
 
 
+@pytest.mark.slow
 def test_every_commands_help_works_from_the_wheel_and_imports_nothing_to_train_with(installed: Path) -> None:
     for command, (status, out, err, slow) in zip(
         COMMANDS, run_commands(installed, *([command, "--help"] for command in COMMANDS)), strict=True
@@ -96,6 +98,7 @@ def test_every_commands_help_works_from_the_wheel_and_imports_nothing_to_train_w
         assert f"adept {command}" in out
 
 
+@pytest.mark.slow
 def test_without_the_extra_the_wheel_trains_rewrites_and_evaluates_and_says_what_the_rest_needs(
     without_extra: Path,
 ) -> None:

@@ -51,7 +51,7 @@ class Enormous(L1Laplace):
         return super().privatize(latents) * self.factor
 
 
-@pytest.mark.parametrize("factor", [1e155, 1e300, 1e308, math.inf, math.nan])
+@pytest.mark.parametrize("factor", [1e155, 1e308, math.inf, math.nan])
 def test_numbers_too_large_to_be_squared_give_no_warning(factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """A warning is an error in this suite."""
     monkeypatch.setattr(Enormous, "factor", factor)
@@ -68,7 +68,7 @@ def test_numbers_too_large_to_be_squared_give_no_warning(factor: float, monkeypa
         (defects.CommonNoise(epsilon=1.0), "event", 2_000),
         (defects.BoundedNoise(epsilon=1.0), "event", 20_000),
         (defects.AgainstTheTrend(epsilon=1.0), "event", 20_000),
-        (defects.TopDependsOnInput(epsilon=2.0), "event", 100_000),
+        pytest.param(defects.TopDependsOnInput(epsilon=2.0), "event", 100_000, marks=pytest.mark.slow),
         (defects.BatchNoise(epsilon=8.0), "shared noise", 200),
         (defects.SeededNoise(epsilon=8.0), "seed", 200),
         (defects.SeededNoise(epsilon=8.0), "fork", 200),
@@ -196,6 +196,7 @@ def test_a_lucky_pair_does_not_win_over_the_one_that_leaks_most() -> None:
     assert choice.screen(target, samples, finalists=3, certifying=4_000)[0].name in {"diagonal", "far"}
 
 
+@pytest.mark.slow
 def test_certified_events_err_no_more_often_than_their_share_of_alpha(monkeypatch: pytest.MonkeyPatch) -> None:
     """Audits at 80 % of a release that ignores its input, claimed at 0: each certifies something with probability 0.1 at most.
 
@@ -220,6 +221,7 @@ def test_certified_events_err_no_more_often_than_their_share_of_alpha(monkeypatc
     assert 0 < alarms <= binom.isf(3e-7, audits, share)
 
 
+@pytest.mark.slow
 def test_the_certified_epsilon_approaches_the_true_one_of_privunit() -> None:
     result = asked({"event"}, PrivUnit(epsilon=2.0), dim=16, trials=100_000, confidence=CONFIDENCE)
     assert 1.85 < result.certified_epsilon <= 2.0  # 1.92 to 1.96 in 120 runs
@@ -342,6 +344,7 @@ def test_progress_ends_where_it_said_it_would() -> None:
     assert seen[-1][0] == seen[-1][1]
 
 
+@pytest.mark.slow
 def test_more_trials_take_no_more_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "MAX_CHOOSING_ELEMENTS", 2**18)
     failed_of({"event"}, defects.Bare(epsilon=4.0), dim=64, trials=20_000)

@@ -1,4 +1,4 @@
-"""The collections of broken mechanisms: some of every kind here, all of them once before a release (pytest -m slow).
+"""The collections of broken mechanisms: some of every kind here, all of them once before a release (make hours).
 
 Audits of sound mechanisms are at confidence 1 - 1e-9, 14 of them: share of the suite's false alarms 2e-8. Violations are found at
 .999 and not subject to chance in practice.
@@ -163,7 +163,7 @@ def test_a_violation_of_a_memoised_mechanism_is_found() -> None:
     assert failed_of({"event"}, audit.Claim(Bare(), memoised=True), dim=4, trials=200) == {"event"}
 
 
-@pytest.mark.slow
+@pytest.mark.hours
 def test_all_but_few_of_the_collections_are_found_at_64_dimensions() -> None:
     """A hundred thousand trials; `docs/audit.md` says what escapes, and why."""
     escaped = []
@@ -176,7 +176,7 @@ def test_all_but_few_of_the_collections_are_found_at_64_dimensions() -> None:
     assert len(escaped) <= ESCAPES
 
 
-@pytest.mark.slow
+@pytest.mark.hours
 @pytest.mark.parametrize("confidence", [0.9, 0.999])
 @pytest.mark.parametrize("release", [sound.sound, sound.l1_ball, sound.projected_and_rounded])
 def test_false_positives_in_fifty_audits_are_no_more_frequent_than_alpha(release: Any, confidence: float) -> None:

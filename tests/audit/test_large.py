@@ -1,6 +1,6 @@
 """The large runs, once before a release: how frequent false positives are, and how much epsilon is certified.
 
-They take about an hour on one core: pytest -m slow tests/audit/test_large.py -s
+They take about an hour on one core: pytest -m hours tests/audit/test_large.py -s
 """
 
 import time
@@ -11,7 +11,7 @@ from scipy.stats import binom
 from adept import audit
 from adept.mechanisms import BY_NAME, Codebook, DPText, OriginalLaplace, PrivUnit
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.hours
 
 SOUND = ("l1", "sqrt_n", "l2_norm", "gaussian", "privunit", "codebook")
 AUDITS = 200

@@ -42,7 +42,7 @@ def test_most_of_the_epsilon_of_ldp_auditors_oracles_is_certified_and_no_more(na
     pytest.fail(f"{most:.3g} of 2 certified")
 
 
-@pytest.mark.slow
+@pytest.mark.hours
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0, 8.0])
 @pytest.mark.parametrize("name", protocols(1.0, 16))
 def test_a_million_releases_of_ldp_auditors_oracles_certify_95_percent(name: str, epsilon: float) -> None:

@@ -90,6 +90,7 @@ def test_the_names_of_labels_and_a_page_of_help_place_the_packaged_model(tmp_pat
         assert sum(any(word in text for word in about) for text in first) >= placed // 12
 
 
+@pytest.mark.slow
 def test_the_recipe_of_the_packaged_model_numbers_the_sentences_of_two_collections(
     tmp_path: Path, adept_here: Run
 ) -> None:

@@ -36,6 +36,7 @@ def test_a_sound_mechanism_ends_with_status_0(adept_here: Run) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_whole_rewriter_is_audited_by_guessing_and_by_replay(adept_here: Run, tiny_run: Path, tmp_path: Path) -> None:
     done = adept_here(
         "audit", "target=rewriter", f"model_dir={tiny_run}", "mechanism=sqrt_n", "epsilon=1", "trials=400",

@@ -219,6 +219,7 @@ def test_the_rewriter_sees_what_the_protocol_says_and_never_a_label(
         assert len(seen[0]) == len(rewritten)
 
 
+@pytest.mark.slow
 def test_several_processes_give_the_rows_of_one(finished: tuple[Path, list[ResultRow]], tmp_path: Path) -> None:
     with unaudited():
         comparison = Comparison(config(tmp_path / "run", processes=2))

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
 MAX_FILES, MAX_LINES = 14, 1600
 TRACE = """
 import inspect, sys, threading

@@ -83,6 +83,7 @@ def released_with_kills(model_dir: Path, tmp_path: Path, *, records: int, kills:
     return [row["id"] for row in rows]
 
 
+@pytest.mark.slow
 def test_workers_that_are_killed_lose_nothing_and_repeat_nothing(tiny_run: Path, tmp_path: Path) -> None:
     assert released_with_kills(tiny_run, tmp_path, records=3_000, kills=2) == list(range(3_000))
 
@@ -97,6 +98,7 @@ def _is_longer(path: Path, size: int) -> bool:
     return path.exists() and path.stat().st_size > size
 
 
+@pytest.mark.slow
 def test_a_signal_is_130_in_one_line_and_nothing_listens_beyond_this_machine(tiny_run: Path, tmp_path: Path) -> None:
     process = rewriting(tiny_run, tmp_path, f"output={tmp_path}/out.jsonl", records=30_000)
     drawing(process, tmp_path / "out.jsonl.journal", bytes_of_draws=20_000)
@@ -132,7 +134,7 @@ def test_a_stream_that_a_cluster_draws_comes_again_row_by_row_after_a_kill(tiny_
     assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", "s.json", "shown"}
 
 
-@pytest.mark.slow
+@pytest.mark.hours
 def test_a_hundred_killed_workers(tiny_run: Path, tmp_path: Path) -> None:
     """Half an hour on a machine that has nothing else to do: a worker that was killed starts again with all its imports."""
     for run in range(4):

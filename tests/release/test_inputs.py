@@ -141,12 +141,11 @@ def test_a_dry_run_tells_the_curator_of_files_that_are_something_else_than_their
         assert f"not part of the release: {tmp_path / name} {said}" in done.stderr
 
 
-def test_options_of_csv_are_refused_for_other_files(adept_here: Run, tiny_l1_run: Path, tmp_path: Path) -> None:
+def test_options_of_csv_are_refused_for_other_files(adept_here: Run, topic_run: Path, tmp_path: Path) -> None:
     given = placed(tmp_path / "in.jsonl", b'{"text": "a fare"}\n')
+    places = [f"model_dir={topic_run}", f"input={given}", f"output={tmp_path}/o.csv", "epsilon=2"]
     for command in ("rewrite", "synthesize"):
-        done = adept_here(
-            command, f"input={given}", f"output={tmp_path}/o.csv", "epsilon=2", "delimiter=tab", "labels=drop"
-        )
+        done = adept_here(command, *places, "delimiter=tab", "labels=drop")
         assert done.returncode == 2
         assert "delimiter must be left out for jsonl" in done.stderr
 

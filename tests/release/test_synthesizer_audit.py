@@ -42,7 +42,7 @@ def played(files: NeighbouringFiles, *, trials: int = TRIALS) -> AuditResult:
     return audit.run(files, pairs=files.pairs, trials=trials, confidence=CONFIDENCE)
 
 
-@pytest.mark.parametrize("neighbours", ["add_or_remove", "replace"])
+@pytest.mark.parametrize("neighbours", ["add_or_remove", pytest.param("replace", marks=pytest.mark.slow)])
 def test_no_violation_is_found_in_a_sound_synthesizer(loaded: tuple[Any, Any], neighbours: str) -> None:
     files = made(loaded, neighbours=neighbours)
     result = played(files)
@@ -63,7 +63,7 @@ def skipped(self: Votes, counts: Counts) -> Counts:
     return np.where(counts > 0, noisy, 0)
 
 
-@pytest.mark.parametrize("planted", [halved, skipped])
+@pytest.mark.parametrize("planted", [halved, pytest.param(skipped, marks=pytest.mark.slow)])
 def test_too_little_noise_and_cells_without_it_are_found(
     loaded: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch, planted: Any
 ) -> None:
@@ -81,6 +81,7 @@ def test_too_little_noise_and_cells_without_it_are_found(
     assert result.certified_epsilon > 1.0
 
 
+@pytest.mark.slow
 def test_all_rows_of_a_person_are_found(loaded: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tallies.Tally, "_may_vote", lambda self, person: True)
     assert played(made(loaded), trials=FEW).violated
@@ -95,6 +96,7 @@ class Shares(Synthesizer):
         return noisy + shares % 1  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_shares_that_are_no_whole_multiples_are_found(loaded: tuple[Any, Any]) -> None:
     assert played(made(loaded, Shares)).violated
 
@@ -181,6 +183,7 @@ def test_a_statement_that_tells_the_number_of_rows_is_found(
     assert replay(made(loaded)).violated
 
 
+@pytest.mark.slow
 def test_the_command_plays_files(adept_here: Run, topic_run: Path) -> None:
     done = adept_here(
         "audit", "target=synthesizer", f"model_dir={topic_run}", "epsilon=1", "trials=500", "confidence=.9999999"
