@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -34,13 +34,12 @@ from adept.audit.subject.target import fresh_copy
 from adept.audit.subject.value import ValueTarget, alphabet_of
 from adept.audit.subject.vector import SOURCES, VectorTarget
 from adept.errors import ConfigurationError
-from adept.ranges import check_choice, check_integer, check_positive
+from adept.ranges import check_choice, check_positive
 
 MAX_SMALL_DIM = 8
 OTHER_DIM_FACTOR = 8  # of the trials at a small dimension, of the numbers of an input at a large one
 LARGE_DIM_PAIRS = ("diagonal", "zero and random", "first and last axis")
 CERTIFYING_SHARE = 0.85  # of the trials, about
-MAX_INTEGER = 2**63 - 1
 NAMED_FAILURE = 1e-3  # probability of a total failure
 
 
@@ -229,10 +228,10 @@ def _check_mechanism(mechanism: Any) -> None:
 def _check_arguments(
     *, trials: int, confidence: float, dim: int, source: str, time_limit: float, seed: int | None
 ) -> None:
-    check_integer(1, MAX_INTEGER, dim=dim)
-    check_integer(MIN_TRIALS, MAX_INTEGER, trials=trials)
+    for name, value, least in (("dim", dim, 1), ("trials", trials, MIN_TRIALS), ("seed", seed or 0, 0)):
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+            raise ConfigurationError(f"{name} must be at least {least}, and an integer, got {value!r}")
     check_positive(confidence=confidence, time_limit=time_limit)
     if confidence >= 1:
         raise ConfigurationError(f"confidence must be below 1, got {confidence!r}")
     check_choice(SOURCES, source=source)
-    check_integer(0, MAX_INTEGER, seed=seed or 0)

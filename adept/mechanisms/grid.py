@@ -1,9 +1,8 @@
 """The public grid on which exact mechanisms live: latents clipped, cut off onto it, and brought back.
 
-Exact mechanisms work on integers. A latent in the ball of radius C is cut off toward zero onto the grid of multiples of
-``step = 2^(e - 20)``, where C = m * 2^e with 1 <= m < 2. The step depends on C alone, so the grid is public. The integer
-vector's norm is then verified in integers, so "the clipped latent has norm at most C" is a fact and not a float's
-opinion, and every grid point is also exactly representable in float32.
+A latent in the ball of radius C is cut off toward zero onto the grid of multiples of ``step = 2^(e - 20)``, where
+C = m * 2^e with 1 <= m < 2. The step depends on C alone, so the grid is public. The integer vector's norm is then verified
+in integers, and every grid point is also exactly representable in float32.
 """
 
 import math
@@ -30,8 +29,7 @@ def clip_latents(latents: Tensor, *, clip: str, clip_norm: float) -> Tensor:
     """Clip latents (..., n) in floating point, differentiably, for training and as the first step of a projection.
 
     "l1" and "l2": r * min(1, C / ||r||) (Habernal 2021, Eq. 9 and Section 6); "sphere": C * r / ||r||, and C times the
-    first axis for r = 0. Rows inside a ball come back unchanged to the last bit. Dividing by the largest entry first
-    keeps 1e300 from overflowing in the norm.
+    first axis for r = 0. Rows inside a ball come back unchanged to the last bit.
     """
     largest = torch.finfo(latents.dtype).max
     peak = latents.detach().abs().amax(dim=-1, keepdim=True)
@@ -83,8 +81,7 @@ def from_grid(units: Tensor, *, clip_norm: float, like: Tensor) -> Tensor:
 def round_to_grid(values: Tensor, *, clip_norm: float, like: Tensor) -> Tensor:
     """Return float64 values (B, n), rounded to the public grid, with the dtype and device of ``like``.
 
-    For mechanisms whose noise is computed in floats. A grid step is 2^32 spacings of float64 numbers near C, so the low bits,
-    in which rounding errors would reveal the input, never leave; that makes a leak improbable and proves nothing.
+    For noise that is computed in floats: the low bits, in which rounding would reveal the input, never leave (no proof).
     """
     step = grid_step(clip_norm)
     return ((values / step).round() * step).to(like.device, like.dtype)

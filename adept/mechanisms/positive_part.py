@@ -56,7 +56,7 @@ def mean_positive_part(chances: Floats, values: Floats, *, zero: float, copies: 
 
 
 def _saddle(chances: Floats, values: Floats, zero: float, copies: int) -> "_Sum":
-    """Return the sum under the weights that make E[e^(theta S); some X > 0] / theta^2 smallest: there S has the mean 2 / theta."""
+    """Return S under the weights that make E[e^(theta S); some X > 0] / theta^2 smallest: its mean is 2 / theta."""
     from scipy.optimize import brentq  # slow to import, and most releases do without
 
     def excess(log_tilt: float) -> float:

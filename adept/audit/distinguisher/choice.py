@@ -44,7 +44,7 @@ class Distinguisher:
     rule: Rule
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Game:
     """Everything that is fixed before distinguishers are scored."""
 
@@ -56,7 +56,7 @@ def statistics_of(target: AnyTarget, sample: PairSample) -> Iterator[tuple[str, 
     """Yield the statistics that separate one pair, of vectors or of values, each with a name."""
     if isinstance(sample.pair.first, Tensor):
         return statistics(sample, clip_norm=target.clip_norm)
-    return outcome_statistics(sample, supports=target.supports)
+    return outcome_statistics(sample, supports=getattr(target.mechanism, "supports", None))
 
 
 def screening_rows(trials: int, *, inputs: int, dim: int) -> int:
@@ -86,27 +86,17 @@ def choose(
     options = {"gap": 1.5 * RESOLUTION * target.clip_norm, "delta": target.delta, "alpha": min(alpha, THRESHOLD_ALPHA)}
     counted = counted_rule(best.first, best.second, **options)
     fitted = fitted_rule(best.first, best.second, rounds=2 * certifying, **options)
-    distinguishers = [Distinguisher(name=best.name, statistic=best.statistic, rule=rule) for rule in (counted, fitted)]
 
     def seldom(candidates: list[_Candidate]) -> Game:
         rare = max(candidates, key=lambda tried: tried.hope)
         rule = rare_rule(rare.first, rare.second, rounds=2 * certifying, gap=options["gap"], delta=target.delta)
-        return Game(
-            pair=rare.pair, distinguishers=(Distinguisher(name=rare.name, statistic=rare.statistic, rule=rule),)
-        )
+        return Game(rare.pair, (rare.by(rule),))
 
     of_best = [each for each in candidates if each.pair is best.pair]
-    distinguishers += [*seldom(of_best).distinguishers, *_without_noise(of_best)]
+    without = [each.by(Rule(high=0.5, low=-0.5, flipped=False)) for each in of_best if each.is_without_noise]
+    game = Game(best.pair, (best.by(counted), best.by(fitted), *seldom(of_best).distinguishers, *without))
     others = [each for each in candidates if each.pair is not best.pair and each.hope > target.epsilon]
-    return [Game(pair=best.pair, distinguishers=tuple(distinguishers)), *([seldom(others)] if others else [])]
-
-
-def _without_noise(candidates: list["_Candidate"]) -> list[Distinguisher]:
-    return [
-        Distinguisher(name=each.name, statistic=each.statistic, rule=Rule(high=0.5, low=-0.5, flipped=False))
-        for each in candidates
-        if each.name == WITHOUT_NOISE and max(each.first.max(), -each.second.min()) >= 0.5
-    ]
+    return [game, seldom(others)] if others else [game]
 
 
 def screen(target: AnyTarget, samples: list[PairSample], *, finalists: int, certifying: int) -> list[InputPair]:
@@ -129,6 +119,13 @@ class _Candidate:
     wrong: float  # how often that rule is wrong
     hope: float  # the bound of a rule that is hardly ever wrong, if that goes on
     options: dict[str, Any]
+
+    def by(self, rule: Rule) -> Distinguisher:
+        return Distinguisher(name=self.name, statistic=self.statistic, rule=rule)
+
+    @property
+    def is_without_noise(self) -> bool:
+        return self.name == WITHOUT_NOISE and max(self.first.max(), -self.second.min()) >= 0.5
 
     @cached_property
     def promise(self) -> float:

@@ -1,7 +1,4 @@
-"""Statistics of outcomes that are values: which outcome it is, what parts it has, and whether it supports one input.
-
-Like `distinguisher.vector_statistics`, none of them has to be right: a rule that uses one is certified on fresh outcomes.
-"""
+"""Statistics of outcomes that are values: which outcome it is, what parts it has, and whether it supports one input."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -23,12 +20,7 @@ MAX_COLUMNS = 3  # of an outcome that are looked at together
 
 
 def outcome_statistics(sample: Any, *, supports: Callable[[Any, Any], float] | None) -> Iterator[tuple[str, Statistic]]:
-    """Yield the statistics that separate one pair of values, each with a name.
-
-    Args:
-        sample: outcomes of both values, from which most learn.
-        supports: the caller's own: (outcome, value) -> number.
-    """
+    """Yield the statistics that separate one pair of values, each with a name; ``supports`` is the caller's own."""
     first, second = sample.pair.first, sample.pair.second
     ours, theirs = sample.releases
     if supports is not None:
@@ -81,7 +73,7 @@ def _of_objects(ours: Array, theirs: Array, first: Any, second: Any) -> Iterator
 
 
 def parts(outcome: Any) -> set[Hashable]:
-    """Return what an outcome consists of: words, word pairs and length of a text; members of a set or tuple; equalities."""
+    """Return the parts of an outcome: words, word pairs and length of a text; members of a set or tuple; equalities."""
     if isinstance(outcome, str):
         words = outcome.split()
         sizes = {("words", len(words)), ("characters", len(outcome)), ("different words", len(set(words)))}
@@ -90,12 +82,8 @@ def parts(outcome: Any) -> set[Hashable]:
         return {*outcome, ("size", len(outcome))}
     if isinstance(outcome, tuple):
         sizes = {("size", len(outcome)), ("different", len(set(outcome)))}
-        return {
-            *(("in", member) for member in outcome),
-            *enumerate(outcome),
-            *sizes,
-            ("equal", _equal_members(outcome)),
-        }
+        members = {("in", member) for member in outcome}
+        return {*members, *enumerate(outcome), *sizes, ("equal", _equal_members(outcome))}
     return {outcome}
 
 

@@ -1,10 +1,7 @@
 """Statistics: real functions of a release by which a decision rule may separate one input from another.
 
-Any function will do, because a rule that uses it is certified on fresh releases. Some learn from releases that are not
-counted again.
-
-Statistics are rounded to a billionth of ``clip_norm``, and so is what is compared for equality. Otherwise the rounding of
-floats would separate x from x' where many releases are equal. Floats have checks of their own (`checks.floating_point`).
+Any function will do, because a rule that uses it is certified on fresh releases. Statistics are rounded to a billionth of
+``clip_norm``, since the rounding of floats has checks of its own (`checks.floating_point`).
 """
 
 from collections.abc import Iterator
@@ -27,12 +24,7 @@ FIRST_NUMBERS = 4  # numbers of a release that are looked at first
 
 
 def statistics(sample: PairSample, *, clip_norm: float) -> Iterator[tuple[str, Statistic]]:
-    """Yield the statistics that separate one pair, each with a name.
-
-    Args:
-        sample: releases from which some learn; they may not be counted again when the rule is certified.
-        clip_norm: the unit of the rounding.
-    """
+    """Yield the statistics that separate one pair, each with a name; some learn from the sample."""
     unit = RESOLUTION * clip_norm
     for name, statistic in _all(sample, clip_norm):
         yield name, lambda z, statistic=statistic: _rounded(statistic(z), unit)  # type: ignore[misc]
@@ -97,11 +89,7 @@ def _of_release(unit: float) -> Iterator[tuple[str, Statistic]]:
 
 
 def lowest_bits(z: Floats) -> Floats:
-    """Return how many numbers of each release have their last bit set.
-
-    For opposite inputs alone: symmetric noise gives this count the same distribution under x and -x, whatever floats
-    round, since z and -z have the same last bit.
-    """
+    """Return how many numbers of each release have their last bit set; z and -z have the same, so for opposite inputs alone."""
     bits = np.ascontiguousarray(z).view(np.int64) & 1
     return np.asarray(bits.sum(axis=1).astype(np.float64))
 
@@ -118,10 +106,7 @@ def trailing(z: Floats, unit: float) -> Floats:
 
 
 def trailing_bits(z: Floats, unit: float) -> Floats:
-    """Return the coarsest binary place, from 0 to `FINEST_BIT`, below which no number of a release has bits.
-
-    Sums in half precision have their last bit where the record has it: a record of zero shows finer ones.
-    """
+    """Return the coarsest binary place, from 0 to `FINEST_BIT`, below which no number of a release has bits."""
     places = np.full(len(z), FINEST_BIT + 1.0)
     scaled = z[:, :FIRST_NUMBERS] * (2.0**FINEST_BIT / unit)
     rows = np.flatnonzero((scaled == np.rint(scaled)).any(axis=1))
@@ -139,10 +124,7 @@ def _whole(multiples: Floats) -> NDArray[np.bool_]:
 
 
 def l1_loss(z: Floats, first: Floats, second: Floats) -> Floats:
-    """Return sum_i |z_i - x'_i| - |z_i - x_i|, b times the privacy loss of Laplace noise (Habernal 2021, Eq. 28).
-
-    Each term is constant outside [x_i, x'_i] and linear inside, so z is cut off there: no cancellation, whatever z is.
-    """
+    """Return sum_i |z_i - x'_i| - |z_i - x_i|, b times the privacy loss of Laplace noise (Habernal 2021, Eq. 28)."""
     inside = np.clip(z, np.minimum(first, second), np.maximum(first, second))
     return np.asarray((2 * inside - first - second) @ np.sign(first - second))
 
@@ -250,7 +232,6 @@ def release_keys(releases: Floats, unit: float) -> list[bytes]:
 
 
 def _where_largest(z: Floats, first: Floats, second: Floats) -> Floats:
-    """Return by how much more the first input than the second is large where the release is largest."""
     largest, farthest = z.argmax(axis=1), np.abs(z).argmax(axis=1)
     return np.asarray((first - second)[largest] + (np.abs(first) - np.abs(second))[farthest])
 

@@ -120,10 +120,6 @@ class Target:
     def clip_norm(self) -> float:
         return 1.0
 
-    @property
-    def supports(self) -> Callable[[Any, Any], float] | None:
-        return None
-
     def fresh(self) -> Any:
         """Return a copy of the mechanism as it was given, which nobody has asked."""
         if self.given is None:

@@ -1,6 +1,6 @@
 """Mechanisms on values instead of latents: an integer of 0..K-1, a label, a sentence; their releases are of any kind."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -26,11 +26,6 @@ class ValueTarget(Target):
 
     values: Sequence[Any] = ()  # those that are tried
 
-    @property
-    def supports(self) -> Callable[[Any, Any], float] | None:
-        declared: Callable[[Any, Any], float] | None = getattr(self.mechanism, "supports", None)
-        return declared
-
     def release(self, values: Sequence[Any]) -> Array:
         """Ask for one outcome per value, in one call; returns a numeric (B, m), or (B,) of objects."""
         outcomes = as_outcomes(self._ask(self.mechanism, values), rows=len(values), objects=self.objects)
@@ -43,7 +38,6 @@ class ValueTarget(Target):
         return np.array([hash(outcome_key(outcome)) for outcome in self.release(values)], dtype=np.int64)
 
     def answer(self, value: Any) -> Any:
-        """Ask for one value, and return what the mechanism returns."""
         return self._ask(self.fresh() if self.memoised else self.mechanism, [value])
 
     def _ask(self, mechanism: Any, values: Sequence[Any]) -> Any:
@@ -88,11 +82,7 @@ class ValueTarget(Target):
 
 
 def as_outcomes(released: Any, *, rows: int, objects: bool) -> Array:
-    """Return outcomes as numbers (B, m) where they are numbers of one shape, else as objects (B,).
-
-    Raises:
-        MechanismFailure: there is not one outcome per value.
-    """
+    """Return outcomes as numbers (B, m) where they are numbers of one shape, else as objects (B,)."""
     if isinstance(released, Tensor):
         released = released.detach().cpu().numpy()
     try:
@@ -143,8 +133,7 @@ def outcome_key(outcome: Any) -> Any:
 def alphabet_of(mechanism: Any) -> list[Any] | None:
     """Return values of the finite alphabet that a mechanism declares, or None: all of them, or some of a large one.
 
-    An ``alphabet`` (a sequence, or K for 0..K-1), ``labels``, or an integer ``size`` or ``count`` if it releases lists of integers,
-    which a copy of it is asked.
+    It is an ``alphabet`` (a sequence, or K for 0..K-1), ``labels``, or, of integers, an integer ``size`` or ``count``.
     """
     if (response := response_of(mechanism)) is not None and response[1] > 1:
         count, top = response
