@@ -225,9 +225,7 @@ def _check_mechanism(mechanism: Any) -> None:
         )
 
 
-def _check_arguments(
-    *, trials: int, confidence: float, dim: int, source: str, time_limit: float, seed: int | None
-) -> None:
+def _check_arguments(*, dim: Any, trials: Any, confidence: float, source: str, time_limit: float, seed: Any) -> None:
     for name, value, least in (("dim", dim, 1), ("trials", trials, MIN_TRIALS), ("seed", seed or 0, 0)):
         if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
             raise ConfigurationError(f"{name} must be at least {least}, and an integer, got {value!r}")
