@@ -23,8 +23,8 @@ torch.set_num_threads(1)
 from adept.data.corpus import DataConfig, load
 from adept.mechanisms import Description
 from adept.release.config import ReleaseRequest
-from adept.release.service import open_release
 from adept.mechanisms.base import MechanismChoice
+from adept.release.local import open_release
 path, records = json.loads(sys.argv[1])
 texts = [json.loads(line)["text"] for line in Path(path).open()] if path else load(DataConfig())["test"].texts
 texts = random.Random(0).sample(list(dict.fromkeys(texts)), records)

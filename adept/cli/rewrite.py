@@ -23,8 +23,8 @@ from adept.mechanisms.guarantee import words
 from adept.release.columns import CheckedRecords
 from adept.release.default_ledger import describe_overlap, find_key, open_ledger
 from adept.release.inputs import Inputs
+from adept.release.local import open_release, preview_file, release_file
 from adept.release.publication import STATEMENT, Publication
-from adept.release.service import open_release, preview_file, release_file
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.expectation import MIN_TEXTS, expected_lines
 from adept.rewriting.foreign_text import FIRST_TEXTS, first_texts, foreign_warnings

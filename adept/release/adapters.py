@@ -1,8 +1,7 @@
 """Rewriting inside other libraries' pipelines: a callable for ``datasets.Dataset.map``, and the release of a list of texts.
 
-Every call is a release: it draws new noise, so rows that pass twice are released twice. If a data set lies in files,
-``Dataset.map`` caches its results and reads them again, which costs nothing. If it lies in memory (``from_dict``), ``map``
-releases it again. With ``ledger=`` a second release is refused, or counted if it is wanted (``again=True``).
+Every call is a release: it draws new noise, so rows that pass twice are released twice. With ``ledger=`` a second
+release is refused, or counted if it is wanted (``again=True``).
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,12 +24,11 @@ CHECK_ROWS = 1000  # records that ``check`` holds in memory
 class DatasetRewriter:
     """Function for ``dataset.map(DatasetRewriter(rewriter), batched=True, remove_columns=dataset.column_names)``.
 
-    It returns only the rewritten text. Columns that ``map`` does not remove stay in the data set unchanged and are not private.
-    Without ``batched=True`` each call releases one text. A call checks its own batch alone, so call ``check`` first.
-    Never give it to ``set_transform`` or ``with_transform``: they call it whenever a row is read, and each call is a release.
+    It returns only the rewritten text. Columns that ``map`` does not remove stay in the data set and are not private. A call
+    checks its own batch alone, so call ``check`` first. Never give it to ``set_transform`` or ``with_transform``: they call
+    it whenever a row is read, and each call is a release.
 
     Attributes:
-        rewriter: the rewriter that releases.
         ledger: the ledger's file; None keeps no ledger.
         again: True releases texts again that are in the ledger.
         key: the file with the key of the ledger's digests; None stands for the usual one.
@@ -52,20 +50,12 @@ class DatasetRewriter:
         self._check_column(list(batch))
         texts = batch[self.text_column]
         options = LedgerOptions(self.ledger or NONE, again=self.again, key=self.key, ledger_limit=self.ledger_limit)
-        if isinstance(texts, str):
-            return {self.text_column: release_texts(self.rewriter, [texts], options, name=self.name)[0]}
-        return {self.text_column: release_texts(self.rewriter, texts, options, name=self.name)}
+        single = isinstance(texts, str)
+        private = release_texts(self.rewriter, [texts] if single else texts, options, name=self.name)
+        return {self.text_column: private[0] if single else private}
 
     def check(self, dataset: Any) -> int:
-        """Check all texts of a data set before any of them is released, and return their number.
-
-        Args:
-            dataset: a ``datasets.Dataset`` or ``IterableDataset``, which is read a part at a time.
-
-        Raises:
-            ConfigurationError: the data set has no text column of this name.
-            DataError: ``dataset`` is no data set, or a text is not a string; the message gives its position.
-        """
+        """Check all texts of a data set before any is released, and return their number; a message gives a position."""
         if not instance_of(dataset, (("datasets", "Dataset"), ("datasets", "IterableDataset"))):
             raise DataError(f"dataset must be a datasets.Dataset, got a {type(dataset).__name__}: check each split")
         if dataset.column_names is not None:
@@ -84,12 +74,7 @@ class DatasetRewriter:
 
 
 def release_texts(rewriter: Rewriter, texts: Any, options: LedgerOptions, *, name: str) -> list[str]:
-    """Return one rewrite of each text; ``name`` is the output's name in the ledger.
-
-    Raises:
-        DataError: ``texts`` is not a list of strings.
-        ReleaseRefused: some texts are in the ledger, or the rewriter is for measurement.
-    """
+    """Return one rewrite of each text; ``name`` is the output's name in the ledger."""
     if rewriter.measurement:
         raise ReleaseRefused("a rewriter for measurement must not release: open one with open_release")
     given = text_list(texts)

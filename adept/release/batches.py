@@ -1,7 +1,7 @@
 """From a batch of records to rows: what is drawn, which costs budget and is kept in the journal, and what is written from it.
 
-``draw`` is the only place where a file's records meet a mechanism; ``rows`` and ``last_rows`` are post-processing of what was
-drawn, beside the columns that are copied. So a journal that holds every draw can write all rows again without drawing anything.
+``draw`` is the only place where a file's records meet a mechanism; ``rows`` and ``last_rows`` are post-processing,
+beside the columns that are copied. So a journal that holds every draw can write all rows again without drawing anything.
 """
 
 import base64
@@ -42,47 +42,44 @@ class PlainBatches:
         self, rewriter: Rewriter, label_column: str | None, options: ReleaseOptions, *, copied: bool = False
     ) -> None:
         self.rewriter, self.label_column, self._copied = rewriter, label_column, copied
-        self._text_column, self._keep, self._samples = options.text_column, options.keep_columns, options.samples
-        self._response, self._joint = options.response, options.labels in JOINT_TREATMENTS
-        self.copies_labels = options.labels == "copy"
+        self.options, self._joint = options, options.labels in JOINT_TREATMENTS
 
     def draw(self, batch: Sequence[Record]) -> Entry:
         """Release a batch of records, and write ``samples`` texts a record from it."""
         return self.write(self.release(batch), self.randomise_labels(batch))
 
     def release(self, batch: Sequence[Record]) -> Tensor:
-        """Release the texts of a batch, with their labels where those are part of the release."""
-        texts = [record[self._text_column] for record in batch]
+        """Release texts, with their labels where those are part of the release."""
+        texts = [record[self.options.text_column] for record in batch]
         return self.rewriter.release(texts, self._labels(batch) if self._joint else None)
 
     def randomise_labels(self, batch: Sequence[Record]) -> list[Any] | None:
-        """Release the labels of a batch where they have a budget of their own."""
-        labels, response = self._labels(batch), self._response
+        """Release labels that have a budget of their own."""
+        labels, response = self._labels(batch), self.options.response
         return response.privatize(labels) if labels is not None and isinstance(response, RandomizedResponse) else None
 
     def write(self, released: Tensor, labels: Sequence[Any] | None) -> Entry:
-        """Write texts from releases, with the labels that are part of them or stand beside them."""
-        pairs = self.rewriter.write(released, samples=self._samples)
+        pairs = self.rewriter.write(released, samples=self.options.samples)
         entry: Entry = {"texts": [text for text, _ in pairs]}
         if self._joint:
             entry["labels"] = [label for _, label in pairs]
         elif labels is not None:
-            entry["labels"] = _repeat(labels, self._samples)
+            entry["labels"] = _repeat(labels, self.options.samples)
         return entry
 
     def rows(self, batch: Sequence[Record], entry: Entry) -> Iterator[Record]:
         """Yield a batch's output rows; only kept columns and copied labels of its records are read."""
-        labels = entry.get("labels")
+        labels, options = entry.get("labels"), self.options
         if labels is None:
-            labels = _repeat(self._labels(batch) or [], self._samples)
+            labels = _repeat(self._labels(batch) or [], options.samples)
         for place, text in enumerate(entry["texts"]):
-            number, sample = divmod(place, self._samples)
-            row: Record = {self._text_column: "", **(self._kept(batch[number]) if self._keep else {})}
+            number, sample = divmod(place, options.samples)
+            row: Record = {options.text_column: "", **(self._kept(batch[number]) if options.keep_columns else {})}
             if self.label_column:
                 row[self.label_column] = labels[place]
-            if self._samples > 1:
+            if options.samples > 1:
                 row["sample"] = sample
-            row[self._text_column] = text  # last, so that nothing can stand in its place
+            row[options.text_column] = text  # last, so that nothing can stand in its place
             yield row
 
     def last_rows(self) -> Iterator[list[Record]]:
@@ -94,15 +91,15 @@ class PlainBatches:
 
     def _kept(self, record: Record) -> Record:
         if self._copied and isinstance(record, PlacedRecord):
-            return {name: record.cell(name) for name in self._keep}
-        return {name: record[name] for name in self._keep}
+            return {name: record.cell(name) for name in self.options.keep_columns}
+        return {name: record[name] for name in self.options.keep_columns}
 
 
 class ShuffledBatches:
     """Batches that are all released before texts are written from the permuted releases alone.
 
-    The permutation is uniform, from the operating system's entropy, and kept nowhere. Until then each release stays in memory with
-    its copied or randomised label; equal releases are kept once. A resumed run draws another permutation of them.
+    The permutation is uniform, from the operating system's entropy, and kept nowhere. Until then each release stays in
+    memory with its copied or randomised label; equal releases are kept once.
     """
 
     def __init__(self, batches: PlainBatches) -> None:
@@ -124,7 +121,7 @@ class ShuffledBatches:
 
     def rows(self, batch: Sequence[Record], entry: Entry) -> Iterator[Record]:
         """Keep what was drawn for the end, and yield nothing yet."""
-        column = self._batches.label_column if self._batches.copies_labels else None
+        column = self._batches.label_column if self._batches.options.labels == "copy" else None
         labels = entry.get("labels") or [record[column] if column else None for record in batch]
         rows, self._kind = base64.b64decode(entry["releases"]), entry["kind"]
         width = len(rows) // len(batch)
@@ -144,6 +141,10 @@ class ShuffledBatches:
 Batches = PlainBatches | ShuffledBatches
 
 
+def _shorten(digest: bytes) -> bytes:
+    return hashlib.sha256(digest).digest()
+
+
 def _repeat(values: Sequence[Any], times: int) -> list[Any]:
     return [value for value in values for _ in range(times)]
 
@@ -152,11 +153,8 @@ class Drawing:
     """The draws of one run: claimed, drawn, journalled, and only then written."""
 
     def __init__(self, plan: "LocalPlan", run: "Run[PrivacyStatement]") -> None:
-        self._plan, self._run, options = plan, run, plan.options
-        self._identity = run.ledger and run.ledger.identity(
-            text_column=options.text_column, person_column=options.person_column
-        )
-        self._collected: dict[int, bytes] = {}  # fingerprints of claimed batches by the number of earlier records
+        self._plan, self._run = plan, run
+        self._collected: dict[int, bytes] = {}  # digests of claimed batches by the number of earlier records
 
     @property
     def _ledger(self) -> Ledger | None:
@@ -164,14 +162,15 @@ class Drawing:
 
     def claim_all(self) -> None:
         """Check and claim every record of an input that can be read twice, before anything is drawn."""
-        plan, count = self._plan, 0
+        plan, text, person, count = self._plan, self._plan.options.text_column, self._plan.options.person_column, 0
         if ledger := self._ledger:
-            spending = Spending.of_local(plan.statement(), persons=plan.options.person_column is not None)
+            ledger.identity(text_column=text, person_column=person)
+            spending = Spending.of_local(plan.statement(), persons=person is not None)
             ledger.begin(self._run.journal.run, spending, plan.publication.target)
-        for batch in self._parts(iter(plan.check(plan.records()))) if plan.inputs.repeatable else ():
+        for batch in plan.parts(iter(plan.check(plan.records()))) if plan.inputs.repeatable else ():
             if ledger := self._ledger:
-                ledger.collect(self._subjects(batch, count))
-                self._collected[count] = self._fingerprint(batch)
+                ledger.collect_records(batch, before=count)
+                self._collected[count] = _shorten(self._digest(batch))
             count += len(batch)
         if count and (ledger := self._ledger):
             ledger.claim()
@@ -185,10 +184,10 @@ class Drawing:
                     output.write(plan.type_labels(rows))
                     output.flush()
                 written += len(batch)
-                self._run.advance(written)
+                self._run.progress(written)
             for rows in batches.last_rows():
                 output.write(plan.type_labels(rows))
-                self._run.advance(written)
+                self._run.progress(written)
         self._run.journal.sync()
         return output.sha256()
 
@@ -197,16 +196,17 @@ class Drawing:
         journal, prefix, read = self._run.journal, prefix_digest(self._run.key), 0
         for entry in journal.entries():
             batch = list(islice(records, entry["records"]))
-            prefix.update(self._digest(batch))
+            prefix.update(digest := self._digest(batch))
             if len(batch) != entry["records"] or prefix.hexdigest() != entry["input"]:
                 raise DataError(
                     "input is not that of the interrupted release, or the key of its digests is another one: restore both, "
                     "as nothing else can be continued"
                 )
-            self._claim(batch, read)  # the run that drew them may have had no ledger
+            self._claim(batch, digest, read)  # the run that drew them may have had no ledger
             read += len(batch)
             yield batch, entry
-        for (batch, digest), draws in self._draw_parts(batches, self._claim_parts(records, read)):
+        parts = self._claim_parts(records, read)
+        for (batch, digest), draws in cluster.draw_parts(batches.draw, parts, self._plan.options):
             prefix.update(digest)
             entry = {"records": len(batch), "input": prefix.hexdigest(), **draws}
             journal.append(entry, durable=self._plan.publication.streaming)
@@ -214,39 +214,18 @@ class Drawing:
                 self._run.show()
             yield batch, entry
 
-    def _draw_parts(
-        self, batches: Batches, parts: Iterator[tuple[list[Record], bytes]]
-    ) -> Iterator[tuple[tuple[list[Record], bytes], Entry]]:
-        if self._plan.options.engine == "ray":
-            return cluster.draw_on_cluster(batches, parts, workers=self._plan.options.workers)
-        return ((part, batches.draw(part[0])) for part in parts)
-
     def _claim_parts(self, records: Iterator[Record], read: int) -> Iterator[tuple[list[Record], bytes]]:
-        """Yield claimed batches and their digests; ``read`` records precede them."""
-        for batch in self._parts(records):
-            self._claim(batch, read)  # the input may have grown since its records were claimed
+        for batch in self._plan.parts(records):
+            digest = self._digest(batch)
+            self._claim(batch, digest, read)  # the input may have grown since its records were claimed
             read += len(batch)
-            yield batch, self._digest(batch)
+            yield batch, digest
 
-    def _claim(self, batch: Sequence[Record], before: int) -> None:
+    def _claim(self, batch: Sequence[Record], digest: bytes, before: int) -> None:
         """Claim a batch, unless this run already claimed it before it drew anything."""
-        if (ledger := self._ledger) and self._collected.get(before) != self._fingerprint(batch):
-            ledger.collect(self._subjects(batch, before))
+        if (ledger := self._ledger) and self._collected.get(before) != _shorten(digest):
+            ledger.collect_records(batch, before=before)
             ledger.claim()
-
-    def _fingerprint(self, batch: Sequence[Record]) -> bytes:
-        identity = self._identity
-        names = [*(column for _, column in identity.columns), identity.person_column] if identity else []
-        content = repr([[record.get(name) for name in names] for record in batch])  # type: ignore[arg-type]
-        return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), key=self._run.key, digest_size=16).digest()
-
-    def _subjects(self, batch: Sequence[Record], before: int) -> Iterator[tuple[bytes, int]]:
-        """Yield the digests that a batch claims; ``before`` records precede it."""
-        for number, record in enumerate(batch, start=before + 1):
-            yield from self._identity.subjects(record, number) if self._identity else ()
-
-    def _parts(self, records: Iterator[Record]) -> Iterator[list[Record]]:
-        return iter(lambda: list(islice(records, self._plan.batch_size)), [])
 
     def _digest(self, batch: Sequence[Record]) -> bytes:
         return b"".join(row_digest(self._run.key, record) for record in batch)

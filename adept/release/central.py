@@ -36,7 +36,7 @@ from adept.release.journal import Entry
 from adept.release.ledger import Ledger
 from adept.release.ledger_file import Spending
 from adept.release.publication import Publication, open_output
-from adept.release.run import Plan, Progress, Run, find_files, preview, release, tell_nobody
+from adept.release.run import Plan, Progress, Run, find_files, ignore, preview, release
 from adept.release.statement import CentralStatement
 from adept.synthesis.synthesizer import Synthesizer
 from adept.synthesis.tally import Tally
@@ -53,22 +53,15 @@ def synthesize_file(
     resume: bool = False,
     ledger: Ledger | None = None,
     progress: Progress | None = None,
-    tell: Callable[["TallyNotes"], None] = tell_nobody,
+    tell: Callable[["TallyNotes"], None] = ignore,
 ) -> CentralStatement:
     """Write synthetic records from ``source`` into ``target``, and the statement beside them.
 
     Args:
         synthesizer: counts, releases and writes; it counts as many votes of a person as the options say.
-        source: a file, a pattern of files, or ``-``.
-        target: a file, or ``-``.
-        options: how the source is read, and how many records are written.
+        source, target: as for ``release_file``.
         ledger: the ledger in which the release is noted; if it lists other releases, it needs ``again``.
         resume, progress, tell: as for ``release``; counts that were drawn are written without reading the input.
-
-    Raises:
-        DataError: a file cannot be read or written, an output exists, or a run was interrupted.
-        ConfigurationError: options contradict each other.
-        ReleaseRefused: the ledger lists other releases.
     """
     inputs, publication = find_files(source, target, options, ledger=ledger)
     plan = partial(plan_central, synthesizer, inputs, publication, options)
@@ -81,7 +74,7 @@ def preview_central(
     target: str,
     *,
     options: CentralOptions,
-    tell: Callable[["TallyNotes"], None] = tell_nobody,
+    tell: Callable[["TallyNotes"], None] = ignore,
 ) -> CentralStatement:
     """Check options, count records, and return the statement of a release that is not made."""
     inputs, publication = find_files(source, target, options)
@@ -110,27 +103,6 @@ class TallyNotes:
         return [counted, *self.mismatches]
 
 
-@dataclass(frozen=True)
-class Voting:
-    """The votes of batches: nothing else leaves a worker, and nothing is random."""
-
-    synthesizer: Synthesizer
-    options: CentralOptions
-
-    def draw(self, batch: Sequence[Record]) -> Entry:
-        """Return the cells of a batch."""
-        texts = [record.get(self.options.text_column) for record in batch]
-        labels = [record.get(self.options.label) for record in batch] if self.options.labels == "vote" else None
-        return {"votes": self.synthesizer.vote(texts, labels)}
-
-    def votes(self, parts: Iterator[list[Record]]) -> Iterator[tuple[list[Record], list[int]]]:
-        """Pair batches with their votes, here or on a cluster."""
-        if self.options.engine == "ray":
-            drawn = cluster.draw_on_cluster(self, ((part, None) for part in parts), workers=self.options.workers)
-            return ((part[0], entry["votes"]) for part, entry in drawn)
-        return ((part, self.draw(part)["votes"]) for part in parts)
-
-
 @dataclass(frozen=True, kw_only=True)
 class CentralPlan(Plan[CentralStatement]):
     """A central release before its first record, on a day."""
@@ -153,7 +125,7 @@ class CentralPlan(Plan[CentralStatement]):
 
     @cached_property
     def cells_sha256(self) -> str:
-        """Digest of what a cell means: codewords, and the texts that may be written."""
+        """Digest of what a cell means."""
         cells = self.writer.cells
         digest = hashlib.sha256(cells.codewords.astype("<i4").tobytes())
         for text in cells.texts:
@@ -161,7 +133,6 @@ class CentralPlan(Plan[CentralStatement]):
         return digest.hexdigest()
 
     def records(self) -> Iterator[Record]:
-        """Return the records from the beginning."""
         options = self.options
         return self.inputs.records(tolerant=True, columns=options.used_columns, required=options.required)
 
@@ -198,16 +169,20 @@ class CentralPlan(Plan[CentralStatement]):
         )
 
     def preview(self) -> tuple[CentralStatement, TallyNotes]:
-        """Count all records."""
         return self.expected_statement(), TallyNotes(self.count(self.records()), tuple(self.inputs.mismatches))
 
     def count(self, records: Iterator[Record]) -> Tally:
-        """Count the votes of all records."""
         tally, person = self.writer.tally(), self.options.person_column
-        parts = iter(lambda: list(islice(records, BATCH_ROWS)), [])
-        for part, votes in Voting(self.writer, self.options).votes(parts):
-            tally.add(votes, [record.get(person) for record in part] if person else None)
+        parts = ((part,) for part in iter(lambda: list(islice(records, BATCH_ROWS)), []))
+        for (part,), entry in cluster.draw_parts(self.vote, parts, self.options):
+            tally.add(entry["votes"], [record.get(person) for record in part] if person else None)
         return tally
+
+    def vote(self, batch: Sequence[Record]) -> Entry:
+        """Return the cells of a batch: nothing else leaves a worker, and nothing is random."""
+        texts = [record.get(self.options.text_column) for record in batch]
+        labels = [record.get(self.options.label) for record in batch] if self.options.labels == "vote" else None
+        return {"votes": self.writer.vote(texts, labels)}
 
     def draw(self, run: Run[CentralStatement]) -> tuple[CentralStatement, None]:
         """Count and release, unless that was done, and write all rows."""
@@ -242,7 +217,6 @@ def _draw_counts(plan: CentralPlan, run: Run[CentralStatement]) -> Counts:
 
 
 def _claim(plan: CentralPlan, run: Run[CentralStatement]) -> None:
-    """Note the release in the ledger, which learns nothing about records."""
     if run.ledger:
         text, person = plan.options.text_column, plan.options.person_column
         run.ledger.identity(text_column=text, person_column=person)
@@ -254,19 +228,14 @@ def _claim(plan: CentralPlan, run: Run[CentralStatement]) -> None:
 def _watch(records: Iterator[Record], run: Run[CentralStatement]) -> Iterator[Record]:
     for count, record in enumerate(records, start=1):
         if count % BATCH_ROWS == 0:
-            run.advance(count)
+            run.progress(count)
         yield record
 
 
 def plan_central(
     synthesizer: Synthesizer, inputs: Inputs, publication: Publication, options: CentralOptions
 ) -> CentralPlan:
-    """Plan a release without reading any record.
-
-    Raises:
-        DataError: the format of input or output is unknown, or a header or schema does not name a column.
-        ConfigurationError: options contradict each other.
-    """
+    """Plan a release without reading any record."""
     written = written_format(publication.target, inputs.options, inputs.locations)
     for location in inputs.locations:
         file_format(location, inputs.options.format)

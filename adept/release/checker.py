@@ -2,10 +2,10 @@
 
 One file, the standard library only: ``python checker.py OUTPUT.privacy.json [output=OUTPUT] [model_dir=DIR]``.
 
-It shows three things. If outputs are drawn with the stated weights and scales, those of any two records are as likely up to a
-factor of e^epsilon, but for delta (by integers and fractions; for Gaussian noise in decimals of 700 digits). The statement was not
-changed by accident. Output and model are those that it names. Each field is computed again and compared, or named as not checked;
-``adept verify`` compares the sentences too. Strings of a statement may be a stranger's: they are escaped, quoted and cut off.
+If outputs are drawn with the stated weights and scales, those of any two records are as likely up to a factor of
+e^epsilon, but for delta (by integers and fractions; for Gaussian noise in decimals of 700 digits). Each field is
+computed again and compared, or named as not checked; ``adept verify`` compares the sentences too. Strings of a statement
+may be a stranger's: they are escaped, quoted and cut off.
 """
 
 import hashlib
@@ -58,7 +58,7 @@ class Refused(Exception):
 
 
 def check(statement: str, output: Name = None, model_dir: Name = None, *, restate: Any = None) -> list[str]:
-    """Check OUTPUT.privacy.json, the output (by default the file beside it) and the model; return sentences with the results.
+    """Check OUTPUT.privacy.json, the output (by default the file beside it) and the model; return sentences.
 
     ``restate`` takes a statement and returns fields as adept writes them, with sentences, or None for another version.
 
@@ -205,7 +205,7 @@ def _relation(said: Json, central: bool) -> None:
 
 
 def _shuffling(said: Json, symbols: bool) -> None:
-    """Check that the numbers of shuffling are all there or all missing, and do not contradict each other."""
+    """Check that the numbers of shuffling are all there or all missing, and agree."""
     here, together, smallest, *_ = numbers = [said[name] for name in SHUFFLED]
     if said["trust"] == "shuffled":
         sound = type(here) is bool and type(together) is type(smallest) is int and 1 <= smallest <= together
@@ -367,7 +367,6 @@ def _model(said: Json, directory: str | None) -> list[str]:
 
 
 def _file(name: str, path: str | None, digest: str) -> str:
-    """Compare a file with its digest."""
     if not path:
         return f"The {name} was not looked at: give {'output=FILE' if name == 'output' else 'model_dir=DIR'}."
     if _sha256(path) != digest:

@@ -1,17 +1,14 @@
 """Drawing on a Ray cluster: many machines draw, one process writes the journal and the output.
 
-*Claim*: all visible rows of a record are written from one release of it, however often workers die and Ray repeats what they
-were at. *Proof*. A worker's draws leave it in one way, as the result of its call, which goes to the process that asked and into its
-journal. Ray gives a call one result, whichever attempt it comes from; what a lost attempt drew was in the memory of the cluster
-alone. So exactly one draw of a record enters the journal, before anything of it is visible, and from there on the
-proof of ``adept.release.journal`` holds as it stands: by the same entries, in the order of the input, with the same
-``resume=true``, ledger and statement. QED.
+*Claim*: all visible rows of a record are written from one release of it, however often workers die and Ray repeats what
+they were at. *Proof*. A worker's draws leave it in one way, as the result of its call, which goes to the process that
+asked and into its journal. Ray gives a call one result, whichever attempt it comes from; what a lost attempt drew was in
+the memory of the cluster alone. So exactly one draw of a record enters the journal, before anything of it is visible,
+and from there on the proof of ``adept.release.journal`` holds as it stands. QED. As there, nothing here lets a worker's
+death depend on what it drew.
 
-A worker's death that depends on what it drew would select among draws, as in ``adept.release.journal``; nothing here lets a value
-decide.
-
-The cluster is trusted as the machine is: its memory holds records, and what does not fit is spilled to its disks. One that is
-started here listens at 127.0.0.1 alone, and answers nobody without a token that is drawn for it (`docs/operation.md`).
+The cluster is trusted as the machine is: its memory holds records, and what does not fit is spilled to its disks. One
+that is started here listens at 127.0.0.1 alone, and answers nobody without a token that is drawn for it.
 """
 
 import io
@@ -21,12 +18,13 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from adept.data.formats import Record
 from adept.errors import ConfigurationError, DataError
+from adept.release.config import PersonOptions
 from adept.release.journal import Entry
 
 MAX_WAITING = 3  # batches that a worker is given before its first one is back
@@ -39,36 +37,33 @@ ALONE = {
     "RAY_AUTH_MODE": "token",  # Ray's default from 2.59 on
 }
 
-Part = TypeVar("Part", bound=tuple[Sequence[Record], Any])
+Part = TypeVar("Part", bound=tuple[Any, ...])
+Draw = Callable[[Sequence[Record]], Entry]
 
 
-class DrawsBatches(Protocol):
-    """A way to draw for a batch of records, which can be pickled."""
+def draw_parts(draw: Draw, parts: Iterator[Part], options: PersonOptions) -> Iterator[tuple[Part, Entry]]:
+    """Pair every part, which begins with its batch of records, with what is drawn for it, here or on a cluster."""
+    if options.engine == "ray":
+        return draw_on_cluster(draw, parts, workers=options.workers)
+    return ((part, draw(part[0])) for part in parts)
 
-    def draw(self, batch: Sequence[Record]) -> Entry:
-        """Release a batch of records."""
-        ...
 
-
-def draw_on_cluster(
-    batches: DrawsBatches, parts: Iterator[Part], *, workers: int | None
-) -> Iterator[tuple[Part, Entry]]:
-    """Pair every part, which begins with its batch of records, with what a worker drew for it, in the order of the parts.
+def draw_on_cluster(draw: Draw, parts: Iterator[Part], *, workers: int | None) -> Iterator[tuple[Part, Entry]]:
+    """Pair every part with what a worker drew for it, in the order of the parts, a few of which are read ahead.
 
     Args:
-        batches: what draws.
-        parts: read a few batches ahead of what is yielded.
-        workers: processes of one CPU each, on the cluster that RAY_ADDRESS names or else on this machine; None: one for each CPU.
+        draw: what draws for a batch of records; it can be pickled.
+        workers: processes of one CPU each, on the cluster of RAY_ADDRESS or else on this machine; None: one for each CPU.
 
     Raises:
         ConfigurationError: Ray is not installed.
         DataError: the cluster cannot be reached, or its workers cannot start.
     """
     with _environment():
-        yield from _draw(batches, parts, workers=workers)
+        yield from _draw(draw, parts, workers=workers)
 
 
-def _draw(batches: DrawsBatches, parts: Iterator[Part], *, workers: int | None) -> Iterator[tuple[Part, Entry]]:
+def _draw(draw: Draw, parts: Iterator[Part], *, workers: int | None) -> Iterator[tuple[Part, Entry]]:
     try:
         import ray
         from ray.exceptions import RayError, RayTaskError
@@ -80,15 +75,16 @@ def _draw(batches: DrawsBatches, parts: Iterator[Part], *, workers: int | None) 
     try:
         # Ray prints what becomes of its workers, and standard output may be the release.
         with redirect_stdout(own), redirect_stderr(own):
-            shared = _connect(ray, batches, workers=workers)  # workers that start again read it again
+            shared = _connect(ray, draw, workers=workers)  # workers that start again read it again
             actors = _start_workers(ray, shared, workers=workers)
             waiting: deque[tuple[Part, Any]] = deque()
             for number, part in enumerate(parts):
                 waiting.append((part, actors[number % len(actors)].draw.remote(part[0])))
                 if len(waiting) > MAX_WAITING * len(actors):
-                    yield _take_first(ray, waiting)
-            while waiting:
-                yield _take_first(ray, waiting)
+                    part, result = waiting.popleft()
+                    yield part, ray.get(result)
+            for part, result in waiting:
+                yield part, ray.get(result)
     except RayTaskError as error:
         raise error.cause from None
     except (RayError, ConnectionError) as error:
@@ -100,7 +96,7 @@ def _draw(batches: DrawsBatches, parts: Iterator[Part], *, workers: int | None) 
 
 
 class _OwnOutput:
-    """A stream that takes nothing from Ray's threads, which tell what the cluster mends itself."""
+    """A stream that takes nothing from Ray's threads."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -116,7 +112,6 @@ class _OwnOutput:
 
 @contextmanager
 def _environment() -> Iterator[None]:
-    """Set what Ray reads from the environment; the user's own settings stay."""
     given = QUIET if os.environ.get("RAY_ADDRESS") else {**QUIET, **ALONE, "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     ours = {name: value for name, value in given.items() if name not in os.environ}
     os.environ.update(ours)
@@ -129,7 +124,7 @@ def _environment() -> Iterator[None]:
 
 @contextmanager
 def _own_signals() -> Iterator[None]:
-    """Keep our handlers, in whose place Ray puts its own, which ends a process with a status of its own making."""
+    """Keep our handlers, in whose place Ray puts its own."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
@@ -154,7 +149,7 @@ def _silent() -> Iterator[None]:
         os.close(nowhere)
 
 
-def _connect(ray: Any, batches: DrawsBatches, *, workers: int | None) -> Any:
+def _connect(ray: Any, draw: Draw, *, workers: int | None) -> Any:
     """Join the cluster, or start one on this machine, and put what draws into its memory."""
     address = os.environ.get("RAY_ADDRESS")
     here = {} if address else {"num_cpus": workers or os.cpu_count(), "include_dashboard": False}
@@ -165,7 +160,7 @@ def _connect(ray: Any, batches: DrawsBatches, *, workers: int | None) -> Any:
     except Exception as error:  # noqa: BLE001 - Ray raises bare Exception where a node does not start in time
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise DataError(f"cannot reach or start the cluster ({reason}): mend that, and run again") from None
-    return ray.put(batches)
+    return ray.put(draw)
 
 
 def _start_workers(ray: Any, shared: Any, *, workers: int | None) -> list[Any]:
@@ -175,16 +170,9 @@ def _start_workers(ray: Any, shared: Any, *, workers: int | None) -> list[Any]:
     return [worker.remote(shared) for _ in range(min(workers or cpus, cpus))]
 
 
-def _take_first(ray: Any, waiting: "deque[tuple[Part, Any]]") -> tuple[Part, Entry]:
-    part, result = waiting.popleft()
-    return part, ray.get(result)
-
-
 class _Worker:
-    """Draws in a process of its own."""
-
-    def __init__(self, batches: DrawsBatches) -> None:
-        self._batches = batches
+    def __init__(self, draw: Draw) -> None:
+        self._draw = draw
 
     def draw(self, batch: Sequence[Record]) -> Entry:
-        return self._batches.draw(batch)
+        return self._draw(batch)

@@ -1,24 +1,40 @@
-"""Columns of a local release: which are read, which reach the output, and the checks of every record.
+"""Columns of a local release: which are read, which reach the output and with what types, and the checks of every record.
 
-Text and label are what a record is about; a person's column is counted and never written; kept columns are copied as they are,
-and so not private. Everything else is dropped.
+Text and label are what a record is about; a person's column is counted and never written; kept columns are copied as
+they are, and so not private. Everything else is dropped.
+
+*Claim*: every kept value is unchanged in the output (or becomes text, if ``docs/operation.md`` says so), or the release
+is refused before the record's batch is drawn; if the input can be read twice, before the first draw. *Proof*. From
+Parquet to Parquet a value is copied within Arrow, under the type of its column, and a file with another type is refused
+by its schema. Any other value is converted to its written form when it is read, and for Parquet also back; batches are
+read before they are drawn. An input that can be read twice is read and checked once before the first draw. QED.
 """
 
 import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
+import pyarrow
+from pyarrow import types
+
+from adept.data.arrow_types import SeenValues, UnfitValues, fits, read_schema
 from adept.data.column_names import RequiredColumns, missing_column
 from adept.data.corpus import find_label_column, text_of
-from adept.data.formats import Record
-from adept.data.labels import is_missing, label_of, label_set_of
+from adept.data.files import check_value
+from adept.data.formats import PlacedRecord, Record
+from adept.data.json_files import NOT_JSON
+from adept.data.labels import INTEGER, is_missing, label_of, label_set_of
+from adept.data.parquet import bare_type, can_hold, long_indices
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import JointResponse, RandomizedResponse
 from adept.release.config import FileOptions
+from adept.release.inputs import Inputs
 from adept.rewriting.foreign_text import FIRST_TEXTS
 from adept.synthesis.tally import person_name
 
+ADVICE = "leave it out of keep_columns, or write jsonl"
 RANDOMISED_TREATMENTS = ("randomized_response", "joint_response")  # treatments that randomise labels
 
 
@@ -39,13 +55,13 @@ class ReleaseOptions(FileOptions):
 
     @property
     def used_columns(self) -> list[str]:
-        """Columns of the input that a release may read; a column ``intent`` holds labels."""
+        """Columns of the input that a release may read."""
         named = [self.text_column, self.label_column or "intent", self.person_column, *self.keep_columns]
         return [column for column in named if column is not None]
 
     @property
     def required(self) -> RequiredColumns:
-        """Columns that options name; a file whose format declares columns must have them."""
+        """Columns that options name."""
         label = self.label_column if self.labels != "drop" else None
         named = [("text_column", self.text_column), ("label_column", label), ("person_column", self.person_column)]
         kept = [("keep_columns", column) for column in self.keep_columns]
@@ -63,11 +79,7 @@ class ReleaseOptions(FileOptions):
 
 
 def find_label(first: Record, options: ReleaseOptions) -> str | None:
-    """Return the label column of the output; a model that writes labels needs none in the input.
-
-    Raises:
-        ConfigurationError: labels are to be dropped, and kept as a column.
-    """
+    """Return the label column of the output; a model that writes labels needs none in the input."""
     found = find_label_column(first, options.label_column)
     if options.labels == "drop":
         if found in options.keep_columns:
@@ -79,12 +91,7 @@ def find_label(first: Record, options: ReleaseOptions) -> str | None:
 
 
 def output_columns(label_column: str | None, options: ReleaseOptions) -> list[str]:
-    """Return the columns of the output.
-
-    Raises:
-        ConfigurationError: two of them have the same name, so that one would overwrite the other: a kept column could put
-            the raw text where the rewrite belongs.
-    """
+    """Return the columns of the output, all different: a kept column could put the raw text where the rewrite belongs."""
     if options.person_column in options.keep_columns:
         raise ConfigurationError("keep_columns must not hold the person column, which is never written: drop it there")
     labels = [label_column] if label_column else []
@@ -102,24 +109,18 @@ def output_columns(label_column: str | None, options: ReleaseOptions) -> list[st
 class CheckedRecords:
     """Records whose used columns are checked one by one, and notes on those that were read so far.
 
-    Labels become text (``adept.data.labels``), so that rows, digests, groups and mechanisms all use the label that is written.
-
     *Claim*: with excess=drop, it depends only on the number of earlier records of the same person if a record is passed on.
-    *Proof*: ``_Persons`` counts each name by itself, and looks at nothing else of a record before. QED. So if the content of a
-    person's records changes, but not their person, every other record keeps its place in the output; and a resumed run with the
-    same records passes on the same ones.
+    *Proof*: ``_Persons`` counts each name by itself, and looks at nothing else of a record before. QED. So if the content of
+    a person's records changes, but not their person, every other record keeps its place in the output; and a resumed run
+    with the same records passes on the same ones.
 
     Args:
         label_column: the label's column in the output.
-        labels: the public labels that a record may have; None: any.
+        labels: the public labels that a record may have, which a message never repeats; None: any.
 
     Attributes:
         count: number of records that were passed on.
         first_texts: their first texts.
-
-    Raises:
-        ConfigurationError: a label is not public; it is not repeated.
-        DataError: a column is missing, a label has no text, or a person has too many records.
     """
 
     def __init__(
@@ -131,12 +132,11 @@ class CheckedRecords:
         labels: Collection[str] | None = None,
     ) -> None:
         self.count, self.first_texts = 0, list[str]()
-        self._records, self._text_column, self._label_column = records, options.text_column, label_column
-        self._keep, self._allowed = options.keep_columns, None if labels is None else frozenset(labels)
+        self._records, self._options, self._label_column = records, options, label_column
+        self._allowed = None if labels is None else frozenset(labels)
         # A model that writes labels does with or without them, record by record, unless their column was named.
         self._optional = options.labels == "joint" and options.label_column is None
-        most, drops = options.max_records_per_person or 0, options.excess == "drop"
-        self._persons = _Persons(options.person_column, most, drops=drops) if options.person_column else None
+        self._persons = _Persons(options, options.person_column) if options.person_column else None
         self._grouped = label_column if options.labels == "copy" else None
         self._groups: Counter[object] = Counter()
 
@@ -149,10 +149,10 @@ class CheckedRecords:
                 yield checked
 
     def _check(self, record: Record, number: int) -> Record:
-        text = text_of(record, self._text_column, number=number)
+        text = text_of(record, self._options.text_column, number=number)
         if len(self.first_texts) < FIRST_TEXTS:
             self.first_texts.append(text)
-        if missing := [column for column in self._keep if column not in record]:
+        if missing := [column for column in self._options.keep_columns if column not in record]:
             raise missing_column(list(record), missing[0], "keep_columns", number=number)
         if self._label_column is None:
             return record
@@ -170,12 +170,12 @@ class CheckedRecords:
 
     @property
     def smallest_group(self) -> int:
-        """Number of records with the rarest copied label, or of all if none is copied; 0 for no records."""
+        """Number of records with the rarest copied label, or of all if none is copied."""
         return min(self._groups.values(), default=0)
 
     @property
     def lines(self) -> list[str]:
-        """Lines for the curator alone: a number of records that were left out."""
+        """Lines for the curator alone."""
         if not self._persons or not (left_out := self._persons.left_out):
             return []
         exceed = "were left out, as they are beyond max_records_per_person"
@@ -183,18 +183,12 @@ class CheckedRecords:
 
 
 class _Persons:
-    """Counts of each person's records by a digest of the name."""
-
-    def __init__(self, column: str, most: int, *, drops: bool) -> None:
-        self._column, self._most, self._drops = column, most, drops
+    def __init__(self, options: ReleaseOptions, column: str) -> None:
+        self._column, self._most, self._drops = column, options.max_records_per_person or 0, options.excess == "drop"
         self._counts, self.left_out = Counter[bytes](), Counter[bytes]()
 
     def admits(self, record: Record, number: int) -> bool:
-        """Count a record of its person, named by ``person_name``; return False if it is left out.
-
-        Raises:
-            DataError: the record names no person, or the person has too many records.
-        """
+        """Count a record of its person; return False if it is left out."""
         value = record.get(self._column)
         name = person_name(value)
         if name is None:
@@ -214,3 +208,147 @@ class _Persons:
             )
         self.left_out[digest] += 1
         return False
+
+
+# --- Types
+
+
+@dataclass(frozen=True)
+class KeptColumns:
+    """Kept columns, with their types in a parquet output; ``copied`` is True if values are copied within Arrow."""
+
+    columns: tuple[str, ...] = ()
+    format: str = "jsonl"
+    types: dict[str, Any] = field(default_factory=dict)
+    copied: bool = False
+
+    def check(self, records: Iterator[Record]) -> Iterator[Record]:
+        """Yield records after checking every kept value; errors name only column and record."""
+        for number, record in enumerate(records, start=1):
+            for column in record.keys() & self.columns:
+                self._check_value(record, column, number)
+            yield record
+
+    def _check_value(self, record: Record, column: str, number: int) -> None:
+        if self.format != "parquet":
+            try:
+                check_value(record[column], self.format)
+            except DataError:
+                raise DataError(
+                    f"column {column!r} holds {NOT_JSON} in record {number}, which {self.format} cannot hold: "
+                    "leave it out of keep_columns, or write parquet"
+                ) from None
+        elif self.copied:
+            found = record.batch.schema.field(column).type if isinstance(record, PlacedRecord) else None
+            if found is None or not _is_readable_as(found, self.types[column]):
+                raise DataError(f"column {column!r} has another type from record {number} on: give files of one schema")
+        elif not fits(record[column], self.types[column]):
+            raise DataError(
+                f"column {column!r} has type {self.types[column]}, which does not hold the value of record {number}: "
+                "correct the record, or the type in schema="
+            )
+
+
+def _is_readable_as(found: Any, kind: Any) -> bool:
+    """Return True if a file's column can be written in the decided type."""
+    return types.is_null(found) or bool(_plain(bare_type(found)).equals(_plain(kind)))
+
+
+def decide_kept(inputs: Inputs, options: ReleaseOptions, output_format: str, first: Record) -> KeptColumns:
+    """Decide the types of the kept columns; the input is read once more if types must be found."""
+    columns = tuple(options.keep_columns)
+    formats = inputs.formats if columns and output_format == "parquet" else set()  # elsewhere no types are needed
+    if options.schema and (not formats or "parquet" in formats):
+        raise ConfigurationError(
+            "schema= is for kept columns from text files in a parquet output, and here types are known or not written: leave it out"
+        )
+    if not formats:
+        return KeptColumns(columns, output_format)
+    if "parquet" in formats and len(formats) > 1:
+        raise ConfigurationError(
+            "input must not mix parquet with other formats if a parquet output has keep_columns: release the files one by one"
+        )
+    copied = "parquet" in formats
+    if copied:
+        schemas = inputs.schemas(first)  # those of standard input are known from its first row
+        types = {column: _unite(column, schemas) for column in columns}
+    else:
+        types = _read_types(options.schema, columns) if options.schema else _find_types(inputs, columns)
+    for column, kind in types.items():
+        if not can_hold(kind):
+            raise DataError(f"column {column!r} has type {kind}, which parquet cannot hold: {ADVICE}")
+    return KeptColumns(columns, output_format, types, copied=copied)
+
+
+def _read_types(location: str, columns: tuple[str, ...]) -> dict[str, Any]:
+    schema = read_schema(location)
+    if missing := [column for column in columns if column not in schema]:
+        raise ConfigurationError(
+            f"schema {location} has no column {missing[0]!r}, which is in keep_columns: add its type"
+        )
+    return {column: schema[column] for column in columns}
+
+
+def _find_types(inputs: Inputs, columns: tuple[str, ...]) -> dict[str, Any]:
+    if not inputs.repeatable:
+        raise ConfigurationError(
+            "keep_columns from standard input or a pipe into parquet need types before the first record: add schema=FILE, a "
+            'parquet file or JSON such as {"score": "float64"}, or write jsonl'
+        )
+    shapes = {column: SeenValues() for column in columns}
+    column = columns[0]
+    try:
+        for record in inputs.records(columns=columns):
+            for column, shape in shapes.items():
+                shape.add(record.get(column))
+        types = {}
+        for column, shape in shapes.items():
+            types[column] = shape.arrow_type()
+    except UnfitValues as error:
+        raise DataError(
+            f"column {column!r} holds {error}, and parquet needs one type: convert the values, or {ADVICE}"
+        ) from None
+    return types
+
+
+def find_label_type(inputs: Inputs, column: str | None, drawn: Iterable[str], first: Record) -> Any:
+    """Return the type of whole numbers that labels are written as, in every format of the output; None if they are text.
+
+    *Claim*: the choice tells nothing of a record, and every label that is written has the type. *Proof*. It is a function of
+    the schemas and of ``drawn``, the public labels that may be written instead of a record's own. A label that is copied
+    comes from a column whose type the chosen one includes; any other is in ``drawn``, and is checked here. QED.
+    """
+    if column is None or not all(INTEGER.fullmatch(label) for label in drawn):
+        return None
+    found = {_plain(schema[column]) for schema in inputs.schemas(first) if column in schema}
+    kind = _widest({one for one in found if not types.is_null(one)})
+    return kind if kind and all(fits(int(label), kind) for label in drawn) else None
+
+
+def _widest(kinds: set[Any]) -> Any:
+    """Return a type that holds all values of some types of whole numbers; None if there is none."""
+    if not kinds or not all(map(types.is_integer, kinds)):
+        return None
+    if len(kinds) == 1:
+        return next(iter(kinds))
+    if all(map(types.is_unsigned_integer, kinds)):
+        return pyarrow.uint64()
+    return None if pyarrow.uint64() in kinds else pyarrow.int64()
+
+
+def _plain(kind: Any) -> Any:
+    return kind.value_type if types.is_dictionary(kind) else kind
+
+
+def _unite(column: str, schemas: list[dict[str, Any]]) -> Any:
+    """Return the one type that a column has in all files, apart from null."""
+    if any(column not in schema for schema in schemas):
+        raise DataError(f"column {column!r} is missing in a file of the input: correct keep_columns=")
+    found = [kind for schema in schemas if not types.is_null(kind := schema[column])]
+    if not found:
+        return pyarrow.null()
+    if not all(_is_readable_as(kind, found[0]) for kind in found):
+        raise DataError(
+            f"column {column!r} has different types in the files of the input: convert the files to one type, or {ADVICE}"
+        )
+    return long_indices(found[0]) if len(schemas) > 1 else found[0]  # several files may have more values together

@@ -4,6 +4,7 @@ import errno
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from adept.errors import DataError
 
@@ -11,38 +12,52 @@ from adept.errors import DataError
 PASSING = ("FULL", "IOERR", "BUSY", "LOCKED", "READONLY", "CANTOPEN", "PERM")
 
 
-@contextmanager
-def transaction(database: sqlite3.Connection, *, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
-    """Change a file, all or nothing; other writers wait."""
-    database.execute(begin)
-    try:
-        yield
-        database.execute("COMMIT")
-    except BaseException:
-        if database.in_transaction:  # a full disk ends it
-            database.execute("ROLLBACK")
-        raise
+class Database(sqlite3.Connection):
+    """An open file; errors name the ``path`` and, if no run can go on with it, say that it is ``damaged`` and give ``advice``.
 
-
-@contextmanager
-def reported(path: str, damaged: str, advice: str) -> Iterator[None]:
-    """Turn errors of SQLite into one line.
-
-    Args:
-        path: the file.
-        damaged: what is wrong with a file that no run can go on with.
-        advice: what to do then.
-
-    Raises:
-        OSError: the same run can go on later, for example if the disk is full or another run holds the file.
-        DataError: no run can go on with this file.
+    Each method that reads or writes raises OSError if the same run can go on later, for example when the disk is full or
+    another run holds the file, and otherwise DataError.
     """
-    try:
-        yield
-    except sqlite3.Error as error:
-        kind = getattr(error, "sqlite_errorname", "").split("_")[1:2]
-        if set(kind) & set(PASSING):
-            raise OSError(errno.ENOSPC if kind == ["FULL"] else errno.EIO, str(error), path) from None
-        raise DataError(f"{damaged} ({error}): {advice}") from None
-    except UnicodeDecodeError:  # SQLite quotes what it cannot read
-        raise DataError(f"{damaged}: {advice}") from None
+
+    path = damaged = advice = ""
+
+    def name(self, path: str, damaged: str, advice: str) -> None:
+        """Set the words of errors."""
+        self.path, self.damaged, self.advice = path, damaged, advice
+
+    @contextmanager
+    def reported(self) -> Iterator[None]:
+        """Turn errors of SQLite into one line."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            kind = getattr(error, "sqlite_errorname", "").split("_")[1:2]
+            if set(kind) & set(PASSING):
+                raise OSError(errno.ENOSPC if kind == ["FULL"] else errno.EIO, str(error), self.path) from None
+            raise DataError(f"{self.damaged} ({error}): {self.advice}") from None
+        except UnicodeDecodeError:  # SQLite quotes what it cannot read
+            raise DataError(f"{self.damaged}: {self.advice}") from None
+
+    @contextmanager
+    def transaction(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
+        """Change the file, all or nothing; other writers wait."""
+        with self.reported():
+            self.execute(begin)
+            try:
+                yield
+                self.execute("COMMIT")
+            except BaseException:
+                if self.in_transaction:  # a full disk ends it
+                    self.execute("ROLLBACK")
+                raise
+
+    def run(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """Run a statement, and return its rows."""
+        with self.reported():
+            return self.execute(query, values).fetchall()
+
+    def row(self, query: str, *values: object) -> tuple[Any, ...]:
+        """Return the first row of a query that has one."""
+        with self.reported():
+            found: tuple[Any, ...] = self.execute(query, values).fetchone()
+            return found

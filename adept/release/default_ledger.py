@@ -1,66 +1,55 @@
 """The ledger that a release uses: a file of its own, none, or the default ledger in the user's state directory.
 
-The default ledger refuses only releases above its limit. It makes no other release fail. If it cannot be kept (without a home, on
-a full disk, or if another run holds it for long), the release goes on without it, and one line says so. Earlier claims stay
-claimed. If there is a limit, the release is refused instead, because nobody could check the limit. An empty file beside a ledger
+The default ledger refuses only releases above its limit. If it cannot be kept (without a home, on a full disk, or if
+another run holds it for long), the release goes on without it, and one line says so. Earlier claims stay claimed. If
+there is a limit, the release is refused instead, because nobody could check the limit. An empty file beside a ledger
 marks that it has a limit (``mark_limited``), so that this is known even if the ledger is gone or cannot be read.
 
-The file's name carries a keyed fingerprint of the key. So another key has another ledger, and causes no error,
-unless the ledger of some key has a limit: if that key is lost, the limit must not be lost in silence, so the other ledger needs a
-limit of its own.
+The file's name carries a keyed fingerprint of the key, so another key has another ledger. If the ledger of any key has
+a limit, the other ledger needs one of its own: a limit must not be lost in silence with its key.
 """
 
 import hashlib
 import logging
-import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import wraps
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any
 
 from adept.data.formats import Record
 from adept.errors import AdeptError, ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms.guarantee import words
 from adept.release.config import LedgerOptions
-from adept.release.ledger import Ledger, check_limit
+from adept.release.ledger import Ledger
 from adept.release.ledger_file import Spending
-from adept.release.record_identity import ROW_KIND, TEXT, Identity, Role, secret_key
+from adept.release.record_identity import ROW_KIND, TEXT, Identity, Role, secret_key, user_directory
 
 LOG = logging.getLogger("adept")
 NONE = "none"  # the value of ledger= that turns ledgers off
 MAX_RECORDS = 1_000_000  # of a file, unless there is a limit
 WAIT_SECONDS = 3.0  # time to wait for another run that holds the ledger
+UNKEPT = "no ledger is kept of this release ({}): ledger=FILE keeps one, ledger=none turns this line off"
 
 Tell = Callable[[str], None]
-Answer = TypeVar("Answer")
-Given = ParamSpec("Given")
 
 
-def state_directory() -> Path:
-    """Return the directory for state: ``$XDG_STATE_HOME/adept``, or else ``~/.local/state/adept``.
-
-    Raises:
-        RuntimeError: the user has no home directory.
-    """
-    given = os.environ.get("XDG_STATE_HOME")
-    return (Path(given) if given else Path("~").expanduser() / ".local" / "state") / "adept"
+def _state_directory() -> Path:
+    return user_directory("XDG_STATE_HOME", ".local/state")
 
 
 def default_location(key: bytes) -> Path:
     """Return the file of the ledger that goes with a key."""
     fingerprint = hashlib.blake2b(key=key, digest_size=4, person=b"adept ledger").hexdigest()
-    return state_directory() / f"ledger-{fingerprint}.db"
+    return _state_directory() / f"ledger-{fingerprint}.db"
 
 
-def _guard(method: Callable[Concatenate[Any, Given], Answer]) -> Callable[Concatenate[Any, Given], Answer | None]:
+def _guard(method: Callable[..., Any]) -> Callable[..., Any]:
     """Return a method that gives the ledger up instead of failing, and then does nothing."""
 
-    @wraps(method)
-    def guarded(ledger: "DefaultLedger", /, *args: Given.args, **options: Given.kwargs) -> Answer | None:
+    def guarded(ledger: "DefaultLedger", *args: Any) -> Any:
         try:
-            return method(ledger, *args, **options) if ledger.keeps else None
+            return method(ledger, *args) if ledger.keeps else None
         except (OSError, DataError) as error:
             ledger._lose(str(error))
             return None
@@ -88,17 +77,18 @@ class DefaultLedger(Ledger):
             tell(f"the default ledger of another key has a limit, which does not hold for this release ({path})")
 
     def identity(self, *, text_column: str, person_column: str | None) -> Identity:
-        """Return the identity of records; by their text if the file lacks a column that the ledger needs."""
+        """Return the identity of records; by their text if the file lacks a column of the ledger."""
         try:
             return super().identity(text_column=text_column, person_column=person_column)
         except (ConfigurationError, DataError, OSError) as error:
             if self.record_columns is not None:
                 raise
             self._lose(str(error))
-            return Identity.of(self.key or b"", [TEXT], text_column=text_column, person_column=person_column)
+            self._identity = Identity.of(self.key or b"", [TEXT], text_column=text_column, person_column=person_column)
+            return self._identity
 
     def _usual_roles(self, person_column: str | None) -> tuple[Role, ...]:
-        """Identify records by their text alone, so that releases with and without persons fit into one ledger."""
+        """Identify records by their text alone, so that persons or none fit into one ledger."""
         return (TEXT,)
 
     def collect(self, subjects: Iterable[tuple[bytes, int]]) -> None:
@@ -110,7 +100,7 @@ class DefaultLedger(Ledger):
             self._lose(f"the input has more than {MAX_RECORDS:,} records")
 
     def count_shown(self, run: str) -> int:
-        return _guard(Ledger.count_shown)(self, run) or 0
+        return int(_guard(Ledger.count_shown)(self, run) or 0)
 
     begin = _guard(Ledger.begin)
     claim = _guard(Ledger.claim)
@@ -119,25 +109,19 @@ class DefaultLedger(Ledger):
     finish = _guard(Ledger.finish)
 
     def _lose(self, reason: str) -> None:
-        """Give the ledger up and go on without it.
-
-        Raises:
-            ReleaseRefused: it has a limit, which nobody could check.
-        """
+        """Give the ledger up and go on without it; ReleaseRefused if it has a limit, which nobody could check."""
         if not self.keeps:
             return
         self.keeps = False
         if self._limited:
             raise ReleaseRefused(f"the ledger's limit cannot be checked ({reason}): give ledger=FILE")
-        self._tell(
-            f"no ledger is kept of this release ({reason}): ledger=FILE keeps one, ledger=none turns this line off"
-        )
+        self._tell(UNKEPT.format(reason))
 
 
 def mark_limited(ledger: str) -> None:
     """Mark beside a default ledger that it has a limit; do nothing for other ledgers."""
     try:
-        is_default = Path(ledger).resolve().parent == state_directory().resolve()
+        is_default = Path(ledger).resolve().parent == _state_directory().resolve()
     except RuntimeError:
         return
     if is_default:
@@ -149,8 +133,8 @@ def _mark_of(ledger: str | Path) -> Path:
 
 
 def _marks() -> list[Path]:
-    """Return the marks of all ledgers by default that have a limit, whatever their key."""
-    return list(state_directory().glob("ledger-*.db.limited"))
+    """Return the marks of default ledgers of any key."""
+    return list(_state_directory().glob("ledger-*.db.limited"))
 
 
 def find_key(options: LedgerOptions, *, needed: bool = False) -> bytes | None:
@@ -171,11 +155,6 @@ def open_ledger(options: LedgerOptions, key: bytes | None, *, tell: Tell = LOG.w
         options: the options of the release.
         key: the key of the digests; None if no key can be kept.
         tell: called with one line if the default ledger cannot be kept.
-
-    Raises:
-        ConfigurationError: a limit or columns are given with ``ledger=none``.
-        ReleaseRefused: the default ledger has a limit, which cannot be checked.
-        DataError: the file cannot be used.
     """
     ledger: Ledger | None = None
     limit, columns = options.ledger_limit, options.record_columns
@@ -204,32 +183,18 @@ def claim_records(
 ) -> Iterator[None]:
     """Hold the claims of records in a ledger while they are released; without a ledger do nothing.
 
-    *Claim*: a call that fails leaves the ledger as it was, and a call that returns has its records there. *Proof*. All records are
-    claimed in one transaction before the body begins. No caller sees a result before the context ends. If anything fails
-    until then, the ledger forgets the run, and nobody has read any of its rewrites. QED.
-
-    Args:
-        records: what is released.
-        spending: the budget of the release.
-        options: the options of the ledger.
-        name: the output's name in the ledger.
-        text_column, person_column: the columns with texts and persons.
-
-    Raises:
-        ReleaseRefused: records were released before, or would exceed the limit.
-        DataError: the ledger cannot be used.
-        ConfigurationError: the identifying columns are not those of the ledger.
+    *Claim*: a call that fails leaves the ledger as it was, and a call that returns has its records there. *Proof*. All
+    records are claimed in one transaction before the body begins. No caller sees a result before the context ends. If
+    anything fails until then, the ledger forgets the run, and nobody has read any of its rewrites. QED.
     """
     run = secrets.token_hex(8)
     with open_ledger(options, None if options.ledger == NONE else find_key(options)) as ledger:
         if ledger is None:
             yield
             return
-        identity = ledger.identity(text_column=text_column, person_column=person_column)
+        ledger.identity(text_column=text_column, person_column=person_column)
         ledger.begin(run, spending, name)
-        ledger.collect(
-            found for number, record in enumerate(records, start=1) for found in identity.subjects(record, number)
-        )
+        ledger.collect_records(records)
         ledger.claim()
         try:
             yield
@@ -243,7 +208,7 @@ def claim_records(
 
 
 def describe_overlap(ledger: Ledger | None) -> list[str]:
-    """Return lines for the curator: how often the records of a release were released, and what they have spent."""
+    """Return lines for the curator: how often records were released before, and what they have spent."""
     if ledger is None or not ledger.keeps or not ledger.overlap.epsilon:
         return []
     overlap = ledger.overlap
@@ -260,8 +225,6 @@ def _open_default(
     key: bytes | None, limit: float | None, record_columns: Sequence[str] | None, tell: Tell
 ) -> DefaultLedger | None:
     """Open the default ledger; return None if it cannot be kept."""
-    if limit is not None:
-        check_limit(limit, "ledger_limit")
     limited = limit is not None
     try:
         limited = limited or bool(_marks())
@@ -276,5 +239,5 @@ def _open_default(
         raise ReleaseRefused(
             f"the limit cannot be checked, as no ledger can be kept ({reason}): mend that, or give ledger=FILE"
         )
-    tell(f"no ledger is kept of this release ({reason}): ledger=FILE keeps one, ledger=none turns this line off")
+    tell(UNKEPT.format(reason))
     return None

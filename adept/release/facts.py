@@ -39,7 +39,6 @@ def certificate(
 
 
 def latent_facts(mechanism: LocalRandomizer, dim: int) -> dict[str, Any]:
-    """Return the latent's dimensions, clip and radius; a description has none of them."""
     if mechanism.radius is None:
         return {"dim": None, "clip": None, "clip_norm": None}
     return {"dim": dim, "clip": mechanism.clip, "clip_norm": mechanism.radius}
@@ -48,8 +47,8 @@ def latent_facts(mechanism: LocalRandomizer, dim: int) -> dict[str, Any]:
 def codebook_facts(mechanism: LocalRandomizer, dim: int, codec: Codec | None = None) -> dict[str, Any]:
     """Return the size k of a realised codebook, its number t of heavy codewords, and the digest of all codewords.
 
-    If there are several draws, ``size`` and ``top`` are lists; the digest is of little-endian float32 values, row by row. Of
-    descriptions there are k, t of them heavy, and the digest is that of the codec.
+    If there are several draws, ``size`` and ``top`` are lists; the digest is of little-endian float32 values, row by row, or
+    that of the codec.
     """
     if not (symbols := mechanism.symbols(dim)):
         return {"size": None, "top": None, "codebook_sha256": None}
@@ -67,7 +66,6 @@ def _codewords_sha256(mechanism: Codebook, dim: int) -> str:
 
 
 def label_facts(response: RandomizedResponse | JointResponse | None) -> dict[str, Any]:
-    """Return the fields that serve to estimate true label frequencies from randomised ones."""
     if response is None:
         return {"label_set": None, "label_keep_probability": None}
     return {"label_set": list(response.labels), "label_keep_probability": float(response.keep_probability)}
@@ -81,7 +79,6 @@ def model_sha256(model: Autoencoder) -> str:
 
 
 def is_packaged(model: Autoencoder, sha256: str) -> bool:
-    """Return True for the model that comes with the package."""
     weights = packaged_directory() / WEIGHTS
     if model.training_data.name != PACKAGED or not weights.is_file():
         return False
@@ -90,14 +87,13 @@ def is_packaged(model: Autoencoder, sha256: str) -> bool:
 
 
 def model_fingerprint(model: Autoencoder, tokenizer: Tokenizer, sha256: str) -> str:
-    """Return the digest of weights, sizes, clip and vocabulary, without codebook and codec."""
+    """Return the digest of weights, sizes, clip and vocabulary."""
     read = sorted(tokenizer.vocabulary.items()), sorted(tokenizer.synonyms.items())
     described = repr((sha256, model.config, model.clip, model.labels, *read))
     return hashlib.sha256(described.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def model_facts(model: Autoencoder, sha256: str) -> dict[str, Any]:
-    """Return the fields about the model and the programs."""
     data = model.training_data
     return {
         "training_data": {
@@ -126,5 +122,4 @@ def drawing_versions() -> dict[str, str]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of all programs that a release depends on."""
     return {**drawing_versions(), "python": platform.python_version()}

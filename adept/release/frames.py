@@ -5,49 +5,34 @@ Plan, checks, batches, ledger and statement are those of the command. The statem
 
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from adept.data.column_names import RequiredColumns, list_names
+from adept.data.column_names import list_names
 from adept.data.formats import STANDARD_STREAM, PlacedRecord, Record
 from adept.data.labels import label_set_of
 from adept.data.texts import text_list
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import BY_NAME, LocalRandomizer
 from adept.mechanisms.base import MechanismChoice
-from adept.release.columns import RANDOMISED_TREATMENTS
-from adept.release.config import ReleaseRequest
+from adept.release.columns import RANDOMISED_TREATMENTS, KeptColumns
+from adept.release.config import PersonOptions, ReleaseRequest
 from adept.release.default_ledger import NONE, claim_records
 from adept.release.inputs import Inputs
-from adept.release.kept_columns import KeptColumns
 from adept.release.ledger_file import Spending
-from adept.release.local import LocalPlan, plan_local
+from adept.release.local import LocalPlan, open_release, plan_local
 from adept.release.publication import PARTIAL, Publication
-from adept.release.service import open_release
 from adept.release.tables import Table, table_of
 
 Frame = TypeVar("Frame")
 PLANNED_OUTPUT = "frame.jsonl"  # stands for the output in the plan, so that rows have columns; no such file is written
-FILE_OPTIONS = {
-    "text_column",
-    "label_column",
-    "person_column",
-    "format",
-    "delimiter",
-    "columns",
-    "statement",
-    "card",
-    "engine",
-    "workers",
-    "flush_every",
-}
+FILE_OPTIONS = {option.name for option in fields(PersonOptions)} - {"max_records_per_person"} | {"card", "flush_every"}
 FRAME_OPTIONS = {option.name for option in fields(ReleaseRequest)} - FILE_OPTIONS
 USUAL_LABEL_COLUMN = "intent"  # the label column that files have by default; a frame's label column must be named
 
@@ -64,9 +49,9 @@ def rewrite_frame(
 ) -> Frame:
     """Rewrite the records of a data frame, and write the privacy statement of the release.
 
-    *Claim*: a call that fails leaves no statement and nothing in the ledger. *Proof*. All records and options are checked, and
-    the statement's name is taken, before records are claimed; ``claim_records`` gives the claims up if anything fails before the
-    statement has its final name, which is the last step. QED.
+    *Claim*: a call that fails leaves no statement and nothing in the ledger. *Proof*. All records and options are checked,
+    and the statement's name is taken, before records are claimed; ``claim_records`` gives the claims up if anything fails
+    before the statement has its final name, which is the last step. QED.
 
     Args:
         frame: a ``pandas.DataFrame`` or a ``datasets.Dataset``.
@@ -74,16 +59,13 @@ def rewrite_frame(
         statement: the file for the statement, which must not exist.
         epsilon: the budget of each record.
         label: the column with the labels; None: none are written, unless ``labels="joint"`` lets the model write them.
-        person: the column that names each record's person; needs ``max_records_per_person``. It is not returned.
-        options: those of ``adept rewrite``: labels, label_set, label_epsilon, keep_columns, max_records_per_person, excess,
-            epsilon_per, samples, shuffle, shuffled_records, central_delta, mechanism (also an object), model_dir, decoding,
-            batch_size, ledger ("none" keeps none, as in the command), record_columns, ledger_limit, again, key,
-            accept_broken_claim, accept_inexact, accept_private_model.
+        person: the column that names each record's person, which is not returned; needs ``max_records_per_person``.
+        options: those of ``adept rewrite`` that concern no file; ``mechanism`` may also be an object.
 
     Returns:
-        A table of the same kind with a new index and the columns for text, label, ``keep_columns`` and ``sample`` (if samples > 1).
-        Labels are whole numbers if the type of their column and the label set say so, else text. Kept columns have their types; a
-        categorical column has only the categories that occur, and class labels of a data set become their names.
+        A table of the same kind with a new index and the columns for text, label, ``keep_columns`` and ``sample`` (if
+        samples > 1). Labels are whole numbers if the type of their column and the label set say so, else text. Kept
+        columns have their types; categories that do not occur are left out, and class labels become their names.
 
     Raises:
         AdeptError: as for the command; or a column is missing, or ``frame`` is something else.
@@ -115,8 +97,6 @@ def rewrite_frame(
 
 @dataclass(frozen=True)
 class _Held(Inputs):
-    """Records in memory, as inputs of a release."""
-
     held: Sequence[Record] = ()
     types: Mapping[str, Any] = field(default_factory=dict)
 
@@ -124,13 +104,7 @@ class _Held(Inputs):
     def formats(self) -> set[str]:
         return set()
 
-    def records(
-        self,
-        *,
-        tolerant: bool = False,
-        columns: Collection[str] | None = None,
-        required: RequiredColumns | None = None,
-    ) -> Iterator[Record]:
+    def records(self, **_: Any) -> Iterator[Record]:
         return iter(self.held)
 
     def schemas(self, first: Record) -> list[dict[str, Any]]:
@@ -138,11 +112,6 @@ class _Held(Inputs):
 
 
 def _request(columns: Mapping[str, Any], options: dict[str, Any]) -> ReleaseRequest:
-    """Return the request for a release, with values as the command has them.
-
-    Raises:
-        ConfigurationError: an option is unknown, or options contradict each other.
-    """
     if unknown := options.keys() - FRAME_OPTIONS:
         raise ConfigurationError(
             f"rewrite_frame has no option {sorted(unknown)[0]!r}: use one of {', '.join(sorted(FRAME_OPTIONS))}"
@@ -162,7 +131,6 @@ def _request(columns: Mapping[str, Any], options: dict[str, Any]) -> ReleaseRequ
 
 
 def _choice(mechanism: Any) -> MechanismChoice | None:
-    """Return the choice of a mechanism from its name or from a mechanism."""
     if mechanism is None or isinstance(mechanism, MechanismChoice):
         return mechanism
     if isinstance(mechanism, str) and mechanism in BY_NAME:
@@ -173,12 +141,8 @@ def _choice(mechanism: Any) -> MechanismChoice | None:
     return MechanismChoice(type(mechanism), given.pop("epsilon", None), given.pop("clip_norm", None), given)
 
 
-def _checked_columns(table: Table[Any], request: ReleaseRequest) -> list[str]:
-    """Return the columns to read: those that are used; with a ledger all, since any may identify a record.
-
-    Raises:
-        DataError: there are no records, or a column is missing or occurs twice.
-    """
+def _checked_columns(table: Table, request: ReleaseRequest) -> list[str]:
+    """Return the columns to read: those that are used; with a ledger all, since any may identify a record."""
     named = {"text": request.text_column, "label": request.label_column, "person": request.person_column}
     used = [(option, name) for option, name in named.items() if name is not None]
     used += [("keep_columns", name) for name in request.keep_columns]
@@ -188,7 +152,7 @@ def _checked_columns(table: Table[Any], request: ReleaseRequest) -> list[str]:
             raise DataError(
                 f"frame has {wrong} named {name!r}; the columns are {list_names(table.names)}: correct {option}="
             )
-    if not len(table):
+    if not len(table.frame):
         raise DataError("frame has no records: give at least one")
     read = list(dict.fromkeys(name for _, name in used))
     if request.ledger in (None, NONE) and request.record_columns is None:
@@ -202,7 +166,6 @@ def _checked_columns(table: Table[Any], request: ReleaseRequest) -> list[str]:
 
 
 def _free(statement: str, request: ReleaseRequest) -> Publication:
-    """Return the place of the statement; refuse a file that exists."""
     others = tuple(os.fspath(name) for name in (request.ledger, request.key) if name not in (None, NONE))
     place = Publication.of(STANDARD_STREAM, statement, card=False, others=others)
     place.check_names()
@@ -212,11 +175,7 @@ def _free(statement: str, request: ReleaseRequest) -> Publication:
 
 @contextmanager
 def _reserve(place: Publication) -> Iterator[None]:
-    """Make the statement's temporary file before anything is drawn, and remove it afterwards.
-
-    Raises:
-        DataError: it cannot be written.
-    """
+    """Make the statement's temporary file before anything is drawn, and remove it afterwards."""
     place.make_directories()
     try:
         place.make_temporary()
@@ -229,8 +188,8 @@ def _reserve(place: Publication) -> Iterator[None]:
 
 def _draw_rows(plan: LocalPlan, records: Sequence[Record]) -> Iterator[Record]:
     """Yield the rows of all records; each record is drawn once."""
-    batches, left = plan.batches, iter(records)
-    while batch := list(islice(left, plan.batch_size)):
+    batches = plan.batches
+    for batch in plan.parts(iter(records)):
         yield from batches.rows(batch, batches.draw(batch))
     for part in batches.last_rows():
         yield from part

@@ -39,7 +39,7 @@ class Inputs:
 
     Attributes:
         locations: files, or standard input alone.
-        sizes: sizes of the files in bytes when they were found; None if one of them is no file and can be read only once.
+        sizes: sizes of the files in bytes when they were found; None if one of them can be read only once.
         also: columns that identify a record in the ledger, which are read besides those that are used.
     """
 
@@ -50,14 +50,7 @@ class Inputs:
 
     @classmethod
     def of(cls, source: str, options: ReadingOptions) -> "Inputs":
-        """Find the files of a name: a file that exists wins over a pattern; files are read in the order of their names.
-
-        A directory stands for the files in it.
-
-        Raises:
-            DataError: a pattern finds nothing, or a directory holds no files.
-            ConfigurationError: options are given that fit none of the files.
-        """
+        """Find the files of a name: a file, a directory of files, or else a pattern, in the order of their names."""
         given = options.format
         found: tuple[str, ...] = (source,)
         if is_directory(source):
@@ -70,7 +63,7 @@ class Inputs:
 
     @property
     def repeatable(self) -> bool:
-        """True if the records can be read more than once: not from standard input, nor from a pipe with a name."""
+        """True if the records can be read more than once: not from standard input or a pipe."""
         return self.sizes is not None
 
     def records(
@@ -80,11 +73,7 @@ class Inputs:
         columns: Collection[str] | None = None,
         required: RequiredColumns | None = None,
     ) -> Iterator[Record]:
-        """Yield the records of all files; arguments are as for ``read_records``.
-
-        Raises:
-            DataError: a file cannot be read, or has become shorter; it may grow.
-        """
+        """Yield the records of all files; arguments are as for ``read_records``. A file may grow, and not become shorter."""
         wanted = None if columns is None else (*columns, *self.also)
         several, total = len(self.locations) > 1, 0
         for location, size in zip(self.locations, self.sizes or [0] * len(self.locations), strict=True):
@@ -101,7 +90,7 @@ class Inputs:
             raise DataError(f"{', '.join(self.locations[:3])} and others have no records: give files with at least one")
 
     def first_records(self, most: int) -> list[Record]:
-        """Return the first records; fewer if one is damaged, and none if the input can be read only once."""
+        """Return the first records; fewer if one is damaged, none if the input can be read only once."""
         found: list[Record] = []
         with suppress(DataError):  # the release itself reports errors
             found.extend(islice(self.records(), most if self.repeatable else 0))
@@ -113,7 +102,7 @@ class Inputs:
         return {file_format(name, self.options.format) for name in self.locations}
 
     def schemas(self, first: Record) -> list[dict[str, Any]]:
-        """Return the Arrow types of the columns of each file, if all are parquet; a stream has those of its first row."""
+        """Return the Arrow types of the columns of each file, if all are parquet; a stream has one schema."""
         if self.formats != {"parquet"}:
             return []
         if self.repeatable:
@@ -124,11 +113,7 @@ class Inputs:
         return [{name: long_indices(bare_type(kind)) for name, kind in zip(schema.names, schema.types, strict=True)}]
 
     def check_columns(self, required: RequiredColumns) -> None:
-        """Check the columns that each file declares; a pipe is checked when it is read.
-
-        Raises:
-            DataError: a file cannot be read, or does not declare a required column.
-        """
+        """Raise DataError unless each file declares the columns; a pipe is checked when it is read."""
         for location in self.locations if self.repeatable else ():
             if (names := declared_columns(location, self.options)) is not None:
                 header = self.options.columns is None and file_format(location, self.options.format) == "csv"
@@ -141,7 +126,7 @@ class Inputs:
         return [sentence for sentence in found if sentence]
 
     def estimate(self) -> int | None:
-        """Return about how many records there are, by lines; None if lines cannot be counted."""
+        """Return about how many records there are; None if lines cannot be counted."""
         if not self.repeatable or "parquet" in self.formats or any(map(is_gzip_name, self.locations)):
             return None
         return sum(map(_count_lines, self.locations))

@@ -1,39 +1,38 @@
 r"""The journal of a release: everything that was drawn, in order, so that a killed run is continued and not repeated.
 
-*Visible* is what stands under the output's final name, and what was written to standard output; until it has that name a file is
-its owner's alone (mode 0600, made anew by each run), and who reads it then is not counted. A *release* is one randomised
-output of the mechanism (and of randomised response, where labels are randomised).
+*Visible* is what stands under the output's final name, and what was written to standard output; until it has that name
+a file is its owner's alone (mode 0600). A *release* is one randomised output of the mechanism (and of randomised
+response, where labels are randomised).
 
-*Claim*: however often a run is killed, at whatever moments, and resumed, all visible rows of a record are written from one
-release of it. So the budget in the statement is spent once.
+*Claim*: however often a run is killed, at whatever moments, and resumed, all visible rows of a record are written from
+one release of it. So the budget in the statement is spent once.
 
-*Proof*. (1) A row becomes visible only after ``sync`` has put its entry on the disk: before standard output is written to, and
-before the output gets its name. (2) Entries are numbered in the order of the input, added by one process at a time, and never
-changed: a lock that the kernel drops with its holder sees to it. Where there are no locks nothing is begun; where machines do
-not share them, as a mount option of network disks has it, the claim is for the runs of one machine. (3) A crash loses whole
-entries from the end. They were not on the disk, so by (1) nothing of them was visible. Other damage is refused, as shown below.
-(4) A run first replays the entries against the same records, and draws for a record only if no entry holds it. So exactly one
-entry holds a record whose rows are visible, in this run and in every one before. (5) Which record an entry is about cannot shift:
-with every entry stands a keyed digest of all rows of the input up to there, and another input is refused, as is another model,
-mechanism, budget, option or version of what draws and writes, so that the statement is true of what is replayed. QED.
+*Proof*. (1) A row becomes visible only after ``sync`` has put its entry on the disk: before standard output is written
+to, and before the output gets its name. (2) Entries are numbered in the order of the input, added by one process at a
+time, and never changed: a lock that the kernel drops with its holder sees to it. Where there are no locks nothing is
+begun; where machines do not share them, the claim is for the runs of one machine. (3) A crash loses whole entries from
+the end. They were not on the disk, so by (1) nothing of them was visible. Other damage is refused, as shown below.
+(4) A run first replays the entries against the same records, and draws for a record only if no entry holds it. So
+exactly one entry holds a record whose rows are visible, in this run and in every one before. (5) An entry keeps its
+record: with it stands a keyed digest of all rows of the input up to there, and another input is refused, as is another
+model, mechanism, budget, option or version of what draws and writes. QED.
 
-*Damage*. The journal is an SQLite file. A batch is committed to its write-ahead log, which survives the death of the process;
-``sync`` moves the log into the file itself, and so on the disk. SQLite takes a log whose checksum is wrong for shorter: that
-loses only entries that were never visible. The pages of the file have no checksums. So each row stands with a digest of its
-number and content, and one row counts the entries: a file whose rows are not exactly these is refused. A bit that changes
-elsewhere changes no entry.
+*Damage*. The journal is an SQLite file. A batch is committed to its write-ahead log, which survives the death of the
+process; ``sync`` moves the log into the file itself, and so on the disk. SQLite takes a log whose checksum is wrong for
+shorter: that loses only entries that were never visible. The pages of the file have no checksums. So each row stands
+with a digest of its number and content, and one row counts the entries: a file whose rows are not exactly these is
+refused.
 
-What was drawn and lost, because the run died before it was on the disk, nobody saw. If the moment of death does not depend on the
-values drawn, such draws cost nothing. If it did (a disk that is filled up by long texts), keeping only what survives would be a
-selection by the output, which can at worst double the epsilon of those records; nothing here lets a value decide.
+Draws that were lost before they were on the disk nobody saw. If the moment of death does not depend on the values
+drawn, they cost nothing. If it did, keeping only what survives would be a selection by the output, which can at worst
+double the epsilon of those records; nothing here lets a value decide.
 
-An entry holds what was drawn and nothing of a record: written texts, and randomised or written labels; where this run shuffles, the
-releases themselves, as no text is written before all are there (``adept.release.shuffling``). Copied labels and kept columns are
-read from the input again. The file has mode 0600 and goes when the output is complete.
+An entry holds what was drawn and nothing of a record: written texts, and randomised or written labels; where this run
+shuffles, the releases themselves. Copied labels and kept columns are read from the input again.
 
 No file can notice that it was put back from an older copy. A ledger can: it keeps how many records may have been read
-(``adept.release.publication``). The journal stays apart from it: draws in the order of the input, beside digests of its rows, would
-undo a shuffle.
+(``adept.release.publication``). The journal stays apart from it: draws in the order of the input, beside digests of its
+rows, would undo a shuffle.
 """
 
 import errno
@@ -41,12 +40,11 @@ import fcntl
 import hashlib
 import json
 import os
-import re
 import secrets
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, closing
+from contextlib import ExitStack, closing
 from io import FileIO
 from itertools import islice
 from pathlib import Path
@@ -55,7 +53,7 @@ from urllib.parse import quote
 
 from adept.data.files import sync_directory
 from adept.errors import DataError
-from adept.release.database import reported, transaction
+from adept.release.database import Database
 
 VERSION = 3
 LEDGER = "ledger"  # among the terms of a release that was begun with one
@@ -64,7 +62,6 @@ SECONDS_BETWEEN_SYNCS = 1.0
 DIGEST_BYTES = 16
 SIDE_FILES = ("-wal", "-shm", "-journal")  # names that SQLite adds to the file's own
 TERMS, PROGRESS = 0, -1  # numbers of the rows that are no entries
-OLD_FORMAT = re.compile(rb'[0-9a-f]{16} \{"journal":')
 TABLE = "CREATE TABLE IF NOT EXISTS journal (number INTEGER PRIMARY KEY, content BLOB, digest BLOB)"
 ROWS = "SELECT number, content, digest FROM journal WHERE number >= ? ORDER BY number"
 DAMAGED = "is damaged or not a journal"
@@ -106,10 +103,10 @@ class Journal:
         return bool(self._terms.get(LEDGER))
 
     def begin(self, terms: Entry) -> None:
-        """Write down the terms of a release of which nothing was drawn yet, or raise if a begun one had others.
+        """Write down the terms of a release of which nothing was drawn yet.
 
         Raises:
-            DataError: naming the first difference, or the journal cannot be written.
+            DataError: a begun release had other terms, or the journal cannot be written.
         """
         terms = json.loads(json.dumps(terms))
         if self.begun:
@@ -136,38 +133,34 @@ class Journal:
             yield json.loads(content)
 
     def append(self, entry: Entry, *, durable: bool) -> None:
-        """Add what was drawn for the next records, on the disk before this returns if it is to be ``durable``.
-
-        An entry that is not yet durable survives the death of the process, but not of the machine.
-        """
+        """Add what was drawn for the next records, ``durable`` if it is to survive the death of the machine too."""
         number, records = self._entries + 1, self.records + entry["records"]
-        self._write({number: entry, PROGRESS: {"entries": number, "records": records, "finished": False}})
+        self._write({number: entry, PROGRESS: _progress(number, records)})
         self._entries, self.records = number, records
         if durable or time.monotonic() - self._synced > SECONDS_BETWEEN_SYNCS:
             self.sync()
 
     def finish(self) -> None:
-        """Note that everything was published, so that all that stands under the final names is this release's."""
-        self._write({PROGRESS: {"entries": self._entries, "records": self.records, "finished": True}})
+        """Note that everything was published."""
+        self._write({PROGRESS: _progress(self._entries, self.records, finished=True)})
         self.sync()
         self.finished = True
 
     def sync(self) -> None:
         """Put every entry on the disk, in the file itself."""
-        with self._reported():
-            (busy, *_) = self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        (busy, *_) = self._database.row("PRAGMA wal_checkpoint(TRUNCATE)")
         if busy:
             raise OSError(errno.EBUSY, "the journal is being read", str(self.path))
         os.fsync(self._lock.fileno())
         self._synced = time.monotonic()
 
     def give_up(self) -> None:
-        """Forget what was drawn, which nobody can have read: what is left has nothing to publish, whatever happens next."""
+        """Forget what was drawn, which nobody can have read."""
         self._start()
         self.sync()
 
     def remove(self) -> None:
-        """Remove the files, which nothing needs any longer; the journal itself goes last."""
+        """Remove the files; the journal itself goes last."""
         self._database.close()
         path, *others = journal_files(self.path)
         for other in others:
@@ -178,30 +171,15 @@ class Journal:
     # --- The file
 
     def _read(self) -> None:
-        """Read what an earlier run left, if it came to that.
-
-        Raises:
-            DataError: the file is damaged, of another version, or somebody else's.
-        """
-        if OLD_FORMAT.match(os.pread(self._lock.fileno(), 64, 0)):
-            raise DataError(
-                f"{self.path} is a journal of a version before 0.2.0, which this one does not read: continue with the adept "
-                "that began it"
-            )
         try:
-            with self._reported():
-                (pages,) = self._database.execute("PRAGMA page_count").fetchone()
-            if pages:
+            if self._database.row("PRAGMA page_count") != (0,):
                 self._use_log()
                 self._check_whole()
         except OSError as error:
             raise DataError(f"cannot continue {self.path}: {error.strerror}: mend that, or restore it") from None
 
     def _check_whole(self) -> None:
-        """Check every row, and take over terms and progress."""
-        with self._reported():
-            found = self._database.execute("PRAGMA quick_check(1)").fetchall()
-        if found != [("ok",)]:
+        if self._database.run("PRAGMA quick_check(1)") != [("ok",)]:
             raise _damaged(self.path)
         rows = self._rows(first=PROGRESS)
         head = {number: json.loads(content) for number, content in islice(rows, 2)}
@@ -217,36 +195,31 @@ class Journal:
 
     def _rows(self, *, first: int) -> Iterator[tuple[int, bytes]]:
         """Yield the rows from a number on, each checked by its digest."""
-        with self._reported():
+        with self._database.reported():
             for number, content, digest in self._database.execute(ROWS, (first,)):
                 if type(number) is not int or type(content) is not bytes or digest != _digest(number, content):
                     raise _damaged(self.path)
                 yield number, content
 
     def _start(self) -> None:
-        """Hold the terms alone."""
         begun = {"journal": VERSION, "run": self.run, "terms": self._terms}
-        self._write({TERMS: begun, PROGRESS: {"entries": 0, "records": 0, "finished": False}}, anew=True)
+        self._write({TERMS: begun, PROGRESS: _progress(0, 0)}, anew=True)
         self._entries = self.records = 0
 
     def _use_log(self) -> None:
         """Write into a log from here on; a new file is whole by then."""
-        with self._reported():
-            self._database.execute("PRAGMA journal_mode = WAL").fetchall()
-            self._database.execute("PRAGMA synchronous = NORMAL").fetchall()  # ``sync`` alone waits for the disk
-            self._database.execute("PRAGMA secure_delete = ON").fetchall()  # overwrite what is deleted
+        self._database.run("PRAGMA journal_mode = WAL")
+        self._database.run("PRAGMA synchronous = NORMAL")  # ``sync`` alone waits for the disk
+        self._database.run("PRAGMA secure_delete = ON")  # overwrite what is deleted
 
     def _write(self, entries: Mapping[int, Entry], *, anew: bool = False) -> None:
         """Write rows, all or none; ``anew`` removes all others."""
         contents = [(n, json.dumps(entry, separators=(",", ":")).encode("ascii")) for n, entry in entries.items()]
         rows = [(number, content, _digest(number, content)) for number, content in contents]
-        with self._reported(), transaction(self._database):
+        with self._database.transaction():
             for statement in (TABLE, "DELETE FROM journal") if anew else ():
                 self._database.execute(statement)
             self._database.executemany("INSERT OR REPLACE INTO journal VALUES (?, ?, ?)", rows)
-
-    def _reported(self) -> AbstractContextManager[None]:
-        return reported(str(self.path), f"{self.path} {DAMAGED}", ADVICE)
 
     def __enter__(self) -> "Journal":
         return self
@@ -256,25 +229,21 @@ class Journal:
 
 
 def journal_files(path: Path) -> list[Path]:
-    """Return the names of a journal and of SQLite's files beside it."""
     return [path, *(Path(f"{path}{suffix}") for suffix in SIDE_FILES)]
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    """Open the file; SQLite needs no locks of its own, as ``_lock`` has locked it.
-
-    Raises:
-        DataError: a file beside it belongs to somebody else, or it cannot be opened.
-    """
+def _connect(path: Path) -> Database:
+    """Open the file; SQLite needs no locks of its own, as ``_lock`` has locked it."""
     for other in journal_files(path)[1:]:
         if os.path.lexists(other):
             _check_owner(other, other.lstat().st_uid)
     address = f"file:{quote(os.fsencode(path.absolute()))}?mode=rw&vfs=unix-none"
     try:
-        database = sqlite3.connect(address, uri=True, isolation_level=None)
+        database = sqlite3.connect(address, uri=True, isolation_level=None, factory=Database)
     except sqlite3.Error as error:
         raise DataError(f"cannot write {path}: {error}") from None
-    database.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()  # a log without shared memory
+    database.name(str(path), f"{path} {DAMAGED}", ADVICE)
+    database.run("PRAGMA locking_mode = EXCLUSIVE")  # a log without shared memory
     return database
 
 
@@ -326,10 +295,14 @@ def _open(path: Path) -> int:
 def _check_owner(path: Path, owner: int) -> None:
     """Refuse a file that somebody else has put there, who could read it.
 
-    The directory's owner may own it: some network disks give every file to one user, and that owner can read all of them.
+    Some network disks give every file to the directory's owner, who can read all of them.
     """
     if owner not in (os.geteuid(), path.parent.stat().st_uid):
         raise DataError(f"{path} belongs to somebody else (user {owner}): choose another output")
+
+
+def _progress(entries: int, records: int, *, finished: bool = False) -> Entry:
+    return {"entries": entries, "records": records, "finished": finished}
 
 
 def _digest(number: int, content: bytes) -> bytes:

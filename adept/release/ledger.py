@@ -1,14 +1,13 @@
 """The ledger: a list of released records and their budgets, so that nobody spends a budget twice without knowing.
 
-It holds a line for each release (when, with what mechanism, model, epsilon and delta) and, of local releases, a keyed
-digest of each record and of each person (``adept.release.record_identity``). The key lies elsewhere: no guess at a record can
-be tested against the ledger alone. ``adept.release.ledger_file`` keeps the file.
+It holds a line for each release and, of local releases, a keyed digest of each record and of each person
+(``adept.release.record_identity``). The key lies elsewhere: no guess at a record can be tested against the ledger alone.
+``adept.release.ledger_file`` keeps the file.
 
 A record is *claimed* before it is released, so an interrupted run has spent the budget of its claims. A claim is checked
-and written in one transaction: two runs at once cannot both be the first, or both fit below a limit. The records of a
-file are claimed together before any is drawn. Records that were read later are claimed before they are drawn. Before
-anybody can read records of a release, the ledger stores their number: no claim on them is given back, and a journal
-with fewer draws cannot resume the release.
+and written in one transaction: two runs at once cannot both be the first, or both fit below a limit. Before anybody can
+read records of a release, the ledger stores their number: no claim on them is given back, and a journal with fewer draws
+cannot resume the release.
 
 *Claim*: if two ledgers differ only in the records of central releases, every command gets the same answers from both, and
 no record decides a byte of them. *Proof*. A central release leaves one line: its options, its budget, the day on which it
@@ -20,14 +19,14 @@ records of local releases, whose ``not_hidden`` says so.
 central one of single records that is e-DP for adding or removing one is 2 e-DP for this: one record is removed, the other
 added. With a ``person_column`` the unit is a person, and replacing one record changes the rows of two persons, the old
 one's and the new one's. Each is a change of one person's rows: e under ``replace``, and under ``add_or_remove`` 2 e, as
-all the person's rows are removed and the changed ones added. So such a release counts 2 e or 4 e. For a person whose rows are all
-replaced, a local release counts e for each of their records, and a central one with persons e (``replace``) or 2 e
-(``add_or_remove``). A release that named no persons may hold any number of a person's records, so beside it no
+all the person's rows are removed and the changed ones added. So such a release counts 2 e or 4 e. For a person whose
+rows are all replaced, a local release counts e for each of their records, and a central one with persons e (``replace``)
+or 2 e (``add_or_remove``). A release that named no persons may hold any number of a person's records, so beside it no
 total of a person is bounded. Equal records of one run are different records, each released once; equal records of
 different runs may be the same record, and their budgets add up.
 
-*Limit*. With a limit, a claim is refused if it would bring a record above the limit, or a person if persons are named. Then
-either all releases name persons or none does.
+*Limit*. A claim is refused if it would bring a record above the limit, or a person if persons are named. Then either all
+releases name persons or none does.
 """
 
 import json
@@ -38,6 +37,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
+from adept.data.formats import Record
 from adept.errors import ConfigurationError, ReleaseRefused
 from adept.mechanisms.guarantee import total, words
 from adept.release.ledger_file import (
@@ -85,7 +85,7 @@ ON CONFLICT DO UPDATE SET times = MAX(times, excluded.times)
 
 @dataclass
 class Overlap:
-    """Records of a run that other releases had claimed: their number, the most releases of one, and the largest total."""
+    """Records that other releases had claimed: their number, the most releases of one, and the largest total."""
 
     records: int = 0
     releases: int = 0
@@ -96,18 +96,13 @@ class Ledger(LedgerFile):
     """An open ledger.
 
     Args:
-        path: the file; it is made if it does not exist.
-        key: the key of the digests, always the same for a ledger. None reads the list alone.
+        path, key, seconds: as for ``LedgerFile``; the key is always the same for a ledger.
         again: True releases records again that were released before.
         limit: epsilon that no record or person may exceed; the ledger's own limit holds too.
         record_columns: the columns that identify a record; None: those of the ledger.
-        seconds: time to wait for other runs.
-
-    Raises:
-        DataError: the file is no ledger, other users can read it, or its digests have another key.
-        ConfigurationError: the limit is not a positive number.
     """
 
+    _identity: Identity  # of records
     _spending: Spending  # of the release that was begun
     _output: str  # its name
     keeps = True  # False once a default ledger was given up (``adept.release.default_ledger``)
@@ -139,15 +134,10 @@ class Ledger(LedgerFile):
 
     def set_limit(self, limit: float) -> None:
         """Store a limit for all later releases."""
-        with self._transaction():
-            self._database.execute("UPDATE adept SET epsilon_limit = ?", (check_limit(limit, "limit"),))
+        self._database.run("UPDATE adept SET epsilon_limit = ?", check_limit(limit, "limit"))
 
     def identity(self, *, text_column: str, person_column: str | None) -> Identity:
-        """Return the identity of a file's records, by this ledger or, if it has no releases yet, by the run.
-
-        Raises:
-            ConfigurationError: the run names other columns than the ledger, or lacks one of them.
-        """
+        """Return the identity of a file's records, by this ledger or, if it has no releases yet, by the run."""
         asked = choose_roles(self.record_columns, text_column=text_column, person_column=person_column)
         kept = self._kept_roles()
         if asked and kept and asked != kept:
@@ -157,47 +147,48 @@ class Ledger(LedgerFile):
             )
         self._roles = kept or asked or self._usual_roles(person_column)
         key = self.key or throwaway_key()
-        return Identity.of(key, self._roles, text_column=text_column, person_column=person_column)
+        self._identity = Identity.of(key, self._roles, text_column=text_column, person_column=person_column)
+        return self._identity
 
     def _usual_roles(self, person_column: str | None) -> tuple[Role, ...]:
         return tuple(sorted([TEXT, PERSON] if person_column else [TEXT]))
 
     def _kept_roles(self) -> tuple[Role, ...] | None:
-        with self._reported():
-            (kept,) = self._one("SELECT record_columns FROM adept")
+        (kept,) = self._database.row("SELECT record_columns FROM adept")
         return tuple((kind, name) for kind, name in json.loads(kept)) if kept else None
 
     def _own_limit(self) -> float | None:
-        with self._reported():
-            (kept,) = self._one("SELECT epsilon_limit FROM adept")
+        (kept,) = self._database.row("SELECT epsilon_limit FROM adept")
         return None if kept is None else float(kept)
 
     # --- Claims
 
     def begin(self, run: str, spending: Spending, output: str) -> None:
-        """Begin a release, whose records are collected from the first one on; ``claim`` writes it down."""
+        """Begin a release; ``claim`` writes it down."""
         self._run, self._spending = run, spending
         self._output = os.fsencode(output).decode("utf-8", "backslashreplace")  # a file name need not be text
-        with self._transaction():
-            self._database.execute("DELETE FROM asked")
+        self._database.run("DELETE FROM asked")
 
     def collect(self, subjects: Iterable[tuple[bytes, int]]) -> None:
         """Collect digests of records and persons for the next claim."""
-        with self._transaction("BEGIN"):  # of this process alone: without a lock on the file
+        with self._database.transaction("BEGIN"):  # of this process alone: without a lock on the file
             self._database.executemany(COLLECT, subjects)
+
+    def collect_records(self, records: Iterable[Record], *, before: int = 0) -> None:
+        """Collect records and their persons, by their ``identity``; ``before`` records precede them."""
+        numbered = enumerate(records, start=before + 1)
+        self.collect(found for number, record in numbered for found in self._identity.subjects(record, number))
 
     def claim(self) -> None:
         """Claim the digests that were collected and are not claimed yet; a resumed run claims the same ones.
 
         Raises:
-            ReleaseRefused: records were released before (the message gives their number and the total), or a record or person
-                would exceed the limit.
+            ReleaseRefused: records were released before, or a record or person would exceed the limit.
         """
-        with self._reported():
-            (due,) = self._one(f"SELECT EXISTS {DUE}")
-            if not due and self._release_id():
-                return
-        with self._transaction():
+        (due,) = self._database.row(f"SELECT EXISTS {DUE}")
+        if not due and self._release_id():
+            return
+        with self._database.transaction():
             found = self._found()
             self._check_again(found)
             self._check_limit(found)
@@ -207,17 +198,16 @@ class Ledger(LedgerFile):
     def _found(self) -> Counter[Asked]:
         """Count the digests that are due, grouped by the other releases that claimed them."""
         release = self._release_id()
-        found, again = (group_claims(self._all(FOUND.format(tree), release)) for tree in TREES)
+        found, again = (group_claims(self._database.run(FOUND.format(tree), release)) for tree in TREES)
         if found != again:
             raise self._damaged()
         return found
 
     def _check_again(self, found: Counter[Asked]) -> None:
-        """Refuse a run with records that were released before, unless ``again`` allows it."""
         if self.again:
             return
         spending, before = self._spending, self._everywhere(ROW_KIND)
-        (listed,) = self._one(f"{OTHERS} AND (? OR scope = '{EVERYWHERE}')", self._run, spending.central)
+        (listed,) = self._database.row(f"{OTHERS} AND (? OR scope = '{EVERYWHERE}')", self._run, spending.central)
         if listed:
             whose = (
                 "" if spending.central else f" {'that counts' if listed == 1 else 'that count'} against every record"
@@ -236,11 +226,10 @@ class Ledger(LedgerFile):
             )
 
     def _check_limit(self, found: Counter[Asked]) -> None:
-        """Refuse a run that would bring a record or a person above the limit."""
         if (limit := self.limit) is None:
             return
         spending = self._spending
-        others = self._all("SELECT DISTINCT persons FROM releases WHERE run != ?", self._run)
+        others = self._database.run("SELECT DISTINCT persons FROM releases WHERE run != ?", self._run)
         if any(bool(named) != spending.persons for (named,) in others):
             raise ReleaseRefused(
                 f"{self.path} has a limit and lists releases {'without' if spending.persons else 'with'} persons, so no total "
@@ -276,15 +265,16 @@ class Ledger(LedgerFile):
         """Write down the release and the digests that are due; a central release leaves one line alone."""
         budget = asdict(self._spending)
         central = budget.pop("central")
-        scope, now = (EVERYWHERE, _today()) if central else (ROWS, _now())
-        release = {"run": self._run, "started": now, "output": self._output, "scope": scope, "shown": 0, **budget}
+        started, scope = (_now()[:10], EVERYWHERE) if central else (_now(), ROWS)  # a day, or a time
+        release = {"run": self._run, "started": started, "output": self._output, "scope": scope, "shown": 0, **budget}
         columns, values = ", ".join(release), ", ".join(f":{column}" for column in release)
         self._database.execute(f"INSERT OR IGNORE INTO releases ({columns}) VALUES ({values})", release)
-        if self._roles and self._kept_roles() is None:
+        kept = self._kept_roles()
+        if self._roles and kept is None:
             self._database.execute("UPDATE adept SET record_columns = ?", (json.dumps(self._roles),))
-        elif self._roles and self._kept_roles() != tuple(self._roles):
+        elif self._roles and kept != tuple(self._roles):
             raise ConfigurationError(f"another run has meanwhile given {self.path} other record_columns: run again")
-        (found,) = self._one("SELECT scope FROM releases WHERE run = ?", self._run)
+        (found,) = self._database.row("SELECT scope FROM releases WHERE run = ?", self._run)
         if found == ROWS:
             self._database.execute(WRITE, (self._release_id(),))
         self._database.execute("UPDATE asked SET claimed = times WHERE times > claimed")
@@ -292,7 +282,7 @@ class Ledger(LedgerFile):
     def _note(self, found: Counter[Asked]) -> None:
         """Remember for the curator which records other releases had claimed."""
         spent, spending = self._spent(), self._spending
-        if spending.central and self._one(OTHERS, self._run)[0]:
+        if spending.central and self._database.row(OTHERS, self._run)[0]:
             self.overlap.epsilon = round_up(max(self._after(found, ROW_KIND)))
         for (kind, first, _, claims), count in found.items():
             if kind == ROW_KIND and first and claims:
@@ -303,23 +293,21 @@ class Ledger(LedgerFile):
 
     def _release_id(self) -> int:
         """Return the number of the current release; 0 if it is not written down."""
-        return int(self._one("SELECT COALESCE(MAX(id), 0) FROM releases WHERE run = ?", self._run)[0])
+        return int(self._database.row("SELECT COALESCE(MAX(id), 0) FROM releases WHERE run = ?", self._run)[0])
 
     # --- Records that somebody may have read
 
     def show(self, run: str, records: int) -> None:
-        """Store the number of records of a release that may have been read from now on."""
-        with self._transaction():
-            self._database.execute("UPDATE releases SET shown = MAX(shown, ?) WHERE run = ?", (records, run))
+        """Store the number of records of a release that may have been read."""
+        self._database.run("UPDATE releases SET shown = MAX(shown, ?) WHERE run = ?", records, run)
 
     def count_shown(self, run: str) -> int:
         """Return the number of records of a release that may have been read."""
-        with self._reported():
-            return int(self._one("SELECT COALESCE(MAX(shown), 0) FROM releases WHERE run = ?", run)[0])
+        return int(self._database.row("SELECT COALESCE(MAX(shown), 0) FROM releases WHERE run = ?", run)[0])
 
     def forget(self, run: str) -> None:
-        """Give up the claims of a release that nobody can have read, and the columns that it fixed if it was the first."""
-        with self._transaction():
+        """Give up the claims of a release that nobody can have read, and columns that it fixed."""
+        with self._database.transaction():
             chosen = "(SELECT id FROM releases WHERE run = ? AND NOT shown)"
             self._database.execute(f"DELETE FROM claims WHERE release IN {chosen}", (run,))
             self._database.execute(f"DELETE FROM releases WHERE id IN {chosen}", (run,))
@@ -328,27 +316,16 @@ class Ledger(LedgerFile):
 
     def finish(self, run: str) -> None:
         """Note that a release is complete; the duration of a central one is not stored."""
-        with self._transaction():
-            self._database.execute(
-                f"UPDATE releases SET finished = CASE scope WHEN '{EVERYWHERE}' THEN started ELSE ? END WHERE run = ?",
-                (_now(), run),
-            )
+        ended = f"CASE scope WHEN '{EVERYWHERE}' THEN started ELSE ? END"
+        self._database.run(f"UPDATE releases SET finished = {ended} WHERE run = ?", _now(), run)
 
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _today() -> str:
-    return datetime.now(UTC).date().isoformat()
-
-
 def check_limit(limit: float, name: str) -> float:
-    """Return a limit that is a positive, finite number.
-
-    Raises:
-        ConfigurationError: it is none.
-    """
+    """Return a limit; raise ConfigurationError unless it is a positive, finite number."""
     if not 0 < limit < math.inf:
         raise ConfigurationError(f"{name} must be a positive number, got {limit}: write {name}=16")
     return float(limit)

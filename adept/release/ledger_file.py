@@ -2,12 +2,9 @@
 
 *Claim*: if one bit changes on the disk, or the end of the file is lost, no record becomes unknown and no limit larger
 without an error. *Proof*. SQLite keeps each claim in two trees, the table and the index ``claims_again``, whose pages have
-nothing in common. Claims are looked up in both; if the answers differ, the ledger is refused. The tables
-``adept`` and ``releases`` are small; each is compared with an index of all its columns whenever the file is opened.
-SQLite itself refuses a file that is shorter than its header says; an empty file, and one that lacks a table, are refused
-here. QED. No file can notice that it was replaced by an older copy, which does not know later releases.
-
-Sums are exact, and rounded up.
+nothing in common. Claims are looked up in both; if the answers differ, the ledger is refused. The tables ``adept`` and
+``releases`` are small; each is compared with an index of all its columns whenever the file is opened. SQLite itself
+refuses a file that is shorter than its header says; an empty file, and one that lacks a table, are refused here. QED.
 """
 
 import math
@@ -15,17 +12,16 @@ import os
 import sqlite3
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, closing, contextmanager
+from collections.abc import Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from adept.data.files import give_name
 from adept.errors import DataError
 from adept.mechanisms.votes import ADD_OR_REMOVE, Votes
-from adept.release.database import reported, transaction
+from adept.release.database import Database
 from adept.release.record_identity import PERSON_KIND, ROW_KIND, row_digest
 from adept.release.statement import PrivacyStatement
 
@@ -33,7 +29,6 @@ CACHE_KILOBYTES = 32_768  # memory for the digests that a run collects
 WAIT_SECONDS = 60.0  # time to wait for another run's claim
 VERSION = 4
 TABLES = {"adept", "releases", "claims"}
-OLD_TABLE = "released_rows"  # of versions 1 to 3
 ROWS, EVERYWHERE = "rows", "everywhere"  # a release counts against the rows and persons that it claimed, or against all
 SETTINGS = "version, key_check, record_columns, epsilon_limit"
 SCHEMA = f"""
@@ -69,9 +64,8 @@ SELECT started, finished, mechanism, epsilon, delta,
 FROM releases ORDER BY id
 """
 Claims = tuple[tuple[int, int], ...]  # releases that claimed a digest, and how often each counts
-Asked = tuple[
-    int, bool, int, Claims
-]  # a digest's kind, True if this run asks for it first, its count now, and its earlier claims
+# A digest's kind, True if this run asks for it first, its count now, and its earlier claims.
+Asked = tuple[int, bool, int, Claims]
 Budget = Fraction | float
 
 
@@ -80,8 +74,6 @@ class Spending:
     """The budget of a release, and the records or persons that it counts against.
 
     Attributes:
-        unit: the unit that epsilon protects, a record or a person.
-        neighbours: the pairs that cannot be told apart.
         persons: True if a column names who contributed each record.
         central: True if it counts against every record of its ledger.
         per_row: how often epsilon counts for replacing one record.
@@ -101,11 +93,10 @@ class Spending:
 
     @classmethod
     def of_local(cls, statement: PrivacyStatement, *, persons: bool) -> "Spending":
-        """Return the budget that a local release spends on each record."""
         return cls(
             mechanism=statement.mechanism,
             epsilon=statement.epsilon,
-            delta=statement.delta,
+            delta=statement.guarantee.delta,
             model_sha256=statement.model_sha256,
             neighbours=statement.neighbours,
             persons=persons,
@@ -113,7 +104,6 @@ class Spending:
 
     @classmethod
     def of_votes(cls, votes: Votes, *, persons: bool, model_sha256: str | None) -> "Spending":
-        """Return the budget of a central release; ``adept.release.ledger`` derives how often it counts."""
         twice = 2 if votes.neighbours == ADD_OR_REMOVE else 1
         return cls(
             mechanism=votes.name,
@@ -131,10 +121,7 @@ class Spending:
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One release, as the ledger lists it; ``counted`` is how often its epsilon counts in the sum of a record.
-
-    ``everywhere`` is True for a release that counts against every record; it has no number of rows.
-    """
+    """One release, as the ledger lists it; ``counted`` is how often its epsilon counts in the sum of a record."""
 
     started: str
     finished: str | None
@@ -156,7 +143,7 @@ class LedgerSum:
     """All releases together: the largest totals over one record, and over one person.
 
     Attributes:
-        rows: number of different records in local releases; ``persons`` is that of persons.
+        rows, persons: numbers of different records and persons in local releases.
         equal: the largest number of equal records in one release.
         person_epsilon: infinite if only some releases name persons, None if none does.
         nameless: number of releases that named no persons.
@@ -179,9 +166,6 @@ class LedgerFile:
         path: the file; it is made if it does not exist.
         key: the key of the digests; None reads the list alone.
         seconds: time to wait for other runs.
-
-    Raises:
-        DataError: the file is no ledger, other users can read it, or its digests have another key.
     """
 
     _run = ""  # the current release, which does not count among the earlier ones
@@ -190,10 +174,10 @@ class LedgerFile:
         self.path, self.key = path, key
         try:
             _check_file(path)
-            with self._reported():
-                self._database = sqlite3.connect(path, timeout=seconds, isolation_level=None)
-        except OSError as error:
-            raise DataError(f"cannot open the ledger {path}: {error.strerror}") from None
+            self._database = sqlite3.connect(path, timeout=seconds, isolation_level=None, factory=Database)
+        except (OSError, sqlite3.Error) as error:
+            raise DataError(f"cannot open the ledger {path}: {getattr(error, 'strerror', error)}") from None
+        self._database.name(path, f"cannot use the ledger {path}", "restore it, or give another one")
         try:
             self._prepare()
         except BaseException:
@@ -206,11 +190,10 @@ class LedgerFile:
 
     def _prepare(self) -> None:
         """Check the file, and make the table of the digests that this run asks for."""
-        with self._reported():
-            self._database.execute("PRAGMA secure_delete = ON").fetchall()  # overwrite what is deleted
-            self._database.execute("PRAGMA temp.journal_mode = MEMORY").fetchall()
-            self._database.execute(f"PRAGMA temp.cache_size = -{CACHE_KILOBYTES}").fetchall()
-        with self._transaction():
+        self._database.run("PRAGMA secure_delete = ON")  # overwrite what is deleted
+        self._database.run("PRAGMA temp.journal_mode = MEMORY")
+        self._database.run(f"PRAGMA temp.cache_size = -{CACHE_KILOBYTES}")
+        with self._database.transaction():
             self._check_whole()
             for statement in filter(str.strip, ASKED.split(";")):
                 self._database.execute(statement)
@@ -220,25 +203,20 @@ class LedgerFile:
     def _check_whole(self) -> None:
         """Refuse a damaged ledger, and one of another version."""
         there = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master")}
-        if OLD_TABLE in there:
-            raise DataError(
-                f"{self.path} is a ledger of a version before 0.2.0, which this one does not read: list it with the adept that "
-                "wrote it, count what it lists beside a new ledger, and move it away"
-            )
         if not there >= TABLES:
             raise DataError(f"{self.path} is damaged or no ledger: restore it, or give another one")
         for table in ("releases", "adept"):
             self._check_tables(table)
-        if self._all("SELECT version FROM adept") != [(VERSION,)]:
+        if self._database.run("SELECT version FROM adept") != [(VERSION,)]:
             raise DataError(f"{self.path} is damaged, or another version's: restore it, or use the adept that wrote it")
 
     def _check_tables(self, table: str = "") -> None:
         """Compare a table, or all tables, with their indices."""
-        if self._all(f"PRAGMA integrity_check({table})" if table else "PRAGMA integrity_check") != [("ok",)]:
+        if self._database.run(f"PRAGMA integrity_check({table})" if table else "PRAGMA integrity_check") != [("ok",)]:
             raise self._damaged()
 
     def _check_key(self, check: bytes) -> None:
-        (found,) = self._one("SELECT key_check FROM adept")
+        (found,) = self._database.row("SELECT key_check FROM adept")
         if found is None:
             self._database.execute("UPDATE adept SET key_check = ?", (check,))
         elif found != check:
@@ -247,43 +225,20 @@ class LedgerFile:
     def _damaged(self) -> DataError:
         return DataError(f"{self.path} is damaged: restore it, or give another one")
 
-    def _reported(self) -> AbstractContextManager[None]:
-        return reported(self.path, f"cannot use the ledger {self.path}", "restore it, or give another one")
-
-    @contextmanager
-    def _transaction(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
-        """Change the file, all or nothing; other writers wait."""
-        with self._reported(), transaction(self._database, begin=begin):
-            yield
-
-    def _one(self, query: str, *values: object) -> tuple[Any, ...]:
-        row: tuple[Any, ...] = self._database.execute(query, values).fetchone()
-        return row
-
-    def _all(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        return self._database.execute(query, values).fetchall()
-
     # --- List and sums
 
     def entries(self) -> list[LedgerEntry]:
         """Return all releases, the oldest first."""
-        with self._reported():
-            return [LedgerEntry(*row) for row in self._all(ENTRIES)]
+        return [LedgerEntry(*row) for row in self._database.run(ENTRIES)]
 
     def sum(self) -> LedgerSum:
-        """Return the sums of all releases.
-
-        Raises:
-            DataError: the ledger was damaged.
-        """
-        with self._reported():
-            self._check_tables()
-            self._run = ""  # no current release: all count
-            found = self._every_claim()
-            releases = self._all("SELECT id, scope, epsilon, delta, persons FROM releases")
-            (equal,) = self._one(f"SELECT MAX(times) FROM claims WHERE kind = {ROW_KIND}")
-            spent = self._spent()
-            most = {kind: _largest(found, kind, spent, self._everywhere(kind)) for kind in (ROW_KIND, PERSON_KIND)}
+        """Return the sums of all releases; raise DataError if the ledger was damaged."""
+        self._check_tables()
+        self._run = ""  # no current release: all count
+        found, spent = self._every_claim(), self._spent()
+        releases = self._database.run("SELECT id, scope, epsilon, delta, persons FROM releases")
+        (equal,) = self._database.row(f"SELECT MAX(times) FROM claims WHERE kind = {ROW_KIND}")
+        most = {kind: _largest(found, kind, spent, self._everywhere(kind)) for kind in (ROW_KIND, PERSON_KIND)}
         deltas = {number: exact(delta) for number, _, _, delta, _ in releases}
         everywhere_delta = sum((exact(delta) for _, scope, _, delta, _ in releases if scope == EVERYWHERE), Fraction())
         named = [bool(persons) for *_, persons in releases]
@@ -300,27 +255,24 @@ class LedgerFile:
 
     def _every_claim(self) -> Counter[Asked]:
         """Count the digests of all local releases."""
-        return group_claims(self._all(ALL_FOUND))
+        return group_claims(self._database.run(ALL_FOUND))
 
     def _spent(self) -> dict[int, Budget]:
         """Return the epsilon of each release that counts against what it claimed."""
-        rows = self._all(f"SELECT id, epsilon FROM releases WHERE scope = '{ROWS}'")
+        rows = self._database.run(f"SELECT id, epsilon FROM releases WHERE scope = '{ROWS}'")
         return {release: exact(epsilon) for release, epsilon in rows}
 
     def _everywhere(self, kind: int) -> Budget:
-        """Return the epsilon that releases other than this run's have spent on every record, or on every person."""
+        """Return the epsilon that other releases have spent on every record, or on every person."""
         factor = "per_row" if kind == ROW_KIND else "per_person"
-        rows = self._all(f"SELECT epsilon, {factor} FROM releases WHERE scope = '{EVERYWHERE}' AND run != ?", self._run)
+        rows = self._database.run(
+            f"SELECT epsilon, {factor} FROM releases WHERE scope = '{EVERYWHERE}' AND run != ?", self._run
+        )
         return sum((exact(epsilon) * times for epsilon, times in rows), Fraction())
 
 
 def _check_file(path: str) -> None:
-    """Make a ledger where there is none, and refuse a file that cannot be one.
-
-    Raises:
-        DataError: other users can read it, or it is empty.
-        OSError: it cannot be made or looked at.
-    """
+    """Make a ledger where there is none, and refuse a file that cannot be one."""
     if not os.path.lexists(path):
         _make(path)
     state = Path(path).stat()
@@ -331,16 +283,15 @@ def _check_file(path: str) -> None:
 
 
 def _make(path: str) -> None:
-    """Make a complete ledger under a temporary name; only one of several runs can then give it its name."""
+    """Make a complete ledger under a temporary name; only one of several runs can give it its name."""
     handle, name = tempfile.mkstemp(dir=Path(path).parent)  # mode 0600
     os.close(handle)
     partial = Path(name)
     try:
-        with (
-            reported(path, f"cannot make the ledger {path}", "give another one"),
-            closing(sqlite3.connect(name)) as database,
-        ):
-            database.executescript(f"BEGIN; {SCHEMA} COMMIT;")
+        with closing(sqlite3.connect(name, factory=Database)) as database:
+            database.name(path, f"cannot make the ledger {path}", "give another one")
+            with database.reported():
+                database.executescript(f"BEGIN; {SCHEMA} COMMIT;")
         give_name(partial, Path(path))
     except FileExistsError:
         pass  # another run was faster
@@ -364,7 +315,7 @@ def exact(budget: float) -> Budget:
 
 
 def add_up(spent: Mapping[int, Budget], claims: Iterable[tuple[int, int]]) -> Budget:
-    """Add up the budgets of releases, each as often as it counts; releases missing in ``spent`` are counted elsewhere."""
+    """Add up the budgets of releases, each as often as it counts; those missing in ``spent`` count elsewhere."""
     return sum((spent[release] * times for release, times in claims if release in spent), Fraction())
 
 
@@ -378,6 +329,5 @@ def round_up(amount: Budget) -> float:
 
 
 def _largest(found: Counter[Asked], kind: int, spent: Mapping[int, Budget], everywhere: Budget) -> float:
-    """Return the largest total of a budget over one record, or one person."""
     claimed = (add_up(spent, claims) for asked, _, _, claims in found if asked == kind)
     return round_up(everywhere + max(claimed, default=Fraction()))

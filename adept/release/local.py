@@ -1,35 +1,109 @@
 """The local release of a file: every record is randomised by itself and written as private text.
 
-Of a record the output holds the rewritten text, the label as ``labels=`` says, and the columns that the user asked to keep
-(``adept.release.columns``). What is drawn goes into a journal before it is visible (``adept.release.journal``).
+``open_release`` decides who is released and with what: model, mechanism, the budget and its shares, and refusals.
+``release_file`` decides what of a file reaches the output: the rewritten text, the label as ``labels=`` says, and kept
+columns. What is drawn goes into a journal before it is visible (``adept.release.journal``).
 """
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from adept.data.formats import Record, written_format
+from adept.data.labels import label_set_of
 from adept.errors import ConfigurationError, ReleaseRefused
+from adept.mechanisms import JointResponse, LocalRandomizer, RandomizedResponse
+from adept.mechanisms.base import MechanismChoice
+from adept.mechanisms.guarantee import share
+from adept.models.tokenizer import Tokenizer
 from adept.release import facts
 from adept.release.batches import Batches, Drawing, PlainBatches, ShuffledBatches
-from adept.release.columns import RANDOMISED_TREATMENTS, CheckedRecords, ReleaseOptions, find_label, output_columns
+from adept.release.columns import (
+    RANDOMISED_TREATMENTS,
+    CheckedRecords,
+    KeptColumns,
+    ReleaseOptions,
+    decide_kept,
+    find_label,
+    find_label_type,
+    output_columns,
+)
+from adept.release.config import FileOptions, ReleaseRequest
 from adept.release.inputs import Inputs
-from adept.release.kept_columns import KeptColumns, decide_kept, find_label_type
 from adept.release.ledger import Ledger
 from adept.release.publication import Publication
-from adept.release.run import Plan, Progress, Run, find_files, preview, release, tell_nobody
+from adept.release.run import Plan, Progress, Run, find_files, ignore, preview, release
 from adept.release.shuffling import check_shuffling, find_shuffled
 from adept.release.statement import PrivacyStatement
+from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import Rewriter
 
 # An interrupted release may be continued with other values of these options: nothing that was drawn depends on them.
 FREE_OPTIONS = (
     "label_response", "statement", "flush_every", "card", "engine", "workers", "shuffled_records", "central_delta",
 )  # fmt: skip
+
+
+def open_release(request: ReleaseRequest) -> tuple[Rewriter, ReleaseOptions]:
+    """Load the model, give it the budget, and return the rewriter and the options of the output.
+
+    Raises:
+        ModelError: the directory holds no model, or the mechanism cannot use it.
+        ConfigurationError: there is no budget or two, a value is out of range, or options contradict each other.
+        ReleaseRefused: the release would promise what it cannot keep.
+    """
+    model, tokenizer = load_model(request.model_dir)
+    choice = request.mechanism or MechanismChoice(best_exact(model, epsilon=_share(request, request.epsilon)))
+    choice = replace(choice, epsilon=_share(request, choice.budget(request.epsilon)))
+    text = choice.build(clip_norm=model.config.clip_norm)
+    response = _label_response(request, text, tokenizer)
+    rewriter = Rewriter(
+        model,
+        tokenizer,
+        mechanism=response if isinstance(response, JointResponse) else text,
+        decoding=request.decoding,
+        batch_size=request.batch_size,
+        accept_broken_claim=request.accept_broken_claim,
+        accept_inexact=request.accept_inexact,
+        accept_private_model=request.accept_private_model,
+    )
+    given = {option.name: getattr(request, option.name) for option in fields(FileOptions)}
+    return rewriter, ReleaseOptions(**given, label_response=response)
+
+
+def _share(request: ReleaseRequest, epsilon: float | None) -> float | None:
+    """Return one record's share of a budget; what is out of range is left to the mechanism to refuse."""
+    if epsilon is None or request.epsilon_per == "record" or not (epsilon > 0 and math.isfinite(epsilon)):
+        return epsilon
+    return share(epsilon, request.max_records_per_person or 1)
+
+
+def _label_response(
+    request: ReleaseRequest, text: LocalRandomizer, tokenizer: Tokenizer
+) -> RandomizedResponse | JointResponse | None:
+    if request.labels not in RANDOMISED_TREATMENTS:
+        return None
+    labels, epsilon = request.label_set or tokenizer.labels, _share(request, request.label_epsilon)
+    if request.labels == "joint_response" and epsilon is not None:
+        raise ConfigurationError(
+            "label_epsilon must be left out for labels=joint_response, whose epsilon is that of text and label together, "
+            f"got {request.label_epsilon}"
+        )
+    if request.labels == "randomized_response" and epsilon is None:
+        raise ConfigurationError(
+            "label_epsilon must be chosen for labels=randomized_response, got none: add label_epsilon=2"
+        )
+    if not labels:
+        raise ConfigurationError(
+            "label_set must name the public labels, got none: a set read off private data would leak"
+        )
+    public = label_set_of(labels)
+    return JointResponse.of(text, public) if epsilon is None else RandomizedResponse(epsilon=epsilon, labels=public)
 
 
 def release_file(
@@ -42,23 +116,19 @@ def release_file(
     key: bytes | None = None,
     ledger: Ledger | None = None,
     progress: Progress | None = None,
-    tell: Callable[[CheckedRecords], None] = tell_nobody,
+    tell: Callable[[CheckedRecords], None] = ignore,
 ) -> PrivacyStatement:
     """Rewrite the records of ``source`` into ``target``, with the privacy statement beside it.
 
-    Nothing appears under the final names until everything is written; standard output is written as records are released.
-
     Args:
-        rewriter: releases and writes the texts.
+        rewriter, options: as ``open_release`` returns them.
         source: a file, a pattern of files, or ``-``.
-        target: a file, or ``-``.
-        options: what of a record reaches the output, and how.
-        key: the key of the digests by which a resumed run knows its input; without one nothing can be resumed.
-        resume, ledger, progress, tell: as for ``release``.
+        target: a file, or ``-``, where rows are written as they are released.
+        resume, key, ledger, progress, tell: as for ``release``; without a key nothing can be resumed.
 
     Raises:
-        DataError: the input cannot be read as asked, a person has too many records, an output exists, or a run was interrupted.
-        ConfigurationError: a label is outside the public label set, or the model writes no labels for labels=joint.
+        DataError: the input cannot be read as asked, an output exists, or a run was interrupted.
+        ConfigurationError: options contradict each other, the input or the model.
         ReleaseRefused: the rewriter was made for measurement, or rows are in the ledger.
     """
     if resume and key is None:
@@ -73,7 +143,7 @@ def preview_file(
     target: str,
     *,
     options: ReleaseOptions,
-    tell: Callable[[CheckedRecords], None] = tell_nobody,
+    tell: Callable[[CheckedRecords], None] = ignore,
 ) -> PrivacyStatement:
     """Check all records, and return the statement of a release that is not made."""
     return preview(*_prepare(rewriter, source, target, options, None), tell)
@@ -82,7 +152,6 @@ def preview_file(
 def _prepare(
     rewriter: Rewriter, source: str, target: str, options: ReleaseOptions, ledger: Ledger | None
 ) -> tuple[Publication, Callable[[], "LocalPlan"]]:
-    """Find the input, with columns for the ledger, and name the outputs."""
     inputs, publication = find_files(source, target, options, card=options.card, ledger=ledger)
     if ledger:
         identity = ledger.identity(text_column=options.text_column, person_column=options.person_column)
@@ -97,7 +166,6 @@ class LocalPlan(Plan[PrivacyStatement]):
     Attributes:
         label_column: the label's column in the output; None without labels.
         labels: the labels that may be written in place of a record's own.
-        columns: the columns of the output.
         label_type: the type of whole numbers that labels are written as; None: text.
         begun: the records, of which the first was read already.
     """
@@ -132,10 +200,10 @@ class LocalPlan(Plan[PrivacyStatement]):
         plain = PlainBatches(self.writer, self.label_column, self.options, copied=self.kept.copied)
         return ShuffledBatches(plain) if self.options.shuffle else plain
 
-    @property
-    def batch_size(self) -> int:
-        """Number of records that are released together."""
-        return min(self.writer.batch_size, self.options.flush_every or self.writer.batch_size)
+    def parts(self, records: Iterator[Record]) -> Iterator[list[Record]]:
+        """Yield records in the batches in which they are released."""
+        size = min(self.writer.batch_size, self.options.flush_every or self.writer.batch_size)
+        return iter(lambda: list(islice(records, size)), [])
 
     @cached_property
     def codebook(self) -> dict[str, Any]:
@@ -157,7 +225,6 @@ class LocalPlan(Plan[PrivacyStatement]):
         return self.inputs.records(columns=self.options.used_columns) if self.inputs.repeatable else self.begun
 
     def own_terms(self) -> dict[str, Any]:
-        """Return the terms of a local release."""
         given, response = asdict(self.options).items(), self.options.response
         return {
             "input_bytes": self.inputs.sizes,
@@ -200,29 +267,20 @@ class LocalPlan(Plan[PrivacyStatement]):
         )
 
     def preview(self) -> tuple[PrivacyStatement, CheckedRecords]:
-        """Check and count all records."""
         deque(checked := self.check(self.begun), maxlen=0)
         return self.statement(checked), checked
 
     def expected_statement(self) -> PrivacyStatement:
-        """Count all records, and return the statement of the release that is asked for."""
         return self.preview()[0]
 
     def draw(self, run: Run[PrivacyStatement]) -> tuple[PrivacyStatement, CheckedRecords]:
-        """Release every record, and write all rows under the temporary name."""
         checked, drawing = self.check(self.begun), Drawing(self, run)
         drawing.claim_all()
         return self.statement(checked, output_sha256=drawing.write(iter(checked))), checked
 
 
 def plan_local(rewriter: Rewriter, inputs: Inputs, publication: Publication, options: ReleaseOptions) -> LocalPlan:
-    """Decide everything about a release by a look at the first record.
-
-    Raises:
-        DataError: the input cannot be read, or the output's format is unknown.
-        ConfigurationError: options contradict each other, the input or the model.
-        ReleaseRefused: the rewriter was made for measurement.
-    """
+    """Decide everything about a release by a look at the first record."""
     written = written_format(publication.target, inputs.options, inputs.locations)
     _check_treatment(rewriter, options, written)
     options = replace(options, label_response=rewriter.joint or options.label_response)

@@ -1,8 +1,8 @@
 """The files of a release: statement, card and data, which appear together and only when all of them are complete.
 
-Each is written under a temporary name beside its own. It gets its name by a link, which fails if the name is taken meanwhile. The
-data comes last: beside data there is always its statement, which holds its digest. The temporary names stay until all is done, so
-that a resumed run can tell its own files from those of others.
+Each is written under a temporary name beside its own. It gets its name by a link, which fails if the name is taken
+meanwhile. The data comes last: beside data there is always its statement, which holds its digest. The temporary names
+stay until all is done, so that a resumed run can tell its own files from those of others.
 
 A release into a file goes through these states. Every step is on the disk before the next one begins.
 
@@ -15,18 +15,18 @@ A release into a file goes through these states. Every step is on the disk befor
 | published | every draw       | claims, all may be read  | complete        | all             |
 | tidied    | gone             | finished                 | gone            | all             |
 
-*Claim*: after any crash, on a disk that keeps what it has synchronised, (a) a release with claims in the ledger has a journal, or
-is published; (b) a journal with draws has its claims; (c) once all names stand, every answer is "done"; (d) no
-record has two visible releases. *Proof*. (a) Rows are claimed after the terms are on the disk, and the journal is removed
-after publication, or after the ledger has forgotten the claims. (b) Records are drawn after their rows are claimed, and a run
-that gives up removes the draws before the ledger forgets. A journal without draws begins anew, and first forgets its claims. (c)
-``complete`` reads nothing but the final names: data whose digest the statement beside them holds are published, with or without
-a journal; what is left to be done is repeated until it is done. (d) is the claim of ``adept.release.journal`` for a journal
-that was not damaged. The ledger notices one that was restored from a copy or has lost its end: before records can be read, it
-stores their number, and a journal with fewer draws is not resumed. For the same reason the ledger forgets only records that nobody
-can have read. QED. On standard output rows are visible batch by batch: drawn, journalled,
-kept in the ledger as readable, and then written. All this holds for ``ledger=FILE``. A default ledger that was given up
-(``adept.release.default_ledger``) keeps its earlier claims, and a resumed run claims in it again.
+*Claim*: after any crash, on a disk that keeps what it has synchronised, (a) a release with claims in the ledger has a
+journal, or is published; (b) a journal with draws has its claims; (c) once all names stand, every answer is "done"; (d)
+no record has two visible releases. *Proof*. (a) Rows are claimed after the terms are on the disk, and the journal is
+removed after publication, or after the ledger has forgotten the claims. (b) Records are drawn after their rows are
+claimed, and a run that gives up removes the draws before the ledger forgets. A journal without draws begins anew, and
+first forgets its claims. (c) ``complete`` reads nothing but the final names: data whose digest the statement beside them
+holds are published; what is left to be done is repeated until it is done. (d) is the claim of ``adept.release.journal``
+for a journal that was not damaged. The ledger notices one that was restored from a copy or has lost its end: before
+records can be read, it stores their number, and a journal with fewer draws is not resumed. So the ledger forgets only
+records that nobody can have read. QED. On standard output rows are visible batch by batch: drawn, journalled, kept in
+the ledger as readable, and then written. A default ledger that was given up (``adept.release.default_ledger``) keeps its
+earlier claims, and a resumed run claims in it again.
 """
 
 import hashlib
@@ -58,11 +58,7 @@ class Publication:
 
     @classmethod
     def of(cls, target: str, statement: str | None, *, card: bool, others: tuple[str, ...] = ()) -> "Publication":
-        """Name the files of a release; ``others`` are the other files that the run reads or writes.
-
-        Raises:
-            DataError: two files would be one.
-        """
+        """Name the files of a release; DataError if one is also another file (``others``) that the run reads or writes."""
         if target == STANDARD_STREAM and (statement is None or card):
             raise DataError("statement= must name a file, and card=false, when the output is standard output")
         places = cls(target, statement or target + STATEMENT, target + CARD if card else None)
@@ -101,11 +97,10 @@ class Publication:
 
     @property
     def leftovers(self) -> list[Path]:
-        """Files that a run has left that was killed."""
         return [path for path in (*self.temporary, *journal_files(self.journal)) if os.path.lexists(path)]
 
     def check_free(self, *, resume: bool = False) -> None:
-        """Refuse names that are taken, unless a journal tells that a run of this release was interrupted."""
+        """Refuse names that are taken, unless a journal tells of an interrupted run."""
         if self.journal.exists():
             return
         if resume and self.streaming and os.path.lexists(self.statement):
@@ -117,21 +112,17 @@ class Publication:
         self.check_leftovers()
 
     def check_names(self, *, begun: bool = False) -> None:
-        """Refuse to overwrite, and name everything that stands in the way."""
+        """Refuse to overwrite."""
         if taken := [name for name in self.names if os.path.lexists(name)]:
             advice = "move it away, and continue with resume=true" if begun else "remove it or choose another name"
             raise DataError(f"{', '.join(taken)} exists and is not overwritten: {advice}")
 
     def make_temporary(self) -> None:
-        """Make the temporary files anew, before anything is drawn; they are their owner's.
-
-        Raises:
-            OSError: one cannot be made; its name may be too long.
-        """
+        """Make the temporary files anew; they are their owner's."""
         for path in self.temporary:
             path.unlink(missing_ok=True)
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-        self._synchronise()  # or a final name could outlive the temporary one that tells whose it is
+        self._synchronise()  # or a final name could outlive the temporary one
 
     def check_leftovers(self) -> None:
         """Refuse to begin beside temporary files that no journal explains."""
@@ -141,7 +132,7 @@ class Publication:
             )
 
     def refuse_to_restart(self, done: str) -> None:
-        """Refuse to begin again what was begun; ``done`` is a verb and its object."""
+        """Refuse to begin again; ``done`` is a verb and its object."""
         raise DataError(
             f"an interrupted run {done} and left {self._list_leftovers()}: resume=true continues it; removing them and "
             "running again is a second release of those records, and budgets add up"
@@ -151,7 +142,7 @@ class Publication:
         return ", ".join(map(str, self.leftovers))
 
     def make_directories(self) -> None:
-        """Make the directories of the final names, and refuse names that are too long for the files beside them."""
+        """Make the directories of the final names, and refuse names that are too long."""
         for name in self.names:
             try:
                 Path(name).parent.mkdir(parents=True, exist_ok=True)
@@ -166,11 +157,7 @@ class Publication:
                 raise DataError(f"cannot write {path}: {error.strerror}") from None
 
     def publish(self) -> None:
-        """Give each complete file its name, everything on the disk before the next one.
-
-        Raises:
-            DataError: a name was taken meanwhile.
-        """
+        """Give each complete file its name, on the disk before the next one; DataError if one was taken meanwhile."""
         for path, name in zip(self.temporary, self.names, strict=True):
             try:
                 publish(path, Path(name))
@@ -181,7 +168,6 @@ class Publication:
 
     @property
     def is_published(self) -> bool:
-        """True if every file of this release has its name."""
         return all(map(_ours, self.names))
 
     @property
@@ -204,7 +190,7 @@ class Publication:
         self._synchronise()  # before anything that tells whose they were goes
 
     def clear(self) -> None:
-        """Remove the temporary names, before anything that explains them goes."""
+        """Remove the temporary names."""
         for path in self.temporary:
             with suppress(OSError):  # one that cannot be made cannot be removed
                 path.unlink(missing_ok=True)
@@ -216,7 +202,6 @@ class Publication:
 
 
 def digest(path: str) -> str:
-    """Return the SHA-256 digest of a file."""
     with Path(path).open("rb") as written:
         return hashlib.file_digest(written, "sha256").hexdigest()
 
@@ -242,11 +227,7 @@ class Output:
 def open_output(
     publication: Publication, *, format: str, columns: Sequence[str], types: Types | None = None
 ) -> Iterator[Output]:
-    """Open the output of a release.
-
-    Raises:
-        DataError: nobody reads standard output any longer.
-    """
+    """Open the output of a release; DataError if nobody reads standard output any longer."""
     if not publication.streaming:
         partial = publication.target + PARTIAL
         with record_writer(partial, format=format, columns=columns, types=types) as write:

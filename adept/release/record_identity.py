@@ -44,9 +44,8 @@ UNWRITTEN = "a value that cannot be written down"  # stands for all such values,
 def identity_text(value: Any) -> str | None:
     """Return the text by which a value identifies its record; None for a missing value.
 
-    It is the value's ``plain_text``, if there is one. Otherwise fractions are written as Python writes a float, dates in ISO 8601,
-    bytes as the text that they encode, and nested values as JSON with sorted keys. A text that spells a date,
-    a boolean or a fraction, as csv files do, is that of the value.
+    It is the value's ``plain_text``, if there is one. Otherwise fractions are written as Python writes a float, dates in
+    ISO 8601, bytes as the text that they encode, and nested values as JSON with sorted keys.
     """
     if (text := plain_text(value)) is not None or value is None or isinstance(value, str):
         return text and _spelled(text)
@@ -69,7 +68,7 @@ def identity_text(value: Any) -> str | None:
 
 
 def _spelled(text: str) -> str:
-    """Return one for all spellings of a date with or without its time, of a boolean, and of a fraction; other texts stay."""
+    """Return one text for all spellings of a date with or without its time, of a boolean, and of a fraction."""
     if text in ("True", "False", "TRUE", "FALSE"):
         return text.lower()
     if fraction := FRACTION.fullmatch(text):
@@ -85,13 +84,7 @@ def _spelled(text: str) -> str:
 
 @dataclass(frozen=True)
 class Identity:
-    """The columns of one file that identify its records, and the key of their digests.
-
-    Attributes:
-        key: the key of the digests.
-        columns: pairs of a role and its column, sorted.
-        person_column: the column that names each record's person; None without one.
-    """
+    """The columns of one file that identify its records, as sorted pairs of role and column, and the key of their digests."""
 
     key: bytes
     columns: tuple[tuple[Role, str], ...]
@@ -99,11 +92,7 @@ class Identity:
 
     @classmethod
     def of(cls, key: bytes, roles: Sequence[Role], *, text_column: str, person_column: str | None) -> "Identity":
-        """Return the identity of a file's records.
-
-        Raises:
-            ConfigurationError: the ledger identifies records by their person, and there is no ``person_column``.
-        """
+        """Return the identity of a file's records; ConfigurationError if it needs persons that no column names."""
         if PERSON in roles and person_column is None:
             raise ConfigurationError(
                 "person_column must be given, got none: the ledger identifies records by their person too; name the column, or "
@@ -113,11 +102,7 @@ class Identity:
         return cls(key, tuple((role, plays.get(role, role[1])) for role in sorted(roles)), person_column)
 
     def subjects(self, record: Mapping[str, Any], number: int) -> Iterator[tuple[bytes, int]]:
-        """Yield the digest of a record and, if persons are named, that of its person, each with its kind.
-
-        Raises:
-            DataError: an identifying column is missing.
-        """
+        """Yield the digest of a record and, if persons are named, that of its person, each with its kind."""
         yield self._record(record, number), ROW_KIND
         if self.person_column is not None:
             name = person_name(record.get(self.person_column)) or ""
@@ -140,11 +125,7 @@ class Identity:
 def choose_roles(
     columns: Sequence[str] | None, *, text_column: str, person_column: str | None
 ) -> tuple[Role, ...] | None:
-    """Return the roles of ``record_columns``, sorted; None without this option.
-
-    Raises:
-        ConfigurationError: the list is empty, or names a column twice.
-    """
+    """Return the roles of ``record_columns``, sorted; None without this option."""
     if columns is None:
         return None
     if not columns or len(set(columns)) < len(columns):
@@ -154,7 +135,6 @@ def choose_roles(
 
 
 def describe_roles(roles: Sequence[Role]) -> str:
-    """Return the roles in words."""
     return ", ".join({TEXT: "the text", PERSON: "the person"}.get(role, f"column {role[1]!r}") for role in roles)
 
 
@@ -166,10 +146,15 @@ def _digest(key: bytes, content: str, domain: bytes) -> bytes:
 # --- The key
 
 
+def user_directory(variable: str, usual: str) -> Path:
+    """Return the directory of a variable or, below the home directory, the usual one; RuntimeError without a home."""
+    given = os.environ.get(variable)
+    return (Path(given) if given else Path("~").expanduser() / usual) / "adept"
+
+
 def key_location() -> Path:
-    """Return where the key lies unless told otherwise: ``~/.config/adept/key``, or under ``$XDG_CONFIG_HOME``."""
-    given = os.environ.get("XDG_CONFIG_HOME")
-    return (Path(given) if given else Path("~").expanduser() / ".config") / "adept" / "key"
+    """Return the usual file of the key."""
+    return user_directory("XDG_CONFIG_HOME", ".config") / "key"
 
 
 def secret_key(path: str | None = None) -> bytes:
@@ -194,7 +179,7 @@ def secret_key(path: str | None = None) -> bytes:
 
 
 def throwaway_key() -> bytes:
-    """Return a key that is kept nowhere: its digests can be compared within one run alone."""
+    """Return a key that is kept nowhere."""
     return secrets.token_bytes(KEY_BYTES)
 
 
@@ -215,16 +200,15 @@ def _make(location: Path) -> None:
 
 
 def row_digest(key: bytes, record: Mapping[str, Any]) -> bytes:
-    """Return the keyed digest of a whole row, 16 bytes; the order of the columns does not matter, the type of a value does."""
+    """Return the keyed digest of a whole row, 16 bytes; the order of the columns does not matter, types do."""
     content = repr(sorted(record.items(), key=lambda item: item[0])).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(content, key=key, digest_size=DIGEST_BYTES, person=b"adept row").digest()
 
 
 def text_digest(key: bytes, text: str) -> bytes:
-    """Return the keyed digest of a text, 16 bytes."""
     return _digest(key, text, b"adept text")
 
 
 def prefix_digest(key: bytes) -> "hashlib.blake2b":
-    """Return the running digest of rows, in order; ``update`` takes the digest of the next row in."""
+    """Return the running digest of rows; ``update`` takes the digest of the next row in."""
     return hashlib.blake2b(key=key, digest_size=DIGEST_BYTES, person=b"adept prefix")

@@ -1,7 +1,7 @@
 """One flow for every release: plan it, or continue one that was interrupted, draw, publish, and tidy up.
 
-The order is the proof of ``adept.release.journal`` and ``adept.release.publication``: claimed, drawn, journalled, and only then
-visible. The two kinds of release differ in their plans (``adept.release.local``, ``adept.release.central``).
+The order is the proof of ``adept.release.journal`` and ``adept.release.publication``. Plans are of two kinds
+(``adept.release.local``, ``adept.release.central``).
 """
 
 import json
@@ -32,8 +32,8 @@ Tell = Callable[[Any], None]  # takes notes on the records that were read: exact
 Stated = TypeVar("Stated", bound=Statement)
 
 
-def tell_nobody(notes: Any) -> None:
-    """Drop the notes."""
+def ignore(notes: Any) -> None:
+    """Do nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +57,7 @@ class Plan(ABC, Generic[Stated]):
 
     @cached_property
     def model_facts(self) -> dict[str, Any]:
-        """Fields of the statement about the model and the programs."""
+        """Fields about the model and the programs."""
         return facts.model_facts(self.writer.model, self.model_sha256)
 
     def terms(self) -> dict[str, Any]:
@@ -72,7 +72,7 @@ class Plan(ABC, Generic[Stated]):
 
     @abstractmethod
     def own_terms(self) -> dict[str, Any]:
-        """Return the terms of this kind of release."""
+        """Return those of this kind of release."""
 
     @abstractmethod
     def preview(self) -> tuple[Stated, Any]:
@@ -87,17 +87,11 @@ class Plan(ABC, Generic[Stated]):
         """Draw, journal and write all rows; return the statement, and notes for the curator or None."""
 
     def complete(self, described: dict[str, Any]) -> Stated:
-        """Return the statement of a release that is complete already.
-
-        Raises:
-            DataError: another release is complete; the message names the first difference.
-        """
+        """Return the statement of a complete release; raise DataError with the first difference if it is another one."""
         stated = self.expected_statement()
         fields = json.loads(json.dumps(stated.to_json()))
         for name in self.same:
-            unknown = (
-                name == "records" and stated.records is None
-            )  # of a central release that writes as many as counts say
+            unknown = name == "records" and stated.records is None  # a central release writes what its counts say
             if not unknown and fields.get(name) != described.get(name):
                 raise DataError(
                     f"{self.publication.target} is another release, complete, and is not overwritten ({name} was "
@@ -129,13 +123,12 @@ def release(
     """Release a file, or return the statement of the release if it is complete already.
 
     Args:
-        publication: the files of the release.
         plan: plans the release; it is called once nothing stands in its way.
         resume: continue an interrupted release, or begin one.
         key: the key of the digests by which a resumed run knows its input.
         ledger: the ledger in which records are claimed; None keeps none.
-        progress: called with the number of records that are done; its ``last_step``, if it has one, is a context that keeps
-            interrupts away from the publication and from all that comes after it.
+        progress: called with the number of records that are done; its ``last_step``, if it has one, is a context that
+            keeps interrupts away from the publication and from all that comes after it.
         tell: called with notes for the curator.
     """
     complete = publication.complete if resume else None
@@ -148,7 +141,7 @@ def release(
         return stated
     publication.make_directories()
     with Journal(publication.journal) as journal:
-        run = Run(planned, journal, key or throwaway_key(), ledger, progress, tell)
+        run = Run(planned, journal, key or throwaway_key(), ledger, progress or ignore, tell)
         if stated is not None:
             run.tidy()
             return stated
@@ -172,8 +165,8 @@ class Run(Generic[Stated]):
     journal: Journal
     key: bytes
     ledger: Ledger | None = None
-    progress: Progress | None = None
-    tell: Tell = tell_nobody
+    progress: Progress = ignore
+    tell: Tell = ignore
 
     @property
     def publication(self) -> Publication:
@@ -181,11 +174,7 @@ class Run(Generic[Stated]):
         return self.plan.publication
 
     def begin(self, *, resume: bool) -> None:
-        """Write down the terms, or check that they are those of the interrupted run.
-
-        Raises:
-            DataError: a run was interrupted, and is not resumed or cannot be.
-        """
+        """Write down the terms; raise DataError unless they are those of an interrupted run, which is resumed."""
         journal, ledger = self.journal, self.ledger
         if journal.begun and not resume:
             self.publication.refuse_to_restart(" ".join(self.plan.done).format(journal.records))
@@ -200,12 +189,7 @@ class Run(Generic[Stated]):
         journal.begin(self.plan.terms() | noted)
 
     def finish(self) -> Stated:
-        """Release what is not yet released, write everything and publish it.
-
-        Raises:
-            DataError: the input is not that of the interrupted release, or cannot be read; an output cannot be written.
-            ReleaseRefused: rows are in the ledger.
-        """
+        """Release what is not yet released, write everything and publish it."""
         keep = self.publication.streaming or self.journal.begun
         try:
             self.publication.withdraw(all_ours=self.publication.streaming and self.journal.finished)
@@ -226,13 +210,8 @@ class Run(Generic[Stated]):
             self.tell(notes)
         return statement
 
-    def advance(self, records: int) -> None:
-        """Tell how many records are done."""
-        if self.progress:
-            self.progress(records)
-
     def show(self) -> None:
-        """Let the ledger know that everything drawn so far may be read from now on."""
+        """Let the ledger know that everything drawn so far may be read."""
         if self.ledger:
             self.ledger.show(self.journal.run, self.journal.records)
 
@@ -256,10 +235,7 @@ class Run(Generic[Stated]):
             publication.publish()
 
     def _leave(self, error: BaseException, *, keep: bool) -> None:
-        """Leave what a resumption needs.
-
-        A mistake of the user's in the first run of a file ends as if nothing had been drawn: nothing of it was visible.
-        """
+        """Leave what a resumption needs, or nothing after a mistake of the user's in the first run of a file."""
         self.publication.withdraw()
         self.publication.clear()
         if not self.journal.begun or (isinstance(error, AdeptError) and not keep):
@@ -292,7 +268,7 @@ def _is_interrupt(error: BaseException | None) -> bool:
 
 
 def _check_newest(journal: Journal, ledger: Ledger) -> None:
-    """Refuse a journal without everything that may have been read, and forget the claims of a run that drew nothing."""
+    """Refuse a journal that lacks what may have been read; forget the claims of a run that drew nothing."""
     if journal.records < (shown := ledger.count_shown(journal.run)):
         raise DataError(
             f"{journal.path} holds {journal.records} records, but {ledger.path} knows that {shown} of its release may have been "

@@ -1,30 +1,28 @@
 """Shuffling of a file's records, here (``shuffle=true``) or elsewhere, and its part of the statement.
 
-``adept.mechanisms.shuffling`` proves the effect of shuffling for a function of the *unordered* releases and of coins that nobody
-can guess.
+``adept.mechanisms.shuffling`` proves the effect of shuffling for a function of the *unordered* releases and of coins that
+nobody can guess.
 
-*Claim*: a shuffled file is such a function; where labels are copied, of the unordered pairs of release and label. *Proof*, for
-``shuffle=true``. Every record is released before any text is written. Then the releases, each with the label that goes with it, are
-permuted by the operating system's entropy, so that their new order is a function of the unordered ones and of those coins. What
-writes the texts (the codec, the decoder, its pools of texts, batches and rounding) is given the releases in their new order and
-nothing else. A run that is resumed permutes again, by other coins, which is one more such function of the same releases.
+*Claim*: a shuffled file is such a function; where labels are copied, of the unordered pairs of release and label.
+*Proof*, for ``shuffle=true``. Every record is released before any text is written. Then the releases, each with the label
+that goes with it, are permuted by the operating system's entropy, so that their new order is a function of the unordered
+ones and of those coins. What writes the texts is given the releases in their new order and nothing else. A run that is
+resumed permutes again, by other coins, which is one more such function of the same releases.
 
-For ``shuffled_records=N`` rows are written in the old order, and somebody else moves them. Each row is written by one function
-of its record's release, of coins of its own, and of pools that are alike for all: (1) words, and places in pools, are drawn from
-the operating system's entropy, by no generator that has a seed or a state (``adept.models.decoding``,
-``adept.rewriting.latents``); (2) no number that decides about a text is rounded by its place in a batch
-(``adept.models.adept``), except those that say which of several candidates fits best, which are refused; (3) the
-texts of a pool do not depend on who asks for them. So the rows, moved, are what moved releases would have been written as. QED.
+For ``shuffled_records=N`` rows are written in the old order, and somebody else moves them. Each row is written by one
+function of its record's release, of coins of its own, and of pools that are alike for all: (1) words, and places in
+pools, are drawn from the operating system's entropy, by no generator that has a seed or a state
+(``adept.models.decoding``, ``adept.rewriting.latents``); (2) no number that decides about a text is rounded by its place
+in a batch (``adept.models.adept``), except those that say which of several candidates fits best, which are refused; (3)
+the texts of a pool do not depend on who asks for them. So the rows, moved, are what moved releases would have been
+written as. QED.
 
-Without shuffling none of this is needed: whatever is computed from a record's release costs nothing, seeded or not.
+Nothing else about a record may be in its rows (kept columns are refused), and nobody may read its release in the old
+order. The journal has it: a file of the user who runs the release (mode 0600), which is removed when the output is
+complete; its blocks may stay on the disk. Whoever reads it is bound by the local guarantee alone.
 
-Nothing else about a record may be in its rows (kept columns are refused), and nobody may read its release in the old order. The
-journal has it, in the order of the input: a file of the user who runs the release (mode 0600), beside the output, that is removed
-when the output is complete, as any file is: its blocks may stay on the disk. Whoever reads it is bound by the local guarantee
-alone.
-
-Where labels are copied, only records with the same label are mixed, so the label with the fewest records decides; and where fewer
-records than the file's are said to be shuffled together, nobody knows how many of them have one label, and each stands alone.
+Where labels are copied, only records with the same label are mixed, so the label with the fewest records decides; and
+where fewer records than the file's are said to be shuffled together, each stands alone.
 """
 
 from dataclasses import dataclass
@@ -47,8 +45,7 @@ class Shuffled:
         here: True if this run shuffled it.
         records: number of records that are shuffled together.
         smallest: least number of records that one hides among: those with its label, if labels are copied.
-        epsilon: central, for replacing one record.
-        delta: central.
+        epsilon, delta: central, for replacing one record.
     """
 
     here: bool
@@ -59,11 +56,7 @@ class Shuffled:
 
 
 def check_shuffling(rewriter: Rewriter, target: str, options: ReleaseOptions) -> None:
-    """Refuse a shuffled release that the proof does not cover.
-
-    Raises:
-        ConfigurationError: naming the option.
-    """
+    """Raise ConfigurationError for a shuffled release that the proof does not cover."""
     if not options.shuffled:
         return
     draws_of(rewriter.mechanism, dim=rewriter.model.config.latent_dim, labels=options.response)
@@ -90,7 +83,7 @@ def check_shuffling(rewriter: Rewriter, target: str, options: ReleaseOptions) ->
 def find_shuffled(
     mechanism: LocalRandomizer, options: ReleaseOptions, *, dim: int, records: int, smallest: int
 ) -> Shuffled | None:
-    """Return the guarantee that shuffling adds for a file of so many records; None if nobody shuffles, or nothing was released."""
+    """Return the guarantee that shuffling adds; None if nobody shuffles, or nothing was released."""
     if not options.shuffled or not smallest:
         return None
     together = min(records, options.shuffled_records or records)

@@ -1,7 +1,4 @@
-"""Statements: every field of ``OUTPUT.privacy.json``, local and central, and how it follows from the release.
-
-``restate`` writes a statement again from its own facts, so that its sentences can be compared with those that ``adept`` writes.
-"""
+"""Statements: every field of ``OUTPUT.privacy.json``, local and central, and how it follows from the release."""
 
 import math
 from abc import ABC, abstractmethod
@@ -44,10 +41,9 @@ class Statement(ABC):
     """A release, from which the fields of its statement follow.
 
     Attributes:
-        records: number of records, in a central release of synthetic ones; None before they are written.
+        records: number of records that are written; None before that is known.
         output_sha256: digest of the output; None before anything is released.
         date: the time (UTC) at which a local release ended, or the day on which a central one began.
-        text_column, label_column: columns of the output.
     """
 
     lacks: ClassVar[str]  # the field that only the other kind of statement has
@@ -65,16 +61,18 @@ class Statement(ABC):
     @property
     @abstractmethod
     def text(self) -> str:
-        """Statement in words: what is guaranteed, to whom, and what is not."""
+        """Statement in words."""
 
     @abstractmethod
     def values(self) -> dict[str, Any]:
         """Return the fields that no attribute holds as JSON has them."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as JSON values (infinity: "inf"), and the certificate with their digest."""
+        """Return the fields as JSON values, and the certificate with their digest."""
         values = self.values()
-        found = {name: values[name] if name in values else getattr(self, name) for name in FIELDS if name != self.lacks}
+        found = {
+            name: values[name] if name in values else getattr(self, name, None) for name in FIELDS if name != self.lacks
+        }
         plain = {name: json_number(value) if isinstance(value, float) else value for name, value in found.items()}
         described: dict[str, Any] = {"statement_version": STATEMENT_VERSION, **plain, "certificate": None}
         if parts := values["parts"]:
@@ -94,11 +92,7 @@ class Statement(ABC):
 class PrivacyStatement(Statement):
     """A local release of records.
 
-    ``epsilon`` is the true total per record, over what is private under ``neighbours``: with copied labels the neighbours are
-    records with the same label, because two records with different labels can be told apart for certain.
-
     Attributes:
-        mechanism_options: every field of the mechanism, which gives its distribution.
         guarantee: guarantee of the released latent, and so of the text; of text and label if they are one symbol.
         dim, clip, clip_norm: the released latent; None for a description.
         labels: treatment of labels; None if the input has none.
@@ -141,17 +135,12 @@ class PrivacyStatement(Statement):
 
     @property
     def epsilon(self) -> float:
-        """True total per record."""
+        """True total per record, over what is private under ``neighbours``."""
         return total(self.guarantee.epsilon, self.label_budget)
 
     @property
-    def delta(self) -> float:
-        """Delta per record."""
-        return self.guarantee.delta
-
-    @property
     def claimed_epsilon(self) -> float:
-        """Total that the mechanisms' authors claim."""
+        """Total that the authors claim."""
         return total(self.guarantee.claimed_epsilon, self.label_budget)
 
     @property
@@ -162,7 +151,7 @@ class PrivacyStatement(Statement):
 
     @property
     def person_epsilon(self) -> float | None:
-        """True total per person if persons are named (basic composition); summed exactly, rounded up once."""
+        """True total per person if persons are named: summed exactly, rounded up once."""
         people = self.max_records_per_person
         return total(self.guarantee.epsilon, self.label_budget, times=people) if people else None
 
@@ -176,24 +165,17 @@ class PrivacyStatement(Statement):
     def neighbours(self) -> str:
         """Pairs of records that the guarantee compares: they agree in all that is copied.
 
-        With excess=drop a person's other records decide if a record is in the output, so only records of one person are compared.
+        With excess=drop a person's other records decide if a record is written, so only one person's records are compared.
         """
         copied = [*(["label"] if self.labels == "copy" else []), *self.kept_columns]
         whose = "any two records of the same person" if self.excess == "drop" else "any two records"
         return f"{whose} with the same {' and '.join(copied)}" if copied else whose
 
     @property
-    def not_hidden(self) -> list[str]:
-        """Facts that nobody promises to hide."""
-        return wording.facts_not_hidden(self)
-
-    @property
     def text(self) -> str:
-        """Statement in words."""
         return wording.local_text(self)
 
     def values(self) -> dict[str, Any]:
-        """Return the fields that no attribute holds as JSON has them."""
         shuffled = asdict(self.shuffled) if self.shuffled else {}
         return {
             **self._common(self.guarantee),
@@ -202,7 +184,9 @@ class PrivacyStatement(Statement):
             **{f"shuffled_{name}": shuffled.get(name) for name in ("here", "records", "smallest")},
             **{f"central_{name}": shuffled.get(name) for name in ("epsilon", "delta")},
             "label_epsilon": "inf" if self.labels == "copy" else self.label_epsilon,
+            "delta": self.guarantee.delta,
             "excess": self.excess if self.max_records_per_person else None,
+            "not_hidden": wording.facts_not_hidden(self),
             "unit": "record",
             "trust": "shuffled" if self.shuffled else "local",
             "composition": wording.local_composition(self),
@@ -212,13 +196,9 @@ class PrivacyStatement(Statement):
 
 @dataclass(frozen=True, kw_only=True)
 class CentralStatement(Statement):
-    """A central release of a whole file.
-
-    Every field is a public option, or follows from released counts: no number of records that were read, no digest of the input,
-    and no time that a run took.
+    """A central release of a whole file: every field is a public option, or follows from released counts.
 
     Attributes:
-        votes: the mechanism that released the counts.
         label_set: public labels; None if labels were left out.
         persons: True if a column names each record's person.
         cells, cells_sha256: number K of codewords, and their digest.
@@ -253,8 +233,8 @@ class CentralStatement(Statement):
     def times_counted(self) -> int:
         """Number of times that epsilon counts at most, for replacing one record and for replacing a person.
 
-        Replacing is removing and adding. If a person's record is removed, their next one counts: up to 4 counts change
-        (``adept.mechanisms.votes``), and one epsilon covers a change of ``sensitivity``.
+        If a person's record is replaced, their next one may count: up to 4 counts change (``adept.mechanisms.votes``), and one
+        epsilon covers a change of ``sensitivity``.
         """
         person = 2 // COUNTS_MOVED[self.votes.neighbours]
         return max(person, -(-4 // self.votes.sensitivity)) if self.persons else person
@@ -267,16 +247,11 @@ class CentralStatement(Statement):
 
     @property
     def text(self) -> str:
-        """Statement in words."""
         return wording.central_text(self)
 
     def values(self) -> dict[str, Any]:
-        """Return the fields that no attribute holds as JSON has them."""
         votes, epsilon = self.votes, self.epsilon
-        local = ("dim", "clip", "clip_norm", "top", "label_keep_probability", "shuffled_here", "shuffled_records",
-                 "shuffled_smallest", "central_epsilon", "central_delta")  # fmt: skip
         return {
-            **dict.fromkeys(local),
             **self._common(self.guarantee),
             "mechanism": votes.name,
             "mechanism_options": asdict(votes),
@@ -303,9 +278,7 @@ class CentralStatement(Statement):
 
 
 def restate(said: Json) -> Json | None:
-    """Return sentences and numbers of a release with a statement's mechanism and facts.
-
-    Return None if another version of adept wrote the statement, whose sentences may differ.
+    """Return sentences and numbers of a release with a statement's facts; None if another version of adept wrote it.
 
     Raises:
         Refused: no release has such facts.
@@ -336,29 +309,21 @@ def _restate_central(said: Json) -> CentralStatement:
 def _restate_local(said: Json) -> PrivacyStatement:
     options = {name: math.inf if value == "inf" else value for name, value in said["mechanism_options"].items()}
     mechanism: LocalRandomizer = BY_NAME[said["mechanism"]](**options)
-    response, joint = _restate_response(said), None
+    response, joint = None, None
+    if said["label_set"] is not None:
+        response = RandomizedResponse(epsilon=said["label_epsilon"], labels=tuple(said["label_set"]))
     if response and said["labels"] == "joint_response":
         joint = JointResponse.of(mechanism, response.labels)
+    shuffled = {name: said[f"shuffled_{name}"] for name in ("here", "records", "smallest")}
+    shuffled |= {name: said[f"central_{name}"] for name in ("epsilon", "delta")}
     return PrivacyStatement(
         guarantee=(joint or mechanism).guarantee(said["dim"]),
         label_response=joint or response,
         codebook=said,
         excess=said["excess"] or "refuse",
-        shuffled=_restate_shuffled(said) if said["trust"] == "shuffled" else None,
+        shuffled=Shuffled(**shuffled) if said["trust"] == "shuffled" else None,
         **_pick(said, (*SHARED, *LOCAL)),
     )
-
-
-def _restate_response(said: Json) -> RandomizedResponse | None:
-    if said["label_set"] is None:
-        return None
-    return RandomizedResponse(epsilon=said["label_epsilon"], labels=tuple(said["label_set"]))
-
-
-def _restate_shuffled(said: Json) -> Shuffled:
-    here = _pick(said, ("shuffled_here", "shuffled_records", "shuffled_smallest"))
-    central = _pick(said, ("central_epsilon", "central_delta"))
-    return Shuffled(**{name.partition("_")[2]: value for name, value in (here | central).items()})
 
 
 def _pick(said: Json, names: tuple[str, ...]) -> dict[str, Any]:

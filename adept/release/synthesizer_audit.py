@@ -1,7 +1,7 @@
 """Audit of a central release: search all that anybody sees of it, but for the released counts, for traces of a record.
 
-Files are released that differ by one person's rows (``adept.synthesis.neighbouring_files``), or by what a row holds. The noise is
-replaced by fixed counts; then statement, output and errors must be the same, byte by byte.
+Files are released that differ by one person's rows, or by what a row holds. The noise is replaced by fixed counts; then
+statement, output and errors must be the same, byte by byte.
 """
 
 import tempfile
@@ -37,11 +37,7 @@ class _Frozen(Votes):
 
 
 def replay(files: NeighbouringFiles) -> AuditResult:
-    """Release the same counts for every file, and compare all else that anybody sees of the release, byte by byte.
-
-    Raises:
-        NotJudged: no file was released.
-    """
+    """Release the same counts for every file, and compare all else; NotJudged if no file was released."""
     started = time.monotonic()
     check = judge("replay", lambda: _compare_answers(files), sees=SEES)
     result = AuditResult(

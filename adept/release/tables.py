@@ -4,10 +4,8 @@ Neither library is imported here: a caller who has such a table has imported it.
 """
 
 import sys
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, cast
+from typing import Any
 
 import numpy as np
 
@@ -15,27 +13,23 @@ from adept.data.formats import PlacedRecord, Record
 from adept.data.texts import instance_of, value_list
 from adept.errors import DataError
 
-Frame = TypeVar("Frame")
 TEXT_TYPES = ("string", "large_string")  # Arrow's types that a text column may keep
 
 
-@dataclass(frozen=True)
-class Table(ABC, Generic[Frame]):
-    """A library's table, which is not changed."""
+class Table:
+    """A pandas data frame, which is not changed; the child says how a data set differs."""
 
-    frame: Any
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame
 
     @property
-    @abstractmethod
     def names(self) -> list[Any]:
         """Names of the columns; pandas allows any values, also the same one several times."""
+        return list(self.frame.columns)
 
-    @abstractmethod
     def values(self, name: str) -> list[Any]:
         """Return a column's values, with None for missing ones."""
-
-    def __len__(self) -> int:
-        return len(self.frame)
+        return value_list(self.frame[name], len(self.frame), name)
 
     def records(self, names: Sequence[str]) -> list[PlacedRecord]:
         """Return some columns as records."""
@@ -57,12 +51,11 @@ class Table(ABC, Generic[Frame]):
         text: str,
         keep: Sequence[str],
         places: Sequence[int],
-    ) -> Frame:
+    ) -> Any:
         """Return a new table of the same kind.
 
         Args:
-            rows: the released rows.
-            columns: the names of the columns.
+            rows, columns: the released rows, and the names of their columns.
             types: the Arrow types of the columns that are no text.
             text: the name of the text's column.
             keep: the columns that are copied from this table, with their types.
@@ -74,32 +67,7 @@ class Table(ABC, Generic[Frame]):
             else self._make(name, [row[name] for row in rows], types.get(name), text=text)
             for name in columns
         }
-        return cast(Frame, self._table(made))
-
-    @abstractmethod
-    def _take(self, name: str, places: Any) -> Any:
-        """Return a column's values at some places, with their type."""
-
-    @abstractmethod
-    def _integer_type(self, name: str) -> Any:
-        """Return the Arrow type of a column of whole numbers; None for any other."""
-
-    @abstractmethod
-    def _make(self, name: str, values: list[Any], kind: Any, *, text: str) -> Any:
-        """Return a new column of an Arrow type; None: text."""
-
-    @abstractmethod
-    def _table(self, columns: dict[str, Any]) -> Any:
-        """Return a table of columns."""
-
-
-class _Pandas(Table[Any]):
-    @property
-    def names(self) -> list[Any]:
-        return list(self.frame.columns)
-
-    def values(self, name: str) -> list[Any]:
-        return value_list(self.frame[name], len(self), name)
+        return self._table(made)
 
     def _take(self, name: str, places: Any) -> Any:
         column = self.frame[name].iloc[places].reset_index(drop=True)
@@ -119,19 +87,20 @@ class _Pandas(Table[Any]):
         return pyarrow.from_numpy_dtype(getattr(kind, "numpy_dtype", kind)) if kind.kind in "iu" else None
 
     def _make(self, name: str, values: list[Any], kind: Any, *, text: str) -> Any:
+        """Return a new column of an Arrow type; None: text."""
         return values if kind is None else np.array(values, kind.to_pandas_dtype())
 
     def _table(self, columns: dict[str, Any]) -> Any:
         return sys.modules["pandas"].DataFrame(columns)
 
 
-class _DataSet(Table[Any]):
+class _DataSet(Table):
     @property
     def names(self) -> list[Any]:
         return list(self.frame.column_names)
 
     def values(self, name: str) -> list[Any]:
-        found = value_list(self._arrow(name), len(self), name)
+        found = value_list(self._arrow(name), len(self.frame), name)
         names = getattr(self.frame.features[name], "names", None)  # of a ClassLabel, whose values are places in it
         return [value if value is None or not names else (names[value] if value >= 0 else None) for value in found]
 
@@ -181,13 +150,9 @@ def _holds_names(feature: Any) -> bool:
     )
 
 
-def table_of(frame: Any) -> Table[Any]:
-    """Return a data frame or a data set as a table.
-
-    Raises:
-        DataError: ``frame`` is something else.
-    """
-    kinds = {("pandas", "DataFrame"): _Pandas, ("datasets", "Dataset"): _DataSet}
+def table_of(frame: Any) -> Table:
+    """Return a data frame or a data set as a table; raise DataError for anything else."""
+    kinds = {("pandas", "DataFrame"): Table, ("datasets", "Dataset"): _DataSet}
     kind = instance_of(frame, kinds)
     if kind is None:
         raise DataError(

@@ -1,8 +1,8 @@
 """A transformer of scikit-learn that releases texts, and the memory of what this process has released by it.
 
-Cross-validation clones its steps and transforms a text once for each fold. Clones, copies and pickles of a step are different
-objects, so the memory of what was transformed belongs to the process. It holds digests, under a key that each process draws
-anew. A forked process begins with a copy of its parent's memory.
+Cross-validation clones its steps and transforms a text once for each fold. So the memory of what was transformed belongs
+to the process. It holds digests, under a key that each process draws anew. A forked process begins with a copy of its
+parent's memory.
 """
 
 import os
@@ -17,9 +17,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from adept.data.texts import text_list
 from adept.errors import ReleaseRefused
 from adept.mechanisms.guarantee import total, words
-from adept.release.adapters import release_texts
-from adept.release.config import LedgerOptions
-from adept.release.default_ledger import NONE
+from adept.release.adapters import DatasetRewriter
 from adept.release.record_identity import text_digest, throwaway_key
 from adept.rewriting.rewriter import Rewriter
 
@@ -33,17 +31,11 @@ class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     ``fit`` learns nothing and releases nothing. ``transform`` releases: each call draws new noise. Cross-validation
     transforms the same texts many times, and budgets would add up. So a step refuses a text that any ``PrivateText`` of this
-    process has released, be it this one, a clone or another one: rewrite once, before the search. ``again=True`` releases the
-    text again, and ``spent`` returns the total.
-
-    A step does not see the releases of other processes, such as the workers of ``n_jobs=2`` or an earlier session. A ledger does.
+    process has released: rewrite once, before the search. ``again=True`` releases the text again, and ``spent`` returns the
+    total. Only a ledger sees the releases of other processes, such as the workers of ``n_jobs=2``.
 
     Args:
-        rewriter: the rewriter that releases.
-        ledger: the ledger's file; None keeps no ledger.
-        again: True releases texts again that this process or the ledger has seen.
-        key: the file with the key of the ledger's digests.
-        ledger_limit: epsilon that no text of the ledger may exceed; the ledger's own limit holds too.
+        rewriter, ledger, again, key, ledger_limit: as for ``DatasetRewriter``.
     """
 
     def __init__(
@@ -66,19 +58,14 @@ class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, texts: Any) -> list[str]:
-        """Release every text once.
-
-        Raises:
-            DataError: ``texts`` is not a list of strings; a single string is refused too.
-            ReleaseRefused: some texts were released before.
-        """
+        """Release every text once; a single string is refused."""
         given = text_list(texts)
-        options = LedgerOptions(self.ledger or NONE, again=self.again, key=self.key, ledger_limit=self.ledger_limit)
+        release = DatasetRewriter(self.rewriter, self.ledger, self.again, self.key, "transform", self.ledger_limit)
         with _remember(given, self.rewriter.guarantee.epsilon, again=self.again):
-            return release_texts(self.rewriter, given, options, name="transform")
+            return list(release({"text": given})["text"])
 
     def spent(self) -> float:
-        """Return the largest total epsilon that one text has spent in this process, over all objects of this class."""
+        """Return the largest total epsilon that one text has spent in this process."""
         with _LOCK:
             return max((total(*epsilons) for epsilons in _SPENT.values()), default=0.0)
 
@@ -88,14 +75,11 @@ class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 @contextmanager
 def _remember(texts: Sequence[str], epsilon: float, *, again: bool) -> Iterator[None]:
-    """Remember that the body releases texts; equal texts of one call are different records, so the call counts once for them.
+    """Remember that the body releases texts; equal texts of one call count once.
 
-    *Claim*: no two calls of one process both release a text unless the later one says ``again``; a call that fails spends nothing.
-    *Proof*. Looking up and adding happen under one lock, before the body draws; if the body fails, its epsilons are taken
-    back, because nobody has read its rewrites. QED.
-
-    Raises:
-        ReleaseRefused: some texts were released before in this process, and ``again`` is False.
+    *Claim*: no two calls of one process both release a text unless the later one says ``again``; a call that fails spends
+    nothing. *Proof*. Looking up and adding happen under one lock, before the body draws; if the body fails, its epsilons are
+    taken back, because nobody has read its rewrites. QED.
     """
     digests = {text_digest(_KEY, text) for text in texts}
     with _LOCK:
@@ -110,14 +94,9 @@ def _remember(texts: Sequence[str], epsilon: float, *, again: bool) -> Iterator[
     try:
         yield
     except BaseException:
-        _take_back(digests, epsilon)
+        with _LOCK:
+            for digest in digests:
+                _SPENT[digest].remove(epsilon)
+                if not _SPENT[digest]:
+                    del _SPENT[digest]
         raise
-
-
-def _take_back(digests: set[bytes], epsilon: float) -> None:
-    """Forget one release of each text."""
-    with _LOCK:
-        for digest in digests:
-            _SPENT[digest].remove(epsilon)
-            if not _SPENT[digest]:
-                del _SPENT[digest]

@@ -1,8 +1,8 @@
 """Statements in words, and the data set card.
 
-Every epsilon and delta in them is rounded up (``guarantee.words``, here and in the mechanisms' own texts), and a probability is a
-count of times, never rounded to always (``guarantee.often``). A model's directory is a stranger's word: it stands in quotes,
-reduced to a plain name (``facts.plain_name``), so that it cannot add a sentence or a line.
+Every epsilon and delta in them is rounded up (``guarantee.words``), and a probability is a count of times, never rounded
+to always (``guarantee.often``). A model's directory is a stranger's word: it stands in quotes, reduced to a plain name
+(``facts.plain_name``), so that it cannot add a sentence or a line.
 """
 
 import math
@@ -51,7 +51,6 @@ NOTHING_STANDS_OUT = (
 
 
 def local_text(statement: "PrivacyStatement") -> str:
-    """Return what is guaranteed, to whom, and what is not."""
     parts = [statement.guarantee.text, _labels(statement), local_composition(statement)]
     if not statement.guarantee.exact:
         parts.append(
@@ -65,7 +64,7 @@ def local_text(statement: "PrivacyStatement") -> str:
         parts.append(f"The columns {', '.join(statement.kept_columns)} are copied as they are: they are not private.")
     if statement.shuffled:
         parts.append(_describe_shuffling(statement.shuffled, statement.neighbours))
-    parts.append(f"Not hidden: {_list_facts(statement.not_hidden)}.")
+    parts.append(f"Not hidden: {_list_facts(facts_not_hidden(statement))}.")
     parts.append(origin(statement.training_data))
     if statement.simulated:
         parts.append("This is a simulation with seeded noise: it guarantees nothing.")
@@ -73,7 +72,6 @@ def local_text(statement: "PrivacyStatement") -> str:
 
 
 def local_composition(statement: "PrivacyStatement") -> str:
-    """Return what several records of one person, and several releases of one record, come to."""
     people = statement.max_records_per_person
     if math.isinf(statement.epsilon):
         return "Nobody is protected."
@@ -120,7 +118,6 @@ def _kind(dim: int | None) -> str:
 
 
 def origin(data: dict[str, Any]) -> str:
-    """Return where a model comes from, and what that means."""
     name, public = plain_name(data.get("name")), data.get("public") is True
     packaged = "The model is the one that comes with adept. " if data.get("packaged") else ""
     adapted = (
@@ -161,7 +158,6 @@ def _labels(statement: "PrivacyStatement") -> str:
 
 
 def facts_not_hidden(statement: "PrivacyStatement") -> list[str]:
-    """Return the facts that nobody promises to hide."""
     copied = [*(["label"] if statement.labels == "copy" else []), *statement.kept_columns]
     order = [] if statement.shuffled and statement.shuffled.here else [ORDER_NOT_HIDDEN]
     most, drops = statement.max_records_per_person, statement.excess == "drop"
@@ -170,7 +166,6 @@ def facts_not_hidden(statement: "PrivacyStatement") -> list[str]:
 
 
 def central_text(statement: "CentralStatement") -> str:
-    """Return what a central release guarantees, to whom, and what it does not."""
     both = "Text and label of a record are one vote, so that both are private."
     return " ".join(
         [
@@ -201,7 +196,6 @@ def _who(statement: "CentralStatement") -> str:
 
 
 def central_composition(statement: "CentralStatement") -> str:
-    """Return the total budget of several releases of the same records."""
     return (
         "Budgets of central releases of the same records add up, for the same neighbours. Together with a local release of the "
         f"same records at epsilon e, the budget is e + {words(statement.times_counted * statement.epsilon)} for replacing one "
@@ -210,7 +204,7 @@ def central_composition(statement: "CentralStatement") -> str:
 
 
 def card(statement: "Statement", title: str) -> str:
-    """Return a dataset card in Markdown, for people who get the file without its history."""
+    """Return a dataset card in Markdown."""
     described = statement.to_json()
     fields = {
         key: value

@@ -268,10 +268,10 @@ def test_a_cluster_counts_what_one_process_does(
 ) -> None:
     """Workers get the counter as bytes, and give votes back: integers, which are added in one place."""
 
-    def drawn(batches: Any, parts: Iterator[Any], *, workers: int | None) -> Iterator[Any]:
+    def drawn(draw: Any, parts: Iterator[Any], *, workers: int | None) -> Iterator[Any]:
         assert workers == 2
-        there = pickle.loads(pickle.dumps(batches))
-        return ((part, json.loads(json.dumps(there.draw(part[0])))) for part in parts)
+        there = pickle.loads(pickle.dumps(draw))
+        return ((part, json.loads(json.dumps(there(part[0])))) for part in parts)
 
     monkeypatch.setattr("adept.release.cluster.draw_on_cluster", drawn)
     monkeypatch.setattr("adept.release.central.BATCH_ROWS", 7)

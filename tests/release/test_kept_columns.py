@@ -19,9 +19,8 @@ from adept.data.formats import ReadingOptions
 from adept.data.reading import read_records
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms import SqrtNLaplace
-from adept.release.columns import ReleaseOptions
+from adept.release.columns import ReleaseOptions, decide_kept, find_label_type
 from adept.release.inputs import Inputs
-from adept.release.kept_columns import decide_kept, find_label_type
 from adept.release.local import preview_file, release_file
 from adept.rewriting.rewriter import Rewriter
 

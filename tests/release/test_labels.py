@@ -19,8 +19,7 @@ from adept.release.columns import ReleaseOptions
 from adept.release.config import CentralOptions, ReleaseRequest
 from adept.release.inputs import Inputs
 from adept.release.ledger import Ledger
-from adept.release.local import preview_file, release_file
-from adept.release.service import open_release
+from adept.release.local import open_release, preview_file, release_file
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer

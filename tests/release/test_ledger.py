@@ -121,19 +121,6 @@ def test_sums_are_exact_and_rounded_up(rewriter: Rewriter, tmp_path: Path) -> No
         assert (summed.rows, summed.equal) == (10, 1)
 
 
-def test_a_ledger_of_a_version_before_any_release_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.db"
-    with closing(sqlite3.connect(path)) as database:
-        database.executescript(
-            "CREATE TABLE adept (version); CREATE TABLE releases (run); CREATE TABLE released_rows (digest);"
-        )
-    path.chmod(0o600)
-    with pytest.raises(
-        DataError, match=r"of a version before 0\.2\.0, which this one does not read: list it with the adept that"
-    ):
-        Ledger(str(path), key=KEY)
-
-
 def test_the_ledger_is_its_owners_alone_and_holds_no_row_and_no_digest_that_a_guess_would_give(
     rewriter: Rewriter, tmp_path: Path
 ) -> None:

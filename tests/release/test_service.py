@@ -14,7 +14,7 @@ from adept.mechanisms import BY_NAME, Description, Identity, L1Laplace, LearnedC
 from adept.mechanisms.base import MechanismChoice
 from adept.release.columns import ReleaseOptions
 from adept.release.config import ReleaseRequest
-from adept.release.service import open_release, release_file
+from adept.release.local import open_release, release_file
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 

@@ -17,7 +17,7 @@ from adept.mechanisms import Codebook, Gaussian, L1Laplace, LearnedCodebook, Ran
 from adept.mechanisms.guarantee import json_number, share, total, words
 from adept.models.config import TrainingData
 from adept.release import facts
-from adept.release.wording import card
+from adept.release.wording import card, facts_not_hidden
 from adept.rewriting.loading import load_model
 
 PACKAGE = Path(adept.__file__).parent
@@ -189,8 +189,8 @@ def test_examples_are_public_by_the_word_of_whoever_adapted_the_model() -> None:
 
 
 def test_what_is_not_hidden_is_said_in_full() -> None:
-    plain = statement(labels="drop").not_hidden
-    copied = statement(labels="copy", kept_columns=["time"]).not_hidden
+    plain = facts_not_hidden(statement(labels="drop"))
+    copied = facts_not_hidden(statement(labels="copy", kept_columns=["time"]))
     assert set(copied) - set(plain) == {"each record's label", "each record's time"}
     for fact in (
         "took part",
