@@ -1,6 +1,7 @@
 (** * The exponential function without floats
 
-    [exponential_series] of noise.py and [_at_most_e_to] of checker.py add up the terms of the series of e^epsilon in whole numbers,
+    [exponential_series] of noise.py and [_at_most_e_to] of checker.py add up the terms of the series of e^epsilon in
+      whole numbers,
     in units of 2^-128, each rounded down. *)
 
 From Coq Require Import Reals Lra Lia ZArith.
@@ -44,7 +45,8 @@ Proof.
     assert (P' : 0 <= IZR p) by now apply (IZR_le 0).
     assert (Fi : 0 < INR (fact i)) by apply lt_0_INR, lt_O_fact.
     apply Rmult_le_reg_l with (IZR q * INR (Datatypes.S i)); [now apply Rmult_lt_0_compat|].
-    apply Rle_trans with (IZR term * IZR p); auto. apply Rle_trans with (scale * (/ INR (fact i) * x ^ i) * IZR p); [now apply Rmult_le_compat_r|].
+    apply Rle_trans with (IZR term * IZR p); auto. apply Rle_trans with (scale * (/ INR (fact i) * x ^ i) * IZR p);
+      [now apply Rmult_le_compat_r|].
     right. rewrite fact_simpl, mult_INR. cbn [pow]. rewrite X at 2. field. repeat split; lra. }
   replace (Z.of_nat (Datatypes.S i) + 1)%Z with (Z.of_nat (Datatypes.S (Datatypes.S i))) by lia.
   replace (i + Datatypes.S count)%nat with (Datatypes.S i + count)%nat by lia. apply IH; auto.
@@ -53,13 +55,15 @@ Proof.
 Qed.
 
 (** The series is a lower bound of e^epsilon. *)
-Theorem series_is_a_lower_bound : forall p q terms, (0 <= p)%Z -> (0 < q)%Z -> IZR (series p q terms) <= IZR (2 ^ series_bits) * exp (IZR p / IZR q).
+Theorem series_is_a_lower_bound : forall p q terms, (0 <= p)%Z -> (0 < q)%Z ->
+  IZR (series p q terms) <= IZR (2 ^ series_bits) * exp (IZR p / IZR q).
 Proof.
   intros p q terms P Q. assert (S : 0 < IZR (2 ^ series_bits)) by (apply (IZR_lt 0); reflexivity).
   apply Rle_trans with (IZR (2 ^ series_bits) * sum_f_R0 (fun i => / INR (fact i) * (IZR p / IZR q) ^ i) (0 + terms)).
   - unfold series. change 1%Z with (Z.of_nat 1). apply further_terms_bound; auto; try (simpl; lra).
     apply Z.pow_nonneg. lia.
-  - apply Rmult_le_compat_l; [lra|]. apply partial_sum. apply Rmult_le_pos; [now apply (IZR_le 0) | left; apply Rinv_0_lt_compat; now apply (IZR_lt 0)].
+  - apply Rmult_le_compat_l; [lra|]. apply partial_sum.
+    apply Rmult_le_pos; [now apply (IZR_le 0) | left; apply Rinv_0_lt_compat; now apply (IZR_lt 0)].
 Qed.
 
 (** So a comparison of whole numbers implies one of real numbers. *)
@@ -82,7 +86,8 @@ Proof.
   intros p q terms A B P Q E. unfold exact_odds in E. injection E as -> ->.
   assert (F : forall count i term total, (0 <= term)%Z -> (0 < i)%Z -> (total <= further_terms p q count i term total)%Z).
   { induction count as [|count IH]; intros i term total T I; cbn [further_terms]; [lia|].
-    assert (0 <= next_term p q i term)%Z by (apply Z.div_pos; nia). specialize (IH (i + 1)%Z (next_term p q i term) (total + next_term p q i term)%Z). lia. }
+    assert (0 <= next_term p q i term)%Z by (apply Z.div_pos; nia).
+      specialize (IH (i + 1)%Z (next_term p q i term) (total + next_term p q i term)%Z). lia. }
   assert (B0 : (0 < 2 ^ odds_bits)%Z) by reflexivity.
   split; [split; auto|].
   - apply Z.div_le_lower_bound; auto. apply Z.le_trans with (2 ^ series_bits)%Z; [reflexivity || (simpl; lia)|].

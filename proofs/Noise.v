@@ -1,6 +1,7 @@
 (** * Noise on whole numbers: two-sided geometric ("discrete Laplace") noise, and votes
 
-    [L1Laplace], [SqrtNLaplace], [OriginalLaplace] and [ScalarLaplace] release integers with this noise; [Votes] adds it to counts. *)
+    [L1Laplace], [SqrtNLaplace], [OriginalLaplace] and [ScalarLaplace] release integers with this noise;
+      [Votes] adds it to counts. *)
 
 From Coq Require Import Reals List Lra Lia ZArith QArith Qround Qreals PeanoNat.
 From Adept Require Import Privacy.
@@ -26,7 +27,8 @@ Proof. induction x as [|a x IH]; intros [|b y]; simpl; try lia. specialize (IH y
 Lemma distance_self : forall x, distance x x = 0%Z.
 Proof. induction x as [|a x IH]; simpl; lia. Qed.
 
-Lemma triangle : forall x x' y, length x = length y -> length x' = length y -> (distance x' y <= distance x y + distance x x')%Z.
+Lemma triangle : forall x x' y, length x = length y -> length x' = length y ->
+  (distance x' y <= distance x y + distance x x')%Z.
 Proof.
   induction x as [|a x IH]; intros [|a' x'] [|b y] L L'; simpl in *; try discriminate; try lia.
   injection L as L. injection L' as L'. specialize (IH x' y L L'). lia.
@@ -52,7 +54,8 @@ Lemma geometric_nonneg : forall b x y, 0 <= geometric b x y.
 Proof. intros. unfold geometric. destruct (_ =? _)%nat; [left; apply exp_pos | lra]. Qed.
 
 (** Moving x moves the law: this bijection takes the weights of x to those of x'. *)
-Definition move (x x' y : list Z) : list Z := map (fun abc => (snd abc - fst (fst abc) + snd (fst abc))%Z) (combine (combine x x') y).
+Definition move (x x' y : list Z) : list Z := map (fun abc => (snd abc - fst (fst abc) + snd (fst abc))%Z) (combine
+  (combine x x') y).
 
 Lemma move_length : forall x x' y, length x = length x' -> length y = length x -> length (move x x' y) = length y.
 Proof. intros. unfold move. rewrite map_length, combine_length, combine_length. lia. Qed.
@@ -69,7 +72,8 @@ Proof.
   injection L as L. injection M as M. unfold move in *. cbn [combine map fst snd]. rewrite IH; auto. f_equal. lia.
 Qed.
 
-Lemma only_full_length : forall b x l, sum (geometric b x) l = sum (geometric b x) (filter (fun y => (length y =? length x)%nat) l).
+Lemma only_full_length : forall b x l, sum (geometric b x) l = sum (geometric b x) (filter (fun y => (length y =? length
+  x)%nat) l).
 Proof.
   induction l as [|y l IH]; simpl; auto. destruct (length y =? length x)%nat eqn:E; simpl; rewrite IH; auto.
   unfold geometric at 1. rewrite E. lra.
@@ -114,24 +118,31 @@ Proof.
   cbn [pow]. rewrite <- IH, <- exp_plus, Nat2Z.inj_succ, succ_IZR. f_equal. unfold Rdiv. ring.
 Qed.
 
-Lemma box_is_bounded : forall b n N, 0 < b -> sum (fun y => exp (- IZR (distance (repeat 0%Z n) y) / b)) (box n N) <= (2 / (1 - exp (- 1 / b))) ^ n.
+Lemma box_is_bounded : forall b n N, 0 < b -> sum (fun y => exp (- IZR (distance (repeat 0%Z n) y) / b)) (box n N) <= (2 /
+  (1 - exp (- 1 / b))) ^ n.
 Proof.
   intros b n N B. set (a := exp (- 1 / b)).
   assert (A : 0 < a < 1).
-  { split; [apply exp_pos|]. rewrite <- exp_0. apply exp_increasing. unfold Rdiv. assert (0 < / b) by now apply Rinv_0_lt_compat. lra. }
+  { split; [apply exp_pos|]. rewrite <- exp_0. apply exp_increasing. unfold Rdiv.
+    assert (0 < / b) by now apply Rinv_0_lt_compat. lra. }
   induction n as [|n IH]; [simpl; unfold Rdiv; rewrite Ropp_0, Rmult_0_l, exp_0; lra|].
   assert (P : 0 <= (2 / (1 - a)) ^ n) by (apply pow_le, Rlt_le, Rdiv_lt_0_compat; lra).
   assert (G : sum (fun i => exp (- IZR (Z.of_nat i) / b)) (seq 0 N) <= 1 / (1 - a)).
   { rewrite (sum_ext _ _ (fun i => a ^ i)) by (intros; apply exp_power). apply (geometric_series a 0 N A). }
   cbn [box]. rewrite sum_flat_map.
-  apply Rle_trans with (sum (fun c => exp (- IZR (Z.abs c) / b) * (2 / (1 - a)) ^ n) (map Z.of_nat (seq 0 N) ++ map (fun i => (- Z.of_nat i)%Z) (seq 0 N))).
-  - apply sum_le. intros c _. rewrite sum_map. rewrite (sum_ext _ _ (fun y => exp (- IZR (Z.abs c) / b) * exp (- IZR (distance (repeat 0%Z n) y) / b))).
+  apply Rle_trans with (sum (fun c => exp (- IZR (Z.abs c) / b) * (2 / (1 - a)) ^ n) (map Z.of_nat (seq 0 N) ++ map (fun i
+    => (- Z.of_nat i)%Z) (seq 0 N))).
+  - apply sum_le. intros c _. rewrite sum_map. rewrite (sum_ext _ _ (fun y => exp (- IZR (Z.abs c) / b) * exp (- IZR
+    (distance (repeat 0%Z n) y) / b))).
     + rewrite sum_scale. apply Rmult_le_compat_l; [left; apply exp_pos | easy].
-    + intros y _. rewrite <- exp_plus. cbn [repeat distance]. rewrite plus_IZR, Z.sub_0_l, Z.abs_opp. f_equal. unfold Rdiv. ring.
+    + intros y _. rewrite <- exp_plus. cbn [repeat distance]. rewrite plus_IZR, Z.sub_0_l, Z.abs_opp. f_equal.
+      unfold Rdiv. ring.
   - rewrite (sum_ext _ _ (fun c => (2 / (1 - a)) ^ n * exp (- IZR (Z.abs c) / b))) by (intros; apply Rmult_comm).
     rewrite sum_scale, sum_app, 2!sum_map.
-    rewrite (sum_ext _ (fun o => exp (- IZR (Z.abs (Z.of_nat o)) / b)) (fun i => exp (- IZR (Z.of_nat i) / b))) by (intros i _; now rewrite Z.abs_eq by lia).
-    rewrite (sum_ext _ (fun o => exp (- IZR (Z.abs (- Z.of_nat o)) / b)) (fun i => exp (- IZR (Z.of_nat i) / b))) by (intros i _; now rewrite Z.abs_opp, Z.abs_eq by lia).
+    rewrite (sum_ext _ (fun o => exp (- IZR (Z.abs (Z.of_nat o)) / b)) (fun i => exp (- IZR (Z.of_nat i) / b))) by (intros
+      i _; now rewrite Z.abs_eq by lia).
+    rewrite (sum_ext _ (fun o => exp (- IZR (Z.abs (- Z.of_nat o)) / b)) (fun i => exp (- IZR (Z.of_nat i) / b))) by
+      (intros i _; now rewrite Z.abs_opp, Z.abs_eq by lia).
     cbn [pow]. rewrite (Rmult_comm (2 / (1 - a))). apply Rmult_le_compat_l; auto. unfold Rdiv in *. lra.
 Qed.
 
@@ -149,7 +160,8 @@ Lemma small_enough : forall l : list (list Z), exists N, forall y, In y l -> for
 Proof.
   induction l as [|y l [N H]]; [exists 0%nat; simpl; tauto|].
   assert (Y : exists M, forall a, In a y -> (Z.abs a < Z.of_nat M)%Z).
-  { clear. induction y as [|a y [M H]]; [exists 0%nat; simpl; tauto|]. exists (M + S (Z.abs_nat a))%nat. intros c [->|C]; [lia|]. specialize (H c C). lia. }
+  { clear. induction y as [|a y [M H]]; [exists 0%nat; simpl; tauto|]. exists (M + S (Z.abs_nat a))%nat.
+    intros c [->|C]; [lia|]. specialize (H c C). lia. }
   destruct Y as [M K]. exists (N + M)%nat. intros z [<-|Z] a A; [specialize (K a A) | specialize (H z Z a A)]; lia.
 Qed.
 
@@ -165,7 +177,8 @@ Proof.
     apply Rle_trans with (sum (fun y => exp (- IZR (distance o y) / b)) f).
     + apply sum_le. intros y Y. unfold geometric. rewrite (F y Y), Nat.eqb_refl. lra.
     + apply Rle_trans with (sum (fun y => exp (- IZR (distance o y) / b)) (box (length x) M)); [|now apply box_is_bounded].
-      apply sum_incl; [intros; left; apply exp_pos | now apply NoDup_filter|]. intros y Y. apply in_box; [rewrite (F y Y); auto | eauto].
+      apply sum_incl; [intros; left; apply exp_pos | now apply NoDup_filter|]. intros y Y.
+        apply in_box; [rewrite (F y Y); auto | eauto].
   - apply (totals_agree b o x) in HW; auto. apply total_makes_law with W; auto; [intros; apply geometric_nonneg|].
     assert (1 <= W); [|lra]. apply Rle_trans with (sum (geometric b x) [x]).
     + unfold geometric; simpl. rewrite Nat.eqb_refl, distance_self. unfold Rdiv. rewrite Ropp_0, Rmult_0_l, exp_0. lra.
@@ -175,14 +188,16 @@ Qed.
 (** The claim: for vectors at l1 distance at most D, noise of scale b >= D / epsilon is epsilon-private. *)
 Definition within (n : nat) (D : Z) (x x' : list Z) : Prop := length x = n /\ length x' = n /\ (distance x x' <= D)%Z.
 
-Theorem geometric_is_private : forall n D b epsilon, 0 < b -> IZR D / b <= epsilon -> private epsilon (within n D) (geometric b).
+Theorem geometric_is_private : forall n D b epsilon, 0 < b -> IZR D / b <= epsilon ->
+  private epsilon (within n D) (geometric b).
 Proof.
   intros n D b e B E x x' (L & L' & H) p p' P P'.
   apply (same_total_and_close_weights _ e _ _ _ _) with (3 := P) (4 := P').
   - intros W. apply totals_agree. congruence.
   - intros y. unfold geometric. rewrite L, L'. destruct (length y =? n)%nat eqn:N; [|lra]. apply Nat.eqb_eq in N.
     rewrite <- exp_plus. assert (I : 0 < / b) by now apply Rinv_0_lt_compat.
-    pose proof (triangle x x' y ltac:(congruence) ltac:(congruence)) as T. assert (T' : (distance x' y <= distance x y + D)%Z) by lia.
+    pose proof (triangle x x' y ltac:(congruence) ltac:(congruence)) as T.
+      assert (T' : (distance x' y <= distance x y + D)%Z) by lia.
     apply IZR_le in T'. rewrite plus_IZR in T'. apply Rmult_le_compat_r with (r := / b) in T'; [|lra]. unfold Rdiv in *.
     assert (C : - IZR (distance x y) * / b <= e + - IZR (distance x' y) * / b) by lra.
     destruct C as [C| ->]; [left; now apply exp_increasing | lra].
@@ -197,12 +212,15 @@ Proof.
   assert (N : forall x, forall o, 0 <= geometric b x o) by (intros; apply geometric_nonneg).
   assert (G : p x > exp e * p' x).
   { destruct P as (W & W0 & HW & E), P' as (W' & _ & HW' & E').
-    apply (totals_agree b x x') in HW; auto. rewrite (is_lub_u _ _ _ HW' HW) in E'. rewrite E, E'. unfold geometric. rewrite L, Nat.eqb_refl, distance_self.
+    apply (totals_agree b x x') in HW; auto. rewrite (is_lub_u _ _ _ HW' HW) in E'. rewrite E, E'. unfold geometric.
+      rewrite L, Nat.eqb_refl, distance_self.
     assert (S : distance x' x = distance x x').
     { clear. revert x'. induction x as [|a x IH]; intros [|a' x']; simpl; auto. rewrite IH. lia. }
-    rewrite S. unfold Rdiv. rewrite Ropp_0, Rmult_0_l, exp_0, <- Rmult_assoc. apply Rmult_lt_compat_r; [now apply Rinv_0_lt_compat|].
+    rewrite S. unfold Rdiv. rewrite Ropp_0, Rmult_0_l, exp_0, <- Rmult_assoc.
+      apply Rmult_lt_compat_r; [now apply Rinv_0_lt_compat|].
     rewrite <- exp_plus, <- exp_0. apply exp_increasing. unfold Rdiv in H. lra. }
-  split; auto. intros I. assert (C : close e p p') by (apply indistinguishable_is_close; auto; intros; eapply drawn_is_law; eauto).
+  split; auto. intros I. assert (C : close e p p') by (apply indistinguishable_is_close; auto; intros;
+    eapply drawn_is_law; eauto).
   specialize (C x). lra.
 Qed.
 
@@ -216,15 +234,18 @@ Theorem scale_is_large_enough : forall D epsilon unit, (0 < D)%Z -> (0 < epsilon
 Proof.
   intros D e u HD He Hu. set (b := smallest_scale D e u).
   assert (Hb : (inject_Z D / e <= b)%Q).
-  { unfold b, smallest_scale. apply Qle_trans with (inject_Z D / e / u * u)%Q; [rewrite Qmult_comm, Qmult_div_r; [apply Qle_refl | intros Z; rewrite Z in Hu; now apply Qlt_irrefl in Hu]|].
+  { unfold b, smallest_scale. apply Qle_trans with (inject_Z D / e / u * u)%Q; [rewrite Qmult_comm, Qmult_div_r;
+    [apply Qle_refl | intros Z; rewrite Z in Hu; now apply Qlt_irrefl in Hu]|].
     apply Qmult_le_compat_r; [apply Qle_ceiling | now apply Qlt_le_weak]. }
   apply Qle_Rle in Hb. apply Qlt_Rlt in He, Hu. rewrite RMicromega.Q2R_0 in *.
   assert (HD' : 0 < IZR D) by now apply (IZR_lt 0).
   assert (E : Q2R (inject_Z D / e) = IZR D / Q2R e).
-  { rewrite Q2R_div; [unfold Q2R at 1; simpl; now rewrite Rinv_1, Rmult_1_r|]. intros Z. apply Qeq_eqR in Z. rewrite RMicromega.Q2R_0 in Z. lra. }
+  { rewrite Q2R_div; [unfold Q2R at 1; simpl; now rewrite Rinv_1, Rmult_1_r|]. intros Z. apply Qeq_eqR in Z.
+    rewrite RMicromega.Q2R_0 in Z. lra. }
   rewrite E in Hb. assert (0 < IZR D / Q2R e) by now apply Rdiv_lt_0_compat. assert (B : 0 < Q2R b) by lra. split; auto.
   apply Rmult_le_reg_r with (Q2R b); auto. unfold Rdiv at 1. rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra.
-  apply Rmult_le_compat_l with (r := Q2R e) in Hb; [|lra]. replace (Q2R e * (IZR D / Q2R e)) with (IZR D) in Hb by (field; lra). lra.
+  apply Rmult_le_compat_l with (r := Q2R e) in Hb; [|lra].
+    replace (Q2R e * (IZR D / Q2R e)) with (IZR D) in Hb by (field; lra). lra.
 Qed.
 
 (** A number that is cut off to [-limit, limit]. *)
@@ -234,15 +255,18 @@ Definition cut (limit z : Z) : Z := Z.max (- limit) (Z.min limit z).
 Theorem cutting_brings_together : forall limit x x', (0 <= limit)%Z -> (Z.abs (cut limit x - cut limit x') <= Z.abs (x - x'))%Z.
 Proof. intros. unfold cut. lia. Qed.
 
-(** Where the noise z is beyond 2 limits, the program adds some z' with the same sign that is beyond 2 limits too. The sum, which is
+(** Where the noise z is beyond 2 limits, the program adds some z' with the same sign that is beyond 2 limits too.
+  The sum, which is
     cut off, is the same: so a release is a function of x + z, as if the noise had no end. *)
 Theorem cut_noise_is_post_processing : forall limit x z z', (Z.abs x <= limit)%Z ->
-  z' = z \/ (2 * limit <= z /\ 2 * limit <= z')%Z \/ (z <= - (2 * limit) /\ z' <= - (2 * limit))%Z -> cut limit (x + z') = cut limit (x + z).
+  z' = z \/ (2 * limit <= z /\ 2 * limit <= z')%Z \/ (z <= - (2 * limit) /\ z' <= - (2 * limit))%Z ->
+    cut limit (x + z') = cut limit (x + z).
 Proof. intros. unfold cut. lia. Qed.
 
 (** ** Votes *)
 
-(** A file is a list of persons, a person a list of rows. A rule that reads the rows of one person alone turns them into votes for
+(** A file is a list of persons, a person a list of rows.
+  A rule that reads the rows of one person alone turns them into votes for
     cells, at most m of them. The histogram counts the votes of all persons for each cell. *)
 Definition at_most (m : nat) (rule : list nat -> list nat) : Prop := forall rows, (length (rule rows) <= m)%nat.
 
@@ -251,7 +275,8 @@ Definition histogram (cells : list nat) (rule : list nat -> list nat) (file : li
 
 (** Neighbours: one file has the rows of one person more; or other rows in their place. *)
 Definition add_or_remove (file file' : list (list nat)) : Prop :=
-  exists before person after, (file = before ++ person :: after /\ file' = before ++ after) \/ (file' = before ++ person :: after /\ file = before ++ after).
+  exists before person after, (file = before ++ person :: after /\
+    file' = before ++ after) \/ (file' = before ++ person :: after /\ file = before ++ after).
 Definition replace_one (file file' : list (list nat)) : Prop :=
   exists before person person' after, file = before ++ person :: after /\ file' = before ++ person' :: after.
 
@@ -262,22 +287,27 @@ Proof.
   intros cells votes N. induction votes as [|v votes IH].
   - unfold counts_of. clear N. induction cells as [|c cells IH]; simpl in *; lia.
   - cbn [length]. rewrite Nat2Z.inj_succ.
-    assert (G : (l1_norm (counts_of cells (v :: votes)) <= l1_norm (counts_of cells votes) + (if in_dec Nat.eq_dec v cells then 1 else 0))%Z); [|revert G; destruct (in_dec Nat.eq_dec v cells); lia].
-    clear IH. unfold counts_of. induction cells as [|c cells IH]; [simpl; lia|]. inversion N as [|? ? C N']; subst. specialize (IH N').
+    assert (G : (l1_norm (counts_of cells (v :: votes)) <= l1_norm (counts_of cells votes) + (if in_dec Nat.eq_dec v cells
+      then 1 else 0))%Z); [|revert G; destruct (in_dec Nat.eq_dec v cells); lia].
+    clear IH. unfold counts_of. induction cells as [|c cells IH]; [simpl; lia|]. inversion N as [|? ? C N']; subst.
+      specialize (IH N').
     cbn [map l1_norm count_occ] in *. revert IH. destruct (Nat.eq_dec v c) as [->|n].
-    + destruct (in_dec Nat.eq_dec c (c :: cells)) as [_|x]; [|exfalso; apply x; simpl; auto]. destruct (in_dec Nat.eq_dec c cells); [contradiction | lia].
+    + destruct (in_dec Nat.eq_dec c (c :: cells)) as [_|x]; [|exfalso; apply x; simpl; auto].
+      destruct (in_dec Nat.eq_dec c cells); [contradiction | lia].
     + destruct (in_dec Nat.eq_dec v cells), (in_dec Nat.eq_dec v (c :: cells)) as [|x]; try lia. exfalso. apply x. simpl; auto.
 Qed.
 
 (** Votes beside the same other votes move the histogram by the distance of their own counts. *)
 Lemma own_votes_move : forall cells rest1 rest2 v v',
-  distance (counts_of cells (rest1 ++ v ++ rest2)) (counts_of cells (rest1 ++ v' ++ rest2)) = distance (counts_of cells v) (counts_of cells v').
+  distance (counts_of cells (rest1 ++ v ++ rest2)) (counts_of cells (rest1 ++ v' ++ rest2)) = distance (counts_of cells v)
+    (counts_of cells v').
 Proof.
   intros. unfold counts_of. induction cells as [|c cells IH]; simpl; auto. rewrite IH, !count_occ_app. lia.
 Qed.
 
 Lemma histogram_splits : forall cells rule before person after,
-  histogram cells rule (before ++ person :: after) = counts_of cells (flat_map rule before ++ rule person ++ flat_map rule after).
+  histogram cells rule (before ++ person :: after) = counts_of cells (flat_map rule before ++ rule person ++ flat_map rule
+    after).
 Proof. intros. unfold histogram, counts_of. rewrite flat_map_app. simpl. reflexivity. Qed.
 
 Lemma histogram_without : forall cells rule before after,
@@ -316,7 +346,8 @@ Proof.
   - now apply one_person_moves_m.
 Qed.
 
-Theorem votes_are_private_for_replacing : forall cells m rule b epsilon, NoDup cells -> at_most m rule -> 0 < b -> 2 * INR m / b <= epsilon ->
+Theorem votes_are_private_for_replacing : forall cells m rule b epsilon, NoDup cells -> at_most m rule -> 0 < b ->
+  2 * INR m / b <= epsilon ->
   private epsilon replace_one (fun file => geometric b (histogram cells rule file)).
 Proof.
   intros cells m rule b e N M B E file file' H. apply (geometric_is_private (length cells) (2 * Z.of_nat m) b e); auto.
@@ -337,7 +368,8 @@ Proof.
     try (rewrite 2!firstn_O, distance_self; lia).
   - change (firstn (S m) ([] ++ vote :: later)) with (vote :: firstn m later). change ([] ++ later) with later.
     assert (S : exists more, firstn (S m) later = firstn m later ++ more /\ (length more <= 1)%nat).
-    { exists (firstn 1 (skipn m later)). split; [|apply firstn_le_length]. clear. revert later. induction m as [|m IH]; intros [|a l]; auto.
+    { exists (firstn 1 (skipn m later)). split; [|apply firstn_le_length]. clear. revert later.
+      induction m as [|m IH]; intros [|a l]; auto.
       cbn [firstn skipn app]. now rewrite <- IH. }
     destruct S as (more & -> & L). change (vote :: firstn m later) with ([] ++ [vote] ++ firstn m later).
     pose proof (counts_sum cells [vote] N) as C1. pose proof (counts_sum cells more N) as C2. cbn [length] in C1.
@@ -345,12 +377,14 @@ Proof.
     assert (E : forall a, counts_of cells (firstn m later ++ a) = counts_of cells ([] ++ a ++ firstn m later)).
     { intros a. unfold counts_of. apply map_ext. intros c. rewrite !count_occ_app. simpl. f_equal. lia. }
     rewrite E, own_votes_move. lia.
-  - cbn [app firstn]. pose proof (own_votes_move cells [e] [] (firstn m (earlier ++ vote :: later)) (firstn m (earlier ++ later))) as O.
+  - cbn [app firstn]. pose proof (own_votes_move cells [e] [] (firstn m (earlier ++ vote :: later)) (firstn m (earlier ++
+    later))) as O.
     rewrite !app_nil_r in O. simpl app in O. rewrite O. apply IH.
 Qed.
 
 (** Two rounds: counts of the first round, then counts of cells that were chosen by the *noisy* first ones. Budgets add up. *)
-Theorem two_rounds_are_private : forall cells1 m rule1 b1 epsilon1 (cells2 : list Z -> list nat) (rule2 : list Z -> list nat -> list nat)
+Theorem two_rounds_are_private : forall cells1 m rule1 b1 epsilon1 (cells2 : list Z -> list nat) (rule2 : list Z ->
+  list nat -> list nat)
     (b2 : list Z -> R) epsilon2 file file' p p' (q q' : list Z -> list Z -> R),
   NoDup cells1 -> at_most m rule1 -> 0 < b1 -> INR m / b1 <= epsilon1 ->
   (forall y, NoDup (cells2 y) /\ at_most m (rule2 y) /\ 0 < b2 y /\ INR m / b2 y <= epsilon2) -> add_or_remove file file' ->

@@ -1,6 +1,7 @@
 (** * The theorems of the papers: which Laplace mechanisms are private, and why the published one is not
 
-    Habernal 2021, Theorem 5.1: ADePT clips a latent to l2 norm C and adds Laplace noise of scale 2 C / epsilon to each coordinate,
+    Habernal 2021, Theorem 5.1: ADePT clips a latent to l2 norm C and adds Laplace noise of scale 2 C / epsilon to each
+      coordinate,
     as if 2 C were the largest *l1* distance. It is 2 C sqrt(n). *)
 
 From Coq Require Import Reals List Lra Lia ZArith Psatz PeanoNat.
@@ -19,7 +20,8 @@ Proof.
   induction x as [|a x IH]; [simpl; lia|]. destruct (norms_nonneg x) as [N S].
   cbn [l1_norm squares length]. rewrite Nat2Z.inj_succ.
   set (s := l1_norm x) in *. set (q := squares x) in *. set (n := Z.of_nat (length x)) in *.
-  assert (0 <= n)%Z by (unfold n; lia). assert (E : (Z.abs a * Z.abs a = a * a)%Z) by nia. set (b := Z.abs a) in *. clearbody b. rewrite <- E. clear E.
+  assert (0 <= n)%Z by (unfold n; lia). assert (E : (Z.abs a * Z.abs a = a * a)%Z) by nia. set (b := Z.abs a) in *.
+    clearbody b. rewrite <- E. clear E.
   assert (C : (2 * b * s <= n * (b * b) + q)%Z); [|nia].
   destruct (Z.eq_dec n 0) as [n0|n0].
   - assert (s = 0)%Z by (rewrite n0 in IH; nia). nia.
@@ -33,7 +35,8 @@ Proof.
   assert (S : forall n Q x, (length x = n)%nat -> (squares x <= Q)%Z -> (l1_norm x <= Z.sqrt (Z.of_nat n * Q))%Z).
   { intros n Q x L H. destruct (norms_nonneg x) as [N S]. apply Z.sqrt_le_square; [nia|auto|].
     pose proof (cauchy_schwarz x). rewrite L in *. nia. }
-  intros n Q x x' L L' H H'. split; [auto | split; [auto|]]. pose proof (distance_of_norms x x'). pose proof (S n Q x L H). pose proof (S n Q x' L' H'). lia.
+  intros n Q x x' L L' H H'. split; [auto | split; [auto|]]. pose proof (distance_of_norms x x').
+    pose proof (S n Q x L H). pose proof (S n Q x' L' H'). lia.
 Qed.
 
 (** Integer vectors of l1 norm at most radius are at l1 distance at most 2 radius. *)
@@ -42,13 +45,15 @@ Theorem l1_ball_has_l1_diameter : forall n radius x x', (length x = n)%nat -> (l
 Proof. intros n radius x x' L L' H H'. split; [auto | split; [auto|]]. pose proof (distance_of_norms x x'). lia. Qed.
 
 (** The relation of records that were clipped: any two of the ball. *)
-Definition both_in (ball : list Z -> Prop) (n : nat) (x x' : list Z) : Prop := length x = n /\ length x' = n /\ ball x /\ ball x'.
+Definition both_in (ball : list Z -> Prop) (n : nat) (x x' : list Z) : Prop := length x = n /\ length x' = n /\ ball x /\
+  ball x'.
 
 (** The first remedy, [l1]: clip in l1 to radius grid units, noise of scale b >= 2 radius / epsilon. *)
 Theorem l1_is_private : forall n radius b epsilon, 0 < b -> IZR (2 * radius) / b <= epsilon ->
   private epsilon (both_in (fun x => (l1_norm x <= radius)%Z) n) (geometric b).
 Proof.
-  intros n radius b e B E x x' (L & L' & H & H'). apply (geometric_is_private n (2 * radius) b e B E x x'). now apply l1_ball_has_l1_diameter.
+  intros n radius b e B E x x' (L & L' & H & H'). apply (geometric_is_private n (2 * radius) b e B E x x').
+    now apply l1_ball_has_l1_diameter.
 Qed.
 
 (** The second remedy, [sqrt_n]: clip in l2, to sum of squares at most Q, noise of scale b >= 2 isqrt(n Q) / epsilon. *)
@@ -58,27 +63,36 @@ Proof.
   intros n Q b e B E x x' (L & L' & H & H'). apply (geometric_is_private n _ b e B E x x'). now apply l2_ball_has_l1_diameter.
 Qed.
 
-(** The published mechanism, [original]: clip in l2 to radius C, noise of scale 2 C / epsilon. On the grid C is a real number of steps;
+(** The published mechanism, [original]: clip in l2 to radius C, noise of scale 2 C / epsilon.
+  On the grid C is a real number of steps;
     [radius] is C, and [Q] is C^2, both rounded down. For n = 1 the claim holds. *)
-Theorem original_is_private_in_one_dimension : forall radius Q b epsilon, Z.sqrt Q = radius -> 0 < b -> IZR (2 * radius) / b <= epsilon ->
+Theorem original_is_private_in_one_dimension : forall radius Q b epsilon, Z.sqrt Q = radius -> 0 < b ->
+  IZR (2 * radius) / b <= epsilon ->
   private epsilon (both_in (fun x => (squares x <= Q)%Z) 1) (geometric b).
 Proof. intros radius Q b e H B E. apply sqrt_n_is_private; auto. replace (Z.of_nat 1 * Q)%Z with Q by lia. now rewrite H. Qed.
 
-(** For n > 1 it is false, for every epsilon: on the grid as it is, of at least 2^20 steps, there are two records in the ball and an
-    output that is more than e^epsilon times as likely for one of them. (adept rounds the scale up by less than one part in 2^22.) *)
-Definition claimed_scale (radius : Z) (epsilon b : R) : Prop := IZR (2 * radius) / epsilon <= b < IZR (2 * radius) / epsilon * (1 + / 2 ^ 22).
+(** For n > 1 it is false, for every epsilon: on the grid as it is, of at least 2^20 steps,
+  there are two records in the ball and an
+    output that is more than e^epsilon times as likely for one of them.
+      (adept rounds the scale up by less than one part in 2^22.) *)
+Definition claimed_scale (radius : Z) (epsilon b : R) : Prop := IZR (2 * radius) / epsilon <= b < IZR (2 * radius) /
+  epsilon * (1 + / 2 ^ 22).
 
-Theorem original_is_not_private : forall n radius Q b epsilon, (2 <= n)%nat -> (2 ^ 20 <= radius)%Z -> (radius * radius <= Q)%Z ->
+Theorem original_is_not_private : forall n radius Q b epsilon, (2 <= n)%nat -> (2 ^ 20 <= radius)%Z ->
+  (radius * radius <= Q)%Z ->
   0 < epsilon -> claimed_scale radius epsilon b ->
   exists x x', both_in (fun x => (squares x <= Q)%Z) n x x' /\
-    forall p p', drawn_by (geometric b x) p -> drawn_by (geometric b x') p' -> p x > exp epsilon * p' x /\ ~ indistinguishable epsilon 0 p p'.
+    forall p p', drawn_by (geometric b x) p -> drawn_by (geometric b x') p' -> p x > exp epsilon * p' x /\
+      ~ indistinguishable epsilon 0 p p'.
 Proof.
   intros n radius Q b e N HR HQ He [S1 S2]. set (h := Z.sqrt (radius * radius / 2)).
   pose (v := fun s : Z => ((s * h)%Z :: (s * h)%Z :: repeat 0%Z (n - 2))).
   assert (R2 : (0 <= radius * radius / 2)%Z) by (apply Z.div_pos; [apply Z.square_nonneg | lia]).
-  assert (H1 : (2 * (h * h) <= radius * radius)%Z) by (pose proof (Z.sqrt_spec (radius * radius / 2) R2) as [U _]; fold h in U; pose proof (Z.mul_div_le (radius * radius) 2 ltac:(lia)); lia).
+  assert (H1 : (2 * (h * h) <= radius * radius)%Z) by (pose proof (Z.sqrt_spec (radius * radius / 2) R2) as [U _];
+    fold h in U; pose proof (Z.mul_div_le (radius * radius) 2 ltac:(lia)); lia).
   assert (H2 : (radius * radius < 2 * ((h + 1) * (h + 1)))%Z).
-  { pose proof (Z.sqrt_spec (radius * radius / 2) R2) as [_ U]. fold h in U. pose proof (Z.mul_succ_div_gt (radius * radius) 2 ltac:(lia)). lia. }
+  { pose proof (Z.sqrt_spec (radius * radius / 2) R2) as [_ U]. fold h in U.
+    pose proof (Z.mul_succ_div_gt (radius * radius) 2 ltac:(lia)). lia. }
   assert (H0 : (0 <= h)%Z) by apply Z.sqrt_nonneg.
   assert (Z1 : forall k, squares (repeat 0%Z k) = 0%Z) by (induction k; simpl; auto).
   assert (Z2 : forall k, distance (repeat 0%Z k) (repeat 0%Z k) = 0%Z) by (intros; apply distance_self).
@@ -125,16 +139,19 @@ Lemma diagonal_distance : forall n c d, real_distance (diagonal n c) (diagonal n
 Proof. intros n c d. induction n as [|n IH]; [simpl; lra|]. rewrite S_INR. simpl. rewrite IH. lra. Qed.
 
 (** The bound 2 C sqrt(n) is attained: by C / sqrt(n) (1, .., 1) and its negative, both of l2 norm C. *)
-Theorem l1_diameter_is_attained : forall n C, (0 < n)%nat -> 0 < C -> let x := diagonal n (C / sqrt (INR n)) in let x' := diagonal n (- (C / sqrt (INR n))) in
+Theorem l1_diameter_is_attained : forall n C, (0 < n)%nat -> 0 < C ->
+  let x := diagonal n (C / sqrt (INR n)) in let x' := diagonal n (- (C / sqrt (INR n))) in
   l2_norm x = C /\ l2_norm x' = C /\ real_distance x x' = 2 * C * sqrt (INR n).
 Proof.
   intros n C N HC. assert (I : 0 < INR n) by now apply lt_0_INR. assert (S : 0 < sqrt (INR n)) by now apply sqrt_lt_R0.
-  assert (D : 0 < C / sqrt (INR n)) by now apply Rdiv_lt_0_compat. cbv zeta. rewrite 2!diagonal_norm, diagonal_distance, Rabs_Ropp.
+  assert (D : 0 < C / sqrt (INR n)) by now apply Rdiv_lt_0_compat. cbv zeta.
+    rewrite 2!diagonal_norm, diagonal_distance, Rabs_Ropp.
   rewrite 2!Rabs_right by lra. repeat split; [field; lra | field; lra|].
   rewrite <- (sqrt_sqrt (INR n)) at 1 by lra. field. lra.
 Qed.
 
-(** The density of Laplace noise of scale b on every coordinate of x, at y; and the probability that y lies above the corner z in
+(** The density of Laplace noise of scale b on every coordinate of x, at y;
+  and the probability that y lies above the corner z in
     every coordinate, for a corner that lies above x. *)
 Fixpoint laplace_density (b : R) (x y : list R) : R :=
   match x, y with
@@ -167,19 +184,25 @@ Proof.
     apply Rmult_lt_reg_r with b; auto. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra. lra.
 Qed.
 
-(** Theorem 5.1: for n > 1 and every epsilon > 0 the published mechanism, scale 2 C / epsilon, is not epsilon-private. The event is
-    "y lies above C / sqrt(n) in every coordinate": it is e^(epsilon sqrt(n)) times as likely for one record as for the other. *)
+(** Theorem 5.1: for n > 1 and every epsilon > 0 the published mechanism, scale 2 C / epsilon, is not epsilon-private.
+  The event is
+    "y lies above C / sqrt(n) in every coordinate": it is e^(epsilon sqrt(n)) times as likely for one record as for the
+      other. *)
 Theorem published_claim_is_false : forall n C epsilon, (1 < n)%nat -> 0 < C -> 0 < epsilon ->
   let b := 2 * C / epsilon in let corner := C / sqrt (INR n) in let x := diagonal n corner in let x' := diagonal n (- corner) in
   l2_norm x = C /\ l2_norm x' = C /\
   above_corner b x x = exp (epsilon * sqrt (INR n)) * above_corner b x' x /\
   exp epsilon * above_corner b x' x < above_corner b x x.
 Proof.
-  intros n C e N HC He b corner x x'. destruct (l1_diameter_is_attained n C ltac:(lia) HC) as (N1 & N2 & _). fold corner in N1, N2.
+  intros n C e N HC He b corner x x'. destruct (l1_diameter_is_attained n C ltac:(lia) HC) as (N1 & N2 & _).
+    fold corner in N1, N2.
   assert (I : 1 < INR n) by (apply (lt_INR 1); lia). assert (S : 1 < sqrt (INR n)) by (rewrite <- sqrt_1; apply sqrt_lt_1; lra).
-  assert (E : forall m, above_corner b (diagonal m corner) (diagonal m corner) = exp (INR m * (2 * corner / b)) * above_corner b (diagonal m (- corner)) (diagonal m corner)).
-  { induction m as [|m IH]; [simpl; rewrite Rmult_0_l, exp_0; lra|]. cbn [diagonal repeat above_corner]. fold (diagonal m corner) (diagonal m (- corner)).
-    rewrite IH, S_INR. unfold tail. replace (- (corner - corner) / b) with ((2 * corner / b) + (- (corner - - corner) / b)) by (unfold Rdiv; ring).
+  assert (E : forall m, above_corner b (diagonal m corner) (diagonal m corner) = exp (INR m * (2 * corner / b)) *
+    above_corner b (diagonal m (- corner)) (diagonal m corner)).
+  { induction m as [|m IH]; [simpl; rewrite Rmult_0_l, exp_0; lra|]. cbn [diagonal repeat above_corner].
+    fold (diagonal m corner) (diagonal m (- corner)).
+    rewrite IH, S_INR. unfold tail. replace (- (corner - corner) / b) with ((2 * corner / b) + (- (corner - - corner) /
+      b)) by (unfold Rdiv; ring).
     rewrite Rmult_plus_distr_r, Rmult_1_l, 2!exp_plus. ring. }
   assert (F : INR n * (2 * corner / b) = e * sqrt (INR n)).
   { unfold b, corner. rewrite <- (sqrt_sqrt (INR n)) at 1 by lra. field. lra. }

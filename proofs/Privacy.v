@@ -39,7 +39,8 @@ Definition drawn_by {T} (w p : T -> R) : Prop :=
 
 (** ** What is guaranteed *)
 
-(** (epsilon, delta)-indistinguishability: no event is likelier under p than e^epsilon times as likely as under q, plus delta. *)
+(** (epsilon, delta)-indistinguishability: no event is likelier under p than e^epsilon times as likely as under q,
+  plus delta. *)
 Definition indistinguishable {T} (epsilon delta : R) (p q : T -> R) : Prop :=
   forall S u v, probability p S u -> probability q S v -> u <= exp epsilon * v + delta.
 
@@ -49,7 +50,8 @@ Definition close {T} (epsilon : R) (p q : T -> R) : Prop := forall o, p o <= exp
 (** A mechanism [weights] (of a record, a function of outcomes) is epsilon-private for a relation [neighbours] of records if the
     laws of any two neighbours are epsilon-indistinguishable, with delta = 0 (pure). *)
 Definition private {X T} (epsilon : R) (neighbours : X -> X -> Prop) (weights : X -> T -> R) : Prop :=
-  forall x x', neighbours x x' -> forall p p', drawn_by (weights x) p -> drawn_by (weights x') p' -> indistinguishable epsilon 0 p p'.
+  forall x x', neighbours x x' -> forall p p', drawn_by (weights x) p -> drawn_by (weights x') p' ->
+    indistinguishable epsilon 0 p p'.
 
 (** A mechanism is well defined for a record if its weights are the weights of some law. *)
 Definition well_defined {T} (w : T -> R) : Prop := exists p, drawn_by w p /\ law p.
@@ -128,7 +130,8 @@ Proof.
 Qed.
 
 (** The probability of a finite event is the sum over its outcomes. *)
-Lemma probability_of_list : forall T (p : T -> R) l, (forall o, 0 <= p o) -> NoDup l -> probability p (fun o => In o l) (sum p l).
+Lemma probability_of_list : forall T (p : T -> R) l, (forall o, 0 <= p o) -> NoDup l ->
+  probability p (fun o => In o l) (sum p l).
 Proof.
   intros T p l P N. split.
   - intros x (l' & [N' I] & ->). now apply sum_incl.
@@ -154,7 +157,8 @@ Lemma drawn_is_law : forall T (w p : T -> R), (forall o, 0 <= w o) -> drawn_by w
 Proof.
   intros T w p P (W & W0 & [U L] & E).
   assert (S : forall l, sum p l = sum w l / W).
-  { intros l. rewrite (sum_ext _ p (fun o => / W * w o)); [rewrite sum_scale; unfold Rdiv; lra | intros; rewrite E; unfold Rdiv; lra]. }
+  { intros l. rewrite (sum_ext _ p (fun o => / W * w o)); [rewrite sum_scale; unfold Rdiv; lra | intros; rewrite E;
+    unfold Rdiv; lra]. }
   assert (I : 0 < / W) by now apply Rinv_0_lt_compat.
   split; [intros o; rewrite E; apply Rmult_le_pos; [auto | lra] | split].
   - intros x (l & Q & ->). rewrite S. assert (sum w l <= W) by (apply U; now exists l).
@@ -188,11 +192,13 @@ Theorem indistinguishable_is_close : forall T epsilon (p q : T -> R),
 Proof.
   intros T e p q P Q I o.
   assert (H : forall r : T -> R, (forall o, 0 <= r o) -> probability r (fun a => In a [o]) (r o)).
-  { intros r N. replace (r o) with (sum r [o]) by (simpl; lra). apply probability_of_list; auto. constructor; [simpl; tauto | constructor]. }
+  { intros r N. replace (r o) with (sum r [o]) by (simpl; lra). apply probability_of_list; auto.
+    constructor; [simpl; tauto | constructor]. }
   pose proof (I _ _ _ (H p P) (H q Q)). lra.
 Qed.
 
-(** The argument behind every mechanism of ours: two records have the same total of weights, and no weight differs by more than a
+(** The argument behind every mechanism of ours: two records have the same total of weights,
+  and no weight differs by more than a
     factor of e^epsilon. *)
 Theorem same_total_and_close_weights : forall T epsilon (w w' p p' : T -> R),
   (forall W, probability w everything W -> probability w' everything W) -> close epsilon w w' ->
@@ -200,7 +206,8 @@ Theorem same_total_and_close_weights : forall T epsilon (w w' p p' : T -> R),
 Proof.
   intros T e w w' p p' S C (W & W0 & H & E) (W' & _ & H' & E'). apply close_is_indistinguishable. intros o.
   assert (W = W') by (apply (is_lub_u (fun total => exists l, part_of everything l /\ total = sum w' l)); [now apply S | easy]).
-  subst W'. rewrite E, E'. unfold Rdiv. rewrite <- Rmult_assoc. apply Rmult_le_compat_r; [left; now apply Rinv_0_lt_compat | apply C].
+  subst W'. rewrite E, E'. unfold Rdiv. rewrite <- Rmult_assoc.
+    apply Rmult_le_compat_r; [left; now apply Rinv_0_lt_compat | apply C].
 Qed.
 
 (** A larger epsilon and delta are guaranteed too. *)
@@ -234,8 +241,10 @@ Proof.
   apply Rle_trans with ((exp e1 * q1 o) * (exp e2 * q2 o u)); [apply Rmult_le_compat; auto; apply C1 || apply C2 | lra].
 Qed.
 
-(** Many releases, the i-th at most e_i: together at most the sum of all e_i. [laws] holds e_i and the i-th law under the one and
-    under the other record; [together] is the law of the list of all releases. So it is with the blocks of a codebook, and with the
+(** Many releases, the i-th at most e_i: together at most the sum of all e_i.
+  [laws] holds e_i and the i-th law under the one and
+    under the other record; [together] is the law of the list of all releases.
+      So it is with the blocks of a codebook, and with the
     records of one person. *)
 Fixpoint together {T} (laws : list (T -> R)) (releases : list T) : R :=
   match laws, releases with
@@ -251,14 +260,16 @@ Theorem composition_of_many : forall T (parts : list (R * (T -> R) * (T -> R))),
   close (total (map (fun part => fst (fst part)) parts))
     (together (map (fun part => snd (fst part)) parts)) (together (map snd parts)).
 Proof.
-  induction parts as [|[[e p] q] parts IH]; intros H releases; destruct releases as [|o releases]; simpl; rewrite ?exp_0; try lra.
+  induction parts as [|[[e p] q] parts IH]; intros H releases; destruct releases as [|o releases]; simpl; rewrite ?exp_0;
+    try lra.
   rewrite exp_plus. destruct (H e p q) as [P C]; [simpl; auto|].
   assert (N : 0 <= together (map (fun part => snd (fst part)) parts) releases).
   { assert (A : forall e p q, In (e, p, q) parts -> forall o : T, 0 <= p o) by (intros; eapply H; simpl; eauto).
     clear - A. revert releases. induction parts as [|[[e p] q] parts IH]; destruct releases; simpl; try lra.
     apply Rmult_le_pos; [eapply A; simpl; eauto | apply IH; intros; eapply A; simpl; eauto]. }
   assert (D := IH (fun e p q I => H e p q (or_intror I)) releases).
-  apply Rle_trans with ((exp e * q o) * (exp (total (map (fun part => fst (fst part)) parts)) * together (map snd parts) releases)).
+  apply Rle_trans with ((exp e * q o) * (exp (total (map (fun part => fst (fst part)) parts)) * together (map snd parts)
+    releases)).
   - apply Rmult_le_compat; auto.
   - lra.
 Qed.
@@ -272,7 +283,8 @@ Proof.
   pose (parts := map (fun pq : (T -> R) * (T -> R) => (e, fst pq, snd pq)) (combine laws laws')).
   assert (A : map (fun part => snd (fst part)) parts = laws /\ map snd parts = laws' /\
               total (map (fun part : R * (T -> R) * (T -> R) => fst (fst part)) parts) = INR m * e).
-  { unfold parts. clear P C parts. revert laws laws' L L'. induction m as [|m IH]; intros [|p laws] [|q laws'] L L'; try discriminate.
+  { unfold parts. clear P C parts. revert laws laws' L L'.
+    induction m as [|m IH]; intros [|p laws] [|q laws'] L L'; try discriminate.
     - simpl. repeat split; lra.
     - injection L as L. injection L' as L'. destruct (IH laws laws' L L') as (A & B & D). simpl combine. simpl map.
       rewrite A, B. repeat split. simpl map in D. simpl total. rewrite D, S_INR. lra. }
@@ -319,21 +331,25 @@ Lemma sum_of_pairs : forall T U (D : forall a b : T, {a = b} + {a <> b}) (f : T 
 Proof.
   induction pairs as [|[o u] pairs IH]; intros firsts N H; simpl.
   - rewrite (sum_ext _ _ (fun _ => 0 * 0)); [rewrite sum_scale; lra | intros; simpl; lra].
-  - assert (E : forall fs, NoDup fs -> sum (fun o' => sum f (if D o o' then (o, u) :: filter (fun ou => if D (fst ou) o' then true else false) pairs
+  - assert (E : forall fs, NoDup fs -> sum (fun o' => sum f (if D o o' then (o,
+    u) :: filter (fun ou => if D (fst ou) o' then true else false) pairs
         else filter (fun ou => if D (fst ou) o' then true else false) pairs)) fs
-      = (if in_dec D o fs then f (o, u) else 0) + sum (fun o' => sum f (filter (fun ou => if D (fst ou) o' then true else false) pairs)) fs).
+      = (if in_dec D o fs then f (o, u) else 0) + sum (fun o' => sum f (filter (fun ou => if D (fst ou) o' then true else
+        false) pairs)) fs).
     { induction fs as [|a fs IHf]; intros M; simpl; [lra|]. inversion M as [|? ? A M']; subst. rewrite (IHf M').
       destruct (D o a) as [->|n]; simpl.
       - destruct (D a a); [|contradiction]. destruct (in_dec D a fs); [contradiction | lra].
       - destruct (D a o); [congruence|]. destruct (in_dec D o fs); lra. }
-    rewrite (sum_ext _ _ (fun o' => sum f (if D o o' then (o, u) :: filter (fun ou => if D (fst ou) o' then true else false) pairs
+    rewrite (sum_ext _ _ (fun o' => sum f (if D o o' then (o,
+      u) :: filter (fun ou => if D (fst ou) o' then true else false) pairs
         else filter (fun ou => if D (fst ou) o' then true else false) pairs))) by (intros a _; now destruct (D o a)).
     rewrite (E firsts N), (IH firsts N) by (intros; apply H; simpl; auto).
     destruct (in_dec D o firsts) as [i|n]; [lra | exfalso; apply n, (H (o, u)); simpl; auto].
 Qed.
 
 (** Two releases with epsilons and deltas: both are added. The second mechanism may depend on the first release. *)
-Theorem composition_with_deltas : forall T U (D : forall a b : T, {a = b} + {a <> b}) e1 e2 d1 d2 (p1 q1 : T -> R) (p2 q2 : T -> U -> R),
+Theorem composition_with_deltas : forall T U (D : forall a b : T, {a = b} + {a <> b}) e1 e2 d1 d2 (p1 q1 : T ->
+  R) (p2 q2 : T -> U -> R),
   law p1 -> law q1 -> (forall o, law (p2 o)) -> (forall o, law (q2 o)) -> 0 <= d2 ->
   indistinguishable e1 d1 p1 q1 -> (forall o, indistinguishable e2 d2 (p2 o) (q2 o)) ->
   indistinguishable (e1 + e2) (d1 + d2) (then_ p1 p2) (then_ q1 q2).
@@ -341,7 +357,8 @@ Proof.
   intros T U D e1 e2 d1 d2 p1 q1 p2 q2 [P1 T1] [Q1 _] L2 M2 D2 I1 I2 S u v HU HV.
   apply (probability_least _ _ _ _ _ HU). intros pairs [N HS].
   assert (V : sum (then_ q1 q2) pairs <= v) by now apply (bounded_by_probability _ _ _ _ _ HV).
-  pose (firsts := nodup D (map fst pairs)). pose (part := fun o => filter (fun ou : T * U => if D (fst ou) o then true else false) pairs).
+  pose (firsts := nodup D (map fst pairs)). pose (part := fun o => filter (fun ou : T * U => if D (fst ou) o then true
+    else false) pairs).
   pose (after := fun o => map snd (part o)).
   assert (F : NoDup firsts) by apply NoDup_nodup.
   assert (J : forall r1 r2, sum (then_ r1 r2) pairs = sum (fun o => r1 o * sum (r2 o) (after o)) firsts).
@@ -354,10 +371,12 @@ Proof.
     intros C. apply in_map_iff in C. destruct C as ([a' b'] & <- & C). apply filter_In in C. destruct C as [C E]. simpl in *.
     now destruct (D a' o) as [->|]. }
   assert (B : forall o (r : U -> R), law r -> 0 <= sum r (after o) <= 1).
-  { intros o r [R0 R1]. split; [apply sum_nonneg; auto|]. apply (bounded_by_probability _ _ _ _ _ R1). split; [auto | now unfold everything]. }
+  { intros o r [R0 R1]. split; [apply sum_nonneg; auto|]. apply (bounded_by_probability _ _ _ _ _ R1).
+    split; [auto | now unfold everything]. }
   pose (g := fun o => Rmin 1 (exp e2 * sum (q2 o) (after o))).
   assert (G : forall o, 0 <= g o <= 1).
-  { intros o. unfold g. split; [apply Rmin_glb; [lra|] | apply Rmin_l]. apply Rmult_le_pos; [left; apply exp_pos | apply B, M2]. }
+  { intros o. unfold g. split; [apply Rmin_glb; [lra|] | apply Rmin_l].
+    apply Rmult_le_pos; [left; apply exp_pos | apply B, M2]. }
   assert (K : forall o, sum (p2 o) (after o) <= g o + d2).
   { intros o. pose proof (B o (p2 o) (L2 o)). unfold g, Rmin. destruct (Rle_dec 1 (exp e2 * sum (q2 o) (after o))); [lra|].
     destruct (L2 o), (M2 o). apply (I2 o _ _ _ (probability_of_list _ _ _ H0 (A o)) (probability_of_list _ _ _ H2 (A o))). }
@@ -372,14 +391,18 @@ Proof.
     pose proof (Rmult_le_compat_l (q1 o) _ _ (Q1 o) H). lra. }
   pose proof (indistinguishable_means _ e1 d1 p1 q1 g firsts P1 Q1 I1 F G) as X3.
   assert (X4 : exp e1 * sum (fun o => q1 o * g o) firsts <= exp e1 * (exp e2 * v)).
-  { apply Rmult_le_compat_l; [left; apply exp_pos|]. eapply Rle_trans; [apply X2|]. apply Rmult_le_compat_l; [left; apply exp_pos | easy]. }
+  { apply Rmult_le_compat_l; [left; apply exp_pos|]. eapply Rle_trans; [apply X2|].
+    apply Rmult_le_compat_l; [left; apply exp_pos | easy]. }
   rewrite exp_plus. lra.
 Qed.
 
-(** Randomised post-processing: beside the release o there are coins, whose law may depend on o but not on the record. Whatever is
+(** Randomised post-processing: beside the release o there are coins, whose law may depend on o but not on the record.
+  Whatever is
     computed from both ([post_processing]) is as private as o. *)
-Corollary randomised_post_processing : forall T C (D : forall a b : T, {a = b} + {a <> b}) e d (p q : T -> R) (coins : T -> C -> R),
-  law p -> law q -> (forall o, law (coins o)) -> indistinguishable e d p q -> indistinguishable e d (then_ p coins) (then_ q coins).
+Corollary randomised_post_processing : forall T C (D : forall a b : T, {a = b} + {a <> b}) e d (p q : T ->
+  R) (coins : T -> C -> R),
+  law p -> law q -> (forall o, law (coins o)) -> indistinguishable e d p q ->
+    indistinguishable e d (then_ p coins) (then_ q coins).
 Proof.
   intros T C D e d p q coins P Q L I. replace e with (e + 0) by lra. replace d with (d + 0) by lra.
   apply composition_with_deltas; auto; [lra|]. intros o. apply close_is_indistinguishable. intros c. rewrite exp_0. lra.

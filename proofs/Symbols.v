@@ -1,6 +1,7 @@
 (** * Symbols: k-ary randomised response, subset selection, and text and label as one symbol
 
-    A record has t heavy symbols of a finite alphabet. A heavy symbol has the integer weight A, every other one the weight B. This is
+    A record has t heavy symbols of a finite alphabet.
+      A heavy symbol has the integer weight A, every other one the weight B. This is
     what [RandomizedResponse] (t = 1), [Codebook], [LearnedCodebook], [Description] and [JointResponse] draw from. *)
 
 From Coq Require Import Reals List Lra Lia ZArith Bool PeanoNat FinFun.
@@ -96,7 +97,8 @@ Proof.
     unfold selection. destruct (inside s); [|lra]. destruct (h x s), (h x' s); lra.
 Qed.
 
-(** The factor A / B is attained where a symbol is heavy for one record and not for the other: a smaller epsilon is not guaranteed. *)
+(** The factor A / B is attained where a symbol is heavy for one record and not for the other: a smaller epsilon is not
+  guaranteed. *)
 Theorem subset_selection_is_tight : forall t A B heavy heavy' s epsilon p p', (0 < B <= A)%Z ->
   heavy_set t heavy -> heavy_set t heavy' -> In s alphabet -> heavy s = true -> heavy' s = false ->
   drawn_by (selection A B heavy) p -> drawn_by (selection A B heavy') p' ->
@@ -105,7 +107,8 @@ Proof.
   intros t A B h h' s e p p' HB H H' S E E' P P' L I.
   assert (forall g, forall o, 0 <= selection A B g o) by (intros; apply selection_nonneg; lia).
   assert (C : close e p p') by (apply indistinguishable_is_close; auto; intros; eapply drawn_is_law; eauto).
-  specialize (C s). rewrite (probability_of_a_symbol t A B h p s), (probability_of_a_symbol t A B h' p' s), E, E' in C; auto; try lia.
+  specialize (C s). rewrite (probability_of_a_symbol t A B h p s), (probability_of_a_symbol t A B h' p' s), E, E' in C;
+    auto; try lia.
   assert (0 < IZR (total_weight (length alphabet) t A B)).
   { apply (IZR_lt 0). eapply total_is_positive; eauto. destruct alphabet; [easy | simpl; lia]. }
   apply Rmult_le_compat_r with (r := IZR (total_weight (length alphabet) t A B)) in C; [|lra].
@@ -142,7 +145,8 @@ Proof.
 Qed.
 
 (** Codewords and descriptions: a record is its t different symbols. *)
-Record described (k t : nat) := { its : list nat; its_differ : NoDup its; its_number : length its = t; its_range : forall s, In s its -> (s < k)%nat }.
+Record described (k t : nat) := { its : list nat; its_differ : NoDup its; its_number : length its = t;
+  its_range : forall s, In s its -> (s < k)%nat }.
 Arguments its {k t}.
 
 Theorem descriptions_are_private : forall k t A B epsilon, (0 < B <= A)%Z -> IZR A <= exp epsilon * IZR B ->
@@ -182,7 +186,8 @@ Qed.
 Theorem keep_probability : forall k A B (x : label k) p, (0 < B <= A)%Z -> drawn_by (response k A B x) p ->
   p (place x) = IZR A / IZR (A + (Z.of_nat k - 1) * B).
 Proof.
-  intros k A B x p HB P. rewrite (probability_of_a_symbol nat Nat.eq_dec (symbols k) (below k) (seq_NoDup k 0) (below_spec k) 1 A B (own [place x]));
+  intros k A B x p HB P. rewrite (probability_of_a_symbol nat Nat.eq_dec (symbols k) (below k) (seq_NoDup k 0) (below_spec
+    k) 1 A B (own [place x]));
     try lia; auto.
   - unfold own. destruct (in_dec Nat.eq_dec (place x) [place x]) as [_|n]; [|exfalso; apply n; simpl; auto].
     unfold symbols, total_weight. rewrite seq_length. f_equal. f_equal. lia.
@@ -190,7 +195,8 @@ Proof.
   - apply in_seq. destruct x; simpl; lia.
 Qed.
 
-(** The lecture's first theta, P(keep) = (epsilon + 1) / (epsilon + 2): weights A / B = 1 + epsilon. It is ln(1 + epsilon)-private,
+(** The lecture's first theta, P(keep) = (epsilon + 1) / (epsilon + 2): weights A / B = 1 + epsilon.
+  It is ln(1 + epsilon)-private,
     and that is at most epsilon (Habernal 2025). *)
 Theorem lecture_theta_is_private : forall A B epsilon, (0 < B)%Z -> 0 < epsilon -> IZR A = (1 + epsilon) * IZR B ->
   private (ln (1 + epsilon)) (fun _ _ => True) (response 2 A B) /\ ln (1 + epsilon) <= epsilon /\
@@ -242,7 +248,8 @@ Qed.
 Definition with_label (heavy : nat -> bool) (c : nat) (s : nat * nat) : bool := heavy (fst s) && (snd s =? c)%nat.
 
 (** A record of text and label: the t heavy outcomes of its text, and its label. *)
-Record pair_of (t : nat) := { outcomes : nat -> bool; outcomes_heavy : heavy_set (symbols k) t outcomes; its_label : nat; label_range : (its_label < L)%nat }.
+Record pair_of (t : nat) := { outcomes : nat -> bool; outcomes_heavy : heavy_set (symbols k) t outcomes; its_label : nat;
+  label_range : (its_label < L)%nat }.
 
 Definition joint (t : nat) (A B : Z) (x : pair_of t) : nat * nat -> R :=
   selection below_both A B (with_label (outcomes t x) (its_label t x)).
@@ -289,7 +296,8 @@ Lemma selection_by_text : forall A B h c v, (v < k)%nat -> (c < L)%nat ->
 Proof.
   intros A B h c v V C. rewrite (sum_ext _ _ (selection (below L) A B (fun b => h v && (b =? c)%nat))).
   - rewrite sum_of_selection by (intros; now apply below_spec). unfold symbols at 1. rewrite seq_length. f_equal.
-    destruct (h v); simpl andb; [rewrite heavy_labels by easy | rewrite length_filter_none by easy]; unfold total_weight; change (Z.of_nat 1) with 1%Z; change (Z.of_nat 0) with 0%Z; ring.
+    destruct (h v); simpl andb; [rewrite heavy_labels by easy | rewrite length_filter_none by easy]; unfold total_weight;
+      change (Z.of_nat 1) with 1%Z; change (Z.of_nat 0) with 0%Z; ring.
   - intros b I. unfold selection, below_both, with_label; simpl. apply Nat.ltb_lt in V. unfold below at 1. now rewrite V.
 Qed.
 
@@ -301,8 +309,10 @@ Proof.
   - rewrite sum_of_selection by (intros; now apply below_spec). unfold symbols at 1. rewrite seq_length. f_equal.
     destruct (c' =? c)%nat; simpl andb.
     + rewrite (filter_ext _ h) by (intros; apply andb_true_r). unfold heavy_set in H. now rewrite H.
-    + rewrite length_filter_none by (intros; apply andb_false_r). unfold total_weight; change (Z.of_nat 1) with 1%Z; change (Z.of_nat 0) with 0%Z; ring.
-  - intros b I. unfold selection, below_both, with_label; simpl. apply Nat.ltb_lt in C'. unfold below at 2. rewrite C'. now rewrite andb_true_r.
+    + rewrite length_filter_none by (intros; apply andb_false_r).
+      unfold total_weight; change (Z.of_nat 1) with 1%Z; change (Z.of_nat 0) with 0%Z; ring.
+  - intros b I. unfold selection, below_both, with_label; simpl. apply Nat.ltb_lt in C'. unfold below at 2. rewrite C'.
+    now rewrite andb_true_r.
 Qed.
 
 (** A half of the pair has the law of its weights over W: what is common to text and label. *)
@@ -313,11 +323,14 @@ Lemma half_is_close : forall t A B e (x x' : pair_of t) p p' (half : nat -> nat 
 Proof.
   intros t A B e x x' p p' half l i HB (W & W0 & HW & E) (W' & _ & HW' & E') H.
   assert (W' = W).
-  { pose proof (is_lub_u _ _ _ HW (total_of_selection _ pair_dec pairs below_both NoDup_pairs pairs_spec t A B _ ltac:(lia) ltac:(lia) (t_pairs_are_heavy t x))).
-    pose proof (is_lub_u _ _ _ HW' (total_of_selection _ pair_dec pairs below_both NoDup_pairs pairs_spec t A B _ ltac:(lia) ltac:(lia) (t_pairs_are_heavy t x'))).
+  { pose proof (is_lub_u _ _ _ HW (total_of_selection _ pair_dec pairs below_both NoDup_pairs pairs_spec t A B _
+    ltac:(lia) ltac:(lia) (t_pairs_are_heavy t x))).
+    pose proof (is_lub_u _ _ _ HW' (total_of_selection _ pair_dec pairs below_both NoDup_pairs pairs_spec t A B _
+      ltac:(lia) ltac:(lia) (t_pairs_are_heavy t x'))).
     congruence. }
   subst W'. rewrite (sum_ext _ _ (fun j => / W * joint t A B x (half i j))) by (intros; rewrite E; unfold Rdiv; lra).
-  rewrite (sum_ext _ (fun j => p' (half i j)) (fun j => / W * joint t A B x' (half i j))) by (intros; rewrite E'; unfold Rdiv; lra).
+  rewrite (sum_ext _ (fun j => p' (half i j)) (fun j => / W * joint t A B x' (half i j))) by (intros; rewrite E';
+    unfold Rdiv; lra).
   rewrite 2!sum_scale. assert (0 < / W) by now apply Rinv_0_lt_compat.
   apply Rmult_le_compat_l with (r := / W) in H; lra.
 Qed.
@@ -356,7 +369,8 @@ End Joint.
 
 (** ** Codewords that depend on the label: [labels=copy]
 
-    The label is released as it is, and with it a symbol whose alphabet and weights (k, t, A and B) are a public function of it. *)
+    The label is released as it is, and with it a symbol whose alphabet and weights (k, t,
+      A and B) are a public function of it. *)
 
 Section LabelAware.
 
@@ -364,10 +378,12 @@ Variables size top : nat -> nat.
 Variables heavy_weight light_weight : nat -> Z.
 
 (** A record: its label, and the heavy symbols of its text among the symbols of its label. *)
-Record labelled := { copied : nat; nearest : nat -> bool; nearest_heavy : heavy_set (symbols (size copied)) (top copied) nearest }.
+Record labelled := { copied : nat; nearest : nat -> bool;
+  nearest_heavy : heavy_set (symbols (size copied)) (top copied) nearest }.
 
 Definition label_aware (x : labelled) (s : nat * nat) : R :=
-  if (snd s =? copied x)%nat then numbers (size (copied x)) (heavy_weight (copied x)) (light_weight (copied x)) (nearest x) (fst s) else 0.
+  if (snd s =? copied x)%nat then numbers (size (copied x)) (heavy_weight (copied x)) (light_weight (copied x)) (nearest
+    x) (fst s) else 0.
 
 Lemma label_aware_total : forall x W, (0 < light_weight (copied x) <= heavy_weight (copied x))%Z ->
   probability (label_aware x) everything W <->
@@ -381,9 +397,11 @@ Proof.
       + intros [v b]. unfold w, label_aware; simpl. destruct (b =? c)%nat; [apply selection_nonneg; lia | lra].
       + apply Injective_map_NoDup; [intros a b E; now injection E | apply seq_NoDup].
       + intros [v b] O. unfold w, label_aware; simpl. destruct (Nat.eqb_spec b c) as [->|]; auto.
-        unfold numbers, selection. destruct (below (size c) v) eqn:E; auto. exfalso. apply O, in_map_iff. exists v. split; auto. now apply below_spec.
+        unfold numbers, selection. destruct (below (size c) v) eqn:E; auto. exfalso. apply O, in_map_iff. exists v.
+          split; auto. now apply below_spec.
     - rewrite sum_map. rewrite (sum_ext _ _ (numbers (size c) (heavy_weight c) (light_weight c) n)).
-      + unfold numbers. rewrite sum_of_selection by (intros; now apply below_spec). unfold symbols at 1. rewrite seq_length. unfold heavy_set in N. now rewrite N.
+      + unfold numbers. rewrite sum_of_selection by (intros; now apply below_spec). unfold symbols at 1.
+        rewrite seq_length. unfold heavy_set in N. now rewrite N.
       + intros. unfold w, label_aware; simpl. now rewrite Nat.eqb_refl. }
   split; [intros HW; now apply (is_lub_u _ _ _ HW H) | now intros ->].
 Qed.
@@ -403,7 +421,8 @@ Proof.
     destruct (below (size (copied x)) v); [|lra]. destruct (nearest x v), (nearest x' v); nra.
 Qed.
 
-(** Records with different labels can always be told apart: no epsilon holds for the pair, nor for a text that names its label. *)
+(** Records with different labels can always be told apart: no epsilon holds for the pair,
+  nor for a text that names its label. *)
 Theorem different_labels_are_told_apart : forall epsilon x x' p p',
   (forall c, (0 < light_weight c <= heavy_weight c)%Z /\ (0 < size c)%nat) -> copied x <> copied x' ->
   drawn_by (label_aware x) p -> drawn_by (label_aware x') p' -> ~ indistinguishable epsilon 0 p p'.
@@ -417,7 +436,8 @@ Proof.
   assert (0 < numbers (size (copied x)) (heavy_weight (copied x)) (light_weight (copied x)) (nearest x) 0).
   { unfold numbers, selection. replace (below (size (copied x)) 0) with true by (symmetry; apply Nat.ltb_lt; lia).
     destruct (nearest x 0); apply (IZR_lt 0); lia. }
-  assert (0 < numbers (size (copied x)) (heavy_weight (copied x)) (light_weight (copied x)) (nearest x) 0 / W) by (apply Rdiv_lt_0_compat; lra).
+  assert (0 < numbers (size (copied x)) (heavy_weight (copied x)) (light_weight (copied x)) (nearest x) 0 / W) by (apply
+    Rdiv_lt_0_compat; lra).
   unfold Rdiv in C at 2. lra.
 Qed.
 

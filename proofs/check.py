@@ -13,7 +13,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 BUILD = HERE.parent / "build" / "proofs"
-FILES = ("Privacy", "Symbols", "Noise", "Exponential", "Papers")
+FILES = ("Privacy", "Symbols", "Noise", "Exponential", "Papers", "Checker", "Sampler", "Shuffling")
 """The sources, each after those that it builds on."""
 
 AXIOMS = {

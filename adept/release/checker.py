@@ -77,9 +77,8 @@ def check(statement: str, output: Name = None, model_dir: Name = None, *, restat
         output = output or (beside if beside != statement and Path(beside).is_file() else None)
         shown += [_file("output", output, said["output_sha256"]), *_model(said, model_dir)]
         named = bool(model_dir and said.get("model_files"))
-        unchecked += (
-            ["output_sha256"] * (not output) + ["model_sha256"] * (not model_dir) + ["model_files"] * (not named)
-        )
+        given = {"output_sha256": output, "model_sha256": model_dir, "model_files": named}
+        unchecked += [name for name in given if not given[name]]
         unchecked = [name for name in [*unchecked, *SENTENCES] if name not in again]
         return [*shown, f"Not checked: {', '.join(unchecked)}.", LIMITS]
     except DAMAGED as error:
@@ -176,8 +175,8 @@ def _draws(said: Json, drawn: list[Json], symbols: bool, central: bool) -> None:
     """Check the fields about draws that ``_symbols``, ``_laplace`` and ``_gaussian`` do not compare."""
     if symbols:
         labels = [part["labels"] or 1 for part in drawn]
-        sizes = [int(_number(part["size"])) // count for part, count in zip(drawn, labels, strict=True)]
-        tops = [int(_number(part["top"])) for part in drawn]
+        sizes = [_whole(part["size"]) // count for part, count in zip(drawn, labels, strict=True)]
+        tops = [_whole(part["top"]) for part in drawn]
         for name, found in (("size", sizes), ("top", tops)):
             _is(said, name, found if len(found) > 1 else found[0])
     _same(symbols or len(drawn) == 1, True, "the certificate has several draws of noise, and a release has one")
@@ -210,12 +209,8 @@ def _shuffling(said: Json, symbols: bool) -> None:
     if said["trust"] == "shuffled":
         sound = type(here) is bool and type(together) is type(smallest) is int and 1 <= smallest <= together
         sound = sound and symbols and not said["kept_columns"] and said["max_records_per_person"] in (None, 1)
-        central, delta = _float(said, "central_epsilon"), _float(said, "central_delta")
-        _same(
-            sound and 0 <= central <= said["epsilon"] and 0 <= delta < 1,
-            True,
-            "the numbers of shuffling contradict each other",
-        )
+        sound = sound and _float(said, "central_epsilon") <= said["epsilon"] and _float(said, "central_delta") < 1
+        _same(sound, True, "the numbers of shuffling contradict each other")
     else:
         _same(said["trust"] in ("local", "central"), True, "trust must be local, shuffled or central")
         _same(numbers, [None] * 5, "trust is not that of the numbers of shuffling")
@@ -223,7 +218,7 @@ def _shuffling(said: Json, symbols: bool) -> None:
 
 def _symbols(said: Json, part: Json) -> None:
     """A / B <= e^epsilon, and what the halves of a pair tell alone."""
-    size, top, heavy, light = (int(_number(part[name])) for name in ("size", "top", "heavy", "light"))
+    size, top, heavy, light = (_whole(part[name]) for name in ("size", "top", "heavy", "light"))
     total, of = top * heavy + (size - top) * light, part["of"]
     labels = 1 if of == "text" else len(said["label_set"])
     texts = 1 if of == "label" else size // labels
@@ -255,14 +250,14 @@ def _at_most_e_to(epsilon: Fraction, ratio: Fraction, terms: int, name: str) -> 
 
 def _laplace(said: Json, part: Json) -> None:
     """D / b <= epsilon, D the l1 diameter of what is clipped, or how far all votes of a person move the counts."""
-    scale, distance = _number(part["scale"]), int(_number(part["sensitivity"]))
+    scale, distance = _number(part["scale"]), _whole(part["sensitivity"])
     if part["of"] == "counts":
         step = Fraction(1)
         diameter = {"add_or_remove": 1, "replace": 2}[said["neighbours"]] * (said["max_records_per_person"] or 1)
     else:
         step = _step(said)
-        dim, radius = Fraction(_float(said, "dim")), Fraction(_float(said, "clip_norm")) / step
-        diameter = 2 * {"l1": int(radius), "l2": isqrt(int(dim) * int(radius**2))}[said["clip"]]
+        radius = Fraction(_float(said, "clip_norm")) / step
+        diameter = 2 * {"l1": int(radius), "l2": isqrt(said["dim"] * int(radius**2))}[said["clip"]]
     stated = Fraction(_float(said, "sensitivity")) / step, Fraction(_float(said, "scale")) / step
     _same((distance, distance, scale), (diameter, *stated), "the noise is not that of the clip, or of the stated scale")
     if distance > scale * _number(part["epsilon"]):
@@ -302,7 +297,8 @@ def _upper_tail(x: Decimal) -> Decimal:
 
 
 def _step(said: Json) -> Fraction:
-    """Return the width of the public grid: a power of two, of which clip_norm has 2^20 to 2^21."""
+    """Return the width of the public grid: a power of two, of which clip_norm has 2^20 to 2^21. Vectors have a whole dimension."""
+    _same(type(said["dim"]) is int and said["dim"] > 0, True, "dim must be a whole number from 1 on")
     bits = int(Fraction(_float(said, "clip_norm")) * 2**1074).bit_length()
     return Fraction(2 ** (bits - 1 - GRID_BITS), 2**1074)
 
@@ -311,6 +307,10 @@ def _number(text: str) -> Fraction:
     if not re.fullmatch(r"\d{1,2000}(/\d{1,2000})?", text):
         raise ValueError
     return Fraction(text)
+
+
+def _whole(text: str) -> int:
+    return int(_number(text + "/1"))  # which nothing but digits can stand before
 
 
 def _same(found: Any, expected: Any, wrong: str) -> None:

@@ -352,3 +352,27 @@ def test_adept_verify_says_the_same(
     )
     assert dispatch(["verify", str(tmp_path / "none.privacy.json")]) == 2
     assert "none.privacy.json: No such file" in capfd.readouterr().err
+
+
+FRACTIONS = [
+    (Description(epsilon=1.1, size=4), {}, {"heavy": "7/2", "light": "1", "bits": 3}),  # e^1.1 = 3.004
+    (Description(epsilon=1.1, size=4), {}, {"size": "9/2"}),
+    (Description(epsilon=1.1, size=4), {}, {"top": "3/2"}),
+    (
+        mechanism("sqrt_n", epsilon=1.0),
+        {"dim": 0.5, "sensitivity": 0.0, "scale": 0.0},
+        {"sensitivity": "0", "scale": "0"},
+    ),
+    (mechanism("sqrt_n", epsilon=1.0), {"dim": DIM + 0.9}, {}),
+    (mechanism("gaussian", epsilon=1.0), {"dim": 0}, {"dim": 0}),
+]
+
+
+@pytest.mark.parametrize(("own", "fields", "part"), FRACTIONS)
+def test_weights_sizes_and_dimensions_are_whole_numbers(
+    own: LocalRandomizer, fields: dict[str, Any], part: dict[str, Any], tmp_path: Path
+) -> None:
+    """Found while the checker was proved sound: fractions were cut off first, and 3.5 passed as 3, no dimension as no noise."""
+    said = statement(own) | fields
+    said["certificate"]["parts"][0] |= part
+    _refuse(tmp_path, said)

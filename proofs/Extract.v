@@ -1,0 +1,9 @@
+(** The checker and the sampler as OCaml programs; [driver.ml] reads their inputs.
+  Numbers stay those of Coq, bit by bit: only truth
+    values, pairs, options and lists become OCaml's own. *)
+
+From Coq Require Import Extraction ExtrOcamlBasic.
+From Adept Require Import Checker Sampler.
+
+Extraction Language OCaml.
+Extraction "extracted.ml" accepts_symbols accepts_laplace draw_below draw_remainder draw_rank.

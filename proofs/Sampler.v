@@ -1,0 +1,270 @@
+(** * The sampler: words from a tape, with rejection
+
+    [below], [below_each] of entropy.py, [exact_ranks] of noise.py.
+      A tape is a list of words that the operating system delivers, each
+    of 2^b equally likely ones. All tapes of d words are equally likely too; so a number of tapes, divided by 2^(b d), is a
+    probability. The theorems count tapes. *)
+
+From Coq Require Import List Lia ZArith Bool PeanoNat Arith.
+Import ListNotations.
+
+(** ** The programs *)
+
+(** Read words until one is accepted; return it with the rest of the tape, or nothing where the tape ends before. *)
+Fixpoint first_accepted (accept : Z -> bool) (tape : list Z) : option (Z * list Z) :=
+  match tape with
+  | [] => None
+  | word :: rest => if accept word then Some (word, rest) else first_accepted accept rest
+  end.
+
+Definition draw (accept : Z -> bool) (value : Z -> Z) (tape : list Z) : option (Z * list Z) :=
+  match first_accepted accept tape with
+  | Some (word, rest) => Some (value word, rest)
+  | None => None
+  end.
+
+Open Scope Z_scope.
+
+(** [entropy.below]: the first word below the bound. *)
+Definition draw_below (bound : Z) : list Z -> option (Z * list Z) := draw (fun word => word <? bound) (fun word => word).
+
+(** [entropy.below_each], for one number: the first word from 2^b mod bound on, and its remainder. *)
+Definition draw_remainder (bits bound : Z) : list Z -> option (Z * list Z) :=
+  draw (fun word => 2 ^ bits mod bound <=? word) (fun word => word mod bound).
+
+(** [noise.exact_ranks]: a number below W means a rank; the first [near] ranks have A numbers each, the others B. *)
+Definition rank_of (near heavy light number : Z) : Z :=
+  if number <? near * heavy then number / heavy else near + (number - near * heavy) / light.
+
+Definition draw_rank (near far heavy light : Z) : list Z -> option (Z * list Z) :=
+  let total := near * heavy + far * light in draw (fun word => word <? total) (rank_of near heavy light).
+
+(** ** Counting *)
+
+(** The numbers 0 .. n - 1. *)
+Definition numbers_below (n : Z) : list Z := map Z.of_nat (seq 0 (Z.to_nat n)).
+
+(** How many of them a test accepts. *)
+Definition count {T} (test : T -> bool) (l : list T) : nat := length (filter test l).
+
+(** All tapes of d words of b bits. *)
+Fixpoint tapes (b : Z) (d : nat) : list (list Z) :=
+  match d with
+  | O => [[]]
+  | S d => flat_map (fun word => map (cons word) (tapes b d)) (numbers_below (2 ^ b))
+  end.
+
+(** A tape leads to v if what is drawn from it is v. *)
+Definition leads_to (program : list Z -> option (Z * list Z)) (v : Z) (tape : list Z) : bool :=
+  match program tape with Some (w, _) => w =? v | None => false end.
+
+(** Tapes of d words for each accepted word: a sum over the place at which it stands. *)
+Fixpoint continuations (words rejected : nat) (d : nat) : nat :=
+  match d with
+  | O => 0
+  | S d => words ^ d + rejected * continuations words rejected d
+  end%nat.
+
+Lemma count_app : forall T (f : T -> bool) l l', count f (l ++ l') = (count f l + count f l')%nat.
+Proof. intros. unfold count. now rewrite filter_app, app_length. Qed.
+
+Lemma count_cons : forall T (f : T -> bool) a l, count f (a :: l) = ((if f a then 1 else 0) + count f l)%nat.
+Proof. intros. unfold count; cbn [filter]. now destruct (f a). Qed.
+
+Lemma count_map : forall S T (g : S -> T) f l, count f (map g l) = count (fun a => f (g a)) l.
+Proof. unfold count. induction l as [|a l IH]; simpl; auto. destruct (f (g a)); simpl; auto. Qed.
+
+Lemma count_ext : forall T (f g : T -> bool) l, (forall a, In a l -> f a = g a) -> count f l = count g l.
+Proof. intros. unfold count. f_equal. now apply filter_ext_in. Qed.
+
+Lemma count_all : forall T (l : list T), count (fun _ => true) l = length l.
+Proof. unfold count. induction l; simpl; auto. Qed.
+
+Lemma count_none : forall T (l : list T), count (fun _ => false) l = 0%nat.
+Proof. unfold count. induction l; simpl; auto. Qed.
+
+Lemma number_of_tapes : forall b d, length (tapes b d) = (length (numbers_below (2 ^ b)) ^ d)%nat.
+Proof.
+  intros b d. induction d as [|d IH]; simpl; auto. rewrite <- IH. clear IH.
+  induction (numbers_below (2 ^ b)) as [|w l I]; simpl; auto. rewrite app_length, map_length, I. reflexivity.
+Qed.
+
+(** The counting lemma: the tapes that lead to v are as many as the accepted words that mean v, times a number that is the same
+    for every v. *)
+Theorem tapes_of_a_value : forall b d accept value v,
+  count (leads_to (draw accept value) v) (tapes b d) =
+  (count (fun word => accept word && (value word =? v)%Z) (numbers_below (2 ^ b))
+   * continuations (length (numbers_below (2 ^ b))) (count (fun word => negb (accept word)) (numbers_below (2 ^ b))) d)%nat.
+Proof.
+  intros b d accept value v. induction d as [|d IH]; [simpl; now rewrite Nat.mul_0_r|]. cbn [tapes continuations].
+  rewrite <- number_of_tapes. revert IH. generalize (continuations (length (numbers_below (2 ^ b))) (count (fun word =>
+    negb (accept word)) (numbers_below (2 ^ b))) d).
+  intros N IH. rewrite Nat.mul_add_distr_l, Nat.mul_assoc,
+    (Nat.mul_comm (count _ _) (count (fun word => negb (accept word)) _)), <- Nat.mul_assoc, <- IH.
+  clear IH N. induction (numbers_below (2 ^ b)) as [|w l I]; [reflexivity|].
+  cbn [flat_map]. rewrite count_app, I, count_map, 2!count_cons. clear I.
+  destruct (accept w) eqn:A; cbn [negb andb].
+  - rewrite (count_ext _ _ (fun _ => (value w =? v)%Z)) by (intros; unfold leads_to, draw; cbn [first_accepted]; now rewrite A).
+    destruct (value w =? v)%Z; [rewrite count_all | rewrite count_none]; ring.
+  - rewrite (count_ext _ _ (leads_to (draw accept value) v)) by (intros; unfold leads_to, draw; cbn [first_accepted];
+    now rewrite A). ring.
+Qed.
+
+(** Some tape reads on and ends: the number of continuations is positive where there is a word. *)
+Lemma continuations_positive : forall words rejected d, (0 < words)%nat -> (0 < d)%nat ->
+  (0 < continuations words rejected d)%nat.
+Proof. intros words rejected [|d] W D; [lia|]. cbn [continuations].
+  assert (words ^ d <> 0)%nat by (apply Nat.pow_nonzero; lia). lia. Qed.
+
+(** The numbers of an interval [lo, hi). *)
+Lemma count_interval : forall n lo hi, (0 <= lo <= hi)%Z -> (hi <= n)%Z ->
+  Z.of_nat (count (fun i => (lo <=? i) && (i <? hi))%Z (numbers_below n)) = (hi - lo)%Z.
+Proof.
+  intros n lo hi L H. unfold numbers_below. rewrite count_map.
+  assert (G : forall m, Z.of_nat (count (fun i => (lo <=? Z.of_nat i) && (Z.of_nat i <? hi))%Z (seq 0 m)) = (Z.min hi
+    (Z.max lo (Z.of_nat m)) - lo)%Z).
+  { induction m as [|m IH]; [simpl; lia|]. rewrite seq_S, count_app, Nat2Z.inj_add, IH. unfold count; cbn [filter plus].
+    destruct (Z.leb_spec lo (Z.of_nat m)), (Z.ltb_spec (Z.of_nat m) hi); cbn [andb length]; lia. }
+  rewrite G. lia.
+Qed.
+
+Lemma seq_moved : forall k s m, seq (k + s) m = map (Nat.add k) (seq s m).
+Proof. intros k s m. revert s. induction m as [|m IH]; intros s; simpl; auto. f_equal. now rewrite <- IH, Nat.add_succ_r. Qed.
+
+Lemma in_numbers_below : forall n i, In i (numbers_below n) <-> 0 <= i < n.
+Proof.
+  intros n i. unfold numbers_below. rewrite in_map_iff. split.
+  - intros (j & <- & J). apply in_seq in J. lia.
+  - intros H. exists (Z.to_nat i). split; [lia | apply in_seq; lia].
+Qed.
+
+(** ** What the programs draw *)
+
+(** Each number below the bound comes from one word. *)
+Theorem numbers_are_uniform : forall b bound v, 0 < bound <= 2 ^ b -> 0 <= v < bound ->
+  count (fun word => (word <? bound) && (word =? v)) (numbers_below (2 ^ b)) = 1%nat.
+Proof.
+  intros b m v M V. apply Nat2Z.inj. rewrite (count_ext _ _ (fun i => (v <=? i) && (i <? v + 1))).
+  - rewrite count_interval; lia.
+  - intros i _. destruct (Z.ltb_spec i m), (Z.eqb_spec i v), (Z.leb_spec v i), (Z.ltb_spec i (v + 1)); simpl; auto; lia.
+Qed.
+
+(** Each remainder comes from 2^b / bound words, rounded down. *)
+Theorem remainders_are_uniform : forall b bound v, 0 <= b -> 0 < bound <= 2 ^ b -> 0 <= v < bound ->
+  Z.of_nat (count (fun word => (2 ^ b mod bound <=? word) && (word mod bound =? v)) (numbers_below (2 ^ b))) = 2 ^ b / bound.
+Proof.
+  intros b m v HB M V. set (r := 2 ^ b mod m). assert (R : 0 <= r < m) by (apply Z.mod_pos_bound; lia).
+  assert (G : forall q : nat, Z.of_nat (count (fun w => (r <=? w) && (w mod m =? v)) (numbers_below (m * Z.of_nat q + r)))
+    = Z.of_nat q).
+  { induction q as [|q IH].
+    - rewrite (count_ext _ _ (fun _ => false)); [rewrite count_none; lia|].
+      intros i I. apply in_numbers_below in I. destruct (Z.leb_spec r i); auto. lia.
+    - assert (E : numbers_below (m * Z.of_nat (S q) + r) = numbers_below (m * Z.of_nat q + r) ++ map (fun j => m *
+      Z.of_nat q + r + j) (numbers_below m)).
+      { unfold numbers_below. replace (Z.to_nat (m * Z.of_nat (S q) + r)) with (Z.to_nat (m * Z.of_nat q + r) + Z.to_nat
+        m)%nat by lia.
+        rewrite seq_app, map_app, map_map. f_equal. rewrite <- (map_map Z.of_nat (fun j => m * Z.of_nat q + r + j)).
+        rewrite plus_O_n. set (k := Z.to_nat (m * Z.of_nat q + r)). rewrite <- (Nat.add_0_r k) at 1. rewrite seq_moved.
+          rewrite 2!map_map.
+        apply map_ext. intros j. unfold k. lia. }
+      rewrite E, count_app, Nat2Z.inj_add, IH, count_map.
+        rewrite (count_ext _ _ (fun j => ((v - r) mod m <=? j) && (j <? (v - r) mod m + 1))).
+      + pose proof (Z.mod_pos_bound (v - r) m). rewrite count_interval; lia.
+      + intros j J. apply in_numbers_below in J. destruct (Z.leb_spec r (m * Z.of_nat q + r + j)); [|nia]. cbn [andb].
+        replace ((m * Z.of_nat q + r + j) mod m) with ((r + j) mod m).
+        2:{ replace (m * Z.of_nat q + r + j) with (r + j + Z.of_nat q * m) by ring. now rewrite Z.mod_add by lia. }
+        assert (A : (r + j) mod m = v <-> (v - r) mod m = j).
+        { split; intros <-.
+          - rewrite Zminus_mod_idemp_l. replace (r + j - r) with j by ring. apply Z.mod_small. lia.
+          - rewrite Zplus_mod_idemp_r. replace (r + (v - r)) with v by ring. apply Z.mod_small. lia. }
+        destruct (Z.eqb_spec ((r + j) mod m) v) as [X|X].
+        * apply A in X. rewrite X. destruct (Z.leb_spec j j), (Z.ltb_spec j (j + 1)); auto; lia.
+        * destruct (Z.leb_spec ((v - r) mod m) j), (Z.ltb_spec j ((v - r) mod m + 1)); auto. exfalso. apply X, A. lia. }
+  specialize (G (Z.to_nat (2 ^ b / m))). rewrite Z2Nat.id in G by (apply Z.div_pos; lia).
+  unfold r in G at 2. rewrite <- Z.div_mod in G by lia. exact G.
+Qed.
+
+(** Each rank comes from as many words as its weight says: A if it is one of the first [near], otherwise B. *)
+Theorem words_of_a_rank : forall b near far heavy light r, 0 < near -> 0 < far -> 0 < light -> 0 < heavy ->
+  near * heavy + far * light <= 2 ^ b -> 0 <= r < near + far ->
+  Z.of_nat (count (fun word => (word <? near * heavy + far * light) && (rank_of near heavy light word =? r))
+    (numbers_below (2 ^ b)))
+  = if r <? near then heavy else light.
+Proof.
+  intros b near far A B r N F HB HA W R. set (lo := if r <? near then r * A else near * A + (r - near) * B).
+  set (w := if r <? near then A else B). rewrite (count_ext _ _ (fun i => (lo <=? i) && (i <? lo + w))).
+  - unfold lo, w. destruct (Z.ltb_spec r near); rewrite count_interval; nia.
+  - intros i I. apply in_numbers_below in I. unfold rank_of, lo, w.
+    assert (D : forall a q, 0 < q -> q * (a / q) <= a < q * (a / q) + q).
+    { intros a q Q. pose proof (Z.div_mod a q). pose proof (Z.mod_pos_bound a q). lia. }
+    destruct (Z.ltb_spec i (near * A + far * B)), (Z.ltb_spec i (near * A)), (Z.ltb_spec r near); cbn [andb];
+      pose proof (D i A HA) as DA; pose proof (D (i - near * A) B HB) as DB; set (qa := i / A) in *;
+        set (qb := (i - near * A) / B) in *;
+      match goal with |- context [?x =? r] => destruct (Z.eqb_spec x r) | _ => idtac end;
+      match goal with |- context [?x <=? i] => destruct (Z.leb_spec x i);
+        match goal with |- context [i <? ?y] => destruct (Z.ltb_spec i y) end end;
+      cbn [andb]; auto; exfalso; try nia.
+Qed.
+
+(** So a rank's tapes are its weight times a number that is the same for all ranks: the ranks have exactly their weights. *)
+Theorem ranks_have_their_weights : forall b d near far heavy light r, 0 < near -> 0 < far -> 0 < light -> 0 < heavy ->
+  near * heavy + far * light <= 2 ^ b -> 0 <= r < near + far ->
+  Z.of_nat (count (leads_to (draw_rank near far heavy light) r) (tapes b d)) =
+  (if r <? near then heavy else light)
+  * Z.of_nat (continuations (length (numbers_below (2 ^ b))) (count (fun word => negb (word <? near * heavy + far *
+    light)) (numbers_below (2 ^ b))) d).
+Proof.
+  intros b d near far A B r N F HB HA W R. unfold draw_rank.
+    rewrite tapes_of_a_value, Nat2Z.inj_mul, (words_of_a_rank b near far A B r); auto.
+Qed.
+
+(** ** From ranks to symbols *)
+
+(** A program turns the rank into a symbol: [place] is a bijection between ranks and symbols that takes the ranks below
+  [near] to the
+    record's heavy symbols. Then each symbol comes from as many words as its weight says. *)
+Theorem words_of_a_symbol : forall T (same : T -> T -> bool) (place : Z -> T) (is_heavy : T -> bool) b near far heavy light r,
+  0 < near -> 0 < far -> 0 < light -> 0 < heavy -> near * heavy + far * light <= 2 ^ b ->
+  (forall i j, 0 <= i < near + far -> 0 <= j < near + far -> same (place i) (place j) = true <-> i = j) ->
+  (forall i, 0 <= i < near + far -> is_heavy (place i) = (i <? near)) -> 0 <= r < near + far ->
+  Z.of_nat (count (fun word => (word <? near * heavy + far * light) && same (place (rank_of near heavy light word)) (place
+    r)) (numbers_below (2 ^ b)))
+  = if is_heavy (place r) then heavy else light.
+Proof.
+  intros T same place is_heavy b near far A B r N F HB HA W Inj Hv R.
+    rewrite (Hv r R), <- (words_of_a_rank b near far A B r) by auto.
+  f_equal. apply count_ext. intros i I. apply in_numbers_below in I.
+    destruct (Z.ltb_spec i (near * A + far * B)) as [L|L]; auto. cbn [andb].
+  assert (Q : 0 <= rank_of near A B i < near + far).
+  { unfold rank_of. destruct (Z.ltb_spec i (near * A)).
+    - split; [apply Z.div_pos; lia|]. assert (i / A < near) by (apply Z.div_lt_upper_bound; lia). lia.
+    - assert (0 <= (i - near * A) / B) by (apply Z.div_pos; lia).
+      assert ((i - near * A) / B < far) by (apply Z.div_lt_upper_bound; lia). lia. }
+  specialize (Inj _ r Q R). destruct (Z.eqb_spec (rank_of near A B i) r) as [E|E].
+  - now apply Inj.
+  - destruct (same _ _); auto. exfalso. now apply E, Inj.
+Qed.
+
+(** Randomised response moves a label by the rank around the circle of k labels: a bijection, and only rank 0 keeps it. *)
+Theorem circle_is_a_bijection : forall k x, 0 <= x < k ->
+  (forall i j, 0 <= i < k -> 0 <= j < k -> (x + i) mod k = (x + j) mod k <-> i = j) /\ (forall i, 0 <= i < k ->
+    (x + i) mod k = x <-> i = 0).
+Proof.
+  intros k x X. assert (M : forall i, 0 <= i < k -> (x + i) mod k = if x + i <? k then x + i else x + i - k).
+  { intros i I. destruct (Z.ltb_spec (x + i) k); [apply Z.mod_small; lia|].
+    replace (x + i) with (x + i - k + 1 * k) at 1 by ring. rewrite Z.mod_add by lia. apply Z.mod_small. lia. }
+  split; intros i; intros; rewrite !M by auto; repeat match goal with |- context [?a <? ?b] => destruct (Z.ltb_spec a b)
+    end; lia.
+Qed.
+
+(** Text and label as one symbol: rank r means the outcome of rank r mod k and the label of rank r div k.
+  That is a bijection, and the
+    ranks below t are those of the t nearest outcomes with the own label, whose rank is 0. *)
+Theorem pair_of_ranks : forall k t, 0 < t <= k ->
+  (forall i j, i mod k = j mod k /\ i / k = j / k <-> i = j) /\ (forall i, 0 <= i -> i mod k < t /\ i / k = 0 <-> i < t).
+Proof.
+  intros k t T. split.
+  - intros i j. split; [intros [M D] | now intros ->]. rewrite (Z.div_mod i k), (Z.div_mod j k), M, D by lia. reflexivity.
+  - intros i I. pose proof (Z.div_mod i k ltac:(lia)). pose proof (Z.mod_pos_bound i k ltac:(lia)). split; [nia|]. intros L.
+    rewrite Z.div_small, Z.mod_small by lia. lia.
+Qed.
