@@ -1,4 +1,4 @@
-"""Audits of a claim of local differential privacy: certified violations, and what each check can and cannot see."""
+"""Audits of claims of local differential privacy: certified violations."""
 
 from adept.audit.auditor import run
 from adept.audit.result import AuditResult, Check, NotJudged, Verdict

@@ -88,6 +88,7 @@ class Mechanism(LocalRandomizer):
 
     clip_norm: float = 1.0
     randomises: ClassVar[str] = "latent"
+    serves: ClassVar[frozenset[str]] = frozenset({"l2", "sphere"})
     noise: ClassVar[str | None] = None
 
     def __post_init__(self) -> None:

@@ -114,7 +114,6 @@ class Codebook(Mechanism):
     blocks: int | None = None
     name: ClassVar[str] = "codebook"
     clip: ClassVar[str] = "sphere"
-    serves: ClassVar[frozenset[str]] = frozenset({"l2", "sphere"})
 
     def _check_budget(self) -> None:
         check_between(*BUDGETS, epsilon=self.epsilon)

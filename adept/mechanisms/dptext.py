@@ -38,7 +38,6 @@ class DPText(Mechanism):
     nan: str = "redraw"
     name: ClassVar[str] = "dptext"
     clip: ClassVar[str] = "l2"
-    serves: ClassVar[frozenset[str]] = frozenset({"l2", "sphere"})
     noise: ClassVar[str | None] = "laplace"  # what its authors say of it (Habernal 2022, Section 3.3)
 
     def __post_init__(self) -> None:

@@ -65,7 +65,6 @@ class Gaussian(Mechanism):
     calibration: str = "exact"
     name: ClassVar[str] = "gaussian"
     clip: ClassVar[str] = "l2"
-    serves: ClassVar[frozenset[str]] = frozenset({"l2", "sphere"})
     noise: ClassVar[str | None] = "gaussian"
 
     def _check_budget(self) -> None:

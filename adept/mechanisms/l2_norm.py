@@ -31,7 +31,6 @@ class L2Norm(Mechanism):
 
     name: ClassVar[str] = "l2_norm"
     clip: ClassVar[str] = "l2"
-    serves: ClassVar[frozenset[str]] = frozenset({"l2", "sphere"})
     noise: ClassVar[str | None] = "l2_norm"
 
     def _scale(self) -> float:

@@ -118,7 +118,6 @@ class OriginalLaplace(_Laplace):
 
     name: ClassVar[str] = "original"
     clip: ClassVar[str] = "l2"
-    serves: ClassVar[frozenset[str]] = frozenset({"l2", "sphere"})
 
     def _assumed_diameter(self, dim: int) -> int:
         return 2 * grid_radius(self.clip_norm, clip="l1")
@@ -148,7 +147,6 @@ class SqrtNLaplace(_Laplace):
 
     name: ClassVar[str] = "sqrt_n"
     clip: ClassVar[str] = "l2"
-    serves: ClassVar[frozenset[str]] = frozenset({"l2", "sphere"})
 
     def _assumed_diameter(self, dim: int) -> int:
         return self._true_diameter(dim)

@@ -62,7 +62,6 @@ class PrivUnit(Mechanism):
 
     name: ClassVar[str] = "privunit"
     clip: ClassVar[str] = "sphere"
-    serves: ClassVar[frozenset[str]] = frozenset({"l2", "sphere"})
     noise: ClassVar[str | None] = "cap"
 
     def _check_budget(self) -> None:

@@ -1,7 +1,6 @@
 """Declared noise: it is as declared, and the declared set and noise together give the claim.
 
-Noise is the release minus the projected input, and each input of each pair is tested apart (with Bonferroni's factor), so
-noise that depends on the input is seen. Each p-value holds for any sample size.
+Noise is the release minus the projected input; each input of each pair is tested apart (with Bonferroni's factor).
 """
 
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.special import chdtr, chdtri
 from scipy.stats import chi2
 from torch import Tensor
 
@@ -18,7 +18,7 @@ from adept.audit.distinguisher.pairs import PairSample, additive_samples
 from adept.audit.result import Check, MechanismFailure
 from adept.audit.stats.confidence_bounds import gaussian_delta
 from adept.audit.stats.exact_tests import binomial_p_value, combined
-from adept.audit.stats.noise import NOISES, Noise, cap_p_value, chi_square_lower, kolmogorov, smallest_ratio
+from adept.audit.stats.noise import NOISES, Noise, cap_p_value, kolmogorov
 from adept.audit.subject.target import Floats
 from adept.audit.subject.vector import VectorTarget
 
@@ -74,9 +74,9 @@ def scale(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """
     declared, scale = experiment.target.noise()
     sizes = [declared.size(noise, scale) for noise in _noises(experiment.samples)]
-    ratio = min(smallest_ratio(*size) for size in sizes)
+    ratio = min(size / float(chdtri(freedom, 0.5)) for size, freedom in sizes)  # 1 in the median
     evidence = f"noise {ratio:.4g} times the declared size at the smallest"
-    return combined([chi_square_lower(*size) for size in sizes], evidence, alpha=alpha, statistic=ratio)
+    return combined([float(chdtr(freedom, size)) for size, freedom in sizes], evidence, alpha=alpha, statistic=ratio)
 
 
 def shape(experiment: Experiment[VectorTarget], alpha: float) -> Check:
@@ -149,7 +149,7 @@ def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> C
 
 
 def extreme_latents(dim: int, *, order: int = 2, clip_norm: float = 1.0) -> Tensor:
-    """Return finite latents (34, dim) of every size that a float64 can have; ten of them lie just outside the ball."""
+    """Return finite latents (34, dim) of every size, ten of them just outside the ball."""
     generator = torch.Generator().manual_seed(7)
     random = torch.randn(26, dim, dtype=torch.float64, generator=generator)
     sizes = torch.logspace(-3, 3, 16, dtype=torch.float64)[:, None]

@@ -1,4 +1,4 @@
-"""Floating point: bits of noise that says it is exact, sums in float32, NaN and Inf. The event rounds such traces away."""
+"""Floating point, which the event rounds away: bits of noise that says it is exact, sums in float32, NaN and Inf."""
 
 import math
 
@@ -121,7 +121,7 @@ def _float32_records(target: VectorTarget) -> torch.Tensor:
 
 
 def _reached(sums: NDArray[np.float32], record: torch.Tensor) -> NDArray[np.bool_]:
-    """Return where a float32 number gives each sum with the record: the nearest to the difference, or one beside."""
+    """Return where a float32 number near the difference gives each sum with the record."""
     x = record.float().numpy()
     difference = sums - x
     beside = (np.nextafter(difference, np.float32(side)) for side in (-np.inf, np.inf))
@@ -164,7 +164,7 @@ def _values(samples: list[PairSample]) -> Floats:
 
 
 def coarse_step(values: Floats) -> float | None:
-    """Return the step of which all values are multiples up to rounding, where it is no power of two; None if there is none.
+    """Return the step, no power of two, of which all values are multiples up to rounding; None if there is none.
 
     Euclid's algorithm on a few values gives the step about, least squares sharpen it, and all values are held to it.
     """

@@ -93,7 +93,7 @@ def _records(target: VectorTarget) -> Tensor:
 
 
 def _named(target: VectorTarget, records: Tensor, most: int, share: float, *, alone: bool) -> tuple[_Counts, _Counts]:
-    """Return the counts of either rule; half of the releases choose the rules, and where they promise nothing no more is drawn."""
+    """Return the counts of either rule; half of the releases choose, and nothing more is drawn where they promise nothing."""
     seen, near = _Counts("came back as"), _Counts("lay nearest by far to")
     rows = target.affordable(most, share=share, alone=alone) // (2 * RECORDS)
     if rows < 1:

@@ -1,7 +1,7 @@
-"""The choice of a distinguisher: of many input pairs, statistics and decision rules, those that should certify most.
+"""The choice of a pair, statistics and decision rules that should certify most.
 
-Few releases of every pair screen pairs and statistics; more of the most promising pairs choose three distinguishers.
-Nothing here needs to be right: what is chosen is scored on other releases (`distinguisher.experiment`).
+Few releases of every pair screen; more of the most promising pairs choose. Nothing here needs to be right: what is
+chosen is scored on other releases (`distinguisher.experiment`).
 """
 
 import math
@@ -73,11 +73,10 @@ def choosing_rows(trials: int, *, dim: int, alone: bool) -> int:
 def choose(
     target: AnyTarget, samples: list[PairSample], *, finalists: int, rows: int, certifying: int, alpha: float
 ) -> list[Game]:
-    """Return the games to certify on ``certifying`` releases per input, from screening releases and ``rows`` drawn here.
+    """Return the games to certify on ``certifying`` releases per input, by screening releases and ``rows`` drawn here.
 
-    Three distinguishers are of the best pair: on its best statistic by counts and by a fitted curve, and the one that was
-    hardly ever wrong, on any statistic. If the latter is of another pair, and could refute the claim, it is a second game.
-    Where releases without noise were seen, a fourth distinguisher waits for them.
+    Distinguishers of the best pair: on its best statistic by counts and by a fitted curve; one that was hardly ever wrong;
+    one for releases without noise, if some were seen. A second game is of another pair, if it could refute the claim.
     """
     sampler = Sampler(target, rows)
     pairs = screen(target, samples, finalists=finalists, certifying=certifying)
@@ -155,7 +154,7 @@ def _candidates(target: AnyTarget, samples: list[PairSample], certifying: int) -
 
 
 def _best(candidates: list[_Candidate]) -> _Candidate:
-    """Return the candidate with the best bound; of those as good up to chance, 3 / sqrt(wrong), the fitted curve decides."""
+    """Return the best candidate; of those as good up to chance, 3 / sqrt(wrong), by the fitted curve."""
     best = max(candidates, key=lambda tried: tried.score)
     least = best.score - 3 / math.sqrt(best.wrong + EXTRA_WRONG)
     return max((tried for tried in candidates if tried.score >= least), key=lambda tried: tried.promise)

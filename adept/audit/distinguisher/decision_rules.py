@@ -1,9 +1,8 @@
-"""Decision rules: they guess an input from one number of a release; and two ways to choose the thresholds of a rule.
+"""Decision rules: they guess an input from one number of a release.
 
-The best rule speaks seldom, so few of the releases that choose it reach its thresholds. `counted_rule` trusts those counts.
-`fitted_rule` reads the odds of the two inputs off a logistic curve through *all* values, which is true where the statistic is
-a privacy loss up to a factor, as for Laplace and l2 noise. A rule is valid whatever it was chosen by, if it is scored on
-other releases.
+The best rule speaks seldom, so few of the releases that choose it reach its thresholds. `counted_rule` trusts those
+counts; `fitted_rule` reads the odds off a logistic curve through *all* values, which is true where the statistic is a
+privacy loss up to a factor. A rule is valid whatever it was chosen by, if it is scored on other releases.
 """
 
 import math
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from adept.audit.stats.confidence_bounds import GameCounts, game_lower_bound
+from adept.audit.stats.confidence_bounds import game_lower_bound
 
 Floats = NDArray[np.float64]
 
@@ -46,15 +45,6 @@ class Rule:
         high = (side == 0) != self.flipped
         return int((values >= self.high if high else values < self.low).sum())
 
-    def play(self, first: Floats, second: Floats) -> GameCounts:
-        """Return the score on the statistic's values under both inputs: each value is a round."""
-        return GameCounts(
-            right=self.says(first, 0) + self.says(second, 1),
-            wrong=self.says(first, 1) + self.says(second, 0),
-            rounds=len(first) + len(second),
-            answers=self.answers,
-        )
-
 
 ANSWERS = (1, 1, 2) * 2  # of the six kinds of rules
 SILENT = Rule(high=math.inf, low=-math.inf, flipped=False)
@@ -73,7 +63,7 @@ def fitted_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta
 
 
 def rare_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta: float) -> Rule:
-    """Return the rule with the best bound in ``rounds`` rounds if it errs no more often than here: an optimistic promise."""
+    """Return the rule with the best bound in ``rounds`` rounds if it errs no more often than here."""
     values, own = _pooled(first, second)
     tried = _try_rules(values[None], own, gap=gap, most=SCREENING_THRESHOLDS)
     if not len(tried.statistics):
@@ -107,9 +97,9 @@ def chance_of_first(first: Floats, second: Floats) -> Floats:
 def promising(
     values: Floats, chance: Floats, *, gap: float, delta: float, rounds: int = 0
 ) -> tuple[Floats, Floats, Floats]:
-    """Return of S statistics about the bound of the best rule, how often it is wrong, and the best hope of ``rounds`` rounds.
+    """Return of S statistics about the best bound, how often its rule is wrong, and the best hope of ``rounds`` rounds.
 
-    The bound is ln((p - delta) / q) less `PROMISING_SDS` standard deviations, the hope has the optimism of `rare_rule`.
+    The bound is ln((p - delta) / q) less `PROMISING_SDS` standard deviations; the hope is that of `rare_rule`.
 
     Args:
         values: (S, N), of S statistics of the same N releases.
@@ -126,7 +116,7 @@ def promising(
 
 @dataclass(frozen=True)
 class _Tried:
-    """Rules of six kinds on S statistics: the low end alone, the high end alone, or both; and the same the other way round."""
+    """Rules of six kinds on S statistics: the low end, the high end, or both; and the other way round."""
 
     values: int
     statistics: NDArray[np.int64]  # (S,), those that have thresholds
@@ -154,7 +144,7 @@ class _Tried:
 
 
 def _try_rules(values: Floats, chance: Floats, *, gap: float, most: int) -> _Tried:
-    """Try up to ``most`` thresholds of statistics (S, N), by their rank from either end; ``chance`` (N,) is the first input's."""
+    """Try up to ``most`` thresholds of statistics (S, N); ``chance`` (N,) is the first input's."""
     order = np.argsort(values, axis=1)
     statistics, cuts = np.nonzero(np.diff(np.take_along_axis(values, order, axis=1), axis=1) > gap)
     found = np.bincount(statistics, minlength=len(values))
@@ -182,7 +172,6 @@ def _ranks(count: int, most: int) -> NDArray[np.int64]:
 
 
 def _best_rule(values: Floats, chance: Floats, *, rounds: int, gap: float, delta: float, alpha: float) -> Rule:
-    """Return the rule with the best bound in ``rounds`` rounds if each value is the first input's with its ``chance``."""
     tried = _try_rules(values[None], chance, gap=gap, most=MAX_THRESHOLDS)
     if not len(tried.statistics):
         return SILENT
@@ -197,7 +186,6 @@ def _best_rule(values: Floats, chance: Floats, *, rounds: int, gap: float, delta
 
 
 def _best_on_average(scores: Floats) -> int:
-    """Return the index of the best score, averaged over its neighbours unless there are few thresholds."""
     if len(scores) < 8 * SMOOTHING_THRESHOLDS:
         return int(np.argmax(scores))
     padded = np.pad(np.maximum(scores, LOWEST_SCORE), SMOOTHING_THRESHOLDS, mode="edge")

@@ -1,8 +1,7 @@
-"""The experiment: a fair coin picks one of two inputs, the target releases it, and a distinguisher guesses the input.
+"""The experiment: a coin picks one of two inputs, the target releases it, and a distinguisher guesses the input.
 
-Each rule that guesses the input from a release or abstains certifies a lower bound on epsilon (`GameCounts`).
-Distinguishers are chosen on some releases (`distinguisher.choice`) and scored on fresh ones; where only a refutation is
-wanted at three looks, so that a game that is won, or without hope, ends early.
+Distinguishers are chosen on some releases (`distinguisher.choice`) and scored on fresh ones; where only a refutation
+is wanted at three looks, so that a game that is won, or without hope, ends early.
 
 Claim: the largest of the bounds exceeds the true epsilon with probability at most alpha. Proof: fix all choosing releases,
 and with them all distinguishers; the certifying releases are independent of them, so right and wrong rounds of any rule
@@ -29,7 +28,7 @@ from adept.audit.subject.target import Floats
 from adept.audit.subject.value import ValueTarget
 from adept.audit.subject.vector import VectorTarget
 
-SCREENING_SHARE, CHOOSING_SHARE = 5 / 3, 8 / 3  # of the seconds of a check: where they bind, fewer releases choose
+SCREENING_SHARE, CHOOSING_SHARE = 5 / 3, 8 / 3  # of the seconds of a check
 FINALISTS = 3  # pairs of which more releases choose one, where they are not expensive
 MIN_TRIALS = 100
 LUCK_SDS = 2.0  # standard deviations of a count
@@ -52,7 +51,7 @@ class Score:
 
 @dataclass
 class Experiment(Generic[TargetT]):
-    """A target, input pairs, and so many releases of each input, from which distinguishers are chosen and scored."""
+    """A target, input pairs, and the releases of each input by which distinguishers are chosen and scored."""
 
     target: TargetT
     find_pairs: Callable[[TargetT], Sequence[InputPair]]  # beside the caller's own
@@ -99,7 +98,7 @@ class Experiment(Generic[TargetT]):
         return Experiment(target or self.target, lambda _: pairs, trials)
 
     def play(self, *, alpha: float, claim: float = -math.inf) -> Check:
-        """Choose a game and certify a lower bound on epsilon, wrong with probability at most ``alpha``; see `certify`."""
+        """Choose a game and certify a bound on epsilon, wrong with probability at most ``alpha``."""
         target, samples = self.target, self.samples
         most = target.affordable(self.trials, share=CHOOSING_SHARE, alone=self._alone)
         rows, certifying = self._choosing(min(self.trials, most)), self.certifying
@@ -114,7 +113,7 @@ class Experiment(Generic[TargetT]):
         return self._check(score, tests)
 
     def refute(self, *, alpha: float) -> Check:
-        """Play until the claim is refuted, or there is no hope; raise MechanismFailure if there is no time to play."""
+        """Play until the claim is refuted, or there is no hope."""
         if self.trials < MIN_TRIALS:
             raise MechanismFailure(f"the mechanism is too slow for {MIN_TRIALS} releases of each input")
         return self.play(alpha=alpha, claim=self.target.epsilon)

@@ -1,8 +1,8 @@
 """Input pairs: records between which a claim is tried, and samples of their releases.
 
-Pairs are chosen where mechanisms break: at opposite ends of the set, at two *norms*, outside the set, at zero, where latents
-are not finite, in another dtype. `found_pairs` are of records that stand out in a search, since a dozen releases show that
-they scatter less than those of others, or lie far from them. The releases of the search are not counted again.
+Pairs are chosen where mechanisms break: at opposite ends of the set, at two *norms*, outside the set, at zero, where
+latents are not finite, in another dtype. `found_pairs` are of records that a search finds: a dozen releases show that
+they scatter less than others, or lie far from them. Its releases are not counted again.
 """
 
 import math
@@ -153,7 +153,7 @@ def every_pair(target: VectorTarget) -> list[InputPair]:
 
 
 def found_pairs(target: VectorTarget) -> list[InputPair]:
-    """Return pairs of the records whose releases scatter least and most, and of those released farthest out; or none."""
+    """Return pairs of records whose releases scatter least and most, or lie farthest out."""
     records = searched_records(target.dim, clip_norm=target.clip_norm)
     inside = records[torch.linalg.vector_norm(records, dim=1) <= target.clip_norm]
     for tried in (records, inside):  # a mechanism may refuse records outside its set
@@ -187,7 +187,7 @@ def _standing_out(target: VectorTarget, records: Tensor, releases: Floats) -> li
 
 
 def searched_records(dim: int, *, clip_norm: float) -> Tensor:
-    """Return records (R, n): one number in each place, many lengths, so many zeros, so many signs, round constants."""
+    """Return records (R, n) of one number, of many lengths, zeros and signs, and round constants."""
     generator = torch.Generator().manual_seed(2024)
     places = torch.eye(dim, dtype=torch.float64)[torch.randperm(dim, generator=generator)[:MAX_PLACES]]
     leaning = places + 0.3 * torch.randn(len(places), dim, dtype=torch.float64, generator=generator) / math.sqrt(dim)
@@ -220,7 +220,7 @@ def _spread(releases: Floats) -> Floats:
 
 
 def pairs_of_batches(given: Sequence[InputPair], *, dim: int, clip_norm: float) -> list[InputPair]:
-    """Return pairs of batches that differ in one record: first, in the middle and last, small and as large as can be."""
+    """Return pairs of batches that differ in one record: the first, the middle or the last."""
     _, axis, random = _directions(dim, clip_norm)
     others = torch.stack([0.2 * random.roll(1), -0.3 * random, 0.25 * axis])
     records = {"opposite": (-random, random), "zero and far": (torch.zeros_like(random), FAR_FACTOR * random)}
@@ -261,7 +261,7 @@ def _given(number: int, pair: Any, dim: int) -> InputPair:
 
 
 def given_values(pairs: Sequence[tuple[Any, Any]] | None) -> list[InputPair] | None:
-    """Return the caller's pairs of two different values, numbered from 1; None if there are none, or they are latents."""
+    """Return the caller's pairs of different values, numbered from 1; None if there are none, or latents."""
     found = []
     for number, pair in enumerate(pairs if isinstance(pairs, Sequence) else (), start=1):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
@@ -284,7 +284,7 @@ def value_pairs(values: Sequence[Any]) -> list[InputPair]:
 
 @dataclass(frozen=True, kw_only=True)
 class PairSample:
-    """Releases of both inputs of a pair, for choosing and for the tests of the noise; and the projected inputs."""
+    """Releases of both inputs of a pair, and the projected inputs."""
 
     pair: InputPair
     centres: tuple[Floats, Floats]  # (B * n,) each; empty for values

@@ -1,4 +1,4 @@
-"""Statistics of outcomes that are values: which outcome it is, what parts it has, and whether it supports one input."""
+"""Statistics of outcomes that are values: which one it is, its parts, and its support of an input."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -20,7 +20,7 @@ MAX_COLUMNS = 3  # of an outcome that are looked at together
 
 
 def outcome_statistics(sample: Any, *, supports: Callable[[Any, Any], float] | None) -> Iterator[tuple[str, Statistic]]:
-    """Yield the statistics that separate one pair of values, each with a name; ``supports`` is the caller's own."""
+    """Yield the statistics that separate one pair, each with a name; ``supports`` is the caller's own."""
     first, second = sample.pair.first, sample.pair.second
     ours, theirs = sample.releases
     if supports is not None:
@@ -73,7 +73,7 @@ def _of_objects(ours: Array, theirs: Array, first: Any, second: Any) -> Iterator
 
 
 def parts(outcome: Any) -> set[Hashable]:
-    """Return the parts of an outcome: words, word pairs and length of a text; members of a set or tuple; equalities."""
+    """Return words, word pairs and length of a text; members of a set or tuple; equalities."""
     if isinstance(outcome, str):
         words = outcome.split()
         sizes = {("words", len(words)), ("characters", len(outcome)), ("different words", len(set(words)))}

@@ -1,7 +1,7 @@
 """Statistics: real functions of a release by which a decision rule may separate one input from another.
 
-Any function will do, because a rule that uses it is certified on fresh releases. Statistics are rounded to a billionth of
-``clip_norm``, since the rounding of floats has checks of its own (`checks.floating_point`).
+Any function will do, because a rule that uses it is certified on fresh releases. Values are rounded to a billionth
+of ``clip_norm``: the rounding of floats has checks of its own.
 """
 
 from collections.abc import Iterator
@@ -16,8 +16,8 @@ WITHOUT_NOISE = "coordinates without noise"
 RESOLUTION = 1e-9  # in units of clip_norm
 MAX_BINS = 48
 MIN_SCALE = 1e-12  # in units of clip_norm: scales and distances below it count as zero
-CHANCE_EACH, CHANCE_ALL = 12.0, 3.0  # below these, what is about chi-square in every place is what chance makes of it
-GRID_STEPS = (2.0**-10, 2.0**-20)  # of grids, in units of clip_norm, below which a release may depend on its record
+CHANCE_EACH, CHANCE_ALL = 12.0, 3.0  # of chi-square numbers: below these they are chance
+GRID_STEPS = (2.0**-10, 2.0**-20)  # in units of clip_norm
 FINEST_PLACE = 6
 FINEST_BIT = 20  # about a millionth of the unit; sums in float32 end below it
 FIRST_NUMBERS = 4  # numbers of a release that are looked at first
@@ -89,7 +89,7 @@ def _of_release(unit: float) -> Iterator[tuple[str, Statistic]]:
 
 
 def lowest_bits(z: Floats) -> Floats:
-    """Return how many numbers of each release have their last bit set; z and -z have the same, so for opposite inputs alone."""
+    """Return how many numbers have their last bit set; z and -z have the same, so for opposite inputs alone."""
     bits = np.ascontiguousarray(z).view(np.int64) & 1
     return np.asarray(bits.sum(axis=1).astype(np.float64))
 
@@ -124,7 +124,7 @@ def _whole(multiples: Floats) -> NDArray[np.bool_]:
 
 
 def l1_loss(z: Floats, first: Floats, second: Floats) -> Floats:
-    """Return sum_i |z_i - x'_i| - |z_i - x_i|, b times the privacy loss of Laplace noise (Habernal 2021, Eq. 28)."""
+    """Return b times the privacy loss of Laplace noise (Habernal 2021, Eq. 28), without cancellation."""
     inside = np.clip(z, np.minimum(first, second), np.maximum(first, second))
     return np.asarray((2 * inside - first - second) @ np.sign(first - second))
 
@@ -144,7 +144,7 @@ def _direction(first: Floats, second: Floats) -> Statistic:
 
 
 def _scales(first: Floats, second: Floats, unit: float) -> Statistic:
-    """The privacy loss of independent Laplace noise whose centres and scales are those seen, coordinate by coordinate."""
+    """The privacy loss of Laplace noise with the centres and scales seen, coordinate by coordinate."""
     fits = []
     for releases in (first, second):
         centre = np.median(releases, axis=0)
@@ -193,7 +193,7 @@ def _binned(statistic: Statistic, first: Floats, second: Floats) -> Statistic:
 
 
 def _phases(first: Floats, second: Floats, step: float) -> Statistic | None:
-    """A discriminant of where between a grid's points each number lies; None if the sides do not differ."""
+    """A discriminant of where between a grid's points each number lies; None if the sides are alike."""
 
     def features(z: Floats) -> Floats:
         angle = 2 * np.pi * np.mod(np.round(z / step, 3), 1)

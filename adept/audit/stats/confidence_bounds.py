@@ -37,9 +37,9 @@ def clopper_pearson(successes: ArrayLike, trials: ArrayLike, *, alpha: float) ->
 
 @dataclass(frozen=True, kw_only=True)
 class GameCounts:
-    """The score of a guessing game: a fair coin picks one of two inputs, the input is released, a rule guesses or abstains.
+    """The score of a guessing game: a fair coin picks one of two inputs, it is released, a rule guesses or abstains.
 
-    The rounds are independent, and the rule was fixed before them; `game_lower_bound` says what they certify, and why.
+    The rounds are independent, and the rule was fixed before them (`game_lower_bound`).
     """
 
     right: int

@@ -17,7 +17,7 @@ QUANTILES = (0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98)
 
 @dataclass(frozen=True)
 class Difference:
-    """The smallest of several p-values, with what it compares; times their number it is a p-value (Bonferroni)."""
+    """A p-value of a comparison of two counts."""
 
     p_value: float
     what: str
@@ -75,7 +75,7 @@ def binomial_p_value(count: int, of: int, p: float) -> float:
 def certified(
     counts: GameCounts, evidence: str, *, epsilon: float, delta: float, alpha: float, tests: int = 1
 ) -> Check:
-    """Return the answer of a game's counts at ``alpha``, of which each of so many ``tests`` has an equal share."""
+    """Return the answer of a game's counts, at an equal share of ``alpha`` for each of ``tests``."""
     bound = counts.certified_epsilon(delta=delta, alpha=alpha / tests)
     return Check.of(
         failed=bound > epsilon * (1 + 1e-9),
@@ -88,7 +88,7 @@ def certified(
 
 
 def combined(p_values: Sequence[float], evidence: str, *, alpha: float, statistic: float | None = None) -> Check:
-    """Return the answer of several tests: they fail where the smallest p-value, times their number, is below ``alpha``."""
+    """Return the answer of several tests together (Bonferroni)."""
     p = min(1.0, min(p_values) * len(p_values))
     return Check.of(failed=p < alpha, evidence=evidence, statistic=statistic, p_value=p, threshold=alpha)
 

@@ -1,10 +1,8 @@
 """The distributions of noise that a mechanism may declare, and exact tests of a sample against them.
 
-Each has an ``order``, the p of the lp norm in which distances count, and knows what it guarantees at a given distance.
-`size` and `shape` are pivots: functions of the noise whose distribution is known exactly if the declared one is true.
-`magnitude_median` is that of |noise| per coordinate, None where magnitudes of coordinates are not independent.
-
-Pivots are stated for continuous noise; noise on the public grid differs by less than 1e-11 relatively up to epsilon 100.
+Each has an ``order``, the p of the lp norm in which distances count. `size` and `shape` are pivots: functions of the
+noise whose distribution is known exactly if the declared one is true; on the public grid it differs by less than 1e-11
+relatively up to epsilon 100. `magnitude_median` is that of |noise|, None where magnitudes are not independent.
 """
 
 import math
@@ -12,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, chdtr, chdtri
+from scipy.special import betainc
 from scipy.stats import beta, gamma, laplace, norm
 
 from adept.audit.result import MechanismFailure
@@ -66,12 +64,12 @@ class GaussianNoise:
 
 
 class RadialNoise:
-    """The K-norm distribution in l2: density proportional to exp(-||z|| / s); radius Gamma(n, s), uniform direction."""
+    """The K-norm distribution in l2: density ~ exp(-||z|| / s); radius Gamma(n, s), uniform direction."""
 
     order = 2
 
     def holds(self, distance: float, *, scale: float, epsilon: float, delta: float) -> tuple[bool, str]:
-        """The privacy loss reaches D/s, D the l2 distance (triangle inequality, attained on the line through x and x')."""
+        """The privacy loss reaches D/s, D the l2 distance, on the line through x and x'."""
         return _pure(distance / scale, epsilon, delta)
 
     def size(self, noise: Floats, scale: float) -> tuple[float, int]:
@@ -97,7 +95,7 @@ NOISES: dict[str, Noise] = {"laplace": LaplaceNoise(), "gaussian": GaussianNoise
 
 
 def cap_p_value(releases: Floats, centre: Floats, *, epsilon: float, clip_norm: float) -> float:
-    """Return the p-value of releases (m, n) of one latent against PrivUnit's exact distribution, by Kolmogorov and Smirnov.
+    """Return the Kolmogorov-Smirnov p-value of releases (m, n) of one latent against PrivUnit's distribution.
 
     Claim: the cosine T of a release with its input has P(T >= t) = p u(t) / q above the threshold g and
     1 - (1-p) (1-u(t)) / (1-q) below it, u(t) the share of the sphere beyond t, q = u(g) and p = q e^eps / (1 + (e^eps - 1) q)
@@ -119,23 +117,13 @@ def cap_p_value(releases: Floats, centre: Floats, *, epsilon: float, clip_norm: 
     return kolmogorov(np.clip(cosines, -1, 1), below)
 
 
-def chi_square_lower(statistic: float, freedom: int) -> float:
-    """Return P(chi-square <= statistic): small when the noise is smaller than declared."""
-    return float(chdtr(freedom, statistic))
-
-
-def smallest_ratio(statistic: float, freedom: int) -> float:
-    """Return the measured size of the noise relative to the declared one, 1 in the median."""
-    return statistic / float(chdtri(freedom, 0.5))
-
-
 def _pure(loss: float, epsilon: float, delta: float) -> tuple[bool, str]:
     # A claimed delta may cover a loss beyond epsilon: only pure claims are refuted.
     return loss <= epsilon * (1 + 1e-9) or delta > 0, f"epsilon {loss:.4g}"
 
 
 def kolmogorov(values: Floats, distribution: Callable[[Floats], Floats]) -> float:
-    """Return 2 exp(-2 m D^2), D the Kolmogorov distance of m values: a bound on the p-value for every m (Massart 1990)."""
+    """Return 2 exp(-2 m D^2), D the Kolmogorov distance: a bound on the p-value (Massart 1990)."""
     below, steps = distribution(np.sort(values)), np.arange(len(values) + 1) / len(values)
     distance = float(max((steps[1:] - below).max(), (below - steps[:-1]).max()))
     return min(1.0, 2 * math.exp(-2 * len(values) * distance**2))
