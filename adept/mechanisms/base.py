@@ -1,9 +1,7 @@
-"""The contract of a mechanism: of any, of one that randomises latents, and of one that releases symbols; and its choice by name.
+"""The contract of a mechanism: of any, of one for latents, of one that releases symbols; and its choice by name.
 
-A *mechanism* turns a latent vector into a randomised one. Its guarantee covers a bounded set of latents (an l1 ball,
-an l2 ball or a sphere); ``project`` maps any input into that set, and the proof of every mechanism starts from there. Any
-two records are neighbours (local differential privacy), so a sensitivity is the diameter of the set in the
-mechanism's norm.
+A guarantee covers a bounded set of latents (an l1 ball, an l2 ball or a sphere); ``project`` maps any input into that set,
+and every proof starts from there. Any two records are neighbours, so a sensitivity is the diameter of the set.
 """
 
 from abc import ABC, abstractmethod
@@ -34,8 +32,8 @@ class LocalRandomizer(ABC):
     Attributes:
         epsilon: the budget that the mechanism *claims*, in nats.
         name: the mechanism's name in configurations and reports.
-        clip: the set that the guarantee covers, "l1" or "l2" (balls of radius C) or "sphere" (l2 norm C). A mechanism for numbers
-            names the clip of the model that is trained beside its codec.
+        clip: the set that the guarantee covers, "l1" or "l2" (balls of radius C) or "sphere" (l2 norm C); of a mechanism
+            for numbers the clip of the model beside its codec.
         serves: the clips of the models that the mechanism can be used with.
         randomises: the part of a record that it reads: "latent" or "description".
     """
@@ -83,7 +81,7 @@ class Mechanism(LocalRandomizer):
     Attributes:
         epsilon: the budget that the mechanism *claims*, in nats; positive and finite.
         clip_norm: the radius C of the set, in latent units; between 1e-6 and 1e6.
-        noise: the distribution of its noise, by its name in ``adept.audit.stats.noise`` or "cap"; None if none can be tested.
+        noise: its name in ``adept.audit.stats.noise``, or "cap"; None if none can be tested.
     """
 
     clip_norm: float = 1.0

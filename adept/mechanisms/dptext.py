@@ -27,8 +27,7 @@ class DPText(Mechanism):
     """Not private, whatever epsilon: l2 clip to C, then DPText's noise with b = 2C / eps on every coordinate.
 
     Neighbours: any two records. Proof that no finite epsilon holds (Habernal 2022, Theorem 3.2): the noise is never negative, so
-    an output z with x_1 <= z_1 < x'_1 has positive density under x and none under x'. The sensitivity 2C is ADePT's; no choice
-    of it would help.
+    an output z with x_1 <= z_1 < x'_1 has positive density under x and none under x'.
 
     Attributes:
         nan: fate of v > 1/2, where F is NaN: "redraw" draws again until none is left, so the noise is exponential with mean b;
@@ -49,7 +48,6 @@ class DPText(Mechanism):
         return 2 * self.clip_norm / self.epsilon
 
     def privatize(self, latents: Tensor) -> Tensor:
-        """Project latents (B, n) and add the broken noise, from entropy that no seed reaches."""
         projected = self.project(latents)
         return projected + self._noise(fresh_uniform, projected)
 
@@ -63,7 +61,6 @@ class DPText(Mechanism):
         return clipped + self._noise(uniform, clipped)
 
     def _noise(self, uniform: Callable[..., Tensor], like: Tensor) -> Tensor:
-        """Return noise of the shape, dtype and device of ``like``, from a source of numbers in (0, 1)."""
         noise = inverse_on_wrong_interval(uniform(*like.shape), scale=self._scale())
         while self.nan == "redraw" and (missing := noise.isnan()).any():
             noise[missing] = inverse_on_wrong_interval(uniform(int(missing.sum())), scale=self._scale())

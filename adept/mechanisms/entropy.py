@@ -1,7 +1,6 @@
 r"""Random bits from the operating system, and the integers and orders that exact releases make of them.
 
-Every exact sampler reads its bits here, and nothing seeds them. In a test a finite tape takes the place of `source`, so that
-all tapes can be run through.
+Every exact sampler reads its bits here, and nothing seeds them. In tests a finite tape takes the place of `source`.
 
 *Counting lemma.* Let each word of b bits be equally likely.
 
@@ -14,7 +13,7 @@ all tapes can be run through.
 4. `shuffle`: the last place gets each item with probability 1/n, the place before it each remaining one with 1/(n-1), and so on: n!
    equally likely sequences of draws, one for each order.
 
-The lemma holds for every m, n, k, t, A and B; enumerating all tapes for small ones shows that the program is the one it describes.
+Enumerating all tapes for small numbers shows that the program is the one that the lemma describes.
 """
 
 import os

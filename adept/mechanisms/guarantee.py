@@ -1,8 +1,7 @@
 r"""Guarantees: a claim, its truth, the words in which both are stated, and the public numbers that imply it.
 
 Anyone can compute from a certificate what a release guarantees (``adept.release.checker`` does).
-A *part* is one draw of a record's release. Its numbers are those of the mechanism alone: never what was drawn, how many words were
-rejected or how many bits were read, any of which would tell something of the record.
+A *part* is one draw of a record's release. Its numbers are those of the mechanism alone, never of what was drawn.
 
 - ``symbols``: subset selection, t of k symbols with the integer weight A, the others with B: one number below W = t A + (k - t) B,
   from words of b bits. The ratio of two records' probabilities is at most A / B, and A / B <= e^eps is one comparison of integers:

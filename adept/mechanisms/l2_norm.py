@@ -25,8 +25,7 @@ class L2Norm(Mechanism):
     f(z - x) / f(z - x') = exp(eps (||z - x'|| - ||z - x||) / (2C)) <= exp(eps ||x - x'|| / (2C)) <= exp(eps) by the triangle
     inequality. Rounding to the public grid is post-processing.
 
-    The proof covers the formula. The program computes the noise in floating point, from the operating system's entropy,
-    and releases it rounded to a coarse public grid: research grade, so ``exact`` is False.
+    The proof covers the formula; the noise is computed in floating point and rounded to a grid, so ``exact`` is False.
     """
 
     name: ClassVar[str] = "l2_norm"

@@ -10,7 +10,7 @@ derivative of m vanishes where m(g) = g, at one point (dM/dg = -g f(g), dq/dg = 
 is V / g, and g is its mean cosine with x. With these parameters PrivUnit has the least variance in a large family of unbiased
 eps-LDP releases of a unit vector (Asi, Feldman, Talwar 2022).
 
-Everything is computed from s: at large eps g rounds to 1, but s does not round to 0.
+Everything is computed from s, which keeps its digits where g rounds to 1.
 """
 
 import math
@@ -53,8 +53,7 @@ class PrivUnit(Mechanism):
     (append sqrt(C^2 - ||r||^2) as one more coordinate to keep the length; a zero latent becomes C times the first axis).
 
     Proof: the density of V is p/q on the cap and (1 - p)/(1 - q) on its complement, whatever x is. Their ratio
-    p (1 - q) / (q (1 - p)) is e^eps by the choice of p, so two records' densities differ by at most that factor anywhere. (The
-    set is bounded, with l2 diameter 2C, but the proof needs no sensitivity.) Sources: this module's docstring.
+    p (1 - q) / (q (1 - p)) is e^eps by the choice of p, so two records' densities differ by at most that factor anywhere.
 
     The proof covers the formula. The program draws in floating point, from the operating system's entropy (the choice of
     the branch alone is exact), and releases C V / g rounded to a coarse public grid: research grade, so ``exact`` is False.
@@ -148,18 +147,14 @@ def log_overshoot(logit: float, *, dim: int) -> float:
 
 
 def cap_probability(squared_sine: float, *, dim: int) -> float:
-    """Return q, the share of the sphere that the cap of cosine g >= 0 with 1 - g^2 = ``squared_sine`` covers."""
+    """Return q, the share of the sphere in the cap of cosine g >= 0 with 1 - g^2 = ``squared_sine``."""
     return float(betainc((dim - 1) / 2, 0.5, squared_sine)) / 2
 
 
 def cap_angles(cap: Cap, inside: Tensor, uniform: Tensor, *, dim: int) -> tuple[Tensor, Tensor]:
-    """Return cosine and sine (B, 1) of the angle between x and V, by inversion: no rejection.
+    """Return cosine and sine (B, 1) of the angle between x and V, by inversion of a uniform (B,) on (0, 1): no rejection.
 
-    Args:
-        cap: the cap.
-        inside: bool (B,), whether V falls inside.
-        uniform: float64 (B,), uniform on (0, 1), on the CPU.
-        dim: number of coordinates.
+    ``inside`` (B,) says if V falls inside the cap.
     """
     u, q = uniform.numpy(), cap.probability
     # P(T >= t): below q inside the cap, between q and 1 outside; beyond 1/2 the other tail keeps its digits.
@@ -176,10 +171,10 @@ def at_angles(centres: Tensor, cosine: Tensor, sine: Tensor, gaussian: Tensor) -
     Args:
         centres: x, unit vectors (B, n).
         cosine: T, (B, 1).
-        sine: sqrt(1 - T^2), (B, 1), given apart because T rounds to 1 at large budgets.
-        gaussian: standard normal (B, n); the second projection removes what rounding leaves of x in the first.
+        sine: sqrt(1 - T^2), (B, 1).
+        gaussian: standard normal (B, n).
     """
-    for _ in range(2):
+    for _ in range(2):  # the second removes what rounding leaves of x in the first
         gaussian = gaussian - (gaussian * centres).sum(dim=-1, keepdim=True) * centres
         norm: Tensor = torch.linalg.vector_norm(gaussian, dim=-1, keepdim=True)
         gaussian = gaussian / norm.clamp(min=torch.finfo(gaussian.dtype).tiny)

@@ -1,8 +1,4 @@
-"""The reference rows of every comparison.
-
-``identity`` shows what the rewriter itself loses, ``random`` what the model alone knows: the same decoder on latents that have
-nothing to do with the record. What a mechanism achieves is its distance above ``random``.
-"""
+"""The reference rows of every comparison: ``identity`` shows what the rewriter loses, ``random`` what the model knows."""
 
 import math
 from dataclasses import dataclass
@@ -32,10 +28,7 @@ class Reference(Mechanism):
 
 @dataclass(frozen=True, kw_only=True)
 class Identity(Reference):
-    """No privacy: the clipped latent itself. It claims nothing, whatever ``epsilon`` says.
-
-    The l1 ball lies inside the l2 ball of the same radius, so clipping in l2 changes no latent of any model.
-    """
+    """No privacy: the clipped latent itself. It claims nothing, whatever ``epsilon`` says."""
 
     name: ClassVar[str] = "identity"
 

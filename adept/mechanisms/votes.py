@@ -1,8 +1,8 @@
 r"""Central differential privacy by counting: every record votes for one public cell, and every count gets exact noise.
 
-The other mechanisms of this package randomise a record before anybody sees it. This one is for a *curator*, who holds the records
-and releases counts of them once. A public rule v sends a record to one of M public cells, or to none; h(D) holds the number of
-votes of each cell. Released is y = h(D) + X, X of M independent discrete Laplace numbers, P(x) proportional to exp(-|x| / b).
+This one is for a *curator*, who holds the records and releases counts of them once. A public rule v sends a record to one
+of M public cells, or to none; h(D) holds the number of votes of each cell. Released is y = h(D) + X, X of M independent
+discrete Laplace numbers, P(x) proportional to exp(-|x| / b).
 
 *Neighbours*: two collections of records are neighbours if one has the rows of one *person* more than the other
 (``add_or_remove``), or other rows in their place (``replace``, for which the number of records is public). A person has at most m

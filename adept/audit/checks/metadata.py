@@ -58,7 +58,7 @@ def of_values(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
 
 def _asked(target: VectorTarget, record: Tensor) -> Iterator["AskedRecord"]:
-    """Yield a record (n,) alone and beside a copy; it has to be answered if the set that the mechanism names holds it."""
+    """Yield a record (n,) alone and beside a copy; it has to be answered if the named set holds it."""
     must = getattr(target.mechanism, "clip", None) in CLIPS and _inside(target, record)
     for how, rows in (("", 1), ("beside a copy, ", 2)):
         yield AskedRecord(partial(target.answer, record.expand(rows, -1)), must, how)
@@ -127,7 +127,7 @@ def _played(
 
 
 def metadata_of(value: Any) -> Metadata:
-    """Return everything that a release says beside its numbers, by name: what saving it would save too."""
+    """Return everything that a release says beside its numbers, by name."""
     kind = f"{type(value).__name__} of {getattr(value, 'dtype', '')}".removesuffix(" of ")
     found = {"kind": f"{kind}, rows of shape {tuple(getattr(value, 'shape', ()))[1:]}"}
     if isinstance(value, Tensor):

@@ -127,13 +127,13 @@ class Target:
         return fresh_copy(self.given)
 
     def without_memory(self) -> Self:
-        """Return this target; raise MechanismFailure if its releases depend on each other by declaration."""
+        """Return this target; raise MechanismFailure if it declares a memory."""
         if self.memoised:
             raise MechanismFailure("the mechanism says that its releases depend on earlier ones")
         return self
 
     def affordable(self, rows: int, *, share: float = 1.0, alone: bool = False) -> int:
-        """Return ``rows``, or as many as are released in a share of `CHECK_SECONDS`; fixed before any is looked at."""
+        """Return ``rows``, or as many as are released in a share of `CHECK_SECONDS`."""
         return max(0, min(rows, int(share * CHECK_SECONDS / self.seconds_each(alone=alone))))
 
     def seconds_each(self, *, alone: bool) -> float:

@@ -17,12 +17,12 @@ from adept.audit.subject.target import Floats, Target, cost
 from adept.mechanisms.grid import clip_latents
 
 SOURCES, CLIPS = ("release", "simulate"), ("l1", "l2", "sphere")
-CALL_ELEMENTS = 2**18  # numbers asked for in one call: bounds both the memory and the time of a call
+CALL_ELEMENTS = 2**18  # numbers asked for in one call
 CALLS_SECONDS = 0.5  # of calls that follow each other in one thread
-MAX_OUTPUT = 1e6  # outputs beyond so many times clip_norm, infinite ones too, are cut off there: post-processing
+MAX_OUTPUT = 1e6  # in units of clip_norm: larger outputs are cut off: post-processing
 TIMED_NUMBERS = 2**12  # of a call of several rows whose time is taken
 JITTER = 1e-7  # in units of clip_norm: by which the records of releases from fresh copies differ
-DIMENSIONS = ("dim", "dims", "dimension", "latent_dim", "n", "d")  # attributes that name the one a mechanism knows
+DIMENSIONS = ("dim", "dims", "dimension", "latent_dim", "n", "d")  # attributes that name the one dimension
 
 ARRAYS: dict[str, Callable[[Tensor], Any]] = {
     "torch": lambda latents: latents,
@@ -53,7 +53,7 @@ class VectorTarget(Target):
 
     @property
     def clip(self) -> str:
-        """The set that the claim covers; a foreign ``clip`` that names none of ours declares nothing."""
+        """The set that the claim covers, by default "l2"."""
         declared = getattr(self.mechanism, "clip", "l2")
         return declared if isinstance(declared, str) and declared in CLIPS else "l2"
 
@@ -63,7 +63,7 @@ class VectorTarget(Target):
 
     @property
     def any_dimension(self) -> bool:
-        """True if the mechanism takes latents of any dimension, since no attribute names one."""
+        """True if no attribute names one dimension."""
         return not any(isinstance(getattr(self.mechanism, name, None), int) for name in DIMENSIONS)
 
     @property
@@ -87,7 +87,6 @@ class VectorTarget(Target):
 
     @property
     def noise_name(self) -> str | None:
-        """The name of the distribution that the noise is declared to have; a ``noise`` that is no name declares nothing."""
         declared = getattr(self.mechanism, "noise", None)
         return declared if isinstance(declared, str) else None
 
@@ -102,7 +101,7 @@ class VectorTarget(Target):
         return noise, float(scale)
 
     def project(self, latents: Tensor) -> Floats:
-        """Map latents (B, n) into the set that the claim covers: with the mechanism's ``project``, or by its declared clip."""
+        """Map latents (B, n) into the set: with the mechanism's ``project``, or by its declared clip."""
         if not hasattr(self.mechanism, "project"):
             return clip_latents(latents, clip=self.clip, clip_norm=self.clip_norm).to(torch.float64).numpy()
         to = ARRAYS[self.array]
@@ -186,7 +185,6 @@ class VectorTarget(Target):
             yield self.finite(released)
 
     def finite(self, releases: Floats) -> Floats:
-        """Return releases as finite numbers: NaN and what is beyond `largest` become large ones."""
         limit = self.largest
         return np.nan_to_num(releases, nan=2 * limit, posinf=limit, neginf=-limit).clip(-limit, 2 * limit)
 
@@ -194,7 +192,7 @@ class VectorTarget(Target):
         return bool((releases > self.largest).all())
 
     def in_calls(self, batches: Sequence[Tensor]) -> Floats:
-        """Release batches, each in a call of its own, one after the other in one thread; returns (calls, B * m)."""
+        """Release batches, each in a call of its own; returns (calls, B * m)."""
         here = replace(self, time_limit=math.inf, _array=self.array)  # no further thread for each call
 
         def one(batch: Tensor) -> Floats:
