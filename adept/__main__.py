@@ -86,9 +86,9 @@ def run(command: str, arguments: list[str]) -> int:
     check_options(command, arguments)
     module = importlib.import_module(f"adept.cli.{command}")
     complete = getattr(module, "complete", list)  # by what is known of the run that is continued
-    configs = importlib.import_module("adept.cli.app").compose(command, complete(arguments))
+    config = importlib.import_module("adept.cli.app").compose(command, complete(arguments))
     resume_collection()
-    return max((module.main(config) or DONE for config in configs), default=DONE)
+    return DONE if config is None else module.main(config) or DONE
 
 
 def main() -> int:

@@ -2,6 +2,7 @@
 
 import time
 from pathlib import Path
+from typing import Any
 
 from adept.cli.config import AdaptConfig
 from adept.cli.console import show, write_json
@@ -9,12 +10,11 @@ from adept.data.corpus import Corpus, read_corpus
 from adept.data.files import new_directory
 from adept.data.labels import read_label_set
 from adept.errors import ConfigurationError, DataError, ModelError
-from adept.models.adapt import adapt
+from adept.models.adapt import adapt, fine_tune
 from adept.models.autoencoder import Autoencoder
 from adept.models.card import model_card
 from adept.models.config import MODEL
 from adept.models.nearby_sentences import are_terms, read_page, sentences_about
-from adept.models.tokenizer import Tokenizer
 from adept.rewriting.loading import is_packaged, load_model, packaged_directory
 
 
@@ -29,7 +29,8 @@ def main(config: AdaptConfig) -> None:
     directory = new_directory(config.output_dir)
     model, tokenizer = adapt(model, tokenizer, examples, source=_source(config, lines), said=said, seed=config.seed)
     if config.trainer.max_epochs:
-        _fine_tune(config, model, tokenizer, examples, directory)
+        options: dict[str, Any] = {"trainer": config.trainer, "output_dir": directory, "seed": config.seed}
+        fine_tune(model, tokenizer, Corpus(examples), optimiser=config.training, **options)
     model.save_pretrained(directory / MODEL)
     tokenizer.save_pretrained(directory / MODEL)
     (directory / MODEL / "README.md").write_text(model_card(model, adapted_from=_card(config.model_dir)), "utf-8")
@@ -62,22 +63,6 @@ def _check(config: AdaptConfig) -> None:
         raise ConfigurationError(
             "examples must be given, got nothing: add examples=FILE, or the names of labels, label_set=[...]"
         )
-
-
-def _fine_tune(
-    config: AdaptConfig, model: Autoencoder, tokenizer: Tokenizer, examples: list[str], directory: Path
-) -> None:
-    from adept.models.adapt import fine_tune  # a trainer takes seconds to import
-
-    fine_tune(
-        model,
-        tokenizer,
-        Corpus(examples),
-        optimiser=config.training,
-        trainer=config.trainer,
-        output_dir=directory,
-        seed=config.seed,
-    )
 
 
 def _card(model_dir: str | None) -> str:

@@ -1,26 +1,21 @@
 """Hydra at one place: from a command line to a typed configuration."""
 
-import os
 import re
 import sys
 from collections.abc import Iterator
 from dataclasses import is_dataclass
 from pathlib import Path
 from types import UnionType
-from typing import Any, NoReturn, get_args, get_type_hints
-
-# Hydra prints errors of its own making unless told to raise them; ours are one line each.
-os.environ.setdefault("HYDRA_FULL_ERROR", "1")
+from typing import Any, get_args, get_type_hints
 
 import hydra
-from hydra._internal.utils import get_args_parser
 from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.types import Quote, QuotedString
 from hydra.errors import HydraException
 from omegaconf import MISSING, DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
-from adept.cli.options import config_directory, configuration
+from adept.cli.options import PRINTING, config_directory, configuration
 from adept.cli.process import interrupt_on_signals
 from adept.data.labels import FROM_FILE
 from adept.errors import ConfigurationError
@@ -42,21 +37,25 @@ def register_mechanisms() -> None:
         ConfigStore.instance().store(group="dataclass/mechanism", name=name, node=node)
 
 
-def compose(command: str, arguments: list[str]) -> list[Any]:
-    """Return a command's configurations: none for a flag that only prints, several for a sweep, else one.
+def compose(command: str, arguments: list[str]) -> Any:
+    """Return a command's configuration; None if it was only to be printed.
 
     Raises:
         ConfigurationError: an option has a value that it cannot have.
     """
     interrupt_on_signals()
-    schema, found = configuration(command), list[DictConfig]()
+    schema = configuration(command)
     register_mechanisms()
     ConfigStore.instance().store(name=f"schema_{command}", node=schema)
-    sys.argv = [f"adept {command}", *literal_overrides(arguments, schema)]
-    _check_flags(sys.argv[1:])
+    overrides = literal_overrides([argument for argument in arguments if argument not in PRINTING], schema)
+    sys.argv = [f"adept {command}", *overrides]
     try:
-        hydra.main(version_base="1.3", config_path=str(config_directory()), config_name=command)(found.append)()
-        return [instantiate(config) for config in found]
+        with hydra.initialize_config_dir(str(config_directory()), version_base="1.3"):
+            config = hydra.compose(command, overrides)
+        if PRINTING[0] not in arguments:
+            return instantiate(config)
+        sys.stdout.write(OmegaConf.to_yaml(config))
+        return None
     except MissingMandatoryValue as error:
         reason = f"{error.full_key} must be given, got nothing: add {error.full_key}=..."
     except (HydraException, OmegaConfBaseException) as error:
@@ -81,17 +80,6 @@ def _plain(message: str) -> str:
     if single := re.search(r"is not a ListConfig, list or tuple\. full_key: (\S+)", message):
         return f"{single[1]} must be a list: write {single[1]}=[...], with commas between"
     return f"{message.split(' Config search path')[0].split(' See https')[0]}: --help lists the options"
-
-
-def _check_flags(arguments: list[str]) -> None:
-    """Refuse an unknown flag in one line, before Hydra's parser prints its usage."""
-    parser = get_args_parser()
-
-    def refuse(message: str) -> NoReturn:
-        raise ConfigurationError(f"{message}: options are written name=value, --help lists them")
-
-    parser.error = refuse  # type: ignore[method-assign]
-    parser.parse_args(arguments)
 
 
 def literal_overrides(arguments: list[str], schema: type[Any]) -> list[str]:

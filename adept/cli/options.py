@@ -19,6 +19,7 @@ from adept.errors import ConfigurationError
 
 BARE = {"verify": "statement", "ledger": "ledger"}  # options that a first word stands for without their names
 FROM_ELSEWHERE = {"epsilon", "clip_norm"}  # of a mechanism: its budget is the command's, its radius the model's
+PRINTING = ("--cfg", "job")  # words that print all values as they are set
 REQUIRED: Any = "???"  # the default of what must be given, as OmegaConf writes it
 HEADING = re.compile(r" +# --- (.+)")  # a line above the first of some fields
 ATTRIBUTE = re.compile(r"^ *(\w+): (.+?)(?=\n *\w+: |\n\n|\Z)", re.MULTILINE | re.DOTALL)  # in a class's docstring
@@ -150,9 +151,9 @@ def check_options(command: str, arguments: list[str]) -> None:
     """Raise ConfigurationError, with the nearest name, for an option or a choice that the command does not have."""
     known = [option.name for option in options(command)]
     whole = [name[: dot.start()] for name in known for dot in re.finditer(r"\.", name)]  # which Hydra can set
-    for before, argument in zip(["", *arguments], arguments, strict=False):
+    for argument in arguments:
         name, equals, value = argument.partition("=")
-        if not equals and not argument.startswith(("-", "~")) and not before.startswith("-"):
+        if not equals and argument not in PRINTING and not argument.startswith("~"):
             raise ConfigurationError(
                 f"an option is written NAME=VALUE, got {argument}: adept {command} --help lists them"
             )

@@ -39,7 +39,7 @@ class TrainResult:
 
 def main(config: TrainConfig) -> None:
     """Train a model, and print where it is and how well it fits."""
-    overrides = [a for a in sys.argv[1:] if not a.startswith("-") and not _key(a).startswith("hydra")]
+    overrides = [a for a in sys.argv[1:] if not _key(a).startswith("hydra")]
     result = run(config, overrides=overrides)
     rows = [
         ("training", f"{result.train_records} records of {result.data}, vocabulary {result.vocabulary_size}"),

@@ -134,7 +134,7 @@ class Play:
         return StreamingResponse(self._answer_lines(releases), media_type="application/x-ndjson")
 
     async def _answer_lines(self, releases: list[Release]) -> AsyncIterator[str]:
-        yield json.dumps([asdict(release.written) for release in releases]) + "\n"
+        yield json.dumps([release.shown for release in releases]) + "\n"
         for release in releases:
             if not release.reader.ready:  # seconds, in which others are answered
                 await to_thread.run_sync(release.reader.prepare, limiter=self._preparing, abandon_on_cancel=True)

@@ -6,6 +6,7 @@ Every call is a release of its own with fresh noise from the operating system; n
 import contextlib
 import threading
 from dataclasses import dataclass
+from typing import Any
 
 from torch import Tensor
 
@@ -36,23 +37,10 @@ COMPARED = {
 
 
 @dataclass(frozen=True)
-class Written:
-    """Texts that one mechanism made of a sentence."""
-
-    mechanism: str
-    title: str
-    claimed: float  # epsilon, as its author says
-    epsilon: float | str | None  # the true one, or "inf"
-    holds: bool
-    texts: list[str]
-    sentence: str  # the largest belief of a reader, in words
-
-
-@dataclass(frozen=True)
 class Release:
-    """One release of a sentence, which nothing keeps."""
+    """One release of a sentence by one mechanism, which nothing keeps."""
 
-    written: Written
+    shown: dict[str, Any]  # what the page says of it: texts, budgets, and a reader's largest belief in words
     reader: Reader
     encoded: Tensor  # the sentence as the mechanism reads it (1, .)
     released: Tensor  # (1, .)
@@ -106,16 +94,17 @@ class Sentences:
         encoded = rewriter.encode([text])
         released = rewriter.coding.release(encoded, rewriter.mechanism)
         guarantee = rewriter.guarantee
-        written = Written(
-            mechanism=name,
-            title=self.mechanisms[name],
-            claimed=guarantee.claimed_epsilon,
-            epsilon=json_number(guarantee.epsilon),
-            holds=guarantee.holds,
-            texts=list(dict.fromkeys(text for text, _ in rewriter.write(released, samples=TEXTS_PER_RELEASE))),
-            sentence=_sentence(guarantee),
-        )
-        return Release(written, reader, encoded, released)
+        texts = dict.fromkeys(text for text, _ in rewriter.write(released, samples=TEXTS_PER_RELEASE))
+        shown = {
+            "mechanism": name,
+            "title": self.mechanisms[name],
+            "claimed": guarantee.claimed_epsilon,
+            "epsilon": json_number(guarantee.epsilon),
+            "holds": guarantee.holds,
+            "texts": list(texts),
+            "sentence": _sentence(guarantee),
+        }
+        return Release(shown, reader, encoded, released)
 
     def _at(self, name: str, epsilon: float) -> tuple[Rewriter, Reader]:
         """Return the rewriter and the reader of a mechanism at a budget; they are made once."""

@@ -80,28 +80,28 @@ def test_a_bound_in_words_is_never_below_the_bound(probability: float, said: str
 
 
 def test_epsilon_4_is_one_guess_in_19(sentences: Sentences) -> None:
-    written = released(sentences, "ours", 4.0).written
-    assert "at most 1 guess in 19" in written.sentence
+    shown = released(sentences, "ours", 4.0).shown
+    assert "at most 1 guess in 19" in shown["sentence"]
 
 
 def test_a_false_claim_is_named_with_its_true_epsilon(sentences: Sentences) -> None:
-    written = released(sentences, "original", 4.0).written
-    assert not written.holds
-    assert written.epsilon == pytest.approx(4 * math.sqrt(sentences.model.config.latent_dim))
-    assert "It is false" in written.sentence
+    shown = released(sentences, "original", 4.0).shown
+    assert not shown["holds"]
+    assert shown["epsilon"] == pytest.approx(4 * math.sqrt(sentences.model.config.latent_dim))
+    assert "It is false" in shown["sentence"]
 
 
 def test_every_stop_of_the_slider_is_a_budget_that_releases_take(sentences: Sentences) -> None:
     assert STOPS[0] == 0.5
     assert STOPS[-1] == 40.0
     for epsilon in (0.5, 10.0, 40.0):
-        written = released(sentences, "ours", epsilon).written
-        assert written.claimed == epsilon
+        shown = released(sentences, "ours", epsilon).shown
+        assert shown["claimed"] == epsilon
 
 
 def test_a_release_does_not_wait_until_its_reader_has_read_the_crowd(sentences: Sentences) -> None:
     one = released(sentences, "ours", 3.0)
-    assert one.written.texts
+    assert one.shown["texts"]
     assert not one.reader.ready
     one.view()
     assert one.reader.ready
