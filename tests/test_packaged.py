@@ -153,7 +153,7 @@ def test_few_examples_and_names_bring_sentences_about_them_and_every_size_of_cod
 ) -> None:
     """Codewords are the examples, what the model holds about them, and what is near; many examples are enough by themselves."""
     monkeypatch.setattr(examples, "DOMAIN_EXAMPLES", 25)
-    monkeypatch.setattr(examples, "FEW_PLACING", examples.Placing(1, 2000, 0.5))  # in a fraction of the time
+    monkeypatch.setattr(examples, "FEW_PLACING", (1, 2000, 0.5))  # in a fraction of the time
     model, tokenizer = packaged
     own = examples.own_texts(model)
     said = own[5000:5020] + own[:10]

@@ -51,7 +51,7 @@ class Enormous(L1Laplace):
         return super().privatize(latents) * self.factor
 
 
-@pytest.mark.parametrize("factor", [1e155, 1e308, math.inf, math.nan])
+@pytest.mark.parametrize("factor", [1e155, math.inf, math.nan])
 def test_numbers_too_large_to_be_squared_give_no_warning(factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """A warning is an error in this suite."""
     monkeypatch.setattr(Enormous, "factor", factor)

@@ -48,7 +48,10 @@ TRIALS = {
 }  # where so few would find it by chance only
 
 
-@pytest.mark.parametrize(("name", "check"), QUICK.items())
+@pytest.mark.parametrize(
+    ("name", "check"),
+    [pytest.param(*item, marks=[pytest.mark.slow] * (item[0] == "a_pool_of_noise")) for item in QUICK.items()],
+)
 def test_a_violation_of_every_kind_is_found_by_the_check_made_for_it(name: str, check: str) -> None:
     assert failed_of({check}, collection.broken(name), dim=16, trials=TRIALS.get(name, 2_000)) == {check}
 

@@ -14,6 +14,7 @@ from adept.comparison.run import in_processes
 from adept.errors import DataError
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_is_one_line_and_leaves_no_others() -> None:
     """One kills itself, as the system does where memory is short; the other would sleep for an hour."""
     before = multiprocessing.active_children()
@@ -22,6 +23,7 @@ def test_a_process_that_is_killed_is_one_line_and_leaves_no_others() -> None:
     assert multiprocessing.active_children() == before
 
 
+@pytest.mark.slow
 def test_processes_end_with_one_that_is_killed() -> None:
     """A stream ends when the last process that holds it has ended."""
     program = "import time; from functools import partial; from adept.comparison.run import in_processes; " + (

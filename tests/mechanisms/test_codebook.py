@@ -84,7 +84,7 @@ def test_the_total_budget_stays_below_epsilon_in_high_precision() -> None:
             assert mpmath.fprod(mpmath.mpf(heavy) / light for heavy, light in odds) <= mpmath.exp(mpmath.mpf(epsilon))
 
 
-@pytest.mark.parametrize("dim", [16, 32, 64])
+@pytest.mark.parametrize("dim", [16, *(pytest.param(dim, marks=pytest.mark.slow) for dim in (32, 64))])
 @pytest.mark.parametrize("epsilon", [2.0, 8.0])
 def test_measured_cosine_is_the_closed_form_and_within_a_hundredth_of_privunit(
     dim: int, epsilon: float, unit_rows

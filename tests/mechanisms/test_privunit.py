@@ -129,7 +129,9 @@ class Hesitant(PrivUnit):
         return optimal_cap(dim, epsilon=self.epsilon).escape / 2
 
 
-@pytest.mark.parametrize(("dim", "epsilon"), [(2, 1.0), (16, 8.0), (64, 0.5), (64, 8.0), (256, 8.0)])
+@pytest.mark.parametrize(
+    ("dim", "epsilon"), [(2, 1.0), (16, 8.0), (64, 0.5), (64, 8.0), pytest.param(256, 8.0, marks=pytest.mark.slow)]
+)
 def test_the_cosine_with_the_record_has_the_exact_distribution(dim: int, epsilon: float, unit_rows) -> None:
     mechanism = PrivUnit(epsilon=epsilon, clip_norm=0.7)
     distribution = cosine_distribution(optimal_cap(dim, epsilon=epsilon), dim)
@@ -155,7 +157,7 @@ def bernstein(cap: Cap, dim: int, count: int) -> float:
     return math.sqrt(2 * max(variance, 0.0) * deviations / count) + 4 / cap.cosine * deviations / (3 * count)
 
 
-@pytest.mark.parametrize("dim", [16, 32, 64, 128, 256])
+@pytest.mark.parametrize("dim", [16, 64, *(pytest.param(dim, marks=pytest.mark.slow) for dim in (32, 128, 256))])
 @pytest.mark.parametrize("epsilon", [1.0, 8.0, 128.0])
 def test_the_release_is_unbiased_with_the_closed_form_of_the_squared_error(dim: int, epsilon: float, unit_rows) -> None:
     """||V / g - x||^2 = 1 / g^2 + 1 - 2 T / g, so both follow from the mean of T / g; the grid adds 1e-6 at most."""

@@ -163,6 +163,7 @@ def test_the_smallest_overlap_is_the_worst_and_a_product_is_worse_than_its_parts
     assert central_delta([Draw(2.0, 8, 2), Draw(1.0, 3)], records=50, epsilon=0.5) > one
 
 
+@pytest.mark.slow
 def test_the_bound_falls_with_records_and_delta_and_grows_with_the_local_epsilon() -> None:
     for size, top in ((64, 1), (64, 31), (10**9, 1)):
         records = [
