@@ -46,7 +46,6 @@ class DatasetRewriter:
     text_column: str = "text"
 
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the rewritten text column of a batch, or the rewrite of a single record."""
         self._check_column(list(batch))
         texts = batch[self.text_column]
         options = LedgerOptions(self.ledger or NONE, again=self.again, key=self.key, ledger_limit=self.ledger_limit)

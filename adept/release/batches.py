@@ -192,7 +192,6 @@ class Drawing:
         return output.sha256()
 
     def _entries(self, batches: Batches, records: Iterator[Record]) -> Iterator[tuple[Sequence[Record], Entry]]:
-        """Pair every batch with its draws of an earlier run or of now, which are in the journal."""
         journal, prefix, read = self._run.journal, prefix_digest(self._run.key), 0
         for entry in journal.entries():
             batch = list(islice(records, entry["records"]))

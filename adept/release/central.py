@@ -198,7 +198,6 @@ class CentralPlan(Plan[CentralStatement]):
 
 
 def _draw_counts(plan: CentralPlan, run: Run[CentralStatement]) -> Counts:
-    """Return the journal's counts, or else new ones, which are in the journal by then."""
     drawn = list(run.journal.entries())
     records = iter(()) if drawn else plan.records()
     # A header of a pipe without a needed column is refused before any claim.

@@ -86,7 +86,6 @@ def check(statement: str, output: Name = None, model_dir: Name = None, *, restat
 
 
 def _read(statement: str) -> Json:
-    """Return a statement, which must have a certificate and, if it is of our version, all fields and no others."""
     content = Path(statement).read_bytes()
     said: Json = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_once, parse_constant=Decimal)
     none = "it is of a version that wrote none, or its mechanism is no exact arithmetic with a finite epsilon"
@@ -188,7 +187,6 @@ def _draws(said: Json, drawn: list[Json], symbols: bool, central: bool) -> None:
 
 
 def _relation(said: Json, central: bool) -> None:
-    """Check the neighbours: records that differ in a copied column can be told apart for certain."""
     kept = said["kept_columns"]
     listed = type(kept) is list and all(type(name) is str for name in kept) and not (central and kept)
     _same(listed, True, "kept_columns must be a list of names, and empty for a central release")
@@ -325,7 +323,6 @@ def _is(said: Json, name: str, value: Any) -> None:
 
 
 def _float(said: Json, name: str) -> float:
-    """Return a field, which must be a finite number from 0 on."""
     if type(said[name]) not in (int, float) or not 0 <= said[name] < 10**300:
         raise Refused(f"{name} must be a finite number from 0 on, got {quoted(said[name])}")
     return float(said[name])
@@ -347,7 +344,6 @@ def path_shown(path: str) -> str:
 
 
 def _model(said: Json, directory: str | None) -> list[str]:
-    """Compare every file of a model's directory, or of its run's, on which a release depends."""
     files = said.get("model_files") or {}
     if set(files) - set(MODEL_FILES) or files.get(WEIGHTS, said["model_sha256"]) != said["model_sha256"]:
         raise Refused("model_files is no list of a model's files, or model_sha256 is not in it")

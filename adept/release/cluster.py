@@ -150,7 +150,6 @@ def _silent() -> Iterator[None]:
 
 
 def _connect(ray: Any, draw: Draw, *, workers: int | None) -> Any:
-    """Join the cluster, or start one on this machine, and put what draws into its memory."""
     address = os.environ.get("RAY_ADDRESS")
     here = {} if address else {"num_cpus": workers or os.cpu_count(), "include_dashboard": False}
     options = {"log_to_driver": False, "configure_logging": False, "logging_level": "ERROR", **here}
@@ -164,7 +163,6 @@ def _connect(ray: Any, draw: Draw, *, workers: int | None) -> Any:
 
 
 def _start_workers(ray: Any, shared: Any, *, workers: int | None) -> list[Any]:
-    """Start a worker for each CPU, at most ``workers``, that Ray starts again wherever one dies."""
     cpus = int(ray.cluster_resources().get("CPU", 1))
     worker = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=-1)(_Worker)
     return [worker.remote(shared) for _ in range(min(workers or cpus, cpus))]

@@ -188,7 +188,6 @@ class _Persons:
         self._counts, self.left_out = Counter[bytes](), Counter[bytes]()
 
     def admits(self, record: Record, number: int) -> bool:
-        """Count a record of its person; return False if it is left out."""
         value = record.get(self._column)
         name = person_name(value)
         if name is None:

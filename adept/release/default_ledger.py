@@ -133,7 +133,6 @@ def _mark_of(ledger: str | Path) -> Path:
 
 
 def _marks() -> list[Path]:
-    """Return the marks of default ledgers of any key."""
     return list(_state_directory().glob("ledger-*.db.limited"))
 
 
@@ -224,7 +223,6 @@ def describe_overlap(ledger: Ledger | None) -> list[str]:
 def _open_default(
     key: bytes | None, limit: float | None, record_columns: Sequence[str] | None, tell: Tell
 ) -> DefaultLedger | None:
-    """Open the default ledger; return None if it cannot be kept."""
     limited = limit is not None
     try:
         limited = limited or bool(_marks())

@@ -175,7 +175,6 @@ def _free(statement: str, request: ReleaseRequest) -> Publication:
 
 @contextmanager
 def _reserve(place: Publication) -> Iterator[None]:
-    """Make the statement's temporary file before anything is drawn, and remove it afterwards."""
     place.make_directories()
     try:
         place.make_temporary()
@@ -187,7 +186,6 @@ def _reserve(place: Publication) -> Iterator[None]:
 
 
 def _draw_rows(plan: LocalPlan, records: Sequence[Record]) -> Iterator[Record]:
-    """Yield the rows of all records; each record is drawn once."""
     batches = plan.batches
     for batch in plan.parts(iter(records)):
         yield from batches.rows(batch, batches.draw(batch))

@@ -133,7 +133,6 @@ class Inputs:
 
 
 def _find(pattern: str) -> list[str]:
-    """Return the files of a pattern, and parts of directories whose names show a format."""
     names = [Path(name) for name in glob.glob(pattern, recursive=True)]  # noqa: PTH207
     parts = [part for name in names if name.is_dir() and tells_format(str(name)) for part in part_files(str(name))]
     found = sorted({*(str(name) for name in names if name.is_file()), *parts})

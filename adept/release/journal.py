@@ -44,7 +44,7 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from io import FileIO
 from itertools import islice
 from pathlib import Path
@@ -53,7 +53,6 @@ from urllib.parse import quote
 
 from adept.data.files import sync_directory
 from adept.errors import DataError
-from adept.release.database import Database
 
 VERSION = 3
 LEDGER = "ledger"  # among the terms of a release that was begun with one
@@ -67,7 +66,61 @@ ROWS = "SELECT number, content, digest FROM journal WHERE number >= ? ORDER BY n
 DAMAGED = "is damaged or not a journal"
 ADVICE = "restore it; under another name records would be released again"
 
+# Errors of SQLite that concern the machine, not the file.
+PASSING = ("FULL", "IOERR", "BUSY", "LOCKED", "READONLY", "CANTOPEN", "PERM")
+
 Entry = dict[str, Any]
+
+
+class Database(sqlite3.Connection):
+    """An open SQLite file, of a journal or a ledger; errors name its ``path`` and say how it is ``damaged``, with ``advice``.
+
+    Each method that reads or writes raises OSError if the same run can go on later, for example when the disk is full or
+    another run holds the file, and otherwise DataError.
+    """
+
+    path = damaged = advice = ""
+
+    def name(self, path: str, damaged: str, advice: str) -> None:
+        """Set the words of errors."""
+        self.path, self.damaged, self.advice = path, damaged, advice
+
+    @contextmanager
+    def reported(self) -> Iterator[None]:
+        """Turn errors of SQLite into one line."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            kind = getattr(error, "sqlite_errorname", "").split("_")[1:2]
+            if set(kind) & set(PASSING):
+                raise OSError(errno.ENOSPC if kind == ["FULL"] else errno.EIO, str(error), self.path) from None
+            raise DataError(f"{self.damaged} ({error}): {self.advice}") from None
+        except UnicodeDecodeError:  # SQLite quotes what it cannot read
+            raise DataError(f"{self.damaged}: {self.advice}") from None
+
+    @contextmanager
+    def transaction(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
+        """Change the file, all or nothing; other writers wait."""
+        with self.reported():
+            self.execute(begin)
+            try:
+                yield
+                self.execute("COMMIT")
+            except BaseException:
+                if self.in_transaction:  # a full disk ends it
+                    self.execute("ROLLBACK")
+                raise
+
+    def run(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """Run a statement, and return its rows."""
+        with self.reported():
+            return self.execute(query, values).fetchall()
+
+    def row(self, query: str, *values: object) -> tuple[Any, ...]:
+        """Return the first row of a query that has one."""
+        with self.reported():
+            found: tuple[Any, ...] = self.execute(query, values).fetchone()
+            return found
 
 
 class Journal:
@@ -194,7 +247,6 @@ class Journal:
         self._entries, self.records, self.finished = progress["entries"], progress["records"], progress["finished"]
 
     def _rows(self, *, first: int) -> Iterator[tuple[int, bytes]]:
-        """Yield the rows from a number on, each checked by its digest."""
         with self._database.reported():
             for number, content, digest in self._database.execute(ROWS, (first,)):
                 if type(number) is not int or type(content) is not bytes or digest != _digest(number, content):
@@ -213,7 +265,6 @@ class Journal:
         self._database.run("PRAGMA secure_delete = ON")  # overwrite what is deleted
 
     def _write(self, entries: Mapping[int, Entry], *, anew: bool = False) -> None:
-        """Write rows, all or none; ``anew`` removes all others."""
         contents = [(n, json.dumps(entry, separators=(",", ":")).encode("ascii")) for n, entry in entries.items()]
         rows = [(number, content, _digest(number, content)) for number, content in contents]
         with self._database.transaction():
@@ -248,7 +299,6 @@ def _connect(path: Path) -> Database:
 
 
 def _lock(path: Path) -> FileIO:
-    """Open a journal for this process alone, making it where there is none."""
     for _ in range(MAX_ATTEMPTS):
         try:
             handle = _open(path)

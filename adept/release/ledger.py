@@ -196,7 +196,6 @@ class Ledger(LedgerFile):
             self._write()
 
     def _found(self) -> Counter[Asked]:
-        """Count the digests that are due, grouped by the other releases that claimed them."""
         release = self._release_id()
         found, again = (group_claims(self._database.run(FOUND.format(tree), release)) for tree in TREES)
         if found != again:
@@ -262,7 +261,6 @@ class Ledger(LedgerFile):
         return counts or Counter([everywhere])
 
     def _write(self) -> None:
-        """Write down the release and the digests that are due; a central release leaves one line alone."""
         budget = asdict(self._spending)
         central = budget.pop("central")
         started, scope = (_now()[:10], EVERYWHERE) if central else (_now(), ROWS)  # a day, or a time
@@ -280,7 +278,6 @@ class Ledger(LedgerFile):
         self._database.execute("UPDATE asked SET claimed = times WHERE times > claimed")
 
     def _note(self, found: Counter[Asked]) -> None:
-        """Remember for the curator which records other releases had claimed."""
         spent, spending = self._spent(), self._spending
         if spending.central and self._database.row(OTHERS, self._run)[0]:
             self.overlap.epsilon = round_up(max(self._after(found, ROW_KIND)))

@@ -21,7 +21,7 @@ from pathlib import Path
 from adept.data.files import give_name
 from adept.errors import DataError
 from adept.mechanisms.votes import ADD_OR_REMOVE, Votes
-from adept.release.database import Database
+from adept.release.journal import Database
 from adept.release.record_identity import PERSON_KIND, ROW_KIND, row_digest
 from adept.release.statement import PrivacyStatement
 
@@ -189,7 +189,6 @@ class LedgerFile:
         self._database.close()
 
     def _prepare(self) -> None:
-        """Check the file, and make the table of the digests that this run asks for."""
         self._database.run("PRAGMA secure_delete = ON")  # overwrite what is deleted
         self._database.run("PRAGMA temp.journal_mode = MEMORY")
         self._database.run(f"PRAGMA temp.cache_size = -{CACHE_KILOBYTES}")
@@ -201,7 +200,6 @@ class LedgerFile:
                 self._check_key(row_digest(self.key, {"adept": "ledger"}))
 
     def _check_whole(self) -> None:
-        """Refuse a damaged ledger, and one of another version."""
         there = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master")}
         if not there >= TABLES:
             raise DataError(f"{self.path} is damaged or no ledger: restore it, or give another one")
@@ -211,7 +209,6 @@ class LedgerFile:
             raise DataError(f"{self.path} is damaged, or another version's: restore it, or use the adept that wrote it")
 
     def _check_tables(self, table: str = "") -> None:
-        """Compare a table, or all tables, with their indices."""
         if self._database.run(f"PRAGMA integrity_check({table})" if table else "PRAGMA integrity_check") != [("ok",)]:
             raise self._damaged()
 
@@ -254,11 +251,9 @@ class LedgerFile:
         )
 
     def _every_claim(self) -> Counter[Asked]:
-        """Count the digests of all local releases."""
         return group_claims(self._database.run(ALL_FOUND))
 
     def _spent(self) -> dict[int, Budget]:
-        """Return the epsilon of each release that counts against what it claimed."""
         rows = self._database.run(f"SELECT id, epsilon FROM releases WHERE scope = '{ROWS}'")
         return {release: exact(epsilon) for release, epsilon in rows}
 
@@ -272,7 +267,6 @@ class LedgerFile:
 
 
 def _check_file(path: str) -> None:
-    """Make a ledger where there is none, and refuse a file that cannot be one."""
     if not os.path.lexists(path):
         _make(path)
     state = Path(path).stat()
@@ -283,7 +277,6 @@ def _check_file(path: str) -> None:
 
 
 def _make(path: str) -> None:
-    """Make a complete ledger under a temporary name; only one of several runs can give it its name."""
     handle, name = tempfile.mkstemp(dir=Path(path).parent)  # mode 0600
     os.close(handle)
     partial = Path(name)

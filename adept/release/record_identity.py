@@ -184,7 +184,6 @@ def throwaway_key() -> bytes:
 
 
 def _make(location: Path) -> None:
-    """Write a new key whole, under a name that only one of several runs can win."""
     location.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=location.parent)  # mode 0600
     try:

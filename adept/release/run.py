@@ -261,7 +261,6 @@ class Run(Generic[Stated]):
 
 
 def _is_interrupt(error: BaseException | None) -> bool:
-    """Return True for an interrupt, or an error that a library made of it."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
     return error is not None

@@ -70,7 +70,6 @@ def _compare_answers(files: NeighbouringFiles) -> Check:
 
 
 def _answer(synthesizer: Synthesizer, rows: list[Record]) -> tuple[bytes, bytes] | str:
-    """Return the output and the statement of a file's release, or the error that was raised instead."""
     options = CentralOptions(person_column="user", max_records_per_person=synthesizer.votes.votes_per_person)
     with tempfile.TemporaryDirectory() as directory:
         given, out = f"{directory}/in.jsonl", f"{directory}/out.jsonl"

@@ -87,7 +87,6 @@ class Table:
         return pyarrow.from_numpy_dtype(getattr(kind, "numpy_dtype", kind)) if kind.kind in "iu" else None
 
     def _make(self, name: str, values: list[Any], kind: Any, *, text: str) -> Any:
-        """Return a new column of an Arrow type; None: text."""
         return values if kind is None else np.array(values, kind.to_pandas_dtype())
 
     def _table(self, columns: dict[str, Any]) -> Any:
@@ -142,7 +141,6 @@ class _DataSet(Table):
 
 
 def _holds_names(feature: Any) -> bool:
-    """Return True for a feature of class labels, or one with such a feature inside."""
     if isinstance(feature, Mapping | list):
         return any(map(_holds_names, feature.values() if isinstance(feature, Mapping) else feature))
     return instance_of(feature, [("datasets", "ClassLabel")]) is not None or (
