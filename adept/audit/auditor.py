@@ -13,7 +13,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-import torch
 
 from adept.audit import questions
 from adept.audit.distinguisher.choice import MAX_DISTINGUISHERS
@@ -32,9 +31,9 @@ from adept.audit.stats.confidence_bounds import rounds_needed
 from adept.audit.subject.claim import Rewriting
 from adept.audit.subject.target import fresh_copy
 from adept.audit.subject.value import ValueTarget, alphabet_of
-from adept.audit.subject.vector import SOURCES, VectorTarget
+from adept.audit.subject.vector import VectorTarget
 from adept.errors import ConfigurationError
-from adept.ranges import check_choice, check_positive
+from adept.ranges import check_positive
 
 MAX_SMALL_DIM = 8
 OTHER_DIM_FACTOR = 8  # of the trials at a small dimension, of the numbers of an input at a large one
@@ -49,10 +48,8 @@ def run(
     dim: int = 64,
     trials: int = 10_000,
     confidence: float = 0.999,
-    source: str = "release",
     pairs: Sequence[tuple[Any, Any]] | None = None,
     time_limit: float = 60.0,
-    seed: int | None = None,
     progress: Progress | None = None,
 ) -> AuditResult:
     """Audit a mechanism's claim of (epsilon, delta)-local differential privacy for any two records.
@@ -69,41 +66,30 @@ def run(
         dim: n, the number of coordinates.
         trials: releases of each of two inputs, at least 100; of a rewriter: rewrites in all.
         confidence: strictly between 0 and 1.
-        source: "release" audits ``privatize``, the program; "simulate" audits ``simulate``, the formula, and is faster.
         pairs: further pairs of latents (n,); or the pairs of values, or of texts, to be audited.
         time_limit: seconds that one call of the mechanism may take.
-        seed: for ``source="simulate"`` alone.
         progress: called with releases counted so far and in all.
 
     Raises:
         ConfigurationError: an argument is out of range, or the mechanism has no usable ``epsilon`` or ``privatize``.
         NotJudged: the mechanism's releases could not be looked at, and nothing else refutes its claim.
     """
-    _check_arguments(dim=dim, trials=trials, confidence=confidence, source=source, time_limit=time_limit, seed=seed)
+    _check_arguments(dim=dim, trials=trials, confidence=confidence, time_limit=time_limit)
     experiment: Experiment[Any]
     if callable(getattr(mechanism, "rewrite", None)) and not hasattr(mechanism, "privatize"):
-        experiment, table, source = _of_texts(mechanism, trials // 2, pairs), questions.OF_TEXTS, "rewriter"
+        experiment, table = _of_texts(mechanism, trials // 2, pairs), questions.OF_TEXTS
     else:
         given = _copy_of(mechanism)  # before anything is asked
         _check_mechanism(mechanism)
         claimed = {"time_limit": time_limit, "given": given, "memoised": bool(getattr(mechanism, "memoised", False))}
         if (tried := _value_pairs(mechanism, pairs)) is not None:
             of_values = ValueTarget(mechanism, _values_of(tried), **claimed)
-            experiment, table, source = Experiment(of_values, lambda _: tried, trials), questions.OF_VALUES, "release"
+            experiment, table = Experiment(of_values, lambda _: tried, trials), questions.OF_VALUES
         else:
-            target = VectorTarget(mechanism, dim, source, generator=_generator(seed), **claimed)
-            experiment, table = (
-                Experiment(target, every_pair, trials, given_pairs(pairs, dim=dim)),
-                questions.OF_VECTORS,
-            )
+            of_vectors, given_too = VectorTarget(mechanism, dim, **claimed), given_pairs(pairs, dim=dim)
+            experiment, table = Experiment(of_vectors, every_pair, trials, given_too), questions.OF_VECTORS
     experiment.progress = progress or experiment.progress
-    return _answer(experiment, table, trials=trials, confidence=confidence, source=source)
-
-
-def _generator(seed: int | None) -> torch.Generator:
-    generator = torch.Generator()
-    generator.manual_seed(seed) if seed is not None else generator.seed()
-    return generator
+    return _answer(experiment, table, trials=trials, confidence=confidence)
 
 
 def _copy_of(mechanism: Any) -> Any:
@@ -139,10 +125,10 @@ def _at(experiment: Experiment[VectorTarget], dim: int) -> Experiment[VectorTarg
     return Experiment(target.at(dim), partial(named_pairs, names=LARGE_DIM_PAIRS), trials)
 
 
-def _posed(experiment: Experiment[Any], table: Iterable[Question], source: str) -> Iterator[tuple[Question, Any]]:
+def _posed(experiment: Experiment[Any], table: Iterable[Question]) -> Iterator[tuple[Question, Any]]:
     at: dict[int | None, Experiment[Any] | None] = {None: experiment}
     for question in table:
-        if (question.of_programs and source == "simulate") or not question.concerns(experiment.target):
+        if not question.concerns(experiment.target):
             continue
         if question.dim is not None and question.dim not in at:
             at[question.dim] = _at(experiment, question.dim)
@@ -150,12 +136,10 @@ def _posed(experiment: Experiment[Any], table: Iterable[Question], source: str) 
             yield question, asked
 
 
-def _answer(
-    experiment: Experiment[Any], table: Sequence[Question], *, trials: int, confidence: float, source: str
-) -> AuditResult:
+def _answer(experiment: Experiment[Any], table: Sequence[Question], *, trials: int, confidence: float) -> AuditResult:
     started, alpha, target = time.monotonic(), 1 - confidence, experiment.target
     checks: dict[Question, Check] = {}
-    for question, asked in _posed(experiment, table, source):
+    for question, asked in _posed(experiment, table):
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # lengths of huge latents are infinite
             share = question.share * alpha
             checks[question] = judge(question.name, partial(question.check, asked, share), sees=question.sees)
@@ -168,7 +152,7 @@ def _answer(
         dim=getattr(target, "dim", None),
         trials=trials,
         confidence=confidence,
-        source=source,
+        source="rewriter" if table is questions.OF_TEXTS else "release",
         seconds=time.monotonic() - started,
         releases_judged=any(check.verdict is not Verdict.UNJUDGED for check in decisive.values()),
         checks=tuple(checks.values()),
@@ -225,11 +209,10 @@ def _check_mechanism(mechanism: Any) -> None:
         )
 
 
-def _check_arguments(*, dim: Any, trials: Any, confidence: float, source: str, time_limit: float, seed: Any) -> None:
-    for name, value, least in (("dim", dim, 1), ("trials", trials, MIN_TRIALS), ("seed", seed or 0, 0)):
+def _check_arguments(*, dim: Any, trials: Any, confidence: float, time_limit: float) -> None:
+    for name, value, least in (("dim", dim, 1), ("trials", trials, MIN_TRIALS)):
         if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
             raise ConfigurationError(f"{name} must be at least {least}, and an integer, got {value!r}")
     check_positive(confidence=confidence, time_limit=time_limit)
     if confidence >= 1:
         raise ConfigurationError(f"confidence must be below 1, got {confidence!r}")
-    check_choice(SOURCES, source=source)

@@ -32,7 +32,6 @@ class Question:
     share: float  # of alpha
     check: Callable[[Any, float], Check]  # of an experiment, at its own alpha
     dim: int | None = None  # None: that of the audit
-    of_programs: bool = False  # what a formula cannot do wrong: simulations are not asked
     of_releases: bool = False  # an audit that could not answer it has not looked at the releases
     of_responses: bool = False  # of k-ary response alone
 
@@ -50,8 +49,8 @@ class Question:
 
 
 EVENT = Question("event", 0.5, event, of_releases=True)
-SHARED_NOISE = Question("shared noise", TEST_SHARE, independence.in_batch, of_programs=True)
-BATCH_NEIGHBOURS = Question("batch neighbours", TEST_SHARE, independence.of_neighbours, of_programs=True)
+SHARED_NOISE = Question("shared noise", TEST_SHARE, independence.in_batch)
+BATCH_NEIGHBOURS = Question("batch neighbours", TEST_SHARE, independence.of_neighbours)
 
 OF_VECTORS = [
     Question("sensitivity", 0, declared_noise.sensitivity),
@@ -62,22 +61,22 @@ OF_VECTORS = [
     Question("Gaussian noise", 0, declared_noise.undeclared_gaussian),
     SHARED_NOISE,
     BATCH_NEIGHBOURS,
-    Question("seed", TEST_SHARE, independence.after_one_seed, of_programs=True),
-    Question("fork", TEST_SHARE, independence.in_forks, of_programs=True),
-    Question("finiteness", 0, floating_point.finiteness, of_programs=True),
-    Question("metadata", 0.02, metadata.of_vectors, of_programs=True),
-    Question("grid", 0, floating_point.grid, of_programs=True),
-    Question("lowest bit", TEST_SHARE, floating_point.lowest_bit, of_programs=True),
-    Question("representability", TEST_SHARE, floating_point.representability, of_programs=True),
-    Question("float32 sums", TEST_SHARE, floating_point.float32_sums, of_programs=True),
+    Question("seed", TEST_SHARE, independence.after_one_seed),
+    Question("fork", TEST_SHARE, independence.in_forks),
+    Question("finiteness", 0, floating_point.finiteness),
+    Question("metadata", 0.02, metadata.of_vectors),
+    Question("grid", 0, floating_point.grid),
+    Question("lowest bit", TEST_SHARE, floating_point.lowest_bit),
+    Question("representability", TEST_SHARE, floating_point.representability),
+    Question("float32 sums", TEST_SHARE, floating_point.float32_sums),
     *SHARED_NOISE.at(2, share=TEST_SHARE),
     *BATCH_NEIGHBOURS.at(2, share=TEST_SHARE),
-    Question("fresh copy", 0.01, calls.first_release, of_programs=True),
-    Question("copy with a past", 0.01, calls.after_another_dimension, of_programs=True),
-    Question("batch of one", 0.05, calls.one, of_programs=True),
-    Question("repeated outputs", 0.02, repeated_outputs.come_back_or_lie_near, of_programs=True),
-    Question("batch of three", 0.05, calls.three, of_programs=True),
-    Question("batch size", 0.02, calls.any_size, of_programs=True),
+    Question("fresh copy", 0.01, calls.first_release),
+    Question("copy with a past", 0.01, calls.after_another_dimension),
+    Question("batch of one", 0.05, calls.one),
+    Question("repeated outputs", 0.02, repeated_outputs.come_back_or_lie_near),
+    Question("batch of three", 0.05, calls.three),
+    Question("batch size", 0.02, calls.any_size),
     *EVENT.at(1, 2, 8, 1024, share=0.035, check=event_elsewhere, of_releases=False),
     EVENT,
 ]

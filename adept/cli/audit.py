@@ -98,8 +98,6 @@ def _audit_mechanism(mechanism: Any, config: AuditConfig, advance: Advance, *, d
         pairs=_pairs(config.texts) if texts else None,
         trials=config.trials,
         confidence=config.confidence,
-        source=config.source,
-        seed=config.seed,
         progress=advance,
     )
 

@@ -149,10 +149,6 @@ class AuditConfig:
     """Releases of each input."""
     confidence: float = 0.999
     """Probability that a sound mechanism passes all checks together."""
-    source: str = "release"
-    """Calls that are judged: release (what the program does) | simulate (its formula, which is faster)."""
-    seed: int | None = None
-    """Seed of source=simulate; releases have none."""
     output_dir: str | None = None
     """A new directory for result.json; null: the result is only shown."""
     verbose: bool = False

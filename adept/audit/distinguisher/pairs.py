@@ -49,18 +49,10 @@ class InputPair:
     hard: bool = False  # worth a try where there is time for few pairs only
 
     @property
-    def finite(self) -> bool:
-        """Records of finite numbers: all that a simulation, which is a formula and no program, covers."""
-        return all(bool(x.isfinite().all()) for x in (self.first, self.second))
-
-    @property
     def plain(self) -> bool:
         """Finite float64 records among copies of themselves: what a declaration of noise covers."""
-        return (
-            not self.alone
-            and self.finite
-            and all(x.ndim == 1 and x.dtype == torch.float64 for x in (self.first, self.second))
-        )
+        records = (self.first, self.second)
+        return not self.alone and all(x.ndim == 1 and x.dtype == torch.float64 and x.isfinite().all() for x in records)
 
     @property
     def antipodal(self) -> bool:
@@ -147,9 +139,8 @@ def _odd(_diagonal: Tensor, axis: Tensor, random: Tensor) -> Records:
 
 
 def every_pair(target: VectorTarget) -> list[InputPair]:
-    """Return the pairs on which a target is tried; a simulation promises nothing for NaN and Inf."""
-    pairs = adversarial_pairs(target.dim, clip_norm=target.clip_norm) + found_pairs(target)
-    return pairs if target.source == "release" else [pair for pair in pairs if pair.finite]
+    """Return the pairs on which a target is tried."""
+    return adversarial_pairs(target.dim, clip_norm=target.clip_norm) + found_pairs(target)
 
 
 def found_pairs(target: VectorTarget) -> list[InputPair]:

@@ -16,7 +16,7 @@ from adept.audit.subject.claim import JointReports
 from adept.audit.subject.target import Floats, Target, cost
 from adept.mechanisms.grid import clip_latents
 
-SOURCES, CLIPS = ("release", "simulate"), ("l1", "l2", "sphere")
+CLIPS = ("l1", "l2", "sphere")
 CALL_ELEMENTS = 2**18  # numbers asked for in one call
 CALLS_SECONDS = 0.5  # of calls that follow each other in one thread
 MAX_OUTPUT = 1e6  # in units of clip_norm: larger outputs are cut off: post-processing
@@ -37,8 +37,6 @@ class VectorTarget(Target):
     """One mechanism on latents of one dimension."""
 
     dim: int
-    source: str = "release"  # asks ``privatize``, "simulate" ``simulate``
-    generator: torch.Generator = field(default_factory=torch.Generator, kw_only=True)  # for ``simulate`` alone
     _array: str | None = field(default=None, repr=False, kw_only=True)
     _widths: dict[tuple[int, ...], int] = field(default_factory=dict, repr=False, kw_only=True)  # by a record's shape
 
@@ -78,7 +76,8 @@ class VectorTarget(Target):
     @cached_property
     def guarantee(self) -> Any:
         """The guarantee that the mechanism declares for this dimension."""
-        self._require("guarantee")
+        if not callable(getattr(self.mechanism, "guarantee", None)):
+            raise MechanismFailure("the mechanism has no method guarantee")
         return self.call("guarantee", lambda: self.mechanism.guarantee(self.dim))
 
     @property
@@ -130,9 +129,9 @@ class VectorTarget(Target):
 
     def _found_array(self) -> str:
         probe, reasons = torch.full((2, self.dim), 0.1 * self.clip_norm, dtype=torch.float64), []
-        for name in ARRAYS if self.source == "release" else ("torch",):
+        for name in ARRAYS:
             try:
-                as_rows(self._ask(self._scratch, ARRAYS[name](probe)), rows=2, what=self.source)
+                as_rows(self._ask(self._scratch, ARRAYS[name](probe)), rows=2, what="privatize")
             except MechanismFailure as failure:
                 reasons.append(failure)
             else:
@@ -154,12 +153,9 @@ class VectorTarget(Target):
         return self._ask(asked, ARRAYS[self.array](latents.clone()))
 
     def _rows(self, latents: Tensor, mechanism: Any) -> Floats:
-        return as_rows(self._ask(mechanism, ARRAYS[self.array](latents)), rows=len(latents), what=self.source)
+        return as_rows(self._ask(mechanism, ARRAYS[self.array](latents)), rows=len(latents), what="privatize")
 
     def _ask(self, mechanism: Any, latents: Any) -> Any:
-        if self.source == "simulate":
-            self._require("simulate")
-            return self.call("simulate", lambda: mechanism.simulate(latents, self.generator))
         return self.call("privatize", lambda: mechanism.privatize(latents))
 
     def draw(self, record: Tensor, rows: int, *, alone: bool = False) -> Iterator[Floats]:
@@ -220,10 +216,6 @@ class VectorTarget(Target):
         latents = torch.full((rows, self.dim), 0.1 * self.clip_norm, dtype=torch.float64)
         timed = replace(self, time_limit=math.inf, mechanism=self._scratch, _array=self.array)
         return self.call("privatize", lambda: cost(lambda: timed.in_calls([latents])))
-
-    def _require(self, method: str) -> None:
-        if not callable(getattr(self.mechanism, method, None)):
-            raise MechanismFailure(f"the mechanism has no method {method}")
 
 
 def as_rows(value: Any, *, rows: int, what: str) -> Floats:
