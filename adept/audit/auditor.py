@@ -162,7 +162,7 @@ def _answer(experiment: Experiment[Any], table: Sequence[Question], *, trials: i
 
 
 def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha: float) -> tuple[str, ...]:
-    """Return in sentences what an audit of ``claimed`` epsilon cannot have seen; ``alpha`` is the event's chance of error."""
+    """Return in sentences what an audit cannot have seen; ``alpha`` is the event's chance of error."""
     return (
         _name_rare_failures(trials, claimed, alpha),
         "inputs other than those tried: a record that triggers something else must be given in `pairs`",

@@ -156,7 +156,7 @@ class Codebook(Mechanism):
         return zip(blocks, torch.split(centres, [block.shape.dim for block in blocks], dim=1), strict=True)
 
     def _join(self, chosen: list[Tensor], *, like: Tensor) -> Tensor:
-        """Put the blocks' codewords together, each with the length sqrt(n_j / n) C that a random direction gives it."""
+        """Put the blocks' codewords together, each with the length sqrt(n_j / n) C."""
         dim = like.shape[1]
         scaled = [word.to(torch.float64) * (self.clip_norm * (word.shape[1] / dim) ** 0.5) for word in chosen]
         return torch.cat(scaled, dim=1).to(like.device, like.dtype)
@@ -172,7 +172,7 @@ class Codebook(Mechanism):
         )
 
     def mean_cosine(self, dim: int) -> float:
-        """Return E<x, V> for x uniform on the sphere, over random codebooks: closed form up to a quadrature."""
+        """Return E<x, V> for x uniform on the sphere, over random codebooks."""
         return layout_cosine(tuple(block.shape for block in self.layout(dim)))
 
     def expected_squared_error(self, dim: int) -> float:
@@ -181,7 +181,7 @@ class Codebook(Mechanism):
 
 
 def released_ranks(records: int, shape: Shape) -> Tensor:
-    """Return exact ranks (B,) from the operating system's entropy: each of the first t has weight A, each other one B."""
+    """Return exact ranks (B,): each of the first t has weight A, each other one B."""
     ranks = exact_ranks(records, near=shape.top, far=shape.size - shape.top, odds=shape.odds)
     return torch.tensor(ranks, dtype=torch.int64)
 
@@ -235,7 +235,7 @@ def layout_shapes(dim: int, *, epsilon: float, size: int | None, blocks: int) ->
 
 
 def block_shape(dim: int, *, epsilon: Fraction, size: int | None = None, top: int | None = None) -> Shape:
-    """Return the numbers of one draw; by default t = max(1, round(q k)), and k by the rule, q PrivUnit's cap probability."""
+    """Return the numbers of one draw; by default t = round(q k), q PrivUnit's cap probability, and k by the rule."""
     share = optimal_cap(dim, epsilon=float(epsilon)).probability
     low, high = DEFAULT_SIZES
     while low < high and low < 10 / share:
@@ -245,7 +245,7 @@ def block_shape(dim: int, *, epsilon: Fraction, size: int | None = None, top: in
 
 
 def layout_cosine(shapes: tuple[Shape, ...]) -> float:
-    """Return E<x, V> for x uniform on the sphere and V the blocks put together, each with length sqrt(n_j / n)."""
+    """Return E<x, V> for x uniform on the sphere and V the blocks put together."""
     whole = sum(shape.dim for shape in shapes)
     return sum(mean_length(shape.dim, whole) * math.sqrt(shape.dim / whole) * draw_cosine(shape) for shape in shapes)
 

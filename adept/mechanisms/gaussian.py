@@ -2,7 +2,6 @@ r"""Gaussian noise on an l2-clipped latent, calibrated tightly for every epsilon
 
 The *continuous* Gaussian of standard deviation s on latents at l2 distance at most D is (eps, delta)-LDP if and only if
 delta >= Phi(-u) - exp(eps) Phi(-v) with u = eps s / D - D / (2s) and v = eps s / D + D / (2s) (Balle and Wang 2018, Theorem 8).
-The textbook formula D sqrt(2 ln(1.25 / delta)) / eps is proved for eps < 1 only, and false by eps = 10.
 
 The release is the *discrete* Gaussian on the public grid (Canonne, Kamath, Steinke 2020), sampled exactly. Its guarantee follows
 from the continuous one at almost no cost, because the grid is fine against the noise. In grid units, let d(y) be

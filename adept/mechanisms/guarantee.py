@@ -27,8 +27,8 @@ Part = dict[str, Any]  # of a certificate
 class Guarantee:
     """The guarantee of one release, local or (of votes) central: the claim beside the truth.
 
-    A mechanism M is (epsilon, delta)-LDP when P[M(x) in S] <= exp(epsilon) P[M(x') in S] + delta for all records x, x' and all sets
-    S of outputs (Habernal 2021, Definition 2.3, any two records being neighbours).
+    A mechanism M is (epsilon, delta)-LDP when P[M(x) in S] <= exp(epsilon) P[M(x') in S] + delta for all records x, x' and
+    all sets S of outputs (Habernal 2021, Definition 2.3).
     """
 
     claimed_epsilon: float  # what the mechanism's author says, in nats
@@ -86,7 +86,7 @@ def often(probability: Fraction) -> str:
 
 
 def total(*epsilons: float | Fraction, times: int = 1) -> float:
-    """Return the sum of budgets, each spent ``times`` times: exact, and rounded up once where a float has to round."""
+    """Return the sum of budgets, each spent ``times`` times: exact, and rounded up once."""
     if not all(map(math.isfinite, epsilons)):
         return math.inf
     exact = times * sum((Fraction(epsilon) for epsilon in epsilons), Fraction(0))
@@ -98,11 +98,7 @@ def total(*epsilons: float | Fraction, times: int = 1) -> float:
 
 
 def share(epsilon: float, records: int) -> float:
-    """Return the largest float whose ``records``-fold sum is at most ``epsilon``, in exact rational arithmetic.
-
-    Basic composition: m releases about one person, each (e, d)-LDP, are together (m e, m d)-LDP (Dwork and Roth 2013,
-    Theorem 3.16).
-    """
+    """Return the largest float whose ``records``-fold sum is at most ``epsilon`` (composition: Dwork and Roth 2013, 3.16)."""
     part = epsilon / records
     while Fraction(part) * records > Fraction(epsilon):
         part = math.nextafter(part, 0.0)
@@ -129,7 +125,7 @@ def symbols_part(
 
 
 def laplace_part(of: str, *, epsilon: Fraction, sensitivity: int, scale: float) -> Part:
-    """Return the part of discrete Laplace noise; sensitivity and scale are in units of the noise's grid."""
+    """Return the part of discrete Laplace noise, in units of the grid."""
     return {
         "of": of,
         "kind": "discrete_laplace",
@@ -140,7 +136,7 @@ def laplace_part(of: str, *, epsilon: Fraction, sensitivity: int, scale: float) 
 
 
 def gaussian_part(of: str, *, epsilon: float, delta: float, distance: float, dim: int, scale: float) -> Part:
-    """Return the part of discrete Gaussian noise (OpenDP's sampler); distance and scale are in units of the grid."""
+    """Return the part of discrete Gaussian noise, in units of the grid."""
     return {
         "of": of,
         "kind": "discrete_gaussian",

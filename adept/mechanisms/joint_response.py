@@ -67,7 +67,7 @@ class JointResponse:
 
     @cached_property
     def text(self) -> SymbolRandomizer:
-        """The mechanism of the text with its size and heavy symbols, by the rules where they were not set."""
+        """The mechanism of the text, with its size and heavy symbols."""
         return self.mechanism.beside(len(self.labels))
 
     @cached_property
@@ -109,7 +109,7 @@ class JointResponse:
 
     @property
     def both_probability(self) -> Fraction:
-        """P(the symbol is heavy): the own label with one of the nearest codewords, or the own description."""
+        """P(the symbol is heavy), exactly."""
         return Fraction(self.top * self.odds[0], self.total)
 
     def release(self, inputs: Any, labels: Sequence[str]) -> tuple[Any, list[str]]:
@@ -162,7 +162,7 @@ class JointResponse:
         return self._log(Fraction(self.top * heavy + (count - self.top) * light, count * light))
 
     def _log(self, ratio: Fraction) -> float:
-        """Return the logarithm of a ratio of probabilities, never too small and never above the pair's epsilon."""
+        """Return the logarithm of a ratio, never too small and never above the pair's epsilon."""
         found = math.log(ratio.numerator) - math.log(ratio.denominator)
         return min(self.epsilon, found * (1 + 1e-12) + 1e-12)
 

@@ -4,9 +4,8 @@ The release is that of ``adept.mechanisms.codebook``, with the same claim and th
 so learning them from public text can change what a release is good for, but not what it guarantees.
 
 The rule for k: 2^round(4 + eps), at least 32 and at most 1024; fewer codewords than half of the public latents. The rule for t:
-.8 k / (e^eps + 1), at least 1, and at least k / 512 where a record's own codeword would come out with probability below .9. (Of all
-sets of codewords the one of k / (e^eps + 1) keeps most information: Ye and Barg 2018, "Optimal schemes for discrete distribution
-estimation under locally differential privacy", Eq. 10.) ``docs/decisions.md``, "Sizes of codebooks".
+.8 k / (e^eps + 1), at least 1, and at least k / 512 where a record's own codeword would come out with probability below .9. (A set
+of k / (e^eps + 1) keeps most information: Ye and Barg 2018, Eq. 10; ``docs/decisions.md``, "Sizes of codebooks".)
 
 Of *broad* text all codewords are used; only where their numbers leave a gap, since the smaller ones are of a domain that the model
 was adapted to, no more than four times the k above. A heavy one comes out with odds of s = eps - 2 to one, at least 4 to 3, which

@@ -115,7 +115,7 @@ def fresh_uniform(*shape: int) -> Tensor:
 
 
 def fresh_gaussian(*shape: int) -> Tensor:
-    """Return float64 standard normal numbers: the inverse distribution function on the lower tail, and a fair sign."""
+    """Return float64 standard normal numbers: by inversion on the lower tail, and a fair sign."""
     tail: Tensor = torch.special.ndtri(0.5 * fresh_uniform(*shape))
     signs = torch.from_numpy((entropy.source.words(math.prod(shape)) & np.uint64(1)).astype(np.float64)).reshape(shape)
     return tail * (2 * signs - 1)
@@ -135,7 +135,7 @@ def simulated_laplace(like: Tensor, *, scale: float, generator: torch.Generator 
 
 
 def simulated_directions(like: Tensor, *, generator: torch.Generator | None) -> Tensor:
-    """Return seeded directions, uniform on the unit sphere, of the shape (..., n) and dtype of ``like``. Not private."""
+    """Return seeded directions, uniform on the unit sphere, of the shape and dtype of ``like``. Not private."""
     gaussian = torch.empty_like(like).normal_(generator=generator)
     norm: Tensor = torch.linalg.vector_norm(gaussian, dim=-1, keepdim=True)
     return gaussian / norm.clamp(min=torch.finfo(like.dtype).tiny)

@@ -167,10 +167,7 @@ class ScalarLaplace:
         return [int(value) + self.lower for value in noisy.tolist()]
 
     def simulate(self, values: Sequence[int], generator: torch.Generator | None) -> list[int]:
-        """Return what a release would look like, seeded. Guarantees nothing.
-
-        The difference of two geometric numbers floor(b E), E exponential, has the discrete Laplace distribution of scale b.
-        """
+        """Return what a release would look like, seeded: a difference of geometric numbers. Guarantees nothing."""
         check_integers(values)
         clamped = torch.tensor(list(values), dtype=torch.int64).clamp(self.lower, self.upper)
         first, second = torch.empty(2, len(clamped), dtype=torch.float64).exponential_(generator=generator)
@@ -194,7 +191,7 @@ class ScalarLaplace:
 
 
 def check_integers(values: Sequence[int]) -> None:
-    """Raise ConfigurationError unless every value is an integer; the value itself is not repeated."""
+    """Raise ConfigurationError unless every value is an integer."""
     for row, value in enumerate(values, start=1):
         if isinstance(value, bool) or not isinstance(value, int):
             raise ConfigurationError(f"values must be integers, got {type(value).__name__} in record {row}")
