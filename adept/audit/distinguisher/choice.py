@@ -95,7 +95,7 @@ def choose(
     without = [each.by(Rule(high=0.5, low=-0.5, flipped=False)) for each in of_best if each.is_without_noise]
     game = Game(best.pair, (best.by(counted), best.by(fitted), *seldom(of_best).distinguishers, *without))
     others = [each for each in candidates if each.pair is not best.pair and each.hope > target.epsilon]
-    return [game, seldom(others)] if others else [game]
+    return [game, seldom(others)] if others and finalists > 1 else [game]
 
 
 def screen(target: AnyTarget, samples: list[PairSample], *, finalists: int, certifying: int) -> list[InputPair]:
