@@ -85,8 +85,7 @@ def _plain(message: str) -> str:
 def literal_overrides(arguments: list[str], schema: type[Any]) -> list[str]:
     """Quote the values of text fields, so that a file name, a column or a label is taken as it was typed.
 
-    Hydra's grammar accepts no accents, brackets, commas, ``=`` or ``~`` in a plain value. A quoted string, ``null`` and a list
-    with quotes in it are left to Hydra. A list written as ``@FILE`` has this one entry, and ``~/`` is the home directory.
+    A list written as ``@FILE`` has this one entry, and ``~/`` is the home directory.
     """
     kinds = dict(_text_fields(schema))
     return [_literal(argument, kinds) for argument in arguments]

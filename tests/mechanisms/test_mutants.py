@@ -4,7 +4,7 @@ import pytest
 from mechanisms.mutants import EQUIVALENT, Mutant, Target, finder, mutants_of, targets
 
 LEAST_MUTANTS = 60
-SAMPLED = 16  # one mutant of so many is run by default, and all of them with -m slow
+SAMPLED = 8  # one mutant of so many is run by default, and all of them with -m slow
 
 
 def asked(target: Target) -> list[Mutant]:

@@ -27,7 +27,7 @@ from adept.models.language_model.model import LanguageModel, UnknownWords
 from adept.models.language_model.next_word import find, span
 from adept.models.language_model.vocabulary import END, UNKNOWN
 
-SIZES = [2, 37, 500, pytest.param(5_000, marks=pytest.mark.slow), 600_000, 2**41, 2**120]
+SIZES = [2, 37, 5_000, 600_000, 2**41, 2**120]
 STRANGE = [
     "",
     "   ",
@@ -79,10 +79,10 @@ def test_every_text_has_a_description_and_every_description_a_text(codec: Codec,
 @pytest.mark.parametrize("value", [None, 7, b"bytes"])
 def test_a_value_that_is_no_text_has_no_description(value: object, codec: Codec) -> None:
     with pytest.raises(DataError, match="at position 2"):
-        codec.describe(["a flight", value], size=500)  # type: ignore[list-item]
+        codec.describe(["a flight", value], size=5_000)  # type: ignore[list-item]
 
 
-@pytest.mark.parametrize("size", [37, 500, 2**41])
+@pytest.mark.parametrize("size", [37, 5_000, 2**41])
 def test_a_description_depends_on_its_own_record_alone(codec: Codec, others: list[str], size: int) -> None:
     """Batches of one, another order and other neighbours change nothing."""
     together = codec.describe(others, size=size)
