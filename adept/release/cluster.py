@@ -54,10 +54,6 @@ def draw_on_cluster(draw: Draw, parts: Iterator[Part], *, workers: int | None) -
     Args:
         draw: what draws for a batch of records; it can be pickled.
         workers: processes of one CPU each, on the cluster of RAY_ADDRESS or else on this machine; None: one for each CPU.
-
-    Raises:
-        ConfigurationError: Ray is not installed.
-        DataError: the cluster cannot be reached, or its workers cannot start.
     """
     with _environment():
         yield from _draw(draw, parts, workers=workers)

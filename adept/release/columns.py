@@ -117,10 +117,6 @@ class CheckedRecords:
     Args:
         label_column: the label's column in the output.
         labels: the public labels that a record may have, which a message never repeats; None: any.
-
-    Attributes:
-        count: number of records that were passed on.
-        first_texts: their first texts.
     """
 
     def __init__(

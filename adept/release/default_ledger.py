@@ -151,7 +151,6 @@ def open_ledger(options: LedgerOptions, key: bytes | None, *, tell: Tell = LOG.w
     """Open the ledger of a release for the duration of the context; without a ledger yield None.
 
     Args:
-        options: the options of the release.
         key: the key of the digests; None if no key can be kept.
         tell: called with one line if the default ledger cannot be kept.
     """

@@ -47,8 +47,7 @@ def latent_facts(mechanism: LocalRandomizer, dim: int) -> dict[str, Any]:
 def codebook_facts(mechanism: LocalRandomizer, dim: int, codec: Codec | None = None) -> dict[str, Any]:
     """Return the size k of a realised codebook, its number t of heavy codewords, and the digest of all codewords.
 
-    If there are several draws, ``size`` and ``top`` are lists; the digest is of little-endian float32 values, row by row, or
-    that of the codec.
+    They are lists if there are several draws; the digest is of little-endian float32 values, row by row, or that of the codec.
     """
     if not (symbols := mechanism.symbols(dim)):
         return {"size": None, "top": None, "codebook_sha256": None}

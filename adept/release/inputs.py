@@ -35,10 +35,9 @@ CHUNK_BYTES = 2**20
 
 @dataclass(frozen=True)
 class Inputs:
-    """The sources of records, in order.
+    """The sources of records, in order: files, or standard input alone.
 
     Attributes:
-        locations: files, or standard input alone.
         sizes: sizes of the files in bytes when they were found; None if one of them can be read only once.
         also: columns that identify a record in the ledger, which are read besides those that are used.
     """

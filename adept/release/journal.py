@@ -127,7 +127,6 @@ class Journal:
     """An open journal, locked.
 
     Attributes:
-        path: the file.
         run: the identity of the release, which its resumption keeps.
         records: number of records that have an entry.
         finished: True once everything has been published.

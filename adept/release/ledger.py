@@ -180,11 +180,7 @@ class Ledger(LedgerFile):
         self.collect(found for number, record in numbered for found in self._identity.subjects(record, number))
 
     def claim(self) -> None:
-        """Claim the digests that were collected and are not claimed yet; a resumed run claims the same ones.
-
-        Raises:
-            ReleaseRefused: records were released before, or a record or person would exceed the limit.
-        """
+        """Claim the digests that were collected and are not claimed yet; ReleaseRefused if they must not be released."""
         (due,) = self._database.row(f"SELECT EXISTS {DUE}")
         if not due and self._release_id():
             return

@@ -164,7 +164,6 @@ class LocalPlan(Plan[PrivacyStatement]):
     """A local release before its first record.
 
     Attributes:
-        label_column: the label's column in the output; None without labels.
         labels: the labels that may be written in place of a record's own.
         label_type: the type of whole numbers that labels are written as; None: text.
         begun: the records, of which the first was read already.

@@ -158,11 +158,7 @@ def key_location() -> Path:
 
 
 def secret_key(path: str | None = None) -> bytes:
-    """Return the key, 32 bytes, made on first use with mode 0600.
-
-    Raises:
-        DataError: it cannot be kept or read, others can read it, or it is no key.
-    """
+    """Return the key, 32 bytes, made on first use with mode 0600; DataError if it cannot be kept, or others can read it."""
     advice = "give key=FILE"
     try:
         location = Path(path) if path else key_location()

@@ -43,7 +43,6 @@ class Shuffled:
 
     Attributes:
         here: True if this run shuffled it.
-        records: number of records that are shuffled together.
         smallest: least number of records that one hides among: those with its label, if labels are copied.
         epsilon, delta: central, for replacing one record.
     """

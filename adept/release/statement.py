@@ -42,7 +42,6 @@ class Statement(ABC):
 
     Attributes:
         records: number of records that are written; None before that is known.
-        output_sha256: digest of the output; None before anything is released.
         date: the time (UTC) at which a local release ended, or the day on which a central one began.
     """
 
@@ -97,9 +96,7 @@ class PrivacyStatement(Statement):
         dim, clip, clip_norm: the released latent; None for a description.
         labels: treatment of labels; None if the input has none.
         label_response: the mechanism of randomised labels, beside the text or with it.
-        codebook: ``size``, ``top`` and ``codebook_sha256`` of the realised codebook.
         certificate: public numbers that imply the guarantee; None if no proof covers it.
-        simulated: True for seeded noise, which guarantees nothing.
     """
 
     lacks = "stands_out"
@@ -200,7 +197,6 @@ class CentralStatement(Statement):
 
     Attributes:
         label_set: public labels; None if labels were left out.
-        persons: True if a column names each record's person.
         cells, cells_sha256: number K of codewords, and their digest.
         stands_out: True if any released count exceeds what noise alone would give.
     """

@@ -55,9 +55,7 @@ class Table:
         """Return a new table of the same kind.
 
         Args:
-            rows, columns: the released rows, and the names of their columns.
             types: the Arrow types of the columns that are no text.
-            text: the name of the text's column.
             keep: the columns that are copied from this table, with their types.
             places: for each row, its record's place in this table; used where columns are kept.
         """
