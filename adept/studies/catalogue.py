@@ -7,8 +7,7 @@ from inspect import signature
 from types import ModuleType
 from typing import Any
 
-from adept.studies import limits, mechanisms, randomized_response, sanity_check, sensitivity
-from adept.studies.zoo import verdicts
+from adept.studies import limits, mechanisms, randomized_response, sanity_check, sensitivity, zoo
 
 SIMULATED = "Simulated with seeded noise: this shows what releases would look like, and guarantees nothing."
 AUDITED = "Audited: a violation is certain up to one in a thousand; what was not refuted is not proved by it."
@@ -42,5 +41,5 @@ STUDIES = {
     "randomized_response": Study(randomized_response, {"records": "records", **COMMON}),
     "mechanisms": Study(mechanisms, {"trials": "records", "dims": "dims", **COMMON}),
     "limits": Study(limits, {"epsilons": "epsilons"}, COMPUTED),
-    "zoo": Study(verdicts, {"trials": "trials", "mechanisms": "mechanisms"}, AUDITED),
+    "zoo": Study(zoo, {"trials": "trials", "mechanisms": "mechanisms"}, AUDITED),
 }

@@ -1,8 +1,8 @@
 r"""Mechanisms on one latent: squared error, cosine and information per record, over dimensions and budgets.
 
-Every measured number is simulated with a seeded generator and guarantees nothing. Beside it stands the closed form where there is
-one. Latents are uniform on the sphere of radius 1, then clipped as the mechanism demands. The error is the distance from the
-clipped latent. The cosine is between the release and the latent itself, so it can be compared across clips.
+Every measured number is simulated with a seeded generator and guarantees nothing. Latents are uniform on the
+sphere of radius 1, then clipped as the mechanism demands. The error is the distance from the clipped latent.
+The cosine is between the release and the latent itself, so it can be compared across clips.
 """
 
 import math
@@ -12,11 +12,10 @@ from itertools import product
 from typing import Any
 
 import torch
-from scipy.special import betaln, hyp1f1
 from torch import Tensor
 
 from adept.errors import ConfigurationError
-from adept.mechanisms import BY_NAME, Codebook, Gaussian, Mechanism, PrivUnit
+from adept.mechanisms import BY_NAME, Codebook, Mechanism, PrivUnit
 from adept.mechanisms.codebook import Shape
 from adept.mechanisms.grid import clip_latents
 from adept.mechanisms.privunit import optimal_cap
@@ -50,7 +49,7 @@ class MechanismRow:
     expected_squared_error: float  # closed form
     squared_error: float  # simulated
     squared_error_deviation: float  # standard error
-    expected_cosine: float | None  # closed form, where one is known
+    expected_cosine: float | None  # closed form of PrivUnit and the codebook, an average over codebooks
     cosine: float  # simulated, as is its standard error
     cosine_deviation: float
     information_bits: float | None  # of a record uniform on the sphere, closed form where one is known
@@ -99,7 +98,7 @@ def measure(mechanism: Mechanism, dim: int, *, records: int = RECORDS, seed: int
         expected_squared_error=mechanism.expected_squared_error(dim),
         squared_error=squared_error,
         squared_error_deviation=error_deviation,
-        expected_cosine=expected_cosine(mechanism, dim),
+        expected_cosine=mechanism.mean_cosine(dim) if isinstance(mechanism, PrivUnit | Codebook) else None,
         cosine=cosine,
         cosine_deviation=cosine_deviation,
         information_bits=information(mechanism, dim),
@@ -107,35 +106,12 @@ def measure(mechanism: Mechanism, dim: int, *, records: int = RECORDS, seed: int
     )
 
 
-def expected_cosine(mechanism: Mechanism, dim: int) -> float | None:
-    """Return the mean cosine between a latent on the sphere and its release in closed form, or None.
-
-    PrivUnit and the codebook know theirs (the codebook's is an average over random codebooks). For Gaussian noise of standard
-    deviation s it is the mean resultant length of the projected normal distribution with mean m = C / s,
-    m G((n+1)/2) / (sqrt(2) G(n/2+1)) 1F1(1/2; n/2+1; -m^2/2) (Presnell and Rumcheva 2008), which the discrete Gaussian on
-    the fine grid shares up to the grid's width.
-    """
-    match mechanism:
-        case PrivUnit() | Codebook():
-            return mechanism.mean_cosine(dim)
-        case Gaussian():
-            return gaussian_cosine(mechanism.clip_norm / math.sqrt(mechanism.expected_squared_error(dim) / dim), dim)
-        case _:
-            return None
-
-
-def gaussian_cosine(mean: float, dim: int) -> float:
-    """Return E[Y_1 / ||Y||] for Y normal with mean (m, 0, ..., 0) and unit variances in n dimensions."""
-    log_ratio = float(betaln((dim + 1) / 2, 0.5)) - 0.5 * math.log(math.pi)  # of G((n+1)/2) and G(n/2+1)
-    return mean / math.sqrt(2) * math.exp(log_ratio) * float(hyp1f1(0.5, dim / 2 + 1, -(mean**2) / 2))
-
-
 def information(mechanism: Mechanism, dim: int) -> float | None:
     """Return the bits that a release tells about a record uniform on the sphere, or None where they are not known.
 
-    PrivUnit: V is uniform on average over x, so I(X; V) is the relative entropy of its distribution given x and the uniform one,
-    p ln(p/q) + (1 - p) ln((1 - p)/(1 - q)), exactly. Codebook: `codeword_information` summed over its blocks, whose directions are
-    independent for uniform x.
+    PrivUnit: V is uniform on average over x, so I(X; V) is the relative entropy of its distribution given x and
+    the uniform one, p ln(p/q) + (1 - p) ln((1 - p)/(1 - q)), exactly. Codebook: `codeword_information` summed over
+    its blocks, whose directions are independent for uniform x.
     """
     match mechanism:
         case PrivUnit():
@@ -155,11 +131,10 @@ def cap_information(q: float, *, escape: float) -> float:
 
 
 def codeword_information(shape: Shape) -> float:
-    """Return the relative entropy, in bits, of the distribution of one draw given x and the uniform distribution on the k
-    codewords.
+    """Return the relative entropy, in bits, of one draw given x and the uniform distribution on the k codewords.
 
-    The cap mechanism's formula with q = t / k and p = t A / W. It would be I(X; V) if every codeword were equally often near, which
-    a fixed random codebook only comes close to.
+    The cap mechanism's formula with q = t / k and p = t A / W. It would be I(X; V) if every codeword were equally
+    often near, which a fixed random codebook only comes close to.
     """
     heavy, light = shape.odds
     total = shape.top * heavy + (shape.size - shape.top) * light

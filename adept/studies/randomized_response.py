@@ -6,11 +6,10 @@ r"""Surveys under local differential privacy (Habernal 2025, lecture 5): a bit, 
 3. *A number* from 0 to 15: the Laplace mechanism with l1 sensitivity 15, so the scale 15/eps.
 4. The same number as one of 16 answers, from whose debiased frequencies the mean follows.
 
-Randomised response pulls every share towards 1/k. Each report r has an unbiased reading y(r), whose mean estimates the truth:
-y = (1[r = answer] - Q)/(P - Q) for a share, with P and Q the probabilities of the true and of any other answer;
-y = sum_v v (1[r = v] - Q)/(P - Q) for a mean from k answers; y = r for the Laplace mechanism. A reading's variance is exact by
-enumeration, so the standard error of n people is sqrt(variance/n). Intervals: of a share Clopper-Pearson on the count of the
-answer, debiased; of a mean the normal distribution.
+Randomised response pulls every share towards 1/k. Each report r has an unbiased reading y(r), whose mean
+estimates the truth: y = (1[r = answer] - Q)/(P - Q) for a share, with P and Q the probabilities of the true and
+of any other answer; y = sum_v v (1[r = v] - Q)/(P - Q) for a mean from k answers; y = r for the Laplace mechanism.
+Intervals: of a share Clopper-Pearson on the count of the answer, debiased; of a mean the normal distribution.
 """
 
 import math
@@ -53,17 +52,11 @@ NEAR_EPSILON = 1.0  # the budget of the panel over n, or the nearest to it
 
 @dataclass(frozen=True)
 class Survey:
-    """A question to a population, and the mechanism through which everyone answers.
+    """A question to a population, and the mechanism through which everyone answers."""
 
-    Attributes:
-        target: what is estimated: "share" (of the first answer) or "mean".
-        population: the true probabilities of the answers 0, 1, 2, ...
-        theta: of randomised response, "tight" or "lecture"; None for the Laplace mechanism.
-    """
-
-    target: str
-    population: tuple[float, ...]
-    theta: str | None
+    target: str  # "share" (of the first answer) or "mean"
+    population: tuple[float, ...]  # probabilities of the answers 0, 1, 2, ...
+    theta: str | None  # "tight" or "lecture"; None for the Laplace mechanism
 
     @property
     def wanted(self) -> NDArray[np.float64]:
@@ -111,7 +104,6 @@ class ResponseRow(Answered):
 
     @property
     def half_width(self) -> float:
-        """Half the width of the interval."""
         return (self.upper - self.lower) / 2
 
 
@@ -146,7 +138,6 @@ def published_parameter(survey: Survey, *, epsilon: float) -> float:
 
 
 def response(survey: Survey, *, epsilon: float) -> RandomizedResponse:
-    """Return the randomised response of a survey over the answers "0", "1", ..."""
     labels = tuple(str(answer) for answer in range(len(survey.population)))
     return RandomizedResponse(epsilon=epsilon, labels=labels, theta=survey.theta or "tight")
 
@@ -257,30 +248,19 @@ def _near_epsilon(rows: Sequence[ResponseRow]) -> float:
 
 
 def draw(rows: Sequence[ResponseRow]) -> str:
-    """Draw theta, one bit over the number of people, and the width of intervals."""
+    """Draw one bit over the number of people, and the width of intervals."""
     most, epsilon = max(row.records for row in rows), _near_epsilon(rows)
     largest = [row for row in rows if row.records == most]
     shares = [row for row in largest if row.target == "share"]
-    with drawing(2, 2, size=(11, 8)) as opened:
-        (thetas, people), (widths, means) = opened.axes
-        _draw_thetas(thetas, shares)
+    with drawing(1, 3, size=(15, 4.4)) as opened:
+        people, widths, means = opened.axes[0]
         _draw_people(people, [row for row in rows if row.epsilon == epsilon and row.survey.startswith("bit")])
         people.set_title(f"share of yes among n people, eps = {epsilon:g}", fontsize=10)
         _draw_widths(widths, shares, f"half the interval of a share, {most:,} people")
         others = [row for row in largest if row.target == "mean"]
         _draw_widths(means, others, f"half the interval of a mean, {most:,} people")
-        legend(opened.figure, thetas, people, means, columns=4)
+        legend(opened.figure, *opened.axes[0], columns=4)
     return opened.svg
-
-
-def _draw_thetas(axis: Any, rows: list[ResponseRow]) -> None:
-    for name, curve in group_rows(rows, lambda row: row.survey).items():
-        epsilons = [row.epsilon for row in curve]
-        axis.plot(epsilons, [row.published for row in curve], color=COLOURS[name], label=TITLES[name])
-        axis.plot(epsilons, [row.parameter for row in curve], "o", color=COLOURS[name], ms=4)
-    axis.set_title("probability theta of the true answer: the lecture's (lines), ours (dots)", fontsize=10)
-    axis.set_ylim(0, 1.03)
-    log_axis(axis, sorted({row.epsilon for row in rows}), "epsilon")
 
 
 def _draw_people(axis: Any, rows: list[ResponseRow]) -> None:

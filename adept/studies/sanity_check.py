@@ -1,12 +1,11 @@
 r"""Figure 2 of Habernal (2022): an empirical sanity check of mechanisms, with the exact answers beside it.
 
-Inputs are x = (0, ..., 0) and x' = (1, ..., 1), of l1 sensitivity n. A release is rounded at 1/2 coordinate by coordinate, a
-majority vote guesses the input (ties go to 0), and the loss is the largest |ln ratio| of the guess's probabilities under the two
-inputs. By post-processing it is at most epsilon for a private mechanism.
+Inputs are x = (0, ..., 0) and x' = (1, ..., 1), of l1 sensitivity n. A release is rounded at 1/2 coordinate by
+coordinate, a majority vote guesses the input (ties go to 0), and the loss is the largest |ln ratio| of the guess's
+probabilities under the two inputs. By post-processing it is at most epsilon for a private mechanism.
 
-The figure could not show three things. (1) The number of votes is binomial, so the loss has a closed form. (2) A cell that was
-never seen is a bound that depends on the number of runs, not an infinite loss. (3) The privacy loss itself,
-sum_i (|z_i - 1| - |z_i|) / b, reaches n / b.
+The number of votes is binomial, so the loss has a closed form. A cell that was never seen is a bound that depends
+on the number of runs, not an infinite loss. The privacy loss itself, sum_i (|z_i - 1| - |z_i|) / b, reaches n / b.
 """
 
 import math
@@ -15,15 +14,13 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-import numpy as np
 import torch
-from matplotlib.lines import Line2D
 from scipy.stats import binom
 from torch import Tensor
 
-from adept.audit.stats.confidence_bounds import clopper_pearson, epsilon_lower_bound
+from adept.audit.stats.confidence_bounds import clopper_pearson
 from adept.errors import ConfigurationError
-from adept.plotting import INK, Table, colours, columns, drawing, group_rows, number
+from adept.plotting import INK, Table, colours, columns, drawing, group_rows, legend, number
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 DIMS = (1, 2, 8, 32, 64, 128)
@@ -39,7 +36,6 @@ PUBLISHED: dict[str, tuple[float, ...]] = {
 }
 CONFIDENCE = 0.999
 CHUNK_NUMBERS = 2**20
-MAX_CHOOSING_TRIALS = 20_000
 TITLES = {
     "laplace": "correct Laplace",
     "adept": "ADePT",
@@ -50,12 +46,11 @@ TITLES = {
 }
 FLOOR, CEILING = 1e-2, 2e3  # losses beyond them are drawn at the edge
 LOSS_TICKS = {FLOOR: "< 0.01", 0.1: "0.1", 1: "1", 10: "10", 100: "100", CEILING: "infinite"}
-MARKS: dict[str, tuple[int, str, dict[str, Any]]] = {  # by column: panel, name in the legend, style
-    "exact": (0, "exact", {}),
-    "run": (0, "run", {"ls": "", "marker": "o", "ms": 4}),
-    "likelihood_ratio": (1, "", {"lw": 1}),
-    "likelihood_ratio_lower": (1, "certified at 99.9 %", {"ls": "", "marker": "^", "ms": 4}),
-    "published": (0, "published", {"ls": "", "marker": "x", "ms": 6, "color": INK, "zorder": 4}),
+MARKS: dict[str, dict[str, Any]] = {  # style of each column
+    "exact": {},
+    "run": {"ls": "", "marker": "o", "ms": 4},
+    "likelihood_ratio": {"ls": ":", "lw": 1},
+    "published": {"ls": "", "marker": "x", "ms": 6, "color": INK, "zorder": 4},
 }
 
 
@@ -67,15 +62,13 @@ class SanityRow:
     epsilon: float  # the claim
     dim: int
     trials: int  # runs per input
-    exact: float  # loss of the vote at threshold 1/2, in closed form
-    exact_at_one: float  # the same with coordinates rounded at 1 instead
+    exact: float  # loss of the vote, in closed form
     likelihood_ratio: float  # the largest privacy loss of any event: what the mechanism truly costs
     run: float  # loss of the run; inf if one cell of a column is empty, nan if both are
     run_lower: float  # 99.9 % interval of the exact loss, from the run
     run_upper: float
-    likelihood_ratio_lower: float  # certified at 99.9 % from the same releases, by an event of the privacy loss
     published: float | None
-    violated: bool  # one of the two bounds, each at 99.9 %, exceeds the claim
+    violated: bool  # the interval lies above the claim
 
 
 def run(
@@ -86,7 +79,7 @@ def run(
     mechanisms: tuple[str, ...] = MECHANISMS,
     seed: int = 2022,
 ) -> Iterator[SanityRow]:
-    """Yield the rows; the event of the privacy loss is chosen on further releases, at most 20,000."""
+    """Yield a row for each mechanism, budget and dimension."""
     if trials < 100:
         raise ConfigurationError(f"trials must be at least 100, got {trials}")
     if unknown := set(mechanisms) - set(MECHANISMS):
@@ -96,20 +89,20 @@ def run(
         yield _row(mechanism, epsilon, dim, trials, generator)
 
 
-def rounding_probabilities(mechanism: str, *, epsilon: float, dim: int, threshold: float = 0.5) -> tuple[float, float]:
-    """Return the probabilities that a coordinate is at least ``threshold``, under x = 0 and x' = 1."""
-    b = scale(mechanism, epsilon=epsilon, dim=dim)
+def rounding_probabilities(mechanism: str, *, epsilon: float, dim: int) -> tuple[float, float]:
+    """Return the probabilities that a coordinate is at least 1/2, under x = 0 and x' = 1."""
+    tail = math.exp(-0.5 / scale(mechanism, epsilon=epsilon, dim=dim))
     match mechanism:
         case "laplace" | "adept":
-            return 0.5 * math.exp(-threshold / b), 1 - 0.5 * math.exp(-(1 - threshold) / b)
+            return 0.5 * tail, 1 - 0.5 * tail
         case "dptext_redraw":
-            return math.exp(-threshold / b), 1.0
+            return tail, 1.0
         case "dptext_zero":
-            return 0.5 * math.exp(-threshold / b), 1.0
+            return 0.5 * tail, 1.0
         case "copy":
             return 0.0, 1.0
         case _:
-            return 1 - threshold, 1 - threshold
+            return 0.5, 0.5
 
 
 def scale(mechanism: str, *, epsilon: float, dim: int) -> float:
@@ -117,9 +110,9 @@ def scale(mechanism: str, *, epsilon: float, dim: int) -> float:
     return (1 if mechanism == "adept" else dim) / epsilon
 
 
-def exact_loss(mechanism: str, *, epsilon: float, dim: int, threshold: float = 0.5) -> float:
+def exact_loss(mechanism: str, *, epsilon: float, dim: int) -> float:
     """Return the loss of the majority vote, from the binomial distribution of the number of votes."""
-    zero, one = rounding_probabilities(mechanism, epsilon=epsilon, dim=dim, threshold=threshold)
+    zero, one = rounding_probabilities(mechanism, epsilon=epsilon, dim=dim)
     ties = dim // 2  # the vote says 1 when more than half of the coordinates do
     says_one = binom.logsf(ties, dim, zero), binom.logsf(ties, dim, one)
     says_zero = binom.logcdf(ties, dim, zero), binom.logcdf(ties, dim, one)
@@ -151,16 +144,16 @@ def release(mechanism: str, rows: int, dim: int, *, value: float, epsilon: float
 
 
 def _row(mechanism: str, epsilon: float, dim: int, trials: int, generator: torch.Generator) -> SanityRow:
-    def draw(value: float, rows: int) -> Iterator[Tensor]:
-        step = max(1, CHUNK_NUMBERS // dim)
-        for start in range(0, rows, step):
-            size = min(step, rows - start)
-            yield release(mechanism, size, dim, value=value, epsilon=epsilon, generator=generator)
+    def count_votes(value: float) -> int:
+        step, says_one = max(1, CHUNK_NUMBERS // dim), 0
+        for start in range(0, trials, step):
+            size = min(step, trials - start)
+            released = release(mechanism, size, dim, value=value, epsilon=epsilon, generator=generator)
+            says_one += int(((released >= 0.5).sum(dim=1) > dim // 2).sum())
+        return says_one
 
-    threshold = _choose_threshold(*(draw(value, min(trials, MAX_CHOOSING_TRIALS)) for value in (0.0, 1.0)))
-    (votes, reached), (one_votes, one_reached) = (_count(draw(value, trials), dim, threshold) for value in (0.0, 1.0))
+    votes, one_votes = count_votes(0.0), count_votes(1.0)
     lower, upper = _loss_interval(votes, one_votes, trials)
-    certified = float(epsilon_lower_bound(reached, one_reached, trials, trials, delta=0.0, alpha=1 - CONFIDENCE))
     known = epsilon == 1.0 and dim in DIMS
     return SanityRow(
         mechanism=mechanism,
@@ -168,14 +161,12 @@ def _row(mechanism: str, epsilon: float, dim: int, trials: int, generator: torch
         dim=dim,
         trials=trials,
         exact=exact_loss(mechanism, epsilon=epsilon, dim=dim),
-        exact_at_one=exact_loss(mechanism, epsilon=epsilon, dim=dim, threshold=1.0),
         likelihood_ratio=likelihood_ratio(mechanism, epsilon=epsilon, dim=dim),
         run=observed_loss(votes, one_votes, trials),
         run_lower=lower,
         run_upper=upper,
-        likelihood_ratio_lower=max(0.0, certified),
         published=PUBLISHED[mechanism][DIMS.index(dim)] if known else None,
-        violated=max(lower, certified) > epsilon,
+        violated=lower > epsilon,
     )
 
 
@@ -184,31 +175,6 @@ def observed_loss(zeros_say_one: int, ones_say_one: int, trials: int) -> float:
     cells = (zeros_say_one, ones_say_one), (trials - zeros_say_one, trials - ones_say_one)
     losses = [math.nan if first == second == 0 else _log_ratio(_log(first), _log(second)) for first, second in cells]
     return math.inf if math.inf in losses else max(losses, key=lambda loss: (math.isnan(loss), loss))
-
-
-def _count(releases: Iterator[Tensor], dim: int, threshold: float) -> tuple[int, int]:
-    """Count the releases that the vote calls one, and those with at least the chosen privacy loss."""
-    says_one, reached = 0, 0
-    for z in releases:
-        says_one += int(((z >= 0.5).sum(dim=1) > dim // 2).sum())
-        reached += int((_loss(z) >= threshold).sum())
-    return says_one, reached
-
-
-def _loss(z: Tensor) -> Tensor:
-    """Return sum_i |z_i - 1| - |z_i|, b times the privacy loss in favour of x = 0, without cancellation."""
-    return z.shape[1] - 2 * z.clamp(0, 1).sum(dim=1)
-
-
-def _choose_threshold(zeros: Iterator[Tensor], ones: Iterator[Tensor]) -> float:
-    """Return the threshold of the privacy loss with the best bound on releases that are not counted again."""
-    first, second = (torch.cat([_loss(z) for z in releases]).numpy() for releases in (zeros, ones))
-    candidates = np.unique(np.quantile(np.concatenate([first, second]), np.linspace(0, 1, 400)))
-    # The atoms of the distribution, at -n and n, are wholly inside or wholly outside, whatever the rounding.
-    candidates -= 1e-3
-    ours, theirs = (len(values) - np.searchsorted(np.sort(values), candidates) for values in (first, second))
-    bounds = epsilon_lower_bound(ours, theirs, len(first), len(second), delta=0.0, alpha=1 - CONFIDENCE)
-    return float(candidates[int(np.argmax(bounds))])
 
 
 def _loss_interval(zeros_say_one: int, ones_say_one: int, trials: int) -> tuple[float, float]:
@@ -235,45 +201,34 @@ def _log_ratio(first: float, second: float) -> float:
 def tables(rows: Sequence[SanityRow]) -> list[Table]:
     """Return a table for the published budget, or for each budget where that one was not run."""
     known = [row for row in rows if row.published is not None] or rows
-    headings = ["mechanism", "n", "exact", "run", "from", "to", "paper", "true", "certified", "claim"]
-    return [
-        (
-            f"Epsilon {epsilon:g}: loss of the vote (99.9 % interval); of any event",
-            headings,
-            [_line(row) for row in some],
-        )
-        for epsilon, some in group_rows(known, lambda row: row.epsilon).items()
-    ]
+    headings = ["mechanism", "n", "exact", "run", "from", "to", "paper", "true", "claim"]
+    groups = group_rows(known, lambda row: row.epsilon).items()
+    title = "Epsilon {:g}: loss of the vote (99.9 % interval); true: of any event"
+    return [(title.format(epsilon), headings, [_line(row) for row in some]) for epsilon, some in groups]
 
 
 def _line(row: SanityRow) -> list[str]:
     losses = (row.exact, row.run, row.run_lower, row.run_upper, row.published)
-    ratios = [f"{row.likelihood_ratio:.4g}", number(row.likelihood_ratio_lower)]
-    return [row.mechanism, str(row.dim), *map(number, losses), *ratios, "false" if row.violated else ""]
+    verdict = "false" if row.violated else ""
+    return [row.mechanism, str(row.dim), *map(number, losses), f"{row.likelihood_ratio:.4g}", verdict]
 
 
 def draw(rows: Sequence[SanityRow]) -> str:
-    """Draw the losses over the claimed budget: the vote's above, the likelihood ratio's below."""
+    """Draw the losses over the claimed budget: the vote's, and the likelihood ratio as dotted lines."""
     names = group_rows(rows, lambda row: row.mechanism)
     dims = sorted({row.dim for row in rows})
     of_dim = dict(zip(dims, colours(len(dims)), strict=True))
-    with drawing(2, len(names), size=(1.2 + 2.3 * len(names), 6.2), share_rows=True) as opened:
-        for axes, (name, chosen) in zip(opened.axes.T, names.items(), strict=True):
+    with drawing(1, len(names), size=(1.2 + 2.3 * len(names), 4.2), share_rows=True) as opened:
+        for axis, (name, chosen) in zip(opened.axes[0], names.items(), strict=True):
             for dim, curve in group_rows(chosen, lambda row: row.dim).items():
-                for field, (panel, _, style) in MARKS.items():
-                    _draw_field(axes[panel], curve, field, {"color": of_dim[dim], **style})
-            for axis in axes:
-                _draw_claim(axis, chosen)
-            axes[0].set_title(TITLES.get(name, name), fontsize=10)
-            axes[1].set_xlabel("claimed epsilon")
+                for field, style in MARKS.items():
+                    label = f"n = {dim}" if field == "exact" else field.replace("_", " ")
+                    _draw_field(axis, curve, field, {"color": of_dim[dim], "label": label, **style})
+            _draw_claim(axis, chosen)
+            axis.set_title(TITLES.get(name, name), fontsize=10)
+            axis.set_xlabel("claimed epsilon")
         opened.axes[0][0].set_ylabel("loss of the majority vote")
-        opened.axes[1][0].set_ylabel("likelihood ratio: true and certified")
-        handles = [Line2D([], [], color=colour, label=f"n = {dim}") for dim, colour in of_dim.items()]
-        handles += [
-            Line2D([], [], **{"color": INK, **style}, label=label) for _, label, style in MARKS.values() if label
-        ]
-        handles.append(Line2D([], [], color=INK, ls="--", lw=1, label="the claim: at most epsilon"))
-        opened.figure.legend(handles=handles, loc="outside lower center", ncols=6, frameon=False)
+        legend(opened.figure, *opened.axes[0], columns=6)
     return opened.svg
 
 
@@ -285,7 +240,7 @@ def _draw_field(axis: Any, rows: list[SanityRow], field: str, style: dict[str, A
 
 def _draw_claim(axis: Any, rows: list[SanityRow]) -> None:
     epsilons = sorted({row.epsilon for row in rows})
-    axis.plot(epsilons, epsilons, color=INK, ls="--", lw=1)
+    axis.plot(epsilons, epsilons, color=INK, ls="--", lw=1, label="the claim: at most epsilon")
     axis.set(xscale="log", yscale="log", ylim=(FLOOR / 1.3, CEILING * 1.3))
     axis.set_yticks(list(LOSS_TICKS), LOSS_TICKS.values())
     axis.set_yticks([], minor=True)

@@ -8,9 +8,8 @@ import torch
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.codebook import block_shape
-from adept.mechanisms.gaussian import analytic_scale
 from adept.studies import mechanisms
-from adept.studies.mechanisms import MechanismRow, cap_information, codeword_information, gaussian_cosine
+from adept.studies.mechanisms import MechanismRow, cap_information, codeword_information
 
 RECORDS = 1000
 ROWS = list(mechanisms.run(dims=(16, 64), epsilons=(2.0, 8.0, 64.0), records=RECORDS))
@@ -43,11 +42,11 @@ def test_simulated_squared_errors_agree_with_the_closed_forms(name: str) -> None
         assert abs(r.squared_error - r.expected_squared_error) <= 5 * r.squared_error_deviation + rare + spread
 
 
-@pytest.mark.parametrize("name", ["gaussian", "privunit", "codebook"])
+@pytest.mark.parametrize("name", ["privunit", "codebook"])
 def test_simulated_cosines_agree_with_the_closed_forms(name: str) -> None:
     for r in (r for r in ROWS if r.mechanism == name):
         assert r.expected_cosine is not None
-        allowance = 5 * r.cosine_deviation + {"gaussian": 0.0, "privunit": UNSEEN, "codebook": 0.01}[name]
+        allowance = 5 * r.cosine_deviation + {"privunit": UNSEEN, "codebook": 0.01}[name]
         assert abs(r.cosine - r.expected_cosine) <= allowance
 
 
@@ -102,13 +101,6 @@ def test_the_codebooks_information_is_the_entropy_lost_by_its_distribution() -> 
 def test_a_certain_cap_tells_its_whole_surprise_and_a_uniform_release_nothing() -> None:
     assert cap_information(2.0**-20, escape=0.0) == pytest.approx(20.0, rel=1e-12)
     assert cap_information(0.25, escape=0.75) == pytest.approx(0.0, abs=1e-12)
-
-
-def test_the_gaussian_cosine_has_its_limits_and_the_value_of_one_dimension() -> None:
-    assert gaussian_cosine(1000.0, 5) == pytest.approx(1 - 4 / 2 / 1000**2, abs=1e-9)
-    assert gaussian_cosine(0.7, 1) == pytest.approx(math.erf(0.7 / math.sqrt(2)), rel=1e-12)
-    scale = 2 * analytic_scale(8.0, delta=1e-6)
-    assert gaussian_cosine(1 / scale, 16) == pytest.approx(row("gaussian", 16, 8.0).expected_cosine, rel=1e-6)
 
 
 def test_a_row_does_not_depend_on_what_else_is_asked_for() -> None:

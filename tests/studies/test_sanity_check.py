@@ -12,15 +12,14 @@ ROWS = list(run(trials=10_000, epsilons=(1.0,)))
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "threshold", "losses"),
+    ("mechanism", "losses"),
     [
-        ("laplace", 0.5, (0.8318, 0.8997, 0.3655, 0.1615, 0.1099, 0.0756)),
-        ("laplace", 1.0, (1.0, 1.0, 0.3983, 0.1708, 0.1147, 0.0780)),
-        ("adept", 0.5, (0.8318, 1.6636, 2.5811, 5.1144, 8.0702, 13.7432)),
+        ("laplace", (0.8318, 0.8997, 0.3655, 0.1615, 0.1099, 0.0756)),
+        ("adept", (0.8318, 1.6636, 2.5811, 5.1144, 8.0702, 13.7432)),
     ],
 )
-def test_the_exact_losses_have_the_known_digits(mechanism: str, threshold: float, losses: tuple[float, ...]) -> None:
-    ours = [exact_loss(mechanism, epsilon=1.0, dim=dim, threshold=threshold) for dim in DIMS]
+def test_the_exact_losses_have_the_known_digits(mechanism: str, losses: tuple[float, ...]) -> None:
+    ours = [exact_loss(mechanism, epsilon=1.0, dim=dim) for dim in DIMS]
     assert ours == pytest.approx(losses, abs=5.1e-5)
 
 
@@ -28,14 +27,15 @@ def test_every_exact_loss_is_within_the_interval_of_its_run() -> None:
     assert all(row.run_lower <= row.exact <= row.run_upper for row in ROWS)
 
 
-def test_the_certified_likelihood_ratio_never_exceeds_the_true_one() -> None:
-    assert all(row.likelihood_ratio_lower <= row.likelihood_ratio for row in ROWS)
+def test_no_loss_of_the_vote_exceeds_the_largest_privacy_loss() -> None:
+    assert all(row.exact <= row.likelihood_ratio + 1e-12 for row in ROWS)
 
 
-def test_a_violation_is_found_in_each_mechanism_but_the_private_ones() -> None:
+def test_a_violation_is_found_in_each_mechanism_but_the_private_ones_and_where_the_vote_says_one_of_both() -> None:
     violating = {(row.mechanism, row.dim) for row in ROWS if row.violated}
     sound = {("laplace", dim) for dim in DIMS} | {("random", dim) for dim in DIMS} | {("adept", 1)}
-    assert violating == {(row.mechanism, row.dim) for row in ROWS} - sound
+    unseen = {("dptext_redraw", dim) for dim in DIMS if dim > 2}
+    assert violating == {(row.mechanism, row.dim) for row in ROWS} - sound - unseen
 
 
 def test_published_values_are_close_to_the_exact_ones_where_cells_were_filled() -> None:
@@ -49,12 +49,11 @@ def test_an_empty_cell_is_a_bound_and_two_empty_cells_are_undefined() -> None:
     assert math.isnan(observed_loss(100, 100, 100))
     row = next(row for row in ROWS if row.mechanism == "dptext_redraw" and row.dim == 64)
     assert math.isnan(row.run)
-    assert row.likelihood_ratio_lower > 5
 
 
 def test_the_likelihood_ratio_shows_what_the_vote_hides() -> None:
     row = next(row for row in ROWS if row.mechanism == "adept" and row.dim == 8)
-    assert row.likelihood_ratio_lower > row.exact + 1
+    assert row.likelihood_ratio > row.exact + 1
 
 
 def test_unknown_mechanisms_are_refused() -> None:

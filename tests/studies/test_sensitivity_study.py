@@ -11,7 +11,7 @@ ROWS = sensitivity.run()
 
 def test_every_published_point_is_within_the_interval_for_two_samples() -> None:
     published = [row for row in ROWS if row.published is not None]
-    assert len(published) == 15
+    assert len(published) == 10
     assert all(row.agrees for row in published)
 
 
@@ -29,16 +29,6 @@ def test_without_the_tolerance_rounding_alone_would_put_l1_clipped_pairs_beyond(
 ) -> None:
     monkeypatch.setattr(sensitivity, "TOLERANCE", 0.0)
     assert any(row.beyond for row in sensitivity.run(dims=(2, 4)) if row.clip == "l1")
-
-
-def test_the_two_readings_of_the_variance_agree_at_c_10_only() -> None:
-    def shares(clip_norm: float) -> list[float]:
-        rows = sensitivity.run(clip_norm=clip_norm, dims=(16,))
-        return [row.share for row in rows if row.latents == "normal" and row.clip == "l2"]
-
-    assert shares(10.0) == pytest.approx([0.277, 0.277], abs=0.02)
-    low, high = sorted(shares(1.0))
-    assert high - low > 0.5
 
 
 def test_the_largest_distance_never_exceeds_the_true_sensitivity() -> None:

@@ -1,20 +1,34 @@
-"""Exhibits of the zoo: claims of papers, how each can be read, for what unit, and what it is worth per record.
+"""The zoo: claims of papers, each for its unit and as one would misread it, put to `adept.audit`.
 
-An exhibit is one *reading* of a claim: the paper's own, or the one of a user who takes the number as "epsilon per record". It is
-about one pair of records, so that it can be audited. What is expected is stated beforehand, and the audit does not see it.
+An exhibit is one *reading* of a claim: the paper's own, or the one of a user who takes the number as
+"epsilon per record". It is about one pair of records, so that it can be audited. What is expected is
+stated beforehand, and the audit does not see it.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
+from adept import audit
+from adept.audit import Claim, NotJudged, Verdict
 from adept.data.corpus import DataConfig, load
+from adept.errors import ConfigurationError
 from adept.mechanisms import DPText, OriginalLaplace
-from adept.studies.zoo import rebuilt
-from adept.studies.zoo.rebuilt import TOKENS, DPBart, DPPrompt, SeededLaplace, SentenceLatents, public_words
+from adept.plotting import INK, Table, drawing
+from adept.studies import rebuilt
+from adept.studies.rebuilt import TOKENS, DPBart, DPPrompt, SeededLaplace, SentenceLatents, public_words
 
+TRIALS = 20_000
+NAMES = (
+    *("ADePT", "DPText", "DP-BART", "DP-Rewrite, program", "DP-Prompt", "DP-Prompt, length of the record"),
+    *("SanText", "CMP", "Mahalanobis", "Vickrey", "TEM", "CusText", "RANTEXT"),
+)
+CONFIDENCE = 0.999
+COLOURS = {"violated": "#c0392b", "not refuted": "#2a9d5c", "not judged": "#7f7f7f"}
+SHOWN_CHARACTERS = 44  # of a record in the table
 BUDGET = 4.0  # what most readings claim of their pair
 SHORT, LONG = "show me flights", "i need a flight from boston to denver on monday morning please"
 CANDIDATES = 400  # public sentences among which the pair with the farthest latents is looked for
@@ -56,7 +70,6 @@ def exhibits() -> tuple[Exhibit, ...]:
         *_metric("Mahalanobis", rebuilt.Mahalanobis, "Xu et al., PrivateNLP 2020; code Kekkodf/pypantera"),
         *_metric("Vickrey", rebuilt.Vickrey, "Xu et al., arXiv 2104.11838; code Kekkodf/pypantera"),
         *_metric("TEM", rebuilt.TEM, "Carvalho et al., SDM 2023; code Kekkodf/pypantera"),
-        *_kept_words(),
         *_output_sets(),
         _candidates(),
     )
@@ -188,25 +201,6 @@ def _not_claimed(own: Exhibit, unit: str, why: str, pair: tuple[str, str]) -> Ex
     return replace(own, unit=unit, holds=False, why=why, true_epsilon="inf", pair=pair, claimed=False)
 
 
-def _kept_words() -> tuple[Exhibit, Exhibit]:
-    names = public_words().names
-    common, rare, other = names[2], names[rebuilt.SENSITIVE_FROM + 20], names[rebuilt.SENSITIVE_FROM + 5]
-    epsilon = BUDGET / _distance(rare, other)
-    own = Exhibit(
-        mechanism="SanText+",
-        make=lambda: rebuilt.SanTextPlus(epsilon=epsilon),
-        source="Yue et al., Findings of ACL 2021; code xiangyue9607/SanText",
-        claim=f"epsilon = {epsilon:.3g} times the distance between sensitive words; the others may show themselves",
-        per_record="infinite: words that are not sensitive are mostly kept, and the number of words is released",
-        holds=True,
-        why="SanText among the sensitive words",
-        true_epsilon=f"{BUDGET:g} at most",
-        pair=(other, rare),
-        unit="word, both sensitive",
-    )
-    return own, _not_claimed(own, "word, any", "no other word is ever replaced by the first one", (common, rare))
-
-
 def _output_sets() -> tuple[Exhibit, Exhibit]:
     groups, names = rebuilt.CusText(epsilon=BUDGET).groups, public_words().names
     inside, outside = np.flatnonzero(groups == groups[0]), np.flatnonzero(groups != groups[0])
@@ -239,3 +233,91 @@ def _candidates() -> Exhibit:
         pair=_farthest_words(),
         unit="word",
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ZooRow(ClaimReading):
+    """One reading of one claim, and what the audit says of it."""
+
+    expected: str  # "holds" or "false", stated before the audit
+    verdict: str  # "violated", "not refuted" or "not judged"
+    certified_epsilon: float
+    failed: str  # the checks that find a violation
+    first: str
+    second: str
+    seconds: float
+
+    @property
+    def as_expected(self) -> bool:
+        return self.verdict == ("not refuted" if self.expected == "holds" else "violated")
+
+
+def run(*, mechanisms: tuple[str, ...] = NAMES, trials: int = TRIALS) -> Iterator[ZooRow]:
+    """Audit every reading at confidence 0.999, with ``trials`` releases of each of two records.
+
+    Raises:
+        ConfigurationError: there is no exhibit of that name.
+    """
+    found = exhibits()
+    if unknown := set(mechanisms) - {exhibit.mechanism for exhibit in found}:
+        raise ConfigurationError(f"mechanisms must be of {', '.join(NAMES)}, got {', '.join(sorted(unknown))}")
+    for name in mechanisms:
+        yield from (_row(exhibit, trials) for exhibit in found if exhibit.mechanism == name)
+
+
+def _row(exhibit: Exhibit, trials: int) -> ZooRow:
+    started, mechanism = time.monotonic(), exhibit.make()
+    try:
+        claim = Claim(mechanism, epsilon=exhibit.epsilon)
+        result = audit.run(claim, pairs=[exhibit.pair], trials=trials, confidence=CONFIDENCE)
+    except NotJudged as failure:
+        result = failure.result
+    return ZooRow(
+        **{field.name: getattr(exhibit, field.name) for field in fields(ClaimReading)},
+        expected="holds" if exhibit.holds else "false",
+        verdict=result.outcome,
+        certified_epsilon=result.certified_epsilon,
+        failed=" ".join(check.name for check in result.checks if check.verdict is Verdict.FAILED),
+        first=exhibit.pair[0],
+        second=exhibit.pair[1],
+        seconds=time.monotonic() - started,
+    )
+
+
+def tables(rows: Sequence[ZooRow]) -> list[Table]:
+    """Return a table of the papers' own claims, and one of their numbers read per record."""
+    headings = ["mechanism", "unit", "claimed", "true", "verdict", "certified", "pair that was tried", "why"]
+    titles = {
+        True: "Claims, each for its own unit (confidence 0.999)",
+        False: "What nobody claims: the same number, read as epsilon of a whole record, or of any two words",
+    }
+    return [
+        (title, headings, [_line(row) for row in rows if row.claimed is claimed])
+        for claimed, title in titles.items()
+        if any(row.claimed is claimed for row in rows)
+    ]
+
+
+def _line(row: ZooRow) -> list[str]:
+    shown = [text[:SHOWN_CHARACTERS] + "..." * (len(text) > SHOWN_CHARACTERS) for text in (row.first, row.second)]
+    found = [row.verdict, f"{row.certified_epsilon:.2f}", " / ".join(shown), row.why]
+    return [row.mechanism, row.unit, f"{row.epsilon:.3g}", row.true_epsilon, *found]
+
+
+def draw(rows: Sequence[ZooRow]) -> str:
+    """Draw the certified epsilon of every reading as a bar, the claimed one as a line."""
+    shown = sorted(rows, key=lambda row: (not row.claimed, row.verdict != "violated"))
+    with drawing(1, 1, size=(9.5, 0.36 * len(shown) + 1.4)) as opened:
+        axis = opened.axes[0][0]
+        for place, row in enumerate(reversed(shown)):
+            style = {"color": COLOURS[row.verdict], "alpha": 1.0 if row.claimed else 0.45}
+            axis.barh(place, row.certified_epsilon, height=0.62, **style)
+            axis.plot([row.epsilon] * 2, [place - 0.4, place + 0.4], color=INK, lw=1.6)
+        labels = [f"{row.mechanism} ({row.unit}{'' if row.claimed else '; not claimed'})" for row in reversed(shown)]
+        axis.set_yticks(range(len(shown)), labels, fontsize=9)
+        axis.set_xlabel("epsilon: certified by the audit (bar), claimed (line)")
+        for verdict, colour in COLOURS.items():
+            if any(row.verdict == verdict for row in shown):
+                axis.barh(0, 0, color=colour, label=verdict)
+        axis.legend(frameon=False, loc="lower right")
+    return opened.svg

@@ -1,9 +1,8 @@
-"""Published mechanisms, rebuilt: those that release a sentence's latent or write with a language model, and those of single words.
+"""Published mechanisms, rebuilt; their claims stand in `adept.studies.zoo`.
 
-Latents are released through the public encoder, and text is decoded from them alone. A word-level mechanism releases a sentence
-word by word, so its number of words is released as it is. The claims stand in `adept.studies.zoo.exhibits`. Noise comes from a
-generator that the operating system seeds anew for each batch. Words and their vectors are those of the bundled corpus; a guarantee
-does not depend on which public vectors it is given.
+Latents are released through the public encoder. A word-level mechanism releases a sentence word by word, so its
+number of words is released as it is. Words and their vectors are those of the bundled corpus; a guarantee does not
+depend on which public vectors it is given.
 """
 
 import math
@@ -21,8 +20,6 @@ from adept.models.lexicon import Floats, Indices, WordVectors, learn_word_vector
 
 WORDS, WORD_DIM = 160, 16  # commonest words of the corpus, and numbers in a vector
 SET_SIZE = 8  # words in an output set of CusText
-SENSITIVE_FROM = 60  # SanText+: the rarer words are the sensitive ones
-KEEP = 0.7  # SanText+: how often a word that is not sensitive is kept
 LAMBDA = 0.5  # Mahalanobis: the share of the covariance in the metric
 BALANCE = 0.5  # Vickrey: t
 BETA = 0.001  # TEM: how seldom the truncation may act
@@ -57,7 +54,6 @@ class SentenceLatents:
     mechanism: Any
 
     def privatize(self, texts: list[str]) -> Any:
-        """Release the latents (B, n) of texts."""
         codes = {text: public_words().encode(text) for text in dict.fromkeys(texts)}
         return self.mechanism.privatize(torch.from_numpy(np.stack([codes[text] for text in texts]))).numpy()
 
@@ -70,14 +66,13 @@ class SentenceLatents:
 class SeededLaplace:
     """ADePT with the right scale, 2C sqrt(n) / eps, as DP-Rewrite's program has it by default (Igamberdiev et al. 2022).
 
-    `get_sensitivity_for_clip_by_norm` with the defaults of its `settings.py`: l2 norm, Laplace. The program draws its noise from
-    torch, which its `main.py` seeds with 12345 unless told otherwise.
+    `get_sensitivity_for_clip_by_norm` with the defaults of its `settings.py`: l2 norm, Laplace. The program draws
+    its noise from torch, which its `main.py` seeds with 12345 unless told otherwise.
     """
 
     epsilon: float
 
     def privatize(self, latents: torch.Tensor) -> torch.Tensor:
-        """Add noise of torch's generator, as the program does."""
         scale = 2 * latents.shape[1] ** 0.5 / self.epsilon
         uniform = torch.rand(latents.shape, dtype=latents.dtype) - 0.5
         noisy: torch.Tensor = latents - scale * uniform.sign() * torch.log1p(-2 * uniform.abs())
@@ -103,18 +98,14 @@ class DPBart(SentenceLatents):
 class DPPrompt:
     """Clip logits to [b1, b2], sample n words at temperature T: 2 (b2 - b1) / T a word (Utpala, Hooker and Chen 2023).
 
-    The language model is the public bigram model, with the record's words made likelier, as a paraphrasing model does.
-
-    Attributes:
-        epsilon: per record, n times that of a word; it fixes the temperature, T = 2 (b2 - b1) n / eps.
-        length_of_record: write as many words as the record has, as `LLMDP.DPPrompt` of another library does, instead of n.
+    The language model is the public bigram model, with the record's words made likelier, as a paraphrasing model
+    does. Words after the first end are not shown.
     """
 
-    epsilon: float
-    length_of_record: bool = False
+    epsilon: float  # per record, n times that of a word; T = 2 (b2 - b1) n / eps
+    length_of_record: bool = False  # write as many words as the record has, instead of n
 
     def privatize(self, texts: list[str]) -> list[str]:
-        """Write a text for each record: n words, of which those after the first end are not shown."""
         end, (low, high) = len(public_words().names), LOGITS
         bonus = np.zeros((len(texts), end + 1))
         for row, text in enumerate(texts):
@@ -153,7 +144,6 @@ class WordByWord:
         raise NotImplementedError
 
     def privatize(self, texts: list[str]) -> list[str]:
-        """Release texts word by word."""
         rows = [public_words().indices(text) for text in texts]
         released = self.release(np.concatenate(rows))
         ends = np.cumsum([len(row) for row in rows])[:-1]
@@ -183,20 +173,6 @@ class SanText(WordByWord):
 
     def release(self, words: Indices) -> Indices:
         return self._sample(self.probabilities[words])
-
-
-class SanTextPlus(SanText):
-    """SanText to sensitive words; words that are not sensitive are mostly kept (Yue et al. 2021; `SanText_plus` of their code)."""
-
-    @cached_property
-    def probabilities(self) -> Floats:
-        weights = np.exp(-self.epsilon * public_words().distances() / 2)
-        weights[:, :SENSITIVE_FROM] = 0.0
-        mixed = _normalise(weights)
-        common = np.arange(len(mixed)) < SENSITIVE_FROM
-        mixed[common] *= 1 - KEEP
-        mixed[common, np.flatnonzero(common)] += KEEP
-        return mixed
 
 
 class CusText(SanText):
