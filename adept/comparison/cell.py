@@ -7,7 +7,7 @@ import math
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -37,27 +37,22 @@ from adept.synthesis.synthesizer import Synthesizer
 RANDOM_TEXTS = 2000  # texts that are written of random latents; records draw theirs from these
 
 TextMechanism = TokenResponse | TokenExponential | PromptSampling | Redaction
+Columns = dict[str, Any]  # of a row: the budget spent on its texts
+Source = tuple[Columns, Callable[[], list[Pair]]]  # and the writer; a label beside a text replaces the released one
 
 
 def obtain_row(trial: Trial, cell: Cell) -> ResultRow:
     """Return a cell's row, kept or made, with the quality of its text if that is measured."""
-    row = trial.recall_or_make(ResultRow, cell, lambda: _make_row(trial, cell))
+    row = trial.obtain(ResultRow, cell, _make_row)
     if cell.measured and row.overlap is None:
-        written = trial.recall_or_make(WrittenTexts, cell, lambda: _write(trial, cell, open_source(trial, cell)))
-        row = trial.store.keep(
-            replace(row, **_measure_quality(trial, written.texts[:: cell.samples])), trial.seed, cell
-        )
+        rewrites = trial.obtain(WrittenTexts, cell, _write).texts[:: cell.samples]  # the first of each record
+        other = [*trial.validation.texts, *trial.test.texts]
+        quality: Columns = metrics.measure(trial.private, rewrites, trained_on=trial.public.texts, other=other)
+        row = trial.store.keep(replace(row, **quality), trial.seed, cell)
     return row
 
 
-def _measure_quality(trial: Trial, rewrites: list[str]) -> dict[str, Any]:
-    """Measure the first rewrite of each record."""
-    other = [*trial.validation.texts, *trial.test.texts]
-    return metrics.measure(trial.private, rewrites, trained_on=trial.public.texts, other=other)
-
-
 def _make_row(trial: Trial, cell: Cell) -> ResultRow:
-    """Test on clean text what a classifier learns."""
     corpus, spent = _learn_from(trial, cell)
     evaluation = evaluate(
         corpus,
@@ -67,7 +62,7 @@ def _make_row(trial: Trial, cell: Cell) -> ResultRow:
         samples=cell.samples,
         noisy_labels=cell.labels not in (COPY, VOTE),
     )
-    defaults = {"delta": 0.0, "dim": trial.config.model.latent_dim, "records_per_second": None}
+    defaults: Columns = {"delta": 0.0, "dim": trial.config.model.latent_dim, "records_per_second": None}
     return ResultRow(
         data=trial.config.data.name,
         protocol=trial.config.protocol,
@@ -90,54 +85,44 @@ def _make_row(trial: Trial, cell: Cell) -> ResultRow:
     )
 
 
-def _learn_from(trial: Trial, cell: Cell) -> tuple[Corpus, dict[str, Any]]:
-    """Return what a classifier learns from, and the columns of the row that say what was spent on it."""
+def _learn_from(trial: Trial, cell: Cell) -> tuple[Corpus, Columns]:
+    """Return what a classifier learns from, and the columns on what was spent on it."""
     if cell.mechanism == NONE:
         return trial.private, {"epsilon": math.inf}
     if cell.decoder is None:
         return trial.public, {"epsilon": 0.0}
-    source = open_source(trial, cell)
-    written = trial.recall_or_make(WrittenTexts, cell, lambda: _write(trial, cell, source))
-    return Corpus(written.texts, written.labels), {**source.spent, "records_per_second": written.records_per_second}
+    written = trial.obtain(WrittenTexts, cell, _write)
+    return Corpus(written.texts, written.labels), written.spent
 
 
-@dataclass(frozen=True)
-class TextSource:
-    """The origin of a cell's texts, each with its label where that is another than the record's released one."""
-
-    spent: dict[str, Any]  # columns of the row
-    write: Callable[[], list[Pair]]
-
-
-def open_source(trial: Trial, cell: Cell) -> TextSource:
-    """Return the source of a cell's texts; a model that it needs is trained, unless an earlier run did."""
+def _open_source(trial: Trial, cell: Cell) -> Source:
     if cell.decoder == PUBLIC_TEXTS:
         return _open_synthesizer(trial, cell)
     if cell.mechanism in ALTERNATIVES:
         mechanism = build_alternative(trial, cell)
         spent = _list_promise(trial, cell, mechanism.guarantee())
-        return TextSource(spent, lambda: _leave_unlabelled(mechanism.privatize(trial.private.texts)))
+        return spent, lambda: _leave_unlabelled(mechanism.privatize(trial.private.texts))
     return (_open_look_up if cell.mechanism == LOOKUP else _open_rewriter)(trial, cell)
 
 
-def _write(trial: Trial, cell: Cell, source: TextSource) -> WrittenTexts:
-    """Write texts with their labels."""
+def _write(trial: Trial, cell: Cell) -> WrittenTexts:
+    spent, write = _open_source(trial, cell)  # trains a model, unless an earlier run did
     begin = time.monotonic()
-    pairs = source.write()
+    pairs = write()
     speed = len(trial.private) / (time.monotonic() - begin)
     if cell.labels == VOTE:
         labels = [str(label) for _, label in pairs]
     else:
         beside = [label for label in trial.labels(cell) for _ in range(cell.samples)]
         labels = [given if own is None else own for (_, own), given in zip(pairs, beside, strict=True)]
-    return WrittenTexts([text for text, _ in pairs], labels, speed)
+    return WrittenTexts([text for text, _ in pairs], labels, {**spent, "records_per_second": speed})
 
 
 def _leave_unlabelled(texts: list[str]) -> list[Pair]:
     return [(text, None) for text in texts]
 
 
-def _list_promise(trial: Trial, cell: Cell, promise: Guarantee) -> dict[str, Any]:
+def _list_promise(trial: Trial, cell: Cell, promise: Guarantee) -> Columns:
     return {
         "epsilon": promise.epsilon + (cell.label_epsilon or 0.0),
         "delta": promise.delta,
@@ -160,7 +145,7 @@ def build_alternative(trial: Trial, cell: Cell) -> TextMechanism:
     return kind(epsilon=epsilon, public=trial.words, length=common_length([len(text.split()) for text in texts]))
 
 
-def _open_look_up(trial: Trial, cell: Cell) -> TextSource:
+def _open_look_up(trial: Trial, cell: Cell) -> Source:
     """Quote the public texts that are nearest to released linear latents, without a model of ours."""
 
     def write() -> list[Pair]:
@@ -169,10 +154,10 @@ def _open_look_up(trial: Trial, cell: Cell) -> TextSource:
         released = Codebook(epsilon=cell.text_epsilon).privatize(private)
         return _leave_unlabelled(PublicTexts(trial.public.texts, public).write(released, samples=cell.samples))
 
-    return TextSource({"epsilon": cell.budget, "dim": LINEAR_DIM, "holds": trial.unseen}, write)
+    return {"epsilon": cell.budget, "dim": LINEAR_DIM, "holds": trial.unseen}, write
 
 
-def _open_rewriter(trial: Trial, cell: Cell) -> TextSource:
+def _open_rewriter(trial: Trial, cell: Cell) -> Source:
     """Release each record once, with its label where that is part of the release, and write from it."""
     rewriter, texts, samples = trial.rewriter(cell), trial.private.texts, cell.samples
 
@@ -188,10 +173,10 @@ def _open_rewriter(trial: Trial, cell: Cell) -> TextSource:
         return rewriter.rewrite_pairs(texts, labels, samples=samples)
 
     spent = _list_promise(trial, cell, rewriter.guarantee)
-    return TextSource({**spent, "dim": rewriter.model.config.latent_dim}, write)
+    return {**spent, "dim": rewriter.model.config.latent_dim}, write
 
 
-def _open_synthesizer(trial: Trial, cell: Cell) -> TextSource:
+def _open_synthesizer(trial: Trial, cell: Cell) -> Source:
     """Synthesize from the private half, at a budget, without noise (``identity``), or from an empty file (``random``).
 
     References have the codewords of the largest budget. Texts are not handed out, so that any model will do.
@@ -214,4 +199,4 @@ def _open_synthesizer(trial: Trial, cell: Cell) -> TextSource:
         tally.add(synthesizer.vote(private.texts, private.labels))
         return list(synthesizer.write(tally.counts.reshape(synthesizer.cells.size, -1)))
 
-    return TextSource({"epsilon": 0.0 if cell.mechanism == "random" else cell.budget or math.inf}, write)
+    return {"epsilon": 0.0 if cell.mechanism == "random" else cell.budget or math.inf}, write

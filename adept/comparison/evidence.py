@@ -30,12 +30,8 @@ EXAMPLES = 6
 WITHHELD = "(withheld: the model was trained on it)"
 
 
-def obtain_verdict(trial: Trial, cell: Cell) -> AuditVerdict:
-    """Return the verdict on a cell's mechanism: that of an earlier run, or of an audit."""
-    return trial.recall_or_make(AuditVerdict, cell, lambda: _judge(trial, cell))
-
-
-def _judge(trial: Trial, cell: Cell) -> AuditVerdict:
+def judge(trial: Trial, cell: Cell) -> AuditVerdict:
+    """Audit a cell's mechanism."""
     result, guarantee = (_audit_text if cell.mechanism in ALTERNATIVES else _audit)(trial, cell)
     evidence = next((check.evidence for check in result.checks if check.verdict is Verdict.FAILED), "")
     return AuditVerdict(
@@ -62,12 +58,8 @@ def _audit_text(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
     return audit.run(mechanism, pairs=[pair], trials=AUDIT_TRIALS), mechanism.guarantee().text
 
 
-def obtain_attack(trial: Trial, cell: Cell) -> AttackedRelease:
-    """Return what attacks on a cell's mechanism came to: in an earlier run, or now."""
-    return trial.recall_or_make(AttackedRelease, cell, lambda: _attack(trial, cell))
-
-
-def _attack(trial: Trial, cell: Cell) -> AttackedRelease:
+def attack(trial: Trial, cell: Cell) -> AttackedRelease:
+    """Attack releases of a cell's mechanism."""
     rewriter = trial.rewriter(cell)
     game = AttackGame(
         rewriter=rewriter,
@@ -89,7 +81,7 @@ def _attack(trial: Trial, cell: Cell) -> AttackedRelease:
     )
 
 
-def examples(trial: Trial, rows: list[tuple[Cell, ResultRow]]) -> list[Example]:
+def choose_examples(trial: Trial, rows: list[tuple[Cell, ResultRow]]) -> list[Example]:
     """Return records spread evenly over the first seed's private half, with their rewrites."""
     config, records, public = trial.config, trial.private.texts, trial.config.data.public
     if not (public or (config.examples and config.protocol != PAPER)):

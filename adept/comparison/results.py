@@ -69,7 +69,7 @@ class WrittenTexts:
 
     texts: list[str]
     labels: list[str]
-    records_per_second: float
+    spent: dict[str, Any]  # columns of the row
 
     def __post_init__(self) -> None:
         if len(self.texts) != len(self.labels):

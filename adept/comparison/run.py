@@ -21,9 +21,9 @@ import torch
 
 from adept.comparison.cell import obtain_row
 from adept.comparison.config import CompareConfig
-from adept.comparison.evidence import examples, obtain_attack, obtain_verdict
+from adept.comparison.evidence import attack, choose_examples, judge
 from adept.comparison.plan import ModelKind, Schedule, plan_comparison
-from adept.comparison.results import Results
+from adept.comparison.results import AttackedRelease, AuditVerdict, Results
 from adept.comparison.store import Store
 from adept.comparison.trial import Trial
 from adept.data.corpus import load
@@ -78,11 +78,11 @@ class Comparison:
         trials, directory = list(self._trials()), self.store.directory
         rows = [(cell, obtain_row(trial, cell)) for trial in trials for cell in self.schedule.cells]
         write_table([row for _, row in rows], directory / "results.csv")
-        verdicts = [obtain_verdict(trials[0], cell) for cell in self.schedule.audited]
-        attacks = [obtain_attack(trials[0], cell) for cell in self.schedule.attacked]
+        verdicts = [trials[0].obtain(AuditVerdict, cell, judge) for cell in self.schedule.audited]
+        attacks = [trials[0].obtain(AttackedRelease, cell, attack) for cell in self.schedule.attacked]
         if attacks:
             write_table([line for attacked in attacks for line in attacked.lines()], directory / "attacks.csv")
-        return Results(self.config, [row for _, row in rows], verdicts, attacks, examples(trials[0], rows))
+        return Results(self.config, [row for _, row in rows], verdicts, attacks, choose_examples(trials[0], rows))
 
 
 def _make(trial: Trial, schedule: Schedule, model: ModelKind | None) -> Iterator[int]:
@@ -92,10 +92,10 @@ def _make(trial: Trial, schedule: Schedule, model: ModelKind | None) -> Iterator
             obtain_row(trial, cell)
             yield 1
     if trial.seed == trial.config.seeds[0]:
-        for asked, make in ((schedule.attacked, obtain_attack), (schedule.audited, obtain_verdict)):
-            for cell in asked:
-                if cell.model == model:
-                    make(trial, cell)
+        for cell in (cell for cell in schedule.attacked if cell.model == model):
+            trial.obtain(AttackedRelease, cell, attack)
+        for cell in (cell for cell in schedule.audited if cell.model == model):
+            trial.obtain(AuditVerdict, cell, judge)
 
 
 def _make_aside(trial: Trial, schedule: Schedule, model: ModelKind | None) -> int:

@@ -6,7 +6,7 @@ all; one that was damaged afterwards is named in one line, never half read.
 
     models/        a run of training for each model and seed
     labels/        every record's released label, once, whatever stands beside it
-    rewrites/      texts that were written from one release of every record, their labels, and how fast
+    rewrites/      texts that were written from one release of every record, their labels, and what was spent
     rows/          what a classifier made of them, and the quality of the texts where it was measured
     audits/        verdicts on the mechanisms' claims
     attacks/       what a reconstruction found, of releases of its own
@@ -28,7 +28,7 @@ from adept.comparison.results import AttackedRelease, AuditVerdict, ReleasedLabe
 from adept.data.files import write_once
 from adept.errors import DataError
 
-LAYOUT = 6  # version of the directory
+LAYOUT = 7  # version of the directory
 SETTINGS = "comparison.json"
 GROWING = (
     "mechanisms",

@@ -36,10 +36,10 @@ class Trial:
         self.label_set = sorted(set(train.labels or []))
         self._models: dict[ModelKind, tuple[Autoencoder, Tokenizer]] = {}
 
-    def recall_or_make(self, kind: type[Stored], cell: Cell, make: Callable[[], Stored]) -> Stored:
+    def obtain(self, kind: type[Stored], cell: Cell, make: Callable[["Trial", Cell], Stored]) -> Stored:
         """Return what was kept of a cell, or make it and keep it."""
         kept = self.store.find(kind, self.seed, cell)
-        return self.store.keep(make(), self.seed, cell) if kept is None else kept
+        return self.store.keep(make(self, cell), self.seed, cell) if kept is None else kept
 
     def labels(self, cell: Cell) -> list[str]:
         """Return the labels of a cell: as they are, or randomised once, whatever reads them."""
@@ -47,7 +47,7 @@ class Trial:
         if cell.label_epsilon is None:
             return own
         response = RandomizedResponse(epsilon=cell.label_epsilon, labels=tuple(self.label_set))
-        return self.recall_or_make(ReleasedLabels, cell, lambda: ReleasedLabels(response.privatize(own))).values
+        return self.obtain(ReleasedLabels, cell, lambda *_: ReleasedLabels(response.privatize(own))).values
 
     def rewriter(self, cell: Cell) -> Rewriter:
         """Return the rewriter of a cell with a model."""

@@ -21,7 +21,7 @@ NOTHING = dict.fromkeys(("train", "validation", "test"), Corpus(["a", "b"], ["x"
 def asked(config: CompareConfig) -> list[AuditVerdict]:
     """The verdicts on a comparison's mechanisms."""
     trial = Trial(Store(config), NOTHING, config.seeds[0])
-    return [verdicts.obtain_verdict(trial, cell) for cell in plan_comparison(config).audited]
+    return [trial.obtain(AuditVerdict, cell, verdicts.judge) for cell in plan_comparison(config).audited]
 
 
 def test_a_violation_is_found_in_the_original_and_its_verdict_is_kept(

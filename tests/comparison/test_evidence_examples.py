@@ -43,7 +43,7 @@ def examples(finished: CompareConfig, **changes: object) -> list[Example]:
     store.config = replace(finished, **changes)  # type: ignore[arg-type]
     trial = Trial(store, load(finished.data), 0)
     found = [(cell, obtain_row(trial, cell)) for cell in plan_comparison(finished).cells]
-    return evidence.examples(trial, [(cell, row) for cell, row in found if row])
+    return evidence.choose_examples(trial, [(cell, row) for cell, row in found if row])
 
 
 def private(finished: CompareConfig) -> DataConfig:
@@ -84,7 +84,7 @@ def test_nothing_of_data_that_are_not_public_is_shown_but_what_a_true_claim_cove
 
 def shouted(texts: list[str]) -> WrittenTexts:
     """Copies, two a record, as a tokenizer may have changed them."""
-    return WrittenTexts([f"{text.upper()}." for text in texts for _ in range(2)], ["a"] * 2 * len(texts), 1.0)
+    return WrittenTexts([f"{text.upper()}." for text in texts for _ in range(2)], ["a"] * 2 * len(texts), {})
 
 
 def test_what_the_model_was_trained_on_is_withheld_and_nothing_is_compared_with_the_records(

@@ -17,7 +17,7 @@ from adept.data.corpus import DataConfig
 from adept.errors import DataError
 
 CELL = Cell("l1", 8.0, "lstm", "tfidf", ModelKind("l1", "none"))
-WRITTEN = WrittenTexts(["a", "b"], ["x", "y"], 2.5)
+WRITTEN = WrittenTexts(["a", "b"], ["x", "y"], {"epsilon": math.inf})
 VERDICT = AuditVerdict("l1", 8.0, False, 3.5, "", "in words")
 ATTACKED = attacked("dptext", epsilon=math.inf, largest_odds=math.inf, given_away=[GivenAway("a text", 0.9, 0.5)])
 KINDS = {type(value).__name__: value for value in (ReleasedLabels(["x", "y"]), WRITTEN, BASE, VERDICT, ATTACKED)}
