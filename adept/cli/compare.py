@@ -18,5 +18,5 @@ def main(config: CompareConfig) -> None:
     report = trust.write(comparison) if isinstance(comparison, trust.TrustComparison) else write(comparison.collect())
     sys.stdout.write("\n".join([*report.findings[:1], *report.warnings, ""]) + "\n")
     for grid in report.tables:
-        show_table(grid.title, grid.headings, grid.sections[0].lines)
+        show_table(grid.title, grid.headings, grid.sections[""])
     sys.stdout.write(f"Report: {report.path}\n")

@@ -41,9 +41,7 @@ class ResultRow:
     bleu: float | None = None
     distinct: float | None = None
     perplexity: float | None = None  # under a bigram model of the private originals
-    verbatim_own: float | None = None
-    verbatim_chance: float | None = None
-    verbatim_public: float | None = None
+    verbatim_public: float | None = None  # share of rewrites that are a text of the model's training
     slots: float | None = None  # share of a record's slot values that stand in its rewrite
     slots_other: float | None = None  # the same in another record's rewrite
     words: float | None = None  # F1 of a rewrite's words with its record's

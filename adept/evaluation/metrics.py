@@ -6,7 +6,7 @@ partner that ends in ``_other``, of another record's rewrite: a figure that says
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +21,7 @@ Labels = NDArray[np.int64]
 OTHER = "_other"  # ends the name of a figure of another record's rewrite
 PAIRED = ("slots", "words", "content_words", "exact")  # what of a record its own rewrite keeps; each has a partner
 COLUMNS = (
-    *("overlap", "bleu", "distinct", "perplexity", "verbatim_own", "verbatim_chance", "verbatim_public"),
+    *("overlap", "bleu", "distinct", "perplexity", "verbatim_public"),
     *(name + end for name in PAIRED for end in ("", OTHER)),
     "fluency",
 )
@@ -90,19 +90,6 @@ def distinct_ratio(texts: Sequence[str]) -> float:
     """Return the share of texts that are different from all before them."""
     given = text_list(texts)
     return len(set(given)) / len(given)
-
-
-def verbatim(records: Sequence[str], rewrites: Sequence[str], public: Collection[str]) -> dict[str, float]:
-    """Return the shares of rewrites that are, word for word, their own record or a public text.
-
-    ``verbatim_chance`` is the share of own records in expectation, if rewrites were dealt to records at random.
-    """
-    written, total = Counter(rewrites), len(rewrites)
-    return {
-        "verbatim_own": sum(a == b for a, b in zip(records, rewrites, strict=True)) / total,
-        "verbatim_chance": sum(count * written[text] for text, count in Counter(records).items()) / total**2,
-        "verbatim_public": sum(text in public for text in rewrites) / total,
-    }
 
 
 def plain(text: str) -> str:
@@ -192,14 +179,14 @@ def measure(
         trained_on: the rewriter's training texts.
         other: public texts that are neither.
     """
-    records, strangers = private.texts, deal_to_others(rewrites)
+    records, strangers, public = private.texts, deal_to_others(rewrites), set(trained_on)
     fluent, spoken, written = NgramModel([*map(plain, other)], order=3), [*map(plain, records)], [*map(plain, rewrites)]
     return {
         "overlap": token_overlap(records, rewrites),
         "bleu": bleu(records, rewrites),
         "distinct": distinct_ratio(rewrites),
         "perplexity": NgramModel(records, order=2).perplexity(rewrites),
-        **verbatim(records, rewrites, set(trained_on)),
+        "verbatim_public": sum(text in public for text in rewrites) / len(rewrites),
         **_measure_kept(private, rewrites),
         **{name + OTHER: value for name, value in _measure_kept(private, strangers).items()},
         "fluency": fluent.perplexity(written) / fluent.perplexity(spoken),

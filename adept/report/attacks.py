@@ -16,7 +16,6 @@ class AttackSection:
     """The page's section on attacks."""
 
     lines: list[tuple[str, list[tuple[list[str], bool]]]]  # by mechanism: cells, refuted
-    sentences: list[str]  # the odds in words, for each mechanism
     findings: list[str]  # on each claim that an attack refutes
     defects: list[str]  # warnings of attacks that are better than the true epsilon permits
     given_away: list[list[str]]  # records that were given away beyond a claim, as cells
@@ -29,9 +28,7 @@ def section(found: Sequence[AttackedRelease]) -> AttackSection:
     groups: dict[str, list[tuple[list[str], bool]]] = {}
     for attacked, row in attacks:
         groups.setdefault(title(attacked.mechanism), []).append((_cells(attacked, row), row.refutes_any))
-    return AttackSection(
-        list(groups.items()), _sentences(attacks), _findings(attacks), _defects(attacks), _given_away(found)
-    )
+    return AttackSection(list(groups.items()), _findings(attacks), _defects(attacks), _given_away(found))
 
 
 def _cells(attacked: AttackedRelease, row: AttackRow) -> list[str]:
@@ -57,14 +54,6 @@ def _verdict(row: AttackRow) -> str:
     if row.beyond_bound:
         return "beyond the truth: a defect"
     return "claim refuted" if row.refutes_any else "within the claim"
-
-
-def _sentences(attacks: Sequence[Attack]) -> list[str]:
-    """For each mechanism, at its least budget, a guess that refutes the claim, else the first."""
-    least: dict[str, str] = {}
-    for attacked, row in sorted(attacks, key=lambda one: (one[0].claimed_epsilon, not one[1].refutes_claim)):
-        least.setdefault(attacked.mechanism, f"{_describe(attacked, row)}: {row.words[0].lower()}{row.words[1:]}")
-    return [least[name] for name in dict.fromkeys(attacked.mechanism for attacked, _ in attacks)]
 
 
 def _describe(attacked: AttackedRelease, row: AttackRow) -> str:

@@ -1,27 +1,29 @@
 """A comparison as one HTML page. This module says what is on it; ``templates/`` has how it looks."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from adept.comparison.config import CompareConfig
+from adept.comparison.config import PAPER, CompareConfig
 from adept.comparison.evidence import ATTACK_CONFIDENCE, AUDIT_TRIALS
 from adept.comparison.plan import ALTERNATIVES
 from adept.comparison.results import AuditVerdict, Example, ResultRow, Results, exceeds
 from adept.mechanisms.guarantee import words
-from adept.report import attacks, figure, findings
+from adept.report import attacks, figure
 from adept.report.table import (
     MAJORITY,
     METRICS,
     OTHERS,
     QUALITY,
-    REPEATS,
     ComparisonTable,
+    Curve,
     Line,
     name_model,
     table,
@@ -31,24 +33,17 @@ from adept.report.table import (
 FIGURE, HEADLINE = "comparison.svg", "headline.svg"
 MAX_WORDS = 25  # of a text that is shown
 ABSENT = "–"
+GOOD_REWRITER = 0.8  # least share of the accuracy that a rewriter keeps without noise
 FAIR_HEADINGS = ("text by", "claimed eps", "true eps", "accuracy", "macro-F1", "above random")
 
 
 @dataclass(frozen=True)
-class GridSection:
-    """Lines of a table that have one model, or the lack of one, in common."""
-
-    title: str
-    lines: list[list[str]]
-
-
-@dataclass(frozen=True)
 class Grid:
-    """A table of the page: headings and lines of text."""
+    """A table of the page: headings, and lines of text by the model that they have in common."""
 
     title: str
     headings: list[str]
-    sections: list[GridSection]
+    sections: dict[str, list[list[str]]]
 
 
 @dataclass(frozen=True)
@@ -93,11 +88,10 @@ def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
         "version": version("adept-dp"),
         "train_records": first.records,
         "test_records": first.test_records,
-        "findings": findings.findings(lines, attacked.findings),
-        "warnings": [*attacked.defects, *findings.warn_of_seen_records(config), *findings.warn_of_losses(lines)],
+        "findings": [state_point(lines), *attacked.findings, advise(lines)],
+        "warnings": [*attacked.defects, *warn_of_seen_records(config), *warn_of_losses(lines)],
         "claims": [describe_claim(audited, lines) for audited in results.audits],
         "fair": [fair_grid(lines, classifier) for classifier in lines.classifiers],
-        "repeats": repeats_grid(lines),
         "present": {line.mechanism for line in lines.lines},
         "quality": any(line.measures[name] is not None for line in lines.lines for name in QUALITY),
         "settings": settings(config),
@@ -177,50 +171,30 @@ def budget_grid(table: ComparisonTable, metric: str) -> Grid:
     for name, level in table.levels[metric].items():
         cells.append([name, *[str(level)] * len(table.budgets)])
     headings = ["claimed epsilon", *(f"{epsilon:g}" for epsilon in table.budgets)]
-    return Grid(METRICS[metric], headings, [GridSection("", cells)])
+    return Grid(METRICS[metric], headings, {"": cells})
 
 
 def fair_grid(table: ComparisonTable, classifier: str) -> Grid:
     """Return everything at every budget, judged by one classifier."""
     chosen = [line for line in table.lines if line.classifier == classifier]
     quality = [name for name in QUALITY if any(line.measures[name] is not None for line in chosen)]
-    found = _sections([(line, _fair_line(line, quality)) for line in chosen])
+    found: dict[str, list[list[str]]] = {"without a model": []}
+    for line in chosen:
+        found.setdefault(line.model or "without a model", []).append(_fair_line(line, quality))
     headings = [*FAIR_HEADINGS, *(QUALITY[name] for name in quality)]
     last = [MAJORITY, ABSENT, "0", table.levels["accuracy"][MAJORITY].spread]
-    found[0].lines.append([*last, *[ABSENT] * (len(headings) - len(last))])
+    found["without a model"].append([*last, *[ABSENT] * (len(headings) - len(last))])
     return Grid(classifier, headings, found)
 
 
 def _fair_line(line: Line, quality: list[str]) -> list[str]:
+    claimed = ABSENT if line.claimed_epsilon is None else f"{line.claimed_epsilon:g}"
     return [
-        *_budget_cells(line),
+        *(line.title, claimed, words(line.epsilon) if line.epsilon else "0"),
         *(getattr(line, metric).spread for metric in METRICS),
         ABSENT if line.above_random is None else line.above_random.spread,
         *(_quality_cell(line, name) for name in quality),
     ]
-
-
-def repeats_grid(table: ComparisonTable) -> Grid:
-    """Return how often texts repeat others word for word; no sections where nobody counted."""
-    shares = [
-        (line, [*_budget_cells(line)[:2], *(f"{line.measures[name] or 0:.2%}" for name in REPEATS)])
-        for line in table.lines
-        if line.measures["verbatim_own"] is not None and line.classifier == table.classifiers[0]
-    ]
-    return Grid("", ["text by", "claimed eps", *REPEATS.values()], _sections(shares))
-
-
-def _sections(lines: list[tuple[Line, list[str]]]) -> list[GridSection]:
-    """A section for each model, what has none first."""
-    models: dict[str, list[list[str]]] = {}
-    for line, cells in lines:
-        models.setdefault(line.model or "without a model", []).append(cells)
-    return [GridSection(model, own) for model, own in models.items()]
-
-
-def _budget_cells(line: Line) -> list[str]:
-    claimed = ABSENT if line.claimed_epsilon is None else f"{line.claimed_epsilon:g}"
-    return [line.title, claimed, words(line.epsilon) if line.epsilon else "0"]
 
 
 def _quality_cell(line: Line, name: str) -> str:
@@ -232,3 +206,81 @@ def _mean_cell(value: float | None) -> str:
     if value is None:
         return ABSENT
     return f"{value:.0f}" if value >= 100 else f"{value:#.3g}"
+
+
+def state_point(table: ComparisonTable) -> str:
+    """Return the point of the comparison in a sentence or two."""
+    sound = [curve for curve in table.curves if not curve.false_claim and curve.random]
+    broken = next((curve for curve in table.curves if curve.mechanism == "original"), None)
+    if broken is None or not sound:
+        text, level = (mean(_means(table, name)) for name in ("none", "random"))
+        return (
+            f"The text itself reaches an accuracy of {text:.3f}, and what a decoder writes from random latents "
+            f"{level:.3f}: a mechanism's merit is its distance above random."
+        )
+    best_at = {epsilon: max(sound, key=lambda curve: _accuracy(curve, epsilon)) for epsilon in broken.at}
+    claimed = max(best_at, key=lambda epsilon: _accuracy(broken, epsilon) - _accuracy(best_at[epsilon], epsilon))
+    best = best_at[claimed]
+    chance = best.random.accuracy if best.random else "no accuracy that was measured"
+    return (
+        f"At a claimed epsilon of {claimed:g} the original reaches an accuracy of {_accuracy(broken, claimed):.3f} "
+        f"and the best mechanism whose claim holds ({best.title}) {_accuracy(best, claimed):.3f}; text that knows "
+        f"nothing of the records reaches {chance}. But the original's claim is false: it adds noise as if two clipped "
+        "latents were never farther apart than 2C, but in n dimensions they can be sqrt(n) times as far. What it really "
+        f"spends there is epsilon {words(broken.at[claimed].epsilon)}."
+    )
+
+
+def _means(table: ComparisonTable, mechanism: str) -> list[float]:
+    return [line.accuracy.mean for line in table.texts if line.mechanism == mechanism]
+
+
+def warn_of_seen_records(config: CompareConfig) -> list[str]:
+    """Return one sentence of warning where the model was trained on the very records that it rewrites."""
+    if config.protocol != PAPER:
+        return []
+    return [
+        "No guarantee of this page holds for its records: the rewriter was trained on them (protocol paper). What it "
+        "learned of one record may stand in the text of another, whatever the mechanism, and its codec or codebook is "
+        "not public."
+    ]
+
+
+def warn_of_losses(table: ComparisonTable) -> list[str]:
+    """Return one sentence of warning where a rewriter loses much of the text without any noise."""
+    [text] = _means(table, "none")
+    identity = [line for line in table.texts if line.mechanism == "identity"]
+    lost = [f"{line.accuracy} ({line.model})" for line in identity if line.accuracy.mean < GOOD_REWRITER * text]
+    if not lost:
+        return []
+    return [
+        f"The rewriter itself loses much of the text: without any noise (identity) the accuracy is {', '.join(lost)}, "
+        f"that of the text {text:.3f}. No budget gives it back; more dimensions, topics or longer training may."
+    ]
+
+
+def advise(table: ComparisonTable) -> str:
+    """Return the best mechanism of those whose claim holds, and what it reaches."""
+    sound = [curve for curve in table.curves if not curve.false_claim]
+    if not sound:
+        return "No mechanism of this comparison can be used: none has a claim that holds."
+    best = max(sound, key=lambda curve: mean(_accuracy(curve, epsilon) for epsilon in table.budgets))
+    last = best.at.get(table.budgets[-1])
+    opening = f"{best.title}, the best here of those whose claim holds"
+    if last is not None and last.above_random is not None and last.above_random.low <= 0:
+        opening = f"nothing of this. Even {opening}, may be no better than random"
+    reached = map(
+        _describe_accuracy, [line for budget, line in best.at.items() if budget in (min(best.at), max(best.at))]
+    )
+    return f"What to use: {opening}. Its accuracy is {' and '.join(reached)}."
+
+
+def _describe_accuracy(line: Line) -> str:
+    gain = line.above_random
+    beside = f" ({abs(gain.mean):.3f} {'above' if gain.mean >= 0 else 'below'} random)" if gain else ""
+    return f"{line.accuracy} at epsilon {line.claimed_epsilon:g}{beside}"
+
+
+def _accuracy(curve: Curve, epsilon: float) -> float:
+    line = curve.at.get(epsilon)
+    return -math.inf if line is None else line.accuracy.mean

@@ -23,10 +23,9 @@ from adept.plotting import NAMES
 METRICS = {"accuracy": "accuracy", "macro_f1": "macro-F1"}
 KEPT_MEASURES = {name: name for name in ("slots", "words", "exact")}
 QUALITY = {"overlap": "overlap", "bleu": "BLEU", "distinct": "distinct", "perplexity": "perplexity"}
-QUALITY |= KEPT_MEASURES | {"fluency": "fluency"}
+QUALITY |= KEPT_MEASURES | {"fluency": "fluency", "verbatim_public": "public text"}
 OTHERS = {name: f"{name}{OTHER}" for name in KEPT_MEASURES}
-REPEATS = {"verbatim_own": "its own record", "verbatim_chance": "by chance", "verbatim_public": "a public text"}
-MEASURES = (*QUALITY, *OTHERS.values(), *REPEATS)
+MEASURES = (*QUALITY, *OTHERS.values())
 MAJORITY = "always the majority label"
 CURVE_ORDER = [*BY_NAME, SYNTHESIZER, LOOKUP, *ALTERNATIVES]
 LEVELS = (NONE, REDACTED, PUBLIC, *REFERENCES)  # that every curve is read against

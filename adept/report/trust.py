@@ -273,4 +273,4 @@ def accuracy_grid(rows: Sequence[TrustRow]) -> page.Grid:
         cells = [f"{middle:.3f}{beside.format(epsilon)}" for epsilon, _, middle, _ in curve.points]
         lines.append([_name(curve, found), curve.labels, *cells])
     lines += [[name, "", *[f"{height:.3f}"] * len(asked)] for name, height, _ in _levels(rows)]
-    return page.Grid("accuracy", ["true epsilon", "labels", *asked], [page.GridSection("", lines)])
+    return page.Grid("accuracy", ["true epsilon", "labels", *asked], {"": lines})

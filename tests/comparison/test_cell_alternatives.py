@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from audit.asking import only
 from comparing import compare, compared
-from made_rows import BASE, made, make_rows
+from made_rows import made, make_rows
 
 from adept.comparison import evidence
 from adept.comparison.cell import build_alternative
@@ -19,7 +19,7 @@ from adept.comparison.store import Store
 from adept.comparison.trial import Trial
 from adept.data.corpus import DataConfig, load
 from adept.errors import ConfigurationError
-from adept.report import findings, page
+from adept.report import page
 from adept.report.figure import draw
 from adept.report.table import table
 
@@ -93,13 +93,7 @@ def test_the_page_holds_their_guarantees_and_verdicts(
     assert "adept audit mechanism=learned_codebook" in text
 
 
-def test_the_findings_name_them_beside_redaction() -> None:
+def test_the_figure_names_them() -> None:
     words = {"clip": None, "content": None, "decoder": "words"}
     mine = [made("token_response", 0.3, epsilon, **words) for epsilon in (8.0, 64.0)]
-    redacted = replace(BASE, mechanism=REDACTED, accuracy=0.85, decoder="words")
-    lines = table([*make_rows(), *mine, redacted])
-    [sentence] = findings.alternatives(lines)
-    assert "token-wise response 0.300 at epsilon 8 and 0.300 at epsilon 64" in sentence
-    assert "Redaction by rules keeps 0.850 and guarantees nothing" in sentence
-    assert findings.alternatives(table(make_rows())) == []
-    assert "token-wise response" in draw(lines)
+    assert "token-wise response" in draw(table([*make_rows(), *mine]))

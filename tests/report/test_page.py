@@ -145,14 +145,6 @@ def test_private_originals_are_absent_and_the_page_says_why(tmp_path: Path) -> N
     assert "these data are not public" in text
 
 
-def test_repetitions_have_a_table_with_an_explanation_where_they_were_counted(tmp_path: Path) -> None:
-    counts = {"verbatim_own": 0.02, "verbatim_chance": 0.005, "verbatim_public": 0.5}
-    text = written([replace(row, **counts) for row in make_rows()], tmp_path)
-    assert "dealt to the records at random" in text
-    assert "<td>2.00%</td><td>0.50%</td><td>50.00%</td>" in text
-    assert "Word for word" not in written(make_rows(), tmp_path)
-
-
 def test_examples_of_data_that_are_not_public_are_absent_and_the_page_says_why(tmp_path: Path) -> None:
     text = written(make_rows(), tmp_path, public=False)
     assert "None are shown, because these data are not public" in text
@@ -210,15 +202,15 @@ def test_the_configuration_on_the_page_gives_the_comparison_back(config: Compare
     assert again == replace(config, output_dir="x")
 
 
-def line(sections: list[page.GridSection], *start: str) -> list[str]:
+def line(sections: dict[str, list[list[str]]], *start: str) -> list[str]:
     """The one line that starts with these cells."""
-    [found] = [line for section in sections for line in section.lines if line[: len(start)] == list(start)]
+    [found] = [line for lines in sections.values() for line in lines if line[: len(start)] == list(start)]
     return found
 
 
 def test_the_table_gives_means_and_the_originals_true_epsilon() -> None:
     grid = page.budget_grid(table(make_rows()), "accuracy")
-    lines = grid.sections[0].lines
+    lines = grid.sections[""]
     assert grid.headings == ["claimed epsilon", "8", "64"]
     assert lines[0] == ["original (claim false)", "0.810", "0.880"]
     assert lines[1] == ["  its true epsilon", "32", "256"]
@@ -228,7 +220,7 @@ def test_the_table_gives_means_and_the_originals_true_epsilon() -> None:
 
 
 def test_other_decoders_and_classifiers_do_not_enter_the_table() -> None:
-    lines = page.budget_grid(table(make_mixed()), "accuracy").sections[0].lines
+    lines = page.budget_grid(table(make_mixed()), "accuracy").sections[""]
     assert ["learned_codebook", "0.750", "0.750"] in lines
     assert ["lookup", "0.450", "0.450"] in lines
     assert ["public_only", "0.850", "0.850"] in lines
@@ -249,14 +241,10 @@ def test_distance_above_random_is_of_the_same_model_decoder_and_classifier() -> 
 def test_the_fair_table_has_a_section_a_model() -> None:
     grid = page.fair_grid(table(make_mixed()), "tfidf")
     found = grid.sections
-    assert [section.title for section in found] == [
-        "without a model",
-        "l2 model",
-        "sphere model, topics",
-    ]
-    assert all(len(line) == len(grid.headings) for section in found for line in section.lines)
+    assert list(found) == ["without a model", "l2 model", "sphere model, topics"]
+    assert all(len(line) == len(grid.headings) for lines in found.values() for line in lines)
     assert line(found, "original (claim false)", "8")[1:3] == ["8", "32"]
-    assert [cells[0] for cells in found[0].lines] == [
+    assert [cells[0] for cells in found["without a model"]] == [
         "none", "public_only", "lookup", "lookup", "always the majority label",
     ]  # fmt: skip
 
@@ -276,12 +264,3 @@ def test_what_is_kept_stands_before_the_same_for_another_record() -> None:
     assert grid.headings[-3:] == ["slots", "words", "fluency"]
     assert line(grid.sections, "random")[-3:] == ["0.500 (0.125)", "0.250 (0.0625)", "0.750"]
     assert line(grid.sections, "none")[-3:] == [page.ABSENT] * 3
-
-
-def test_word_for_word_repetitions_are_shares_of_rewrites() -> None:
-    counts = {"verbatim_own": 0.02, "verbatim_chance": 0.005, "verbatim_public": 0.5}
-    rows = [replace(row, **counts) if row.mechanism == "sqrt_n" else row for row in make_rows()]
-    found = page.repeats_grid(table(rows)).sections
-    assert line(found, "sqrt_n", "8")[2:] == ["2.00%", "0.50%", "50.00%"]
-    assert len(found) == 1
-    assert page.repeats_grid(table(make_rows())).sections == []

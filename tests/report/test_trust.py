@@ -88,7 +88,7 @@ def test_curves_are_means_at_true_budgets_private_labels_first() -> None:
 def test_the_table_says_at_which_central_epsilon_a_shuffled_file_is_as_good() -> None:
     grid = trust.accuracy_grid(made())
     assert grid.headings == ["true epsilon", "labels", "0.5", "2", "8"]
-    lines = {(line[0], line[1]): line[2:] for line in grid.sections[0].lines}
+    lines = {(line[0], line[1]): line[2:] for line in grid.sections[""]}
     assert lines["central", "private"] == ["0.610", "0.710", "0.810"]
     assert lines["shuffled", "private"] == ["0.110 at 0.125", "0.410 at 0.5", "0.760 at 2"]
     assert lines["the text itself", ""] == ["0.900"] * 3

@@ -2,24 +2,20 @@
 
 from dataclasses import replace
 
-from made_rows import BASE, make_mixed, make_rows
+from made_rows import make_mixed, make_rows
 
 from adept.comparison.config import CompareConfig
 from adept.comparison.results import ResultRow
-from adept.report import findings
+from adept.report import page
 from adept.report.table import table
 
 
 def headline(rows: list[ResultRow]) -> str:
-    return findings.headline(table(rows))
-
-
-def explain_broken_claims(rows: list[ResultRow]) -> list[str]:
-    return findings.explain_broken_claims(table(rows))
+    return page.state_point(table(rows))
 
 
 def advice(rows: list[ResultRow]) -> str:
-    return findings.advice(table(rows))
+    return page.advise(table(rows))
 
 
 def without_original() -> list[ResultRow]:
@@ -41,19 +37,6 @@ def test_the_headline_compares_with_the_random_of_the_best_mechanisms_own_model(
     assert "nothing of the records reaches 0.200" in line
 
 
-def test_false_claims_are_explained_and_true_ones_are_not() -> None:
-    [sentence] = explain_broken_claims(make_rows())
-    assert sentence.startswith("Why the original is broken")
-    assert "spends 32 where it claims 8" in sentence
-    assert explain_broken_claims(without_original()) == []
-    endless = [
-        replace(row, mechanism="dptext", epsilon=float("inf")) for row in make_rows() if row.mechanism == "sqrt_n"
-    ]
-    assert explain_broken_claims([BASE, *endless]) == [
-        "dptext (not private): no epsilon holds for it, whatever it claims."
-    ]
-
-
 def test_the_advice_is_the_best_whose_claim_holds() -> None:
     found = advice(make_rows())
     assert found.startswith("What to use: sqrt_n")
@@ -67,22 +50,15 @@ def test_the_advice_is_to_use_nothing_where_the_seeds_do_not_agree() -> None:
     assert "nothing of this" in advice(rows)
 
 
-def test_the_advice_says_whether_private_records_are_worth_it() -> None:
-    public = replace(BASE, mechanism="public_only", accuracy=0.65, epsilon=0.0)
-    assert "surpass from epsilon 64 on" in advice([*make_rows(), public])
-    assert "more than any rewrite" in advice([*make_rows(), replace(public, accuracy=0.8)])
-    assert "public half" not in advice(make_rows())
-
-
 def test_a_rewriter_that_loses_much_of_the_text_by_itself_is_warned_of() -> None:
-    assert findings.warn_of_losses(table(make_rows())) == []
+    assert page.warn_of_losses(table(make_rows())) == []
     lossy = [replace(row, accuracy=0.5) if row.mechanism == "identity" else row for row in make_mixed()]
-    [warning] = findings.warn_of_losses(table(lossy))
+    [warning] = page.warn_of_losses(table(lossy))
     assert "0.500 (l2 model), 0.500 (sphere model, topics), that of the text 0.900" in warning
 
 
 def test_a_model_that_was_trained_on_the_records_is_warned_about() -> None:
     config = CompareConfig(output_dir="x")
-    assert findings.warn_of_seen_records(config) == []
-    [warning] = findings.warn_of_seen_records(replace(config, protocol="paper"))
+    assert page.warn_of_seen_records(config) == []
+    [warning] = page.warn_of_seen_records(replace(config, protocol="paper"))
     assert warning.startswith("No guarantee of this page holds")
