@@ -18,8 +18,7 @@ from adept.comparison.results import ResultRow, WrittenTexts
 from adept.comparison.trial import Trial
 from adept.data.corpus import Corpus
 from adept.evaluation import metrics
-from adept.evaluation.classifiers import evaluate
-from adept.evaluation.linear_latents import LINEAR_DIM, linear_latents
+from adept.evaluation.classifiers import LINEAR_DIM, evaluate, fit_linear_encoder
 from adept.mechanisms import Codebook, Votes
 from adept.mechanisms.guarantee import Guarantee
 from adept.models.decoding import PublicTexts
@@ -149,7 +148,7 @@ def _open_look_up(trial: Trial, cell: Cell) -> Source:
     """Quote the public texts that are nearest to released linear latents, without a model of ours."""
 
     def write() -> list[Pair]:
-        encode = linear_latents(trial.public, seed=trial.seed)
+        encode = fit_linear_encoder(trial.public, seed=trial.seed)
         public, private = (torch.from_numpy(encode(corpus.texts)) for corpus in (trial.public, trial.private))
         released = Codebook(epsilon=cell.text_epsilon).privatize(private)
         return _leave_unlabelled(PublicTexts(trial.public.texts, public).write(released, samples=cell.samples))

@@ -1,8 +1,8 @@
 """Messages about columns that a file does not have: they help without printing a record.
 
-The schema of a Parquet file holds no records, so a message lists all its names. The header of a csv may be the first record, and
-the keys of a JSON object may be data, so a message lists only those that look like names. A refusal of a central release must
-reveal nothing about a record, so it lists only names from a fixed list.
+The schema of a Parquet file holds no records, so a message lists all its names. The header of a csv may be the first
+record, and the keys of a JSON object may be data, so a message lists only those that look like names. A refusal of a
+central release lists only names from a fixed list.
 """
 
 import re
@@ -24,22 +24,13 @@ ALL_USUAL = tuple(name for usual in USUAL.values() for name in usual)
 
 @dataclass(frozen=True)
 class RequiredColumns:
-    """Columns that a file must declare.
+    """Columns that a file must declare."""
 
-    Attributes:
-        columns: pairs of an option and the column that it names.
-        central: True if messages may list only names from the fixed list.
-    """
-
-    columns: tuple[tuple[str, str], ...]
-    central: bool = False
+    columns: tuple[tuple[str, str], ...]  # pairs of an option and the column that it names
+    central: bool = False  # messages may list only names from the fixed list
 
     def check(self, location: str, names: Sequence[str], *, header: bool) -> None:
-        """Check the names that a file declares; ``header`` means that they are the first line of a csv, which may be a record.
-
-        Raises:
-            DataError: a column is not among them.
-        """
+        """Raise DataError if a file does not declare a column; a ``header`` is the first line of a csv, perhaps a record."""
         for option, column in self.columns:
             if column not in names:
                 advice = _advice(names, column, option, central=self.central, header=header)

@@ -1,7 +1,4 @@
-"""Data sets: the named ones and users' own, their columns, and splits.
-
-Broad public text is thinned: no text twice, few texts of one template, no source or subject that drowns the others.
-"""
+"""Data sets: the named ones and users' own, their columns, and splits; broad public text, thinned."""
 
 import os
 import random
@@ -122,7 +119,7 @@ def read_corpus(
     labelled: bool = True,
     options: ReadingOptions | None = None,
 ) -> Corpus:
-    """Read a file's texts, slots and, if asked for, labels into memory."""
+    """Read a file's texts, slots and labels; without ``label_column`` those of "intent", where there is such a column."""
     named = [("label_column", label_column)] if labelled and label_column else []
     required = RequiredColumns((("text_column", text_column), *named))
     texts: list[str] = []
@@ -139,7 +136,7 @@ def read_corpus(
 
 
 def find_slots(rows: Sequence[str], tags: Sequence[object]) -> list[list[Slot]] | None:
-    """Return the slots of each text, by a string of tags for each; None if there are none, or the tags do not fit the texts."""
+    """Return the slots of each text by its tags; None if there are none, or the tags do not fit the texts."""
     found = [_slots(text.split(), tagged) for text, tagged in zip(rows, tags, strict=True)]
     slots = [own for own in found if own is not None]
     return slots if len(slots) == len(found) and any(slots) else None
@@ -169,7 +166,7 @@ def samples_of(location: str, options: ReadingOptions | None = None) -> int:
 
 
 def load(config: DataConfig, columns: Columns | None = None) -> dict[str, Corpus]:
-    """Load the splits of a data set, by name: always "train" and "validation", and "test" where there is one.
+    """Load the splits of a data set: always "train" and "validation", and "test" where there is one.
 
     A missing validation split is a tenth of the training split. ``columns`` are those of files in a path.
 
@@ -211,11 +208,11 @@ def hold_out(corpus: Corpus, *, share: float, seed: int, labelled: bool = True) 
 
 
 class PublicText(NamedTuple):
-    """A text, its source, and the subject that the source names, or the source again."""
+    """A public text."""
 
     text: str
     source: str
-    subject: str
+    subject: str  # that the source names, or the source again
 
 
 def read_public_texts(directories: Iterable[str | Path]) -> list[PublicText]:
@@ -238,9 +235,9 @@ def read_public_texts(directories: Iterable[str | Path]) -> list[PublicText]:
 
 
 def thin_texts(public: Iterable[PublicText], *, seed: int = 0) -> list[PublicText]:
-    """Return different texts of 1 to MAX_WORDS words in an order by chance, few of each template, subject and source.
+    """Return different texts of at most MAX_WORDS words in random order, few of each template, subject and source.
 
-    A template is what is left of a text without its rare words and its numbers; texts without such words are all kept.
+    A template is what is left of a text without its rare words and its numbers; texts without such words all stay.
     """
     order = list(public)
     random.Random(seed).shuffle(order)
@@ -305,7 +302,7 @@ def _load_hub(config: DataConfig) -> dict[str, Corpus]:
     except (OSError, RuntimeError, ValueError) as error:  # any trouble with the network
         raise DataError(
             f"cannot load {config.hub} from the Hugging Face Hub ({type(error).__name__}): "
-            f"give data.path=DIR with train.jsonl, validation.jsonl and test.jsonl"
+            "give data.path=DIR with train.jsonl, validation.jsonl and test.jsonl"
         ) from error
     return {split: _hub_split(rows, config) for split, rows in loaded.items() if split in SPLITS}
 

@@ -77,12 +77,7 @@ def state_after(text: str, delimiter: str) -> str:
 
 
 class Rows:
-    """Iterator over the rows of a stream that keeps line ends.
-
-    Args:
-        stream: text, opened with ``newline=""``.
-        raises: raise ``TooLong`` for a row of more than MAX_CHARACTERS characters; otherwise skip it and yield None.
-    """
+    """Iterator over the rows of a stream that was opened with ``newline=""``; one that is too long is None, or raises."""
 
     def __init__(self, stream: IO[str], delimiter: str, *, raises: bool = False) -> None:
         self._stream, self.delimiter, self._raises = stream, delimiter, raises
@@ -102,7 +97,7 @@ class Rows:
                 yield row
 
     def _finish(self, line: str, state: str) -> str | None:
-        """Read a row to its end; ``line`` is its first piece, and ``state`` the state after that piece."""
+        """Read a row to its end after its first piece, and the state there."""
         parts, length = [line], len(line)
         while state == QUOTED or line[-1:] not in ENDS:
             line = self._stream.readline(PIECE_CHARACTERS)
@@ -133,10 +128,10 @@ def read_csv(
 
     Args:
         stream: text, opened with ``newline=""``.
-        tolerant: as ``adept.data.reading`` says.
+        tolerant: as in ``adept.data.reading``.
         sure: True if the user chose the delimiter; then a header of one cell is accepted.
-        named: the columns of a file without a header. Our own outputs have one, so a reader that is not tolerant takes a first
-            row that holds some of these names and nothing else for a header.
+        named: the columns of a file without a header. Our own outputs have one, so a reader that is not tolerant takes
+            a first row that holds some of these names and nothing else for a header.
         on_header: called with the names of the columns before any record is read; it may raise.
     """
     rows = Rows(stream, delimiter, raises=not tolerant)

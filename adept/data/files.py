@@ -15,14 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from adept.data.csv_files import to_cell, write_csv
-from adept.data.formats import (
-    DELIMITERS,
-    STANDARD_STREAM,
-    Types,
-    Write,
-    is_gzip_name,
-    write_txt,
-)
+from adept.data.formats import DELIMITERS, STANDARD_STREAM, Types, Write, is_gzip_name, write_txt
 from adept.data.json_files import to_json, write_json, write_jsonl
 from adept.errors import DataError
 
@@ -71,12 +64,9 @@ def check_value(value: Any, format: str) -> None:
 
 
 def write_table(rows: Sequence[Any], path: Path) -> None:
-    """Write rows of one dataclass, or dictionaries with the same keys, whole or not at all; a file of that name is replaced.
+    """Write rows, dataclasses or dictionaries with the same keys, whole or not at all; a file of that name is replaced.
 
     None is an empty cell; infinite and undefined numbers are "inf" and "nan".
-
-    Args:
-        rows: at least one.
     """
     temporary = path.with_name(f"{path.name}.partial")
     lines = [row if isinstance(row, dict) else asdict(row) for row in rows]
@@ -91,7 +81,7 @@ def write_table(rows: Sequence[Any], path: Path) -> None:
 def new_file(path: str) -> Iterator[str]:
     """Give a temporary name that becomes ``path`` when all went well and vanishes otherwise; refuse to overwrite.
 
-    What is meant for standard output is spooled, so that there, too, nothing appears before everything is written.
+    Standard output is spooled, so that nothing appears there before everything is written.
 
     Raises:
         DataError: the name is taken, at the beginning or meanwhile, or the disk is full or cannot be written.

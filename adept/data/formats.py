@@ -1,7 +1,7 @@
 """Records, the formats of their files, and lines of text: the txt format, and the rules that other text formats share.
 
-A file's name and ``ReadingOptions`` alone decide the container (gzip), the format, the delimiter and the header. In a central
-release the content decides none of them: otherwise its first row would decide how all rows are read.
+In a central release a file's name and ``ReadingOptions`` alone decide container, format, delimiter and header:
+otherwise its first row would decide how all rows are read.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -43,12 +43,7 @@ class DamagedRecord(Exception):
 
 
 class PlacedRecord(Record):
-    """The values of a row in Python, and their place in Arrow or in another table.
-
-    Attributes:
-        names: all columns of the file, even those that were not read.
-        batch: the columns that were read, in Arrow; None for another table.
-    """
+    """The values of a row in Python, all names of its file, and its place in an Arrow batch (None: in another table)."""
 
     def __init__(self, values: Mapping[str, Any], names: Sequence[str], batch: Any, index: int) -> None:
         super().__init__(values)
@@ -154,7 +149,7 @@ def tells_format(location: str) -> bool:
 
 
 def format_of_name(location: str) -> str | None:
-    """Return the format that a file's name shows, in upper or lower case and before a trailing ``.gz``; None if it shows none.
+    """Return the format that a file's name shows, in either case and before a trailing ``.gz``; None if it shows none.
 
     Raises:
         DataError: it is the name of a spreadsheet, a document, or a file that is compressed in another way.
@@ -194,13 +189,7 @@ def delimiter_of(location: str, given: str | None = None) -> str:
 
 
 def written_format(target: str, options: ReadingOptions, sources: Iterable[str]) -> str:
-    """Return an output's format; for csv with ``:semicolon``, ``:tab`` or ``:pipe`` if that separates the cells.
-
-    The output's name decides, or else the option ``format``, or else the first input's name.
-
-    Raises:
-        DataError: the format is unknown.
-    """
+    """Return an output's format, by its name, the option or the first input's name; for csv perhaps with ``:tab`` etc."""
     named = target != STANDARD_STREAM and format_of_name(target)
     model = target if named else next(iter(sources), target)
     kind = named or file_format(model, options.format)
@@ -212,10 +201,7 @@ def written_format(target: str, options: ReadingOptions, sources: Iterable[str])
 
 
 def read_lines(stream: IO[str], *, tolerant: bool) -> Iterator[str]:
-    """Yield lines with their ends. Bytes that are not UTF-8 have become surrogates, or U+FFFD for a tolerant reader.
-
-    A tolerant reader cuts a line that is too long, and skips an empty one.
-    """
+    """Yield lines with their ends; a tolerant reader cuts a line that is too long, and skips an empty one."""
     while line := stream.readline(MAX_CHARACTERS + 1):
         if len(line) > MAX_CHARACTERS:
             if not tolerant:

@@ -1,10 +1,8 @@
 """Labels as text, in the one form that every command reads, compares, counts and writes; and public label sets.
 
-*Claim*: the label that a release reads or writes for a record is a function of that record's own value. *Proof*: ``label_of`` is
-``plain_text`` of one value, and raises if that has no text; the record's number appears only in the error. QED. So no record
-stands out by its spelling.
-
-A record without a label (an empty cell, null, NaN) is refused, since an empty label in the output would make it stand out.
+*Claim*: the label that a release reads or writes for a record is a function of that record's own value. *Proof*:
+``label_of`` is ``plain_text`` of one value, and raises if that has no text; the record's number appears only in the
+error. QED. A record without a label is refused, since an empty label in the output would make it stand out.
 """
 
 import os
@@ -13,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from adept.data.column_names import missing_column
-from adept.data.formats import Record
+from adept.data.formats import ReadingOptions, Record
 from adept.data.reading import read_records
 from adept.data.texts import is_missing as is_absent
 from adept.data.texts import plain_text
@@ -35,11 +33,12 @@ def label_of(record: Record, column: str, *, number: int) -> str:
         return label
     if is_missing(record[column]):
         raise DataError(
-            f"record {number} has no label in column {column!r}: give such records one, for example none, or leave labels out"
+            f"record {number} has no label in column {column!r}: give such records one, for example none, or leave "
+            "labels out"
         )
     raise DataError(
-        f"column {column!r} must hold labels (text, whole numbers or booleans), got {type(record[column]).__name__} in record "
-        f"{number}: turn it into text, or leave labels out"
+        f"column {column!r} must hold labels (text, whole numbers or booleans), got {type(record[column]).__name__} "
+        f"in record {number}: turn it into text, or leave labels out"
     )
 
 
@@ -71,9 +70,7 @@ def label_set_of(labels: Iterable[Any]) -> tuple[str, ...]:
 
 
 def read_label_set(given: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the label set of an option; a single entry ``@FILE`` stands for the lines of a file.
-
-    The file is UTF-8 text, a label on each line; blank lines are skipped.
+    """Return the label set of an option; a single entry ``@FILE`` stands for the lines of a file, blank ones aside.
 
     Raises:
         DataError: the file cannot be read.
@@ -84,7 +81,7 @@ def read_label_set(given: Sequence[str] | None) -> tuple[str, ...]:
         return label_set_of(labels)
     location = os.path.expanduser(str(labels[0]).removeprefix(FROM_FILE))  # noqa: PTH111 - Path raises without a home
     lines: dict[str, int] = {}
-    for number, record in enumerate(read_records(location, format="txt"), start=1):
+    for number, record in enumerate(read_records(location, options=ReadingOptions(format="txt")), start=1):
         label = plain_text(record["text"])
         if label is not None and lines.setdefault(label, number) != number:
             raise ConfigurationError(

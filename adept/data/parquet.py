@@ -1,12 +1,13 @@
 """Parquet: reading rows from a file, writing them into one, and keeping the types of kept columns.
 
-A row is a ``PlacedRecord``. Columns that go into another Parquet file are copied from its Arrow batch, so nanoseconds, decimals,
-maps and dates beyond Python's calendar come back unchanged. Metadata are not copied, and dictionaries are built again from the
-written values, because a categorical keeps categories that no row has.
+A row is a ``PlacedRecord``. Columns that go into another Parquet file are copied from its Arrow batch, so nanoseconds,
+decimals, maps and dates beyond Python's calendar come back unchanged. Metadata are not copied, and dictionaries are
+built again from the written values, because a categorical keeps categories that no row has.
 
-*Claim*: a value of a ``PlacedRecord`` depends on that value of the file alone, not on other rows of its batch. *Proof*: a column is
-converted as a whole where that succeeds, which converts every value by the same function; where it fails, each value is converted
-by itself by that function, and one that has no Python value becomes an ``UnreadableValue``, or None for a tolerant reader. QED.
+*Claim*: a value of a ``PlacedRecord`` depends on that value of the file alone, not on other rows of its batch. *Proof*:
+a column is converted as a whole where that succeeds, which converts every value by the same function; where it fails,
+each value is converted by itself by that function, and one that has no Python value becomes an ``UnreadableValue``, or
+None for a tolerant reader. QED.
 """
 
 import gzip
@@ -42,9 +43,8 @@ def read_parquet(
     columns: Collection[str] | None = None,
     on_header: Callable[[Sequence[str]], None] = lambda names: None,
 ) -> Iterator[Record]:
-    """Yield rows with ``columns``; None reads all. Nanoseconds become text if Python's times cannot hold them.
+    """Yield rows with ``columns``; None reads all. A damaged page damages the file.
 
-    A value without a Python form is an ``UnreadableValue``, or None for a tolerant reader. A damaged page damages the file.
     ``on_header`` is called with the names of all columns, whether there are rows or not; it may raise.
     """
     try:
@@ -135,9 +135,6 @@ def file_types(stream: IO[bytes]) -> dict[str, Any]:
     """Return the bare types of a file's columns.
 
     Each part of a file may have its own dictionary, so their values together may need longer indices.
-
-    Raises:
-        DamagedFile: it is not a Parquet file.
     """
     try:
         file = parquet.ParquetFile(_searchable(stream))

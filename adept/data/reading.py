@@ -1,9 +1,8 @@
 """Records of data files, whatever their format and container, and the columns that they declare before any record is read.
 
-Files are read a record at a time, whatever their size, and nothing is kept on the disk. Damaged or hostile content is read or
-refused, never trusted. No message repeats a record, or a name that may be the first record of a file without a header.
-
-A *tolerant* reader refuses no file because of one record: a damaged one is a record without columns.
+Files are read a record at a time, whatever their size. No message repeats a record, or a name that may be the first
+record of a file without a header. A *tolerant* reader refuses no file because of one record: a damaged one is a record
+without columns.
 
 *Claim*: adding or removing one row of txt, jsonl or csv changes what a tolerant reader yields by that row's record
 alone. *Proof*. (1) Bytes become characters one by one: no byte of a line end belongs to a longer UTF-8 sequence, and a
@@ -74,7 +73,6 @@ READERS: dict[str, Callable[..., Iterator[Record]]] = {
 def read_records(
     location: str,
     *,
-    format: str | None = None,
     options: ReadingOptions | None = None,
     at_least: int = 0,
     tolerant: bool = False,
@@ -87,7 +85,6 @@ def read_records(
     Every line of a txt file, even an empty one, is a record ``{"text": line}``; blank lines of jsonl and csv are skipped.
 
     Args:
-        format: replaces the format of the options.
         options: None decides by the file's name.
         at_least: smallest size in bytes of a plain file.
         tolerant: never raise because of one record: a damaged one has no columns, and a file may be empty.
@@ -96,10 +93,10 @@ def read_records(
         may_be_empty: accept a file without records, as one of several; a csv file without a line then lacks no column.
 
     Raises:
-        DataError: the file is missing, empty, not UTF-8, of an unknown format or damaged, or becomes shorter. The record is named
-            by its number alone, the first one being 1.
+        DataError: the file is missing, empty, not UTF-8, of an unknown format or damaged, or becomes shorter. The
+            record is named by its number alone, the first one being 1.
     """
-    options = options or ReadingOptions(format=format)
+    options = options or ReadingOptions()
     number, parts, sizes = 0, [location], [at_least]
     if is_directory(location):
         options = replace(options, format=directory_format(location, options.format))
@@ -150,11 +147,7 @@ def _csv_options(location: str, options: ReadingOptions) -> dict[str, Any]:
 
 
 def parquet_types(location: str, *, tolerant: bool = False) -> dict[str, Any]:
-    """Return the types of a parquet file's columns.
-
-    Raises:
-        DataError: it cannot be read, or is no parquet file.
-    """
+    """Return the types of a parquet file's columns; raise DataError if it is none."""
     from adept.data.parquet import file_types
 
     with _data_errors(location, lambda: 0), open_input(location, kind="parquet", tolerant=tolerant) as stream:
@@ -164,7 +157,7 @@ def parquet_types(location: str, *, tolerant: bool = False) -> dict[str, Any]:
 def declared_columns(location: str, options: ReadingOptions) -> list[str] | None:
     """Return the columns that a header, a schema, the format or options declare; None where nothing does.
 
-    No record is read, so the answer depends on no record.
+    The answer depends on no record.
 
     Raises:
         DataError: the file cannot be read, or its header is damaged.
@@ -207,10 +200,10 @@ def is_directory(location: str) -> bool:
 
 
 def part_files(directory: str) -> list[str]:
-    """Return the parts of a data set in a directory, by name, without those that begin with a dot or an underscore.
+    """Return the files of a directory, by name, without those that begin with a dot or an underscore.
 
     Raises:
-        DataError: it has no parts, or holds directories, whose names might stand for a column.
+        DataError: there are none, or there are directories, whose names might stand for a column.
     """
     try:
         found = sorted(path for path in Path(directory).iterdir() if not path.name.startswith((".", "_")))
@@ -251,11 +244,8 @@ def _data_errors(location: str, records: Callable[[], int]) -> Iterator[None]:
 def open_input(location: str, *, kind: str, at_least: int = 0, tolerant: bool = False) -> Iterator[Any]:
     """Open a path or standard input: bytes for parquet, otherwise text, whose lines end with LF, CRLF or CR.
 
-    A tolerant reader opens gzip where the name ends with .gz. Any other looks at the first bytes.
-
-    Raises:
-        UnfitFile: it is a spreadsheet, compressed in another way, or UTF-16; not for a tolerant reader, which does not look.
-        OSError: the file cannot be opened.
+    A tolerant reader goes by the name alone. Any other looks at the first bytes, and raises UnfitFile for a spreadsheet,
+    another compression, or UTF-16.
     """
     with ExitStack() as stack:
         raw = _Source(os.dup(0)) if location == STANDARD_STREAM else _Source(location, at_least)

@@ -1,14 +1,12 @@
 """Texts, labels and persons of records: one rule for what a caller may pass, and one for the text of a value.
 
-``text_list`` reads the column types of common libraries. It refuses everything whose elements are not records (a string has
-characters, a dict has keys), and a generator, which could not be checked as a whole before its first text is released. No
-message repeats an element.
+``text_list`` reads the column types of common libraries. It refuses everything whose elements are not records (a string
+has characters, a dict has keys), and a generator, which could not be checked before its first text is released. No
+message repeats an element. Formats spell one value differently: "1", 1, 1.0; ``plain_text`` maps these to one text.
 
-Formats spell one value differently: "1", 1, 1.0, composed and decomposed letters. ``plain_text`` maps these to one text.
-
-*Claim*: the text of a value depends on that value alone: not on other rows, not on its column's type, not on the file's format.
-*Proof*: ``plain_text`` is a function of its one argument; it keeps no state and reads nothing else. QED. So no spelling links a
-record to others, and a vote that is cast by a label's text is a function of its own record.
+*Claim*: the text of a value depends on that value alone: not on other rows, its column's type or the file's format.
+*Proof*: ``plain_text`` is a function of its one argument; it keeps no state and reads nothing else. QED. So no spelling
+links a record to others, and a vote that is cast by a label's text is a function of its own record.
 """
 
 import numbers
@@ -47,8 +45,8 @@ def text_list(texts: object, name: str = "texts", *, first: int = 1) -> list[str
     """Return texts as a list of plain strings.
 
     Args:
-        texts: a list, tuple or other sequence; a NumPy array of strings (N,) or (N, 1); a Series of pandas or polars; an Arrow
-            array; a column of ``datasets``; or a data frame, table or data set of one column.
+        texts: a sequence; a NumPy array of strings (N,) or (N, 1); a Series of pandas or polars; an Arrow array; a
+            column of ``datasets``; or a data frame, table or data set of one column.
         name: the argument's name in messages.
         first: the position of the first text, for a caller who passes a part of the texts.
 
@@ -61,7 +59,8 @@ def text_list(texts: object, name: str = "texts", *, first: int = 1) -> list[str
     for position, value in enumerate(values, start=first):
         if not isinstance(value, str):
             raise DataError(
-                f"{name} must be strings, got {_kind(value)} at position {position}: leave that record out, or make it a string"
+                f"{name} must be strings, got {_kind(value)} at position {position}: leave that record out, or make it "
+                "a string"
             )
     return [str.__str__(value) for value in values]  # subclasses such as np.str_ become plain strings
 
@@ -140,9 +139,9 @@ def _kind(value: object) -> str:
 def plain_text(value: Any) -> str | None:
     """Return the text of a value; None for one that has none.
 
-    Strings are normalised (NFC) and stripped of surrounding space. Whole numbers become their digits, also 1.0, "1.0" and
-    Decimal("1.00"). Booleans become "true" and "false". None, NaN, other fractions, bytes, dates, containers and blank strings
-    have no text.
+    Strings are normalised (NFC) and stripped of surrounding space. Whole numbers become their digits, also 1.0, "1.0"
+    and Decimal("1.00"). Booleans become "true" and "false". None, NaN, other fractions, bytes, dates, containers and
+    blank strings have no text.
     """
     if isinstance(value, str):
         text = unicodedata.normalize("NFC", value).strip()

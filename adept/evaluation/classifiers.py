@@ -1,15 +1,13 @@
 """Classifiers of text, whose accuracy on text that people wrote is what private text is worth.
 
-The classifier "tfidf" reads TF-IDF of words and word pairs and the words' meanings; cross-validation chooses the strength of its
-logistic regression. A text that stood on both sides of a fold would let the largest strength remember its label. So all copies of
-a text are in one fold, that of the first record that has it, and so are all texts of one record.
-
-Beside TF-IDF stands the mean of the words' vectors, and a word that no training text holds is read as the most like one that some
-do (``adept.models.lexicon``). Where the lexicon does not know the language the classifier is TF-IDF alone.
+The classifier "tfidf" reads TF-IDF of words and word pairs and the mean of the words' vectors; cross-validation chooses
+the strength of its logistic regression. A text on both sides of a fold would let the largest strength remember its
+label. So all copies of a text are in one fold, and so are all texts of one record. A word that no training text holds
+is read as the most like one that some do. In a language that the lexicon does not know TF-IDF stands alone.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -34,8 +32,11 @@ VECTOR_LENGTH = 0.7  # of a text's vector, beside TF-IDF of length 1
 FOLDS, MIN_RECORDS_TO_TUNE = 3, 100
 ONE_FOLD_RECORDS = 1500  # of more a single fold says as much as is needed
 TUNING_STEPS = 20  # from where the strength before ended
+LINEAR_DIM = 16  # of the linear encoder
+MANY_TEXTS, MIN_HOLDERS = 500, 3  # of so many texts or more, as many must hold a word
 
 Fold = tuple[Tensor, Tensor]  # counts inside and outside
+Encoder = Callable[[Sequence[str]], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,7 @@ def evaluate(
     """Train an intent classifier on one corpus and test it on another.
 
     Args:
-        classifier: "tfidf" (TF-IDF of words and word pairs and the mean of the words' vectors, logistic regression whose
-            regularisation is chosen by cross-validation inside ``train``) or "lstm" (bidirectional, max-pooled).
+        classifier: "tfidf" or "lstm" (bidirectional, max-pooled).
         samples: consecutive texts of one record in ``train``, which cross-validation keeps together.
         noisy_labels: those of ``train`` were randomised, and do not show how common the true ones are.
 
@@ -90,12 +90,7 @@ def evaluate(
 def predict(
     train: Corpus, texts: list[str], *, classifier: str, seed: int = 0, samples: int = 1, noisy_labels: bool = False
 ) -> list[str]:
-    """Train a classifier on labelled records and return its labels for ``texts``.
-
-    Raises:
-        DataError: ``texts`` is not a list of strings.
-        ConfigurationError: the classifier is unknown.
-    """
+    """Train a classifier on labelled records and return its labels for ``texts``; arguments as of ``evaluate``."""
     texts = text_list(texts)
     match classifier:
         case "tfidf":
@@ -121,16 +116,7 @@ class HeldOut(NamedTuple):
 
 
 class TextClassifier:
-    """A classifier of texts.
-
-    Args:
-        train: labelled records of at least two labels.
-        samples: consecutive texts of one record, which cross-validation keeps together.
-        noisy_labels: the labels were randomised, and do not show how common the true ones are.
-
-    Attributes:
-        names: the labels.
-        rows, columns: the place of each text among the different ones, and of its label among the names (N,).
+    """A classifier of texts of at least two labels; arguments as of ``evaluate``.
 
     Raises:
         DataError: all texts are empty.
@@ -140,7 +126,10 @@ class TextClassifier:
         texts, labels = train.texts, train.labels or []
         self.samples, self.noisy_labels = samples, noisy_labels
         self.names = sorted(set(labels))
-        self.rows, distinct = _places(texts)
+        number = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+        distinct = list(number)
+        # (N,): the place of each text among the different ones, and of its label among the names.
+        self.rows = np.array([number[text] for text in texts], dtype=np.int64)
         self.columns = np.searchsorted(np.array(self.names, dtype=object), np.array(labels, dtype=object))
         self._distinct = len(distinct)
         from sklearn.feature_extraction.text import TfidfVectorizer  # slow to import
@@ -185,9 +174,9 @@ class TextClassifier:
     def tune(self) -> float:
         """Choose the strength by cross-validation over records, from the simplest up as long as that helps.
 
-        Up to the standard one it helps if it makes held-out labels likelier, once the scores are multiplied by the number that
-        suits them. Beyond it helps what reads more labels rightly, by more than a standard error: folds cannot keep apart records
-        that draw from the same pools, so likelihood prefers what remembers the pools' noise (``docs/decisions.md``, "Strength").
+        Up to the standard one it helps if it makes held-out labels likelier, once the scores are multiplied by the
+        number that suits them. Beyond it helps what reads more labels rightly, by more than a standard error
+        (``docs/decisions.md``, "Strength").
         """
         parts = self._folds()
         if not parts:
@@ -217,7 +206,6 @@ class TextClassifier:
         return HeldOut(float(likelihood.max()) / texts, share, error, weights)
 
     def _folds(self) -> list[Fold]:
-        """Return the counts inside and outside of each fold: one of many records is enough, and few cannot be judged."""
         records = len(self.rows) // self.samples
         _, firsts = np.unique(self.rows, return_index=True)
         fold = (np.random.default_rng(0).permutation(records) % FOLDS)[firsts // self.samples][self.rows]
@@ -234,7 +222,41 @@ class TextClassifier:
         return torch.from_numpy(cells.astype(np.float32)).reshape(self._distinct, size)
 
 
-def _places(texts: Sequence[str]) -> tuple[NDArray[np.int64], list[str]]:
-    """Return each text's place (N,) among the different ones, and those in the order in which they first come."""
-    number = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-    return np.array([number[text] for text in texts], dtype=np.int64), list(number)
+def fit_linear_encoder(public: Corpus, *, dim: int = LINEAR_DIM, seed: int) -> Encoder:
+    """Return the linear encoder fitted on public text, the baseline of ours: N texts to unit vectors (N, dim).
+
+    TF-IDF of words and word pairs, its first singular directions after the mean one, whitened. Those that the text
+    does not support are zero, and a text without a known word becomes the first axis.
+
+    Raises:
+        DataError: the text has no words, or no two different texts.
+    """
+    from sklearn.decomposition import TruncatedSVD  # takes seconds to import
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.preprocessing import normalize
+
+    texts = public.texts
+    features = TfidfVectorizer(
+        ngram_range=(1, 2),
+        sublinear_tf=True,
+        token_pattern=r"(?u)\S+",
+        min_df=MIN_HOLDERS if len(texts) >= MANY_TEXTS else 1,
+    )
+    try:
+        matrix = features.fit_transform(texts)
+    except ValueError:
+        raise DataError("public text must have words, got texts without any: set baselines=false") from None
+    found = min(dim + 1, *(size - 1 for size in matrix.shape))
+    if found < 2:
+        raise DataError(f"public text must have different texts, got {len(texts)}: set baselines=false")
+    decomposition = TruncatedSVD(found, random_state=seed).fit(matrix)
+    scores = decomposition.transform(matrix)
+    mean, scale = scores.mean(axis=0), np.maximum(scores.std(axis=0), 1e-9)
+
+    def encode(others: Sequence[str]) -> NDArray[np.float64]:
+        whitened = ((decomposition.transform(features.transform(others)) - mean) / scale)[:, 1:]
+        vectors = np.pad(whitened, ((0, 0), (0, dim - whitened.shape[1])))
+        vectors[~vectors.any(axis=1), 0] = 1.0
+        return np.asarray(normalize(vectors), dtype=np.float64)
+
+    return encode

@@ -1,7 +1,7 @@
 """Figures of merit of predictions and of rewritten text, and their confidence intervals.
 
-A new figure of rewritten text is a column of ``measure`` and a field of that name in ``adept.comparison.results.Row``. Give it a
-partner that ends in ``_other``, of another record's rewrite: a figure that says nothing of its own record is as large there.
+A new figure of rewritten text is a column of ``measure`` and a field of that name in ``comparison.results.ResultRow``.
+Give it a partner that ends in ``_other``, of another record's rewrite: what says nothing of its record is as large there.
 """
 
 import math
@@ -80,7 +80,7 @@ def token_overlap(records: Sequence[str], rewrites: Sequence[str]) -> float:
 
 
 def bleu(records: Sequence[str], rewrites: Sequence[str]) -> float:
-    """Return corpus BLEU of rewrites against their records, 0 to 100, words as they stand (sacrebleu; Papineni et al. 2002)."""
+    """Return corpus BLEU of rewrites against their records, 0 to 100, words as they stand (Papineni et al. 2002)."""
     import sacrebleu
 
     return float(sacrebleu.corpus_bleu(list(rewrites), [list(records)], tokenize="none", force=True).score)
@@ -140,9 +140,9 @@ def deal_to_others(rewrites: Sequence[str]) -> list[str] | None:
 class NgramModel:
     """An n-gram language model with Witten-Bell smoothing (Witten and Bell 1991, method C) over the words of texts.
 
-    p(w | v) = (c(v, w) + T(v) p(w | v')) / (c(v) + T(v)), where T(v) is the number of different words seen after v, and v' is v
-    without its first word. Below p(w) is the uniform distribution over the vocabulary and one unknown word. The words before a
-    text's first and after its last are empty.
+    p(w | v) = (c(v, w) + T(v) p(w | v')) / (c(v) + T(v)), where T(v) is the number of different words seen after v,
+    and v' is v without its first word. Below p(w) is the uniform distribution over the vocabulary and one unknown
+    word. The words before a text's first and after its last are empty.
     """
 
     def __init__(self, texts: Sequence[str], *, order: int) -> None:

@@ -1,7 +1,7 @@
-"""Logistic regression on counted labels, at the cost of the different rows alone: few of the texts of a release are different.
+"""Logistic regression on counted labels, at the cost of the different rows alone.
 
-The objective is that of scikit-learn's ``LogisticRegression``: strength * sum over records of -log p(label | features) + |W|^2 / 2,
-with a free intercept. It is minimised by L-BFGS from any start, so that a path of strengths begins where the last fit ended.
+The objective is that of scikit-learn's ``LogisticRegression``, strength * sum over records of -log p(label | features)
++ |W|^2 / 2, with a free intercept. It is minimised by L-BFGS from any start.
 """
 
 import warnings
@@ -20,7 +20,7 @@ NOISY_COMMONNESS = 0.4  # where labels were randomised
 
 @dataclass(frozen=True)
 class Features:
-    """Features (m, d): blocks of columns side by side, dense or sparse, each with its transpose, which gradients need; float32."""
+    """Features (m, d), float32: blocks of columns side by side, dense or sparse, each with its transpose."""
 
     blocks: tuple[tuple[Tensor, Tensor], ...]
 
@@ -101,9 +101,9 @@ def softmax_regression(
 def commonness(features: Features, weights: Tensor, counts: Tensor, *, noisy_labels: bool = False) -> Tensor:
     """Return the part of each label's score (L,) to take away: a share of log p(label), between half and three quarters.
 
-    Otherwise a classifier of noise calls everything by the commonest label. The share is the one under which the records that the
-    weights were fitted to are called by each label as nearly as often as they have it; a fixed one for randomised labels.
-    (Menon et al. 2021, Long-tail learning, section 4; ``docs/decisions.md``, "Common labels".)
+    Otherwise a classifier of noise calls everything by the commonest label. The share is the one under which the
+    records that the weights were fitted to are called by each label as nearly as often as they have it; a fixed one
+    for randomised labels. (Menon et al. 2021, section 4; ``docs/decisions.md``, "Common labels".)
 
     Args:
         features: (m, d).

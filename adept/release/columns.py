@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow
 from pyarrow import types
 
-from adept.data.arrow_types import SeenValues, UnfitValues, fits, read_schema
+from adept.data.arrow_types import UnfitValues, fits, infer_type, read_schema, widen_types
 from adept.data.column_names import RequiredColumns, missing_column
 from adept.data.corpus import find_label_column, text_of
 from adept.data.files import check_value
@@ -239,9 +239,13 @@ class KeptColumns:
                 raise DataError(f"column {column!r} has another type from record {number} on: give files of one schema")
         elif not fits(record[column], self.types[column]):
             raise DataError(
-                f"column {column!r} has type {self.types[column]}, which does not hold the value of record {number}: "
+                f"column {column!r} has {_name_type(self.types[column])}, which does not hold the value of record {number}: "
                 "correct the record, or the type in schema="
             )
+
+
+def _name_type(kind: Any) -> str:
+    return "a nested type" if types.is_nested(kind) else f"type {kind}"  # the keys of objects may be data
 
 
 def _is_readable_as(found: Any, kind: Any) -> bool:
@@ -271,7 +275,7 @@ def decide_kept(inputs: Inputs, options: ReleaseOptions, output_format: str, fir
         types = _read_types(options.schema, columns) if options.schema else _find_types(inputs, columns)
     for column, kind in types.items():
         if not can_hold(kind):
-            raise DataError(f"column {column!r} has type {kind}, which parquet cannot hold: {ADVICE}")
+            raise DataError(f"column {column!r} has {_name_type(kind)}, which parquet cannot hold: {ADVICE}")
     return KeptColumns(columns, output_format, types, copied=copied)
 
 
@@ -290,15 +294,15 @@ def _find_types(inputs: Inputs, columns: tuple[str, ...]) -> dict[str, Any]:
             "keep_columns from standard input or a pipe into parquet need types before the first record: add schema=FILE, a "
             'parquet file or JSON such as {"score": "float64"}, or write jsonl'
         )
-    shapes = {column: SeenValues() for column in columns}
+    found: dict[str, set[Any]] = {column: set() for column in columns}
     column = columns[0]
     try:
         for record in inputs.records(columns=columns):
-            for column, shape in shapes.items():
-                shape.add(record.get(column))
+            for column, kinds in found.items():
+                kinds.add(infer_type(record.get(column)))
         types = {}
-        for column, shape in shapes.items():
-            types[column] = shape.arrow_type()
+        for column, kinds in found.items():
+            types[column] = widen_types(kinds)
     except UnfitValues as error:
         raise DataError(
             f"column {column!r} holds {error}, and parquet needs one type: convert the values, or {ADVICE}"

@@ -17,7 +17,6 @@ from adept.mechanisms import BY_NAME
 from adept.mechanisms.guarantee import words
 from adept.plotting import COLOURS, INK, drawing, legend, log_axis
 from adept.report.table import KEPT_MEASURES, MAJORITY, METRICS, ComparisonTable, Curve, Line
-from adept.studies.limits import capacity
 
 LOOKUP_COLOUR = "#a08c00"
 BAR_SHIFT = 1.02  # factor between neighbouring curves, so that their bars do not hide each other
@@ -77,7 +76,7 @@ def draw_metric(axis: Any, table: ComparisonTable, metric: str) -> None:
 
 
 def draw_kept(axis: Any, table: ComparisonTable) -> None:
-    """Draw how much of a record stands in its rewrite over the *true* epsilon, and the bits that it may tell."""
+    """Draw how much of a record stands in its rewrite over the *true* epsilon."""
     dashes = {name: dash for name, dash in KEPT_DASHES.items() if _is_measured(table, name)}
     finite = [[line for line in curve.at.values() if math.isfinite(line.epsilon)] for curve in table.curves]
     random = [line for line in table.texts if line.mechanism == "random"]
@@ -92,7 +91,6 @@ def draw_kept(axis: Any, table: ComparisonTable) -> None:
     log_axis(axis, _powers([line.epsilon for lines in finite for line in lines]), "true epsilon")
     axis.set_ylabel("share kept in the rewrite")
     axis.set_ylim(0, 1.02)
-    _draw_bits_axis(axis)
     keys = [Line2D([], [], color=INK, ls=dash, lw=1.4, label=KEPT_MEASURES[name]) for name, dash in dashes.items()]
     keys.append(Line2D([], [], color=GREY, lw=0.8, label="random"))
     axis.legend(handles=keys, loc="upper left", frameon=False, handlelength=3)
@@ -108,15 +106,6 @@ def _powers(epsilons: Iterable[float]) -> list[float]:
     exponents = [math.log2(epsilon) for epsilon in epsilons]
     low, high = math.floor(min(exponents)), math.ceil(max(exponents))
     return [2.0**power for power in range(low, high + 1, 1 + (high - low) // MAX_TICKS)]
-
-
-def _draw_bits_axis(axis: Any) -> None:
-    """Draw, above, the bits that a release tells at most."""
-    ticks = list(axis.get_xticks())
-    above = axis.secondary_xaxis("top")
-    above.set_xticks(ticks, [f"{capacity(epsilon=tick):.3g}" for tick in ticks])
-    above.set_xticks([], minor=True)
-    above.set_xlabel("capacity of eps-LDP, bits a record")
 
 
 def _text_look(curve: Curve) -> Look:

@@ -1,9 +1,9 @@
 """A comparison in numbers: its rows averaged over seeds, once, from which figure, findings and page are read.
 
-A mechanism's merit is its distance above the ``random`` line of the same model, decoder and classifier, taken seed by seed.
+A mechanism's merit is its distance above the ``random`` line of the same model, decoder and classifier, seed by seed.
 
-A new column of ``results.csv`` that is a mean over seeds goes into ``QUALITY``, and is shown where it was measured; the same
-figure for another record's rewrite goes into ``OTHERS``, and is shown in brackets behind it. A new reference goes into ``LEVELS``.
+A new column of ``results.csv`` that is a mean over seeds goes into ``QUALITY``; the same figure for another record's
+rewrite goes into ``OTHERS``, and is shown in brackets behind it. A new reference goes into ``LEVELS``.
 """
 
 import math
@@ -18,7 +18,7 @@ from adept.comparison.plan import ALTERNATIVES, LOOKUP, NONE, PUBLIC, REDACTED
 from adept.comparison.results import ResultRow, exceeds
 from adept.evaluation.metrics import OTHER
 from adept.mechanisms import BY_NAME
-from adept.plotting import NAMES
+from adept.plotting import NAMES, group_rows
 
 METRICS = {"accuracy": "accuracy", "macro_f1": "macro-F1"}
 KEPT_MEASURES = {name: name for name in ("slots", "words", "exact")}
@@ -98,9 +98,7 @@ class ComparisonTable:
 
 def table(rows: Sequence[ResultRow]) -> ComparisonTable:
     """Return all rows as lines, averaged over seeds, and what is read from them."""
-    groups: dict[tuple[object, ...], list[ResultRow]] = {}
-    for row in rows:
-        groups.setdefault((*_reader(row), row.mechanism, row.claimed_epsilon), []).append(row)
+    groups = group_rows(rows, lambda row: (*_reader(row), row.mechanism, row.claimed_epsilon))
     classifiers = list(dict.fromkeys(row.classifier for row in rows))
     random = {(*_reader(row), row.seed): row.accuracy for row in rows if row.mechanism == "random"}
     lines = [_line(own, random) for own in groups.values()]
@@ -172,17 +170,14 @@ def name_model(clip: str, content: str) -> str:
 
 def _curves(lines: list[Line]) -> list[Curve]:
     """The lines with a budget, a curve for each source."""
-    sources: dict[tuple[str, ...], dict[float, Line]] = {}
-    for line in lines:
-        if line.claimed_epsilon is not None:
-            sources.setdefault((line.mechanism, *_reader(line)), {})[line.claimed_epsilon] = line
     random = {_reader(line): line for line in lines if line.mechanism == "random"}
+    claiming = [line for line in lines if line.claimed_epsilon is not None]
     found = []
-    for at in sources.values():
-        first = next(iter(at.values()))
-        false = any(line.false_claim for line in at.values())
-        floor = random.get(_reader(first))
-        found.append(Curve(first.mechanism, first.title, false, dict(sorted(at.items())), floor))
+    for own in group_rows(claiming, lambda line: (line.mechanism, *_reader(line))).values():
+        at = {line.claimed_epsilon or 0.0: line for line in own}
+        false = any(line.false_claim for line in own)
+        floor = random.get(_reader(own[0]))
+        found.append(Curve(own[0].mechanism, own[0].title, false, dict(sorted(at.items())), floor))
     return sorted(found, key=lambda curve: CURVE_ORDER.index(curve.mechanism))
 
 

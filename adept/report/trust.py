@@ -1,10 +1,10 @@
 """``trust=all``: accuracy under each kind of trust, on the same records, at budgets of one neighbouring relation.
 
-It is made of comparisons that share their models, each in a directory of its own with a page of its own:
+It is made of comparisons that share their models, each with a directory and a page of its own:
 
     central/                   the synthesizer, labels private
     NAME-joint_response/       a mechanism whose releases are symbols: text and label as one symbol
-    NAME-randomized_response/  any other mechanism, one text a record: half of the claimed budget randomises the label
+    NAME-randomized_response/  any other mechanism, one text a record: half of each budget randomises the label
     NAME-copy/                 the same mechanism, labels copied
 
 Every budget here is for *replacing* one record by any other, the number of records being public, and is the true one:
@@ -43,7 +43,7 @@ from adept.data.files import write_table
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.base import SymbolRandomizer
 from adept.mechanisms.guarantee import words
-from adept.plotting import COLOURS, INK, drawing, log_axis
+from adept.plotting import COLOURS, INK, drawing, group_rows, log_axis
 from adept.release.columns import ReleaseOptions
 from adept.release.shuffling import Shuffled, find_shuffled
 from adept.report import page
@@ -89,7 +89,6 @@ class TrustComparison:
         self.config, self.directory = config, open_directory(config)
         models = self.directory / "models"
         self.parts = [Comparison(part, models=models) for part in split_config(config)]
-
         self.size = sum(part.size for part in self.parts)
 
     def run(self) -> Iterator[int]:
@@ -182,22 +181,17 @@ class TrustCurve:
     trust: str
     mechanism: str
     labels: str
+    colour: str
     points: list[tuple[float, float, float, float]]  # epsilon; least, mean, largest accuracy
 
-    @property
-    def colour(self) -> str:
-        """Colour of the curve, that of its mechanism unless it is shuffled."""
-        return SHUFFLED_COLOUR if self.trust == SHUFFLED else COLOURS[self.mechanism]
 
-
-def curves(rows: Sequence[TrustRow]) -> list[TrustCurve]:
+def trace_curves(rows: Sequence[TrustRow]) -> list[TrustCurve]:
     """Return all curves: central, shuffled, local, those whose labels are private first."""
-    groups: dict[tuple[str, str, str], dict[float, list[TrustRow]]] = {}
-    for row in rows:
-        if row.trust != REFERENCE:
-            of_curve = groups.setdefault((row.trust, row.mechanism, row.labels), {})
-            of_curve.setdefault(row.claimed_epsilon or 0.0, []).append(row)
-    found = [TrustCurve(*key, sorted(map(_point, of_curve.values()))) for key, of_curve in groups.items()]
+    found, released = [], [row for row in rows if row.trust != REFERENCE]
+    for key, own in group_rows(released, lambda row: (row.trust, row.mechanism, row.labels)).items():
+        points = map(_point, group_rows(own, lambda row: row.claimed_epsilon).values())
+        colour = SHUFFLED_COLOUR if key[0] == SHUFFLED else COLOURS[key[1]]
+        found.append(TrustCurve(*key, colour, sorted(points)))
     return sorted(found, key=lambda curve: (curve.labels != PRIVATE, TRUST_ORDER.index(curve.trust)))
 
 
@@ -209,16 +203,13 @@ def _point(rows: list[TrustRow]) -> tuple[float, float, float, float]:
 def _levels(rows: Sequence[TrustRow]) -> Iterator[tuple[str, float, str]]:
     """Yield name, accuracy and colour of the text itself, and of the best random text."""
     for name, (title, colour, _) in HEADLINE_LEVELS.items():
-        groups: dict[tuple[str, str], list[float]] = {}
-        for row in rows:
-            if row.mechanism == name:
-                groups.setdefault((row.trust, row.labels), []).append(row.accuracy)
-        yield title, max(map(mean, groups.values())), colour
+        groups = group_rows((row for row in rows if row.mechanism == name), lambda row: (row.trust, row.labels))
+        yield title, max(mean(row.accuracy for row in own) for own in groups.values()), colour
 
 
 def draw(rows: Sequence[TrustRow], epsilons: Sequence[float]) -> str:
     """Return the panel as an SVG file, over the range of the budgets that were asked for."""
-    found = curves(rows)
+    found = trace_curves(rows)
     with drawing(1, 1, size=SIZE) as opened:
         axis = opened.axes[0][0]
         for curve in found:
@@ -265,7 +256,7 @@ def _name(curve: TrustCurve, found: Sequence[TrustCurve]) -> str:
 
 def accuracy_grid(rows: Sequence[TrustRow]) -> page.Grid:
     """Return all curves as a table: a column an epsilon; a shuffled cell has its own epsilon too."""
-    found = curves(rows)
+    found = trace_curves(rows)
     asked = [words(epsilon) for epsilon, *_ in next(curve for curve in found if curve.trust == CENTRAL).points]
     lines = []
     for curve in found:

@@ -20,7 +20,7 @@ import pytest
 from pyarrow import parquet
 
 from adept.data.files import new_directory, new_file, record_writer, write_table
-from adept.data.formats import file_format
+from adept.data.formats import ReadingOptions, file_format
 from adept.data.reading import read_records
 from adept.errors import DataError
 
@@ -130,7 +130,7 @@ def test_lists_and_objects_up_to_a_hundred_deep_are_read(tmp_path: Path) -> None
 def test_a_missing_file_and_a_directory_are_user_errors(tmp_path: Path) -> None:
     for path in (tmp_path / "none.txt", tmp_path):
         with pytest.raises(DataError):
-            list(read_records(str(path), format="txt"))
+            list(read_records(str(path), options=ReadingOptions(format="txt")))
 
 
 def test_standard_input_needs_a_format() -> None:

@@ -75,7 +75,7 @@ def test_each_kind_of_trust_is_named_once_and_no_name_lies_over_another() -> Non
 
 
 def test_curves_are_means_at_true_budgets_private_labels_first() -> None:
-    found = trust.curves(made())
+    found = trust.trace_curves(made())
     assert [(curve.trust, curve.mechanism, curve.labels) for curve in found] == [
         *[key for key in MADE if key[2] == "private"],
         *[key for key in MADE if key[2] == "copied"],
