@@ -2,7 +2,7 @@
 
     python benchmarks/fluency.py 300 DIR DIR2 ../shared/data/atis ../shared/data/snips ../shared/data/hwu64
 
-For so many records of each corpus and for each budget: the perplexity of rewrites over that of their records, the content that is
+For so many records of each corpus and for each budget: the perplexity of rewrites over that of their records, the words that are
 kept, and the share of records of six words or more that are answered by one or two. One language model has read the *other*
 corpora, one has read public text of DIR and DIR2 that thinning leaves out of the packaged model. In brackets the same of words that
 the language model knows: records have more names that it has not read than rewrites have. Marks between words do not count, and no
@@ -19,9 +19,10 @@ from statistics import fmean
 
 from adept import Rewriter
 from adept.data.corpus import read_public_texts, thin_texts
-from adept.evaluation.metrics import NgramModel, content_f1
+from adept.evaluation.metrics import NgramModel
 from adept.mechanisms import Description, LearnedCodebook
 from adept.models.codec.codec import words_of
+from adept.models.reconstruction import mean_word_f1
 
 EPSILONS = (4, 8, 12, 16, 24, 32, 40)
 LEFT_OUT = 100_000  # texts that a language model reads
@@ -81,7 +82,7 @@ def main(count: int, directories: Sequence[str], corpora: Sequence[str]) -> None
             records = random.Random(0).sample(validation, min(count, len(validation)))
             said, written = only_words(records), only_words(rewriter.rewrite(records))
             short = fmean(len(b.split()) < SHORT for a, b in zip(said, written, strict=True) if len(a.split()) >= LONG)
-            print(f"{Path(corpus).name} epsilon {epsilon}: content {content_f1(said, written):.2f}, short {short:.3f}")
+            print(f"{Path(corpus).name} epsilon {epsilon}: words {mean_word_f1(said, written):.2f}, short {short:.3f}")
             print("  perplexity over that of the records, other corpora", others[corpus].ratios(written, said))
             print("  public text left out", broad.ratios(written, said), flush=True)
 

@@ -12,7 +12,6 @@ from torch import Tensor
 
 from adept.attacks.likelihood import Candidates
 from adept.audit.stats.confidence_bounds import clopper_pearson
-from adept.errors import ConfigurationError
 
 
 @dataclass(frozen=True)
@@ -27,13 +26,7 @@ class Rate:
 
     @classmethod
     def of(cls, successes: int, trials: int, *, confidence: float) -> "Rate":
-        """Return the rate of ``successes`` in so many independent rounds."""
-        if not 0 < confidence < 1:
-            raise ConfigurationError(f"confidence must be between 0 and 1, got {confidence}")
-        if not 0 <= successes <= trials or trials < 1:
-            raise ConfigurationError(
-                f"successes must be from 0 to the trials, at least one, got {successes} of {trials}"
-            )
+        """Return the rate of ``successes`` in so many independent rounds, at least one."""
         low, high = clopper_pearson(successes, trials, alpha=(1 - confidence) / 2)
         return cls(successes / trials, float(low), float(high), trials, confidence)
 
@@ -43,14 +36,13 @@ def good_enough(kappa: float, *, epsilon: float, delta: float = 0.0) -> float:
 
     Claim: P[success] <= (kappa e^eps + delta) / (kappa e^eps + 1 - kappa).
 
-    Proof: a guess g wins the records of a set of mass pi_g <= kappa. Write s_g for the chance that g is guessed and wins, f_g
-    for that it is guessed and does not, and d_g(x, y) = max(0, P[g|x] - e^eps P[g|y]), whose sum over g is at most delta,
-    because guesses exclude each other. For x in g's set and y outside, P[g|x] <= e^eps P[g|y] + d_g(x, y). Averaged over y by
-    the prior outside, and summed over x: s_g <= e^eps pi_g / (1 - pi_g) f_g + sum_x pi_x sum_y pi_y d_g(x, y) / (1 - pi_g).
-    Summed over g, with pi_g <= kappa throughout: s <= kappa e^eps / (1 - kappa) (1 - s) + delta / (1 - kappa). Solve for s.
-    QED.
+    Proof: a guess g wins the records of a set of mass pi_g <= kappa. Write s_g for the chance that g is guessed and
+    wins, f_g for that it is guessed and does not, and d_g(x, y) = max(0, P[g|x] - e^eps P[g|y]), whose sum over g is at
+    most delta, because guesses exclude each other. For x in g's set and y outside, P[g|x] <= e^eps P[g|y] + d_g(x, y).
+    Averaged over y by the prior outside, and summed over x: s_g <= e^eps pi_g / (1 - pi_g) f_g
+    + sum_x pi_x sum_y pi_y d_g(x, y) / (1 - pi_g). Summed over g, with pi_g <= kappa throughout:
+    s <= kappa e^eps / (1 - kappa) (1 - s) + delta / (1 - kappa). Solve for s. QED.
     """
-    _check(epsilon, kappa=kappa, delta=delta)
     if kappa in (0, 1):
         return float(kappa or delta)
     power = epsilon + math.log(kappa)  # of kappa e^eps, which may overflow where neither factor is negligible
@@ -61,10 +53,9 @@ def good_enough(kappa: float, *, epsilon: float, delta: float = 0.0) -> float:
 def membership_power(false_positives: float, *, epsilon: float, delta: float = 0.0) -> float:
     """Return the largest true positive rate of a test of membership at a false positive rate.
 
-    Claim: TPR <= min(1, e^eps FPR + delta, 1 - e^-eps (1 - delta - FPR)). Proof: the definition for the event "says yes" under x
-    against x', and for "says no" under x' against x (Wasserman and Zhou 2010; Kairouz, Oh and Viswanath 2015, Theorem 2.1).
+    Claim: TPR <= min(1, e^eps FPR + delta, 1 - e^-eps (1 - delta - FPR)). Proof: the definition for the event "says yes"
+    under x against x', and for "says no" under x' against x (Kairouz, Oh and Viswanath 2015, Theorem 2.1).
     """
-    _check(epsilon, false_positives=false_positives, delta=delta)
     high = math.exp(min(0.0, epsilon + math.log(false_positives))) if false_positives else 0.0  # e^eps alone overflows
     return min(1.0, high + delta, -math.expm1(-epsilon) + math.exp(-epsilon) * (delta + false_positives))
 
@@ -72,11 +63,10 @@ def membership_power(false_positives: float, *, epsilon: float, delta: float = 0
 def membership_auc(*, epsilon: float, delta: float = 0.0) -> float:
     """Return the largest area under the ROC curve of a test of membership.
 
-    Claim: AUC <= 1 - (1 - delta)^2 / (1 + e^eps). Proof: integrate `membership_power`: the two lines through (0, delta) with
-    slope e^eps and through (1 - delta, 1) with slope e^-eps meet on the falling diagonal, and above both lies twice a triangle
-    of base 1 - delta and height (1 - delta) / (1 + e^eps), halved.
+    Claim: AUC <= 1 - (1 - delta)^2 / (1 + e^eps). Proof: integrate `membership_power`: the two lines through (0, delta)
+    with slope e^eps and through (1 - delta, 1) with slope e^-eps meet on the falling diagonal, and above both lies twice
+    a triangle of base 1 - delta and height (1 - delta) / (1 + e^eps), halved.
     """
-    _check(epsilon, delta=delta)
     return 1 - (1 - delta) ** 2 / (1 + math.exp(min(epsilon, 700.0)))
 
 
@@ -87,8 +77,8 @@ def best_success(candidates: Candidates, prior: Tensor, classes: Tensor) -> floa
 
         sum over v of max over classes c of sum over x in c of pi_x Q(v|x),
 
-    and the attack that names the maximising class reaches it. Proof: given v, a guess c is right with probability sum_{x in c} pi_x
-    Q(v|x) / P(v). QED. For exact match every record is a class of its own; a success set or an attribute is a class.
+    and the attack that names the maximising class reaches it. Proof: given v, a guess c is right with probability
+    sum_{x in c} pi_x Q(v|x) / P(v). QED. For exact match every record is a class of its own.
 
     Only symbols that are heavy under some candidate are counted apart: under all others the likeliest class wins.
 
@@ -123,11 +113,3 @@ def _distribution(candidates: Candidates) -> tuple[Tensor, float, float] | None:
     if not candidates.dim:  # of descriptions only those that are some candidate's
         heavy = torch.unique(heavy.reshape(-1, 2), dim=0, return_inverse=True)[1].reshape(len(heavy), -1)
     return heavy, math.exp(mechanism.epsilon), float(symbols[0].size)
-
-
-def _check(epsilon: float, **shares: float) -> None:
-    if not epsilon >= 0:
-        raise ConfigurationError(f"epsilon must be a number that is not negative, got {epsilon}")
-    for name, value in shares.items():
-        if not 0 <= value <= 1:
-            raise ConfigurationError(f"{name} must be between 0 and 1, got {value}")

@@ -1,20 +1,20 @@
 r"""Membership: was a record among those whose rewrites trained a classifier, or in the file behind synthetic records?
 
 *Among rewrites.* Private records of one label are paired. For each pair a coin decides which of the two is released; a
-classifier is trained on all rewrites with their labels. The attacker sees the classifier, knows both texts of a pair, and
-says which one was released. The other pairs' coins are independent, so the classifier is post-processing of one release of
-this pair. The attack is LiRA's (Carlini et al. 2022), offline: shadow classifiers are trained on rewrites of *public* text.
-The score is the difference of the two texts' confidences, each in standard deviations of the shadows'.
+classifier is trained on all rewrites with their labels. The attacker sees the classifier, knows both texts of a pair,
+and says which one was released. The attack is LiRA's (Carlini et al. 2022), offline: shadow classifiers are trained on
+rewrites of *public* text. The score is the difference of the two texts' confidences, each in standard deviations of the
+shadows'.
 
-*Claim*: under a true pure epsilon the number of right answers to "which of the two", over all pairs of all classifiers, is
-stochastically at most Binomial(N, e^eps / (1 + e^eps)), so that Clopper and Pearson's interval judges it although answers about
-one classifier depend on each other. *Proof* (Steinke, Nasr and Jagielski 2023, Theorem 5.2): given the classifier and the coins
-of the pairs before, a pair's coin has odds between e^-eps and e^eps, as its two texts' releases have; so whatever is answered
-is right with probability at most e^eps / (1 + e^eps), whatever came before. QED. The other two rows are means over classifiers;
-their intervals are the wider of Student's over classifiers and of the exact one over answers.
+*Claim*: under a true pure epsilon the number of right answers to "which of the two", over all pairs of all classifiers,
+is stochastically at most Binomial(N, e^eps / (1 + e^eps)), so that Clopper and Pearson's interval judges it although
+answers about one classifier depend on each other. *Proof* (Steinke, Nasr and Jagielski 2023, Theorem 5.2): given the
+classifier and the coins of the pairs before, a pair's coin has odds between e^-eps and e^eps, as its two texts' releases
+have; so whatever is answered is right with probability at most e^eps / (1 + e^eps), whatever came before. QED. The other
+two rows are means over classifiers; their intervals are the wider of Student's over classifiers and the exact one.
 
-*In a file* whose counts are released. The attacker knows all other rows of the file, and the person's own, and sees the released
-counts. The score is the likelihood ratio of both files, which no other attack beats (Neyman and Pearson 1933).
+*In a file* whose counts are released. The attacker knows all other rows of the file, and the person's own, and sees the
+released counts. The score is the likelihood ratio of both files, which no other attack beats (Neyman and Pearson 1933).
 """
 
 import random

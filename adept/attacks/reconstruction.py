@@ -1,13 +1,13 @@
 r"""Reconstruction: which record was behind a release (Habernal 2021, Appendix C).
 
-The attacker knows the mechanism, the model and a pool of candidates that the secret was drawn from. Attacks, from strong to weak:
+The attacker knows the mechanism, the model and a pool of candidates. Attacks, from strong to weak:
 
 - ``pool``: the pool is the private texts with their frequencies, and the guess maximises the exact posterior.
 - ``crowd``: the pool is everything that could have been said, all equally likely: private and public texts, and what a
   language model of public text writes.
-- ``text``: the rewritten text alone, with the private texts for candidates. Those that lie nearest to what the public encoder
-  reads of it give a short list. Named is the one whose own latent or codeword makes the decoder write this text most likely.
-  Of descriptions the codec describes the text again.
+- ``text``: the rewritten text alone, with the private texts for candidates. Those that lie nearest to what the public
+  encoder reads of it give a short list. Named is the one whose own latent or codeword makes the decoder write this text
+  most likely. Of descriptions the codec describes the text again.
 
 *Good enough* is a guess with the same slot values as the secret; the candidates with the same values are one class.
 """
@@ -95,12 +95,9 @@ def view(rewriter: Rewriter, texts: Sequence[str]) -> Candidates:
 
 
 def play(game: AttackGame, *, candidates: int, read_text: bool = True) -> tuple[list[AttackRow], list[GivenAway]]:
-    """Attack secrets drawn from the private records, and of the crowd; return rates, and the surest right guesses.
+    """Attack secrets drawn from the private records, and of a crowd of at most so many candidates.
 
-    Args:
-        game: how many secrets, and how sure.
-        candidates: at most so many for the crowd.
-        read_text: also attack the text.
+    Return the rows, of the text too on request, and the surest right guesses.
     """
     if len(game.private) < 2:
         raise DataError(f"the private split must have at least 2 records to be told apart, got {len(game.private)}")

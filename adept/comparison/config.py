@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from adept.data.corpus import Columns, DataConfig
 from adept.errors import ConfigurationError
 from adept.models.config import DecodingConfig, ModelConfig, TokenizerConfig, TrainerConfig, TrainingConfig
-from adept.ranges import check_between
+from adept.ranges import check_between, check_choice, check_integer
 
 if TYPE_CHECKING:
     from adept.mechanisms import LocalRandomizer
@@ -20,6 +20,7 @@ COPY = "copy"  # labels are public
 JOINT = "joint"  # the decoder writes them
 JOINT_RESPONSE = "joint_response"  # one symbol with the text
 RANDOMIZED_RESPONSE = "randomized_response"  # by themselves, with a part of the budget
+MAX_COUNT = 1000  # texts of a record, and processes
 LOCAL, CENTRAL, ALL = "local", "central", "all"
 TRUSTED = (LOCAL, CENTRAL, ALL)
 LABELS = (COPY, JOINT, JOINT_RESPONSE, RANDOMIZED_RESPONSE)
@@ -81,17 +82,18 @@ class CompareConfig(Columns):
         from adept.mechanisms import BY_NAME
 
         super().__post_init__()
-        _check_names("trust", [self.trust], TRUSTED)
+        check_choice(TRUSTED, trust=self.trust)
+        check_choice(PROTOCOLS, protocol=self.protocol)
+        for name in self.classifiers:
+            check_choice(("tfidf", "lstm"), classifiers=name)
         if self.trust != LOCAL:
             self._check_synthesizer()
         if self.trust == CENTRAL:
             self.mechanisms = [SYNTHESIZER]
-        else:
-            _check_names("mechanisms", self.mechanisms, tuple(BY_NAME))
+        for name in self.mechanisms if self.trust != CENTRAL else ():
+            check_choice(BY_NAME, mechanisms=name)
         self.mechanisms = [name for name in self.mechanisms if name not in REFERENCES]  # they are always there
-        _check_names("classifiers", self.classifiers, ("tfidf", "lstm"))
-        _check_names("protocol", [self.protocol], PROTOCOLS)
-        _check_names("labels", [self.labels], LABELS)
+        check_choice(LABELS, labels=self.labels)
         self._check_sizes()
         self._check_labels()
         self._check_mechanisms()
@@ -104,9 +106,7 @@ class CompareConfig(Columns):
             raise ConfigurationError(
                 "epsilons must be positive, got 0: numbers are written with a decimal point, as in [0.5,1]"
             )
-        for name in ("samples", "processes"):
-            if getattr(self, name) < 1:
-                raise ConfigurationError(f"{name} must be at least 1, got {getattr(self, name)}")
+        check_integer(1, MAX_COUNT, samples=self.samples, processes=self.processes)
 
     def _check_synthesizer(self) -> None:
         from adept.mechanisms import Votes
@@ -124,7 +124,8 @@ class CompareConfig(Columns):
         for name in ("alternatives", "attacks"):
             if getattr(self, name) and self.labels in (JOINT, JOINT_RESPONSE):
                 raise ConfigurationError(
-                    f"labels must be copy or randomized_response with {name}=true, got {self.labels}: it is about texts alone"
+                    f"labels must be copy or randomized_response with {name}=true, got {self.labels}: it is about texts "
+                    "alone"
                 )
         parts = sum(part is not None for part in (self.label_epsilon, self.label_share))
         if parts != (self.labels == RANDOMIZED_RESPONSE):
@@ -135,7 +136,8 @@ class CompareConfig(Columns):
             check_between(0.01, 0.99, label_share=self.label_share)
         if self.label_epsilon is not None and not 0 < self.label_epsilon < min(self.epsilons):
             raise ConfigurationError(
-                f"label_epsilon must be positive and below every epsilon, got {self.label_epsilon}: the rest is the text's"
+                f"label_epsilon must be positive and below every epsilon, got {self.label_epsilon}: the rest is the "
+                "text's"
             )
         if self.labels == JOINT and "description" in self.mechanisms:
             raise ConfigurationError(
@@ -164,8 +166,3 @@ class CompareConfig(Columns):
         if self.label_share is None:
             return self.label_epsilon
         return None if epsilon is None else self.label_share * epsilon
-
-
-def _check_names(name: str, values: list[str], known: tuple[str, ...]) -> None:
-    if unknown := [value for value in values if value not in known]:
-        raise ConfigurationError(f"{name} must be among {', '.join(known)}, got {unknown[0]}")

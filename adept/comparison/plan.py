@@ -63,7 +63,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Schedule:
-    """Everything that a comparison makes; attacks and audits belong to the first seed."""
+    """The cells of a comparison; attacks and audits belong to the first seed."""
 
     cells: list[Cell]  # of every seed's rows, in the order of the table
     attacked: list[Cell]  # one for each release

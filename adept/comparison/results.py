@@ -46,8 +46,6 @@ class ResultRow:
     slots_other: float | None = None  # the same in another record's rewrite
     words: float | None = None  # F1 of a rewrite's words with its record's
     words_other: float | None = None
-    content_words: float | None = None  # the same, words weighed by how few records hold them
-    content_words_other: float | None = None
     exact: float | None = None  # word for word, case and white space aside
     exact_other: float | None = None
     fluency: float | None = None  # relative perplexity under a trigram model of public text

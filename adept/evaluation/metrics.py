@@ -6,7 +6,7 @@ Give it a partner that ends in ``_other``, of another record's rewrite: what say
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,7 @@ from adept.models.reconstruction import mean_word_f1
 Labels = NDArray[np.int64]
 
 OTHER = "_other"  # ends the name of a figure of another record's rewrite
-PAIRED = ("slots", "words", "content_words", "exact")  # what of a record its own rewrite keeps; each has a partner
+PAIRED = ("slots", "words", "exact")  # what of a record its own rewrite keeps; each has a partner
 COLUMNS = (
     *("overlap", "bleu", "distinct", "perplexity", "verbatim_public"),
     *(name + end for name in PAIRED for end in ("", OTHER)),
@@ -107,21 +107,6 @@ def slot_share(values: Sequence[Sequence[str]], rewrites: Sequence[str]) -> floa
     return float(np.mean(kept)) if kept else None
 
 
-def content_f1(records: Sequence[str], rewrites: Sequence[str]) -> float:
-    """Return the mean F1 of the different words of rewrites and records, rare words weighing more; two empty texts have 1.
-
-    A word weighs ln((N + 1) / (n + 1/2)) if n of the N records hold it.
-    """
-    pairs = [tuple(set(plain(text).split()) for text in pair) for pair in zip(records, rewrites, strict=True)]
-    holders = Counter(word for record, _ in pairs for word in record)
-
-    def weight(words: Iterable[str]) -> float:
-        return sum(math.log((len(pairs) + 1) / (holders[word] + 0.5)) for word in words)
-
-    totals = [(weight(record & rewrite), weight(record) + weight(rewrite)) for record, rewrite in pairs]
-    return float(np.mean([2 * shared / total if total else 1.0 for shared, total in totals]))
-
-
 def exact(records: Sequence[str], rewrites: Sequence[str]) -> float:
     """Return the share of rewrites that are their record word for word, case and white space aside."""
     return float(np.mean([plain(a) == plain(b) for a, b in zip(records, rewrites, strict=True)]))
@@ -200,6 +185,5 @@ def _measure_kept(private: Corpus, texts: Sequence[str] | None) -> dict[str, flo
     return {
         "slots": None if values is None else slot_share(values, texts),
         "words": mean_word_f1(records, texts),
-        "content_words": content_f1(records, texts),
         "exact": exact(records, texts),
     }

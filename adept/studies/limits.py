@@ -1,10 +1,10 @@
 r"""Bounds that no eps-LDP mechanism can beat: information per record, guessed labels, reconstruction, telling two records apart.
 
 A mechanism is eps-LDP when P[M(x) in S] <= e^eps P[M(x') in S] for all records and all sets of outputs (Habernal 2021,
-Definition 2.3). Every bound follows from that alone, so it holds for whatever is computed from a release, and each is attained by
-some mechanism. A result significantly above one proves a violation, provided that the guessing rule was fixed without looking at
-the releases that are judged, and that eps covers everything the guesser sees. A classifier trained on many rewrites is not bounded
-by `best_guess`: it learns from the sum of many releases.
+Definition 2.3). Every bound follows from that alone, so it holds for whatever is computed from a release, and each is
+attained by some mechanism. A result significantly above one proves a violation, provided that the guessing rule was
+fixed without looking at the releases that are judged, and that eps covers everything the guesser sees. A classifier
+trained on many rewrites is not bounded by `best_guess`: it learns from the sum of many releases.
 """
 
 import math
@@ -33,16 +33,16 @@ TITLES = {
 
 
 def capacity(*, epsilon: float) -> float:
-    r"""Return the most bits that one eps-LDP release can tell about a record, on average over any distribution of the records.
+    r"""Return the most bits that one eps-LDP release can tell about a record, on average over any distribution.
 
     Claim: I(X; V) <= u - 1 - ln u nats with u = eps e^eps / (e^eps - 1), for pure eps-LDP and whatever set the records are from.
 
-    Proof: let Q be the distribution of the release V and r_x = dP_x / dQ, so that I = E_Q E_x[r_x ln r_x]. At an output v, put
-    l = min_x r_x(v). Then r_x(v) lies in [l, e^eps l] and has mean 1 over x. r ln r is convex, hence at most its chord over
-    this interval, and E_x[r_x ln r_x] <= ln l + w l e^eps eps, where w l e^eps + (1 - w) l = 1. That is ln l + u (1 - l), which
-    is largest at l = 1 / u, with the value u - 1 - ln u. It remains to average over v. Equality: two values of r only, so
-    PrivUnit's distribution with a cap of probability w = (u - 1) / (e^eps - 1). (Derived here and checked numerically; the chord
-    is the argument by which Kairouz, Oh and Viswanath 2016 show that two-valued, "staircase" mechanisms are optimal.)
+    Proof: let Q be the distribution of the release V and r_x = dP_x / dQ, so that I = E_Q E_x[r_x ln r_x]. At an output
+    v, put l = min_x r_x(v). Then r_x(v) lies in [l, e^eps l] and has mean 1 over x. r ln r is convex, hence at most its
+    chord over this interval, and E_x[r_x ln r_x] <= ln l + w l e^eps eps, where w l e^eps + (1 - w) l = 1. That is
+    ln l + u (1 - l), which is largest at l = 1 / u, with the value u - 1 - ln u. It remains to average over v. Equality:
+    two values of r only, so PrivUnit's distribution with a cap of probability w = (u - 1) / (e^eps - 1). (The chord is
+    the argument of Kairouz, Oh and Viswanath 2016 for two-valued, "staircase" mechanisms.)
     """
     _check(epsilon=epsilon)
     if math.isinf(epsilon):
@@ -58,13 +58,13 @@ def best_guess(prior: Sequence[float], *, epsilon: float) -> float:
 
     Claim: P[guess = label] <= max_j (pi_1 + ... + pi_j) e^eps / (e^eps + j - 1), the prior pi sorted downward.
 
-    Proof: let p_y be the probability that label y is guessed when it is the truth. The guess is post-processing, and the records
-    with one label are a mixture, so the guess is eps-LDP as a function of the label: under the truth y it is z with probability at
-    least e^-eps p_z. These sum to one over z, hence p_y + e^-eps sum_{z != y} p_z <= 1 for all y. With T = sum_z p_z this says
-    p_y <= c = (1 - e^-eps T) / (1 - e^-eps). For a given T, sum_y pi_y p_y is largest when the most likely labels have p = c, one
-    has what is left, and the others have 0; that value is linear in T while the number of full ones stays the same, so the
-    maximum is at a T = j c. There c = e^eps / (e^eps + j - 1). Equality: j-ary randomised response on the j most likely labels.
-    (Derived here and checked numerically by linear programming.)
+    Proof: let p_y be the probability that label y is guessed when it is the truth. The guess is post-processing, and the
+    records with one label are a mixture, so the guess is eps-LDP as a function of the label: under the truth y it is z
+    with probability at least e^-eps p_z. These sum to one over z, hence p_y + e^-eps sum_{z != y} p_z <= 1 for all y.
+    With T = sum_z p_z this says p_y <= c = (1 - e^-eps T) / (1 - e^-eps). For a given T, sum_y pi_y p_y is largest when
+    the most likely labels have p = c, one has what is left, and the others have 0; that value is linear in T while the
+    number of full ones stays the same, so the maximum is at a T = j c. There c = e^eps / (e^eps + j - 1). Equality: j-ary
+    randomised response on the j most likely labels.
 
     Args:
         prior: the labels' probabilities or counts, in any order.

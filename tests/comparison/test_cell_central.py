@@ -51,7 +51,7 @@ def test_a_central_comparison_has_its_references_and_a_page(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"trust": "shuffled"}, "trust must be among local, central"),
+        ({"trust": "shuffled"}, "trust must be one of local, central"),
         ({"attacks": True}, "attacks must be false for trust=central"),
         ({"baselines": True}, "baselines must be false for trust=central"),
         ({"samples": 2}, "samples must be 1 for trust=central"),

@@ -408,7 +408,7 @@ def test_a_model_is_trained_without_the_public_labels(tmp_path: Path, monkeypatc
             "mechanism must be learned_codebook or description for labels=joint_response, got orig",
         ),
         ({"labels": "randomized_response", "label_epsilon": 64.0}, "below every epsilon"),
-        ({"labels": "drop"}, "labels must be among"),
+        ({"labels": "drop"}, "labels must be one of"),
     ],
 )
 def test_impossible_label_budgets_are_refused(tmp_path: Path, changes: dict[str, object], message: str) -> None:

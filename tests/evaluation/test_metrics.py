@@ -16,7 +16,6 @@ from adept.evaluation.metrics import (
     bleu,
     bootstrap,
     codes,
-    content_f1,
     deal_to_others,
     distinct_ratio,
     exact,
@@ -91,19 +90,6 @@ def test_slots_are_kept_where_they_stand_word_beside_word() -> None:
     assert slot_share([[], []], ["a", "b"]) is None
 
 
-def test_content_f1_weighs_words_by_how_few_records_hold_them() -> None:
-    """Of three records all hold "a" and one holds each of the others: these weigh ln(4 / 1.5) and "a" ln(4 / 3.5)."""
-    records, common, rare = ["a b", "a c", "a d"], math.log(4 / 3.5), math.log(4 / 1.5)
-    assert content_f1(records, records) == pytest.approx(1.0)
-    assert content_f1(records, ["b", "c", "d"]) == pytest.approx(2 * rare / (common + 2 * rare))
-    assert content_f1(records, ["A a", "a", "a"]) == pytest.approx(2 * common / (2 * common + rare))
-    unseen = math.log(4 / 0.5)
-    assert content_f1(records, ["b x", "", "a d"]) == pytest.approx(
-        (2 * rare / (common + 2 * rare + unseen) + 0 + 1) / 3
-    )
-    assert content_f1([""], [""]) == 1.0
-
-
 def test_exact_is_word_for_word_whatever_the_case_and_the_white_space() -> None:
     assert exact(["Show  me", "a b", "a b", ""], ["show me ", "b a", "a b c", "\t"]) == 0.5
 
@@ -157,8 +143,6 @@ def test_every_column_of_measures_is_one_of_the_table() -> None:
         "slots_other",
         "words",
         "words_other",
-        "content_words",
-        "content_words_other",
         "exact",
         "exact_other",
         "fluency",

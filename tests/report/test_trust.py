@@ -197,7 +197,7 @@ def test_models_are_shared_and_a_table_is_written(compared: tuple[Path, list[tru
     [
         ({"attacks": True}, "attacks must be false for trust=all"),
         ({"epsilons": [0.0]}, "epsilon must be"),
-        ({"mechanisms": ["synthesizer"]}, "mechanisms must be among"),
+        ({"mechanisms": ["synthesizer"]}, "mechanisms must be one of"),
     ],
 )
 def test_what_a_figure_of_trust_has_no_rows_for_is_refused(
