@@ -67,11 +67,7 @@ class TextReader:
 
 
 def read_attribute(corpus: Corpus, name: str) -> list[str]:
-    """Return each record's value of an attribute: its label, or the first value of a slot.
-
-    Raises:
-        DataError: the data have no such attribute.
-    """
+    """Return each record's value of an attribute: its label, or the first value of a slot."""
     if name == LABEL:
         if corpus.labels is None:
             raise DataError("attribute=label needs labels: name their column with label_column=")

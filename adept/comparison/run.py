@@ -107,9 +107,6 @@ def in_processes(jobs: Sequence[Callable[[], int]], *, processes: int) -> Iterat
     """Yield what jobs return, as they end, in processes that share the cores and end with the one that asks.
 
     A job may be killed at any time, so that what it makes on disk is whole there or not at all.
-
-    Raises:
-        DataError: a process was killed.
     """
     threads, others = max(1, torch.get_num_threads() // processes), multiprocessing.active_children()
     spawn = multiprocessing.get_context("spawn")

@@ -88,11 +88,7 @@ class Store:
 
 
 def open_directory(config: CompareConfig) -> Path:
-    """Make a comparison's directory, or go on in one, and bring its settings up to date.
-
-    Raises:
-        DataError: the directory holds something else or another comparison, or cannot be written.
-    """
+    """Make a comparison's directory, or go on in one, and bring its settings up to date."""
     directory = Path(config.output_dir)
     path = directory / SETTINGS
     settings = _from_anywhere(json.loads(json.dumps({"layout": LAYOUT, **asdict(config)})))

@@ -22,11 +22,7 @@ class UnfitValues(Exception):
 
 
 def infer_type(value: Any) -> pyarrow.DataType:
-    """Return the type of one value.
-
-    Raises:
-        UnfitValues: it has none.
-    """
+    """Return the type of one value."""
     try:
         return pyarrow.array([value]).type
     except (pyarrow.ArrowException, ValueError, TypeError, OverflowError):
@@ -34,11 +30,7 @@ def infer_type(value: Any) -> pyarrow.DataType:
 
 
 def widen_types(kinds: Collection[pyarrow.DataType]) -> pyarrow.DataType:
-    """Return the narrowest type of values of all these types; text if all of them are null.
-
-    Raises:
-        UnfitValues: there is none.
-    """
+    """Return the narrowest type of values of all these types; text if all of them are null."""
     if len(kinds) > MAX_TYPES:
         raise UnfitValues(f"values of more than {MAX_TYPES:,} different types")
     schemas = [pyarrow.schema([("value", kind)]) for kind in kinds]
@@ -72,12 +64,7 @@ def fits(value: Any, kind: pyarrow.DataType) -> bool:
 
 
 def read_schema(location: str) -> dict[str, pyarrow.DataType]:
-    """Return the types of a schema: those of a parquet file, or of a JSON object of columns and names of types.
-
-    Raises:
-        DataError: it cannot be read.
-        ConfigurationError: it names an unknown type.
-    """
+    """Return the types of a schema: those of a parquet file, or of a JSON object of columns and names of types."""
     if location.endswith(".parquet"):
         return parquet_types(location)
     try:

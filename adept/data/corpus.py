@@ -192,11 +192,7 @@ def load(config: DataConfig, columns: Columns | None = None) -> dict[str, Corpus
 
 
 def hold_out(corpus: Corpus, *, share: float, seed: int, labelled: bool = True) -> tuple[Corpus, Corpus]:
-    """Split a corpus in two by a seeded shuffle; the second part has ``share`` of the records, at least one.
-
-    Raises:
-        DataError: there are no two records.
-    """
+    """Split a corpus in two by a seeded shuffle; the second part has ``share`` of the records, at least one."""
     if len(corpus) < 2:
         raise DataError(
             f"the train split must have at least 2 records where some are held out, got {len(corpus)}: add some"
@@ -216,11 +212,7 @@ class PublicText(NamedTuple):
 
 
 def read_public_texts(directories: Iterable[str | Path]) -> list[PublicText]:
-    """Read the train.* and part-* files of directories, with the columns text, source and, where there is one, domain.
-
-    Raises:
-        DataError: a directory has no such files, or a record lacks text or source.
-    """
+    """Read the train.* and part-* files of directories, with the columns text, source and, where there is one, domain."""
     texts = []
     for directory in map(Path, directories):
         paths = sorted(path for pattern in ("train.*", "part-*") for path in directory.glob(pattern))

@@ -28,7 +28,6 @@ from adept.data.formats import (
     DELIMITERS,
     MAX_CHARACTERS,
     TOO_LONG,
-    DamagedFile,
     DamagedRecord,
     Record,
     UnfitFile,
@@ -41,7 +40,6 @@ from adept.data.json_files import to_json
 
 PIECE_CHARACTERS = 2**20  # most that are read at once
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-SEPARATOR = re.compile(r"sep=(.)\s*", re.DOTALL)  # a first line that some spreadsheets write into a csv
 
 # A state is spelled as the beginning of a row that leads to it.
 CELL_BEGINS, BARE, QUOTED, QUOTE_IN_QUOTED = "", "x", '"', '""'
@@ -134,12 +132,11 @@ def read_csv(
             a first row that holds some of these names and nothing else for a header.
         on_header: called with the names of the columns before any record is read; it may raise.
     """
-    rows = Rows(stream, delimiter, raises=not tolerant)
-    parsed = _cells(rows, tolerant=tolerant)
+    parsed = _cells(Rows(stream, delimiter, raises=not tolerant), tolerant=tolerant)
     try:
-        names, parsed = _header(rows, parsed, named, tolerant=tolerant, sure=sure)
+        names, parsed = _header(parsed, named, tolerant=tolerant, sure=sure)
     except DamagedRecord as error:
-        raise DamagedFile(f"header: {error}") from None
+        raise UnfitFile(f"is damaged (header: {error}): repair it") from None
     if not names and not tolerant:
         return  # there is nothing in the file
     check_columns(names)
@@ -155,7 +152,7 @@ def read_csv(
 
 
 def _header(
-    rows: Rows, parsed: Iterator[list[str]], named: Sequence[str] | None, *, tolerant: bool, sure: bool
+    parsed: Iterator[list[str]], named: Sequence[str] | None, *, tolerant: bool, sure: bool
 ) -> tuple[Sequence[str], Iterator[list[str]]]:
     if named is not None and tolerant:
         return named, parsed
@@ -164,22 +161,12 @@ def _header(
         return named or [], parsed
     if named is not None:
         return (first, parsed) if set(first) <= set(named) else (named, chain([first], parsed))
-    if found := SEPARATOR.fullmatch(rows.delimiter.join(first)):
-        if found[1] != rows.delimiter and (sure or tolerant or found[1] not in DELIMITERS.values()):
-            raise UnfitFile(f"says in its first line that another character separates cells: {_advice(found[1])}")
-        rows.delimiter = found[1]
-        first = next(parsed, [])
     if not first:
         raise DamagedRecord("no names of columns")
-    others = [other for other in DELIMITERS.values() if other in first[0] and other != rows.delimiter]
+    others = [name for name, other in DELIMITERS.items() if other in first[0]]
     if len(first) == 1 and others and not sure:
-        raise UnfitFile(f"begins with one cell that holds {others[0]!r}: {_advice(others[0])}")
+        raise UnfitFile(f"begins with one cell that holds {DELIMITERS[others[0]]!r}: add delimiter={others[0]}")
     return first, parsed
-
-
-def _advice(character: str) -> str:
-    names = [name for name, other in DELIMITERS.items() if other == character]
-    return f"add delimiter={names[0]}" if names else f"separate cells by one of {', '.join(DELIMITERS)}"
 
 
 def _cells(rows: Rows, *, tolerant: bool) -> Iterator[list[str]]:
@@ -190,10 +177,8 @@ def _cells(rows: Rows, *, tolerant: bool) -> Iterator[list[str]]:
     csv.field_size_limit(MAX_CHARACTERS)
     damaged_as_empty = ("" if text is None or "\0" in text else text for text in rows)
     texts = damaged_as_empty if tolerant else map(check_text, filter(None, rows))
-    delimiter, reader = rows.delimiter, csv.reader(texts, delimiter=rows.delimiter, strict=True)
+    reader = csv.reader(texts, delimiter=rows.delimiter, strict=True)
     while True:
-        if rows.delimiter != delimiter:
-            delimiter, reader = rows.delimiter, csv.reader(texts, delimiter=rows.delimiter, strict=True)
         try:
             cells = next(reader)
         except StopIteration:

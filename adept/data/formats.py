@@ -30,12 +30,8 @@ TOO_LONG = f"more than {MAX_CHARACTERS:,} characters"
 BYTE_ORDER_MARK = "\ufeff"  # dropped at the beginning of every row, so that the rule reads one row alone
 
 
-class DamagedFile(Exception):
-    """A file that breaks the rules of its format; the message repeats none of its content."""
-
-
 class UnfitFile(Exception):
-    """A file that must be read in another way; the message is: what is wrong, a colon, what to do."""
+    """A file that must be repaired, or read in another way: what is wrong, a colon, what to do; none of its content."""
 
 
 class DamagedRecord(Exception):
@@ -87,11 +83,11 @@ class UnreadableValue:
 
 
 def check_columns(names: Sequence[str]) -> None:
-    """Raise DamagedFile if two columns have the same name."""
+    """Raise UnfitFile if two columns have the same name."""
     places: dict[str, int] = {}
     for number, name in enumerate(names, start=1):
         if places.setdefault(name, number) != number:
-            raise DamagedFile(f"columns {places[name]} and {number} have the same name")
+            raise UnfitFile(f"is damaged (columns {places[name]} and {number} have the same name): repair it")
 
 
 @dataclass(kw_only=True)
@@ -165,11 +161,7 @@ def format_of_name(location: str) -> str | None:
 
 
 def file_format(location: str, given: str | None = None) -> str:
-    """Return the format of an input file: ``given``, or else the one that its name shows.
-
-    Raises:
-        DataError: the format is unknown.
-    """
+    """Return the format of an input file: ``given``, or else the one that its name shows."""
     if found := given or format_of_name(location):
         return found
     if location == STANDARD_STREAM:

@@ -103,11 +103,7 @@ def _without_surrogates(record: Any) -> str:
 
 
 def array_elements(stream: IO[str], *, tolerant: bool = False) -> Iterator[str | None]:
-    """Yield the text of each element; None for one of more than ``MAX_CHARACTERS`` characters. A file of no bytes has none.
-
-    Raises:
-        UnfitFile: no bracket opens the text; or, unless ``tolerant``, it ends before the array does or goes on after it.
-    """
+    """Yield the text of each element; None for one of more than ``MAX_CHARACTERS`` characters. A file of no bytes has none."""
     if (text := _read_opening(stream)) is None:
         return
     element: list[str] | None = []

@@ -21,10 +21,10 @@ from pyarrow import parquet, types
 
 from adept.data.formats import (
     ArrowValue,
-    DamagedFile,
     PlacedRecord,
     Record,
     Types,
+    UnfitFile,
     UnreadableValue,
     Write,
     check_columns,
@@ -33,6 +33,7 @@ from adept.errors import DataError
 
 MAX_BYTES = 2**29  # most bytes of a file that must be held in memory: a compressed one, or one from a pipe
 BATCH_ROWS = 1024
+NO_PARQUET = "no valid parquet"
 FAILURES = (pyarrow.ArrowException, ValueError, TypeError, LookupError, OverflowError, RecursionError)
 
 
@@ -68,7 +69,9 @@ def read_parquet(
     except pyarrow.ArrowMemoryError:
         raise
     except FAILURES:
-        raise DamagedFile("no valid parquet, or a column of a type that has no plain value") from None
+        raise UnfitFile(
+            f"is damaged ({NO_PARQUET}, or a column of a type that has no plain value): repair it"
+        ) from None
 
 
 def _searchable(stream: Any) -> Any:
@@ -77,7 +80,9 @@ def _searchable(stream: Any) -> Any:
         return stream
     whole = stream.read(MAX_BYTES + 1)
     if len(whole) > MAX_BYTES:
-        raise DamagedFile(f"parquet of more than {MAX_BYTES:,} bytes must be a plain file, not compressed or in a pipe")
+        raise UnfitFile(
+            f"is damaged (parquet of more than {MAX_BYTES:,} bytes must be a plain file, not compressed or in a pipe): repair it"
+        )
     return io.BytesIO(whole)
 
 
@@ -139,7 +144,7 @@ def file_types(stream: IO[bytes]) -> dict[str, Any]:
     try:
         file = parquet.ParquetFile(_searchable(stream))
     except (pyarrow.ArrowException, ValueError, OSError):
-        raise DamagedFile("no valid parquet") from None
+        raise UnfitFile(f"is damaged ({NO_PARQUET}): repair it") from None
     check_columns(file.schema_arrow.names)
     found = {field.name: bare_type(field.type) for field in file.schema_arrow}
     return found if file.num_row_groups <= 1 else {name: long_indices(kind) for name, kind in found.items()}

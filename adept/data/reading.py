@@ -32,7 +32,6 @@ from adept.data.formats import (
     COMPRESSED_ADVICE,
     SPREADSHEET_ADVICE,
     STANDARD_STREAM,
-    DamagedFile,
     DamagedRecord,
     ReadingOptions,
     Record,
@@ -158,9 +157,6 @@ def declared_columns(location: str, options: ReadingOptions) -> list[str] | None
     """Return the columns that a header, a schema, the format or options declare; None where nothing does.
 
     The answer depends on no record.
-
-    Raises:
-        DataError: the file cannot be read, or its header is damaged.
     """
     kind = file_format(location, options.format)
     if kind in ("jsonl", "json") or location == STANDARD_STREAM:
@@ -200,11 +196,7 @@ def is_directory(location: str) -> bool:
 
 
 def part_files(directory: str) -> list[str]:
-    """Return the files of a directory, by name, without those that begin with a dot or an underscore.
-
-    Raises:
-        DataError: there are none, or there are directories, whose names might stand for a column.
-    """
+    """Return the files of a directory, by name, without those that begin with a dot or an underscore."""
     try:
         found = sorted(path for path in Path(directory).iterdir() if not path.name.startswith((".", "_")))
     except OSError as error:
@@ -230,8 +222,6 @@ def _data_errors(location: str, records: Callable[[], int]) -> Iterator[None]:
         raise DataError(
             f"{location} is damaged in record {records() + 1} ({error}): repair or remove that record"
         ) from None
-    except DamagedFile as error:
-        raise DataError(f"{location} is damaged ({error}): repair it") from None
     except UnfitFile as error:
         raise DataError(f"{location} {error}") from None
     except MemoryError:

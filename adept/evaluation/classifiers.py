@@ -116,11 +116,7 @@ class HeldOut(NamedTuple):
 
 
 class TextClassifier:
-    """A classifier of texts of at least two labels; arguments as of ``evaluate``.
-
-    Raises:
-        DataError: all texts are empty.
-    """
+    """A classifier of texts of at least two labels; arguments as of ``evaluate``."""
 
     def __init__(self, train: Corpus, *, samples: int = 1, noisy_labels: bool = False) -> None:
         texts, labels = train.texts, train.labels or []
@@ -227,9 +223,6 @@ def fit_linear_encoder(public: Corpus, *, dim: int = LINEAR_DIM, seed: int) -> E
 
     TF-IDF of words and word pairs, its first singular directions after the mean one, whitened. Those that the text
     does not support are zero, and a text without a known word becomes the first axis.
-
-    Raises:
-        DataError: the text has no words, or no two different texts.
     """
     from sklearn.decomposition import TruncatedSVD  # takes seconds to import
     from sklearn.feature_extraction.text import TfidfVectorizer

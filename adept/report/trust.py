@@ -79,11 +79,7 @@ class TrustRow:
 
 
 class TrustComparison:
-    """Comparisons under each kind of trust, in one directory.
-
-    Raises:
-        DataError: the data have no labels, or a directory holds another comparison.
-    """
+    """Comparisons under each kind of trust, in one directory."""
 
     def __init__(self, config: CompareConfig) -> None:
         self.config, self.directory = config, open_directory(config)

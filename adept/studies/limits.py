@@ -133,11 +133,7 @@ class LimitRow:
 
 
 def run(*, epsilons: Sequence[float] = EPSILONS) -> list[LimitRow]:
-    """Return every bound at every budget.
-
-    Raises:
-        ConfigurationError: a budget is negative or not a number.
-    """
+    """Return every bound at every budget."""
     return [row for epsilon in epsilons for row in _rows(epsilon)]
 
 

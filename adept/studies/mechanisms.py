@@ -64,11 +64,7 @@ def run(
     records: int = RECORDS,
     seed: int = 0,
 ) -> Iterator[MechanismRow]:
-    """Simulate every mechanism at every dimension and budget; each row has a generator of its own.
-
-    Raises:
-        ConfigurationError: an unknown mechanism, or fewer than two records.
-    """
+    """Simulate every mechanism at every dimension and budget; each row has a generator of its own."""
     if records < 2:
         raise ConfigurationError(f"records must be at least 2, got {records}")
     if unknown := [name for name in mechanisms if name not in MECHANISMS]:

@@ -114,11 +114,7 @@ def run(
     records: Sequence[int] = RECORDS,
     seed: int = 2025,
 ) -> Iterator[ResponseRow]:
-    """Yield a row a survey, budget and number of people; each row has a generator of its own.
-
-    Raises:
-        ConfigurationError: an unknown survey, a budget out of range, or fewer than two people.
-    """
+    """Yield a row a survey, budget and number of people; each row has a generator of its own."""
     if unknown := [name for name in mechanisms if name not in SURVEYS]:
         raise ConfigurationError(f"mechanisms must be among {', '.join(SURVEYS)}, got {unknown[0]}")
     check_integer(2, 10_000_000, **{f"records[{i}]": count for i, count in enumerate(records)})

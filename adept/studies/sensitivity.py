@@ -77,11 +77,7 @@ def run(
 def measure_latents(
     latents: Tensor, *, clip_norm: float, pairs: int = PUBLISHED_PAIRS, seed: int = 2021, name: str = "model"
 ) -> list[SensitivityRow]:
-    """Measure given latents (N, n), clipped or not, for each clip: random pairs of different rows.
-
-    Raises:
-        ConfigurationError: fewer than two latents.
-    """
+    """Measure given latents (N, n), clipped or not, for each clip: random pairs of different rows."""
     if latents.ndim != 2 or len(latents) < 2:
         raise ConfigurationError(f"latents must have shape (N, n) with N >= 2, got {tuple(latents.shape)}")
     values = latents.detach().to("cpu", torch.float64)

@@ -253,11 +253,7 @@ class ZooRow(ClaimReading):
 
 
 def run(*, mechanisms: tuple[str, ...] = NAMES, trials: int = TRIALS) -> Iterator[ZooRow]:
-    """Audit every reading at confidence 0.999, with ``trials`` releases of each of two records.
-
-    Raises:
-        ConfigurationError: there is no exhibit of that name.
-    """
+    """Audit every reading at confidence 0.999, with ``trials`` releases of each of two records."""
     found = exhibits()
     if unknown := set(mechanisms) - {exhibit.mechanism for exhibit in found}:
         raise ConfigurationError(f"mechanisms must be of {', '.join(NAMES)}, got {', '.join(sorted(unknown))}")

@@ -176,5 +176,5 @@ def test_what_does_not_apply_is_none() -> None:
     unknown = measured(PRIVATE.texts, Corpus(PRIVATE.texts))
     assert (unknown["slots"], unknown["slots_other"], unknown["words"]) == (None, None, 1)
     alone = measured(["fly to oslo"], PRIVATE.take([0]))
-    assert [alone[f"{name}_other"] for name in metrics.PAIRED] == [None] * 4
+    assert [alone[f"{name}_other"] for name in metrics.PAIRED] == [None] * 3
     assert alone["slots"] == 1
