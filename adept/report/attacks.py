@@ -1,7 +1,7 @@
 """Attacks, for a comparison's page: of 100 guesses so many are right, beside what claim and truth allow."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from adept.attacks.game import AttackRow, per_hundred
 from adept.comparison.results import AttackedRelease, exceeds
@@ -11,24 +11,19 @@ from adept.report.table import title
 Attack = tuple[AttackedRelease, AttackRow]
 
 
-@dataclass(frozen=True)
-class AttackSection:
-    """The page's section on attacks."""
-
-    lines: list[tuple[str, list[tuple[list[str], bool]]]]  # by mechanism: cells, refuted
-    findings: list[str]  # on each claim that an attack refutes
-    defects: list[str]  # warnings of attacks that are better than the true epsilon permits
-    given_away: list[list[str]]  # records that were given away beyond a claim, as cells
-
-
-def section(found: Sequence[AttackedRelease]) -> AttackSection:
-    """Return the section on the attacks of a comparison; empty if there were none."""
+def describe_attacks(found: Sequence[AttackedRelease]) -> dict[str, Any]:
+    """Return lines (cells, refuted) by mechanism, findings on claims, warnings of defects, and records given away."""
     found = sorted(found, key=lambda one: one.claimed_epsilon)
     attacks = [(attacked, row) for attacked in found for row in attacked.rows]
     groups: dict[str, list[tuple[list[str], bool]]] = {}
     for attacked, row in attacks:
         groups.setdefault(title(attacked.mechanism), []).append((_cells(attacked, row), row.refutes_any))
-    return AttackSection(list(groups.items()), _findings(attacks), _defects(attacks), _given_away(found))
+    return {
+        "lines": groups,
+        "findings": _findings(attacks),
+        "defects": _defects(attacks),
+        "given_away": _given_away(found),
+    }
 
 
 def _cells(attacked: AttackedRelease, row: AttackRow) -> list[str]:

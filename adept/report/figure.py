@@ -6,7 +6,6 @@ text itself, random latents, and the two best mechanisms whose claims hold, and 
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from statistics import mean
 from typing import Any
 
@@ -15,7 +14,7 @@ from matplotlib.lines import Line2D
 from adept.comparison.plan import LOOKUP
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.guarantee import words
-from adept.plotting import COLOURS, INK, drawing, legend, log_axis
+from adept.plotting import COLOURS, INK, NAMES, drawing, legend, log_axis
 from adept.report.table import KEPT_MEASURES, MAJORITY, METRICS, ComparisonTable, Curve, Line
 
 LOOKUP_COLOUR = "#a08c00"
@@ -23,6 +22,14 @@ BAR_SHIFT = 1.02  # factor between neighbouring curves, so that their bars do no
 PANEL_SIZE = (5.5, 5.2)
 KEPT_DASHES = {"slots": "-", "words": "--", "exact": ":"}
 GREY = "#888"
+LEVEL_STYLES: dict[str, dict[str, Any]] = {
+    "none": {"color": INK, "lw": 1.2},
+    "redaction": {"color": INK, "ls": (0, (6, 2, 1, 2)), "lw": 1.0},
+    "public_only": {"color": INK, "ls": ":", "lw": 1.2},
+    "identity": {"color": GREY, "lw": 1.2},
+    "random": {"color": GREY, "ls": ":", "lw": 1.6},
+    MAJORITY: {"color": "#bbb", "ls": "-.", "lw": 1.2},
+}
 HEADLINE_SIZE = (7.0, 4.2)
 HEADLINE_LEVELS = {"none": ("the text itself", INK, "-"), "random": ("random", "#777", ":")}
 BEST_CURVES = 2  # of mechanisms in the headline, beside the worst
@@ -33,15 +40,7 @@ MAX_TICKS = 10  # of an axis of powers of two
 NamedEnd = tuple[float, str, str]  # height, name, colour
 
 
-@dataclass(frozen=True)
-class Look:
-    """The look of a curve or a level."""
-
-    label: str
-    colour: str
-    dash: Any = "-"  # as matplotlib writes it
-    width: float = 1.2
-    marker: str = ""
+Style = dict[str, Any]  # of a line, as matplotlib takes it
 
 
 def draw(table: ComparisonTable) -> str:
@@ -82,8 +81,7 @@ def draw_kept(axis: Any, table: ComparisonTable) -> None:
     random = [line for line in table.texts if line.mechanism == "random"]
     for name, dash in dashes.items():
         for curve, lines in zip(table.curves, finite, strict=True):
-            look = _text_look(curve)
-            style = {"color": look.colour, "ls": dash, "lw": 1.4, "marker": look.marker, "ms": 4}
+            style = {**_style_curve(curve), "ls": dash, "lw": 1.4, "label": None}
             if lines:
                 axis.plot([line.epsilon for line in lines], [_share(line, name) for line in lines], **style)
         for line in random:
@@ -108,17 +106,24 @@ def _powers(epsilons: Iterable[float]) -> list[float]:
     return [2.0**power for power in range(low, high + 1, 1 + (high - low) // MAX_TICKS)]
 
 
-def _text_look(curve: Curve) -> Look:
+def _style_curve(curve: Curve) -> Style:
     if curve.mechanism == LOOKUP:
-        return Look("look-up of public text", LOOKUP_COLOUR, "-.", 1.5, "s")
+        return {
+            "label": "look-up of public text",
+            "color": LOOKUP_COLOUR,
+            "ls": "-.",
+            "lw": 1.5,
+            "marker": "s",
+            "ms": 4,
+        }
     dash, width = ("--", 2.2) if curve.false_claim else ("-", 1.6)
-    return Look(curve.title, COLOURS[curve.mechanism], dash, width, "o")
+    colour = COLOURS[curve.mechanism]
+    return {"label": curve.title, "color": colour, "ls": dash, "lw": width, "marker": "o", "ms": 4}
 
 
 def _draw_curve(axis: Any, curve: Curve, metric: str, *, factor: float) -> None:
-    look, found = _text_look(curve), [getattr(line, metric) for line in curve.at.values()]
-    style: dict[str, Any] = {"color": look.colour, "ls": look.dash, "lw": look.width, "label": look.label}
-    style |= {"marker": look.marker, "ms": 4, "capsize": 2, "elinewidth": 0.8}
+    found = [getattr(line, metric) for line in curve.at.values()]
+    style = {**_style_curve(curve), "capsize": 2, "elinewidth": 0.8}
     errors = [[point.mean - point.low for point in found], [point.high - point.mean for point in found]]
     drawn = axis.errorbar([epsilon * factor for epsilon in curve.at], [point.mean for point in found], errors, **style)
     for part in (*drawn.lines[1], *drawn.lines[2]):  # few seeds make long bars, which must not hide the curves
@@ -130,24 +135,13 @@ def _draw_levels(axis: Any, table: ComparisonTable, metric: str) -> None:
     heights_of: dict[str, list[float]] = {}
     for name, level in table.levels[metric].items():
         heights_of.setdefault(name.split(" (")[0], []).append(level.mean)
-    for name, look in _level_looks(several=len(heights_of.get("random", ())) > 1).items():
+    for name, style in LEVEL_STYLES.items():
         heights = heights_of.get(name, [])
-        for height, label in zip(heights, [look.label, *[None] * len(heights)], strict=False):
-            axis.axhline(height, color=look.colour, ls=look.dash, lw=look.width, label=label, zorder=1)
-        if len(heights) > 1:
-            axis.axhspan(min(heights), max(heights), color=look.colour, alpha=0.1, lw=0, zorder=0)
-
-
-def _level_looks(*, several: bool) -> dict[str, Look]:
-    each = " (of each model)" if several else ""
-    return {
-        "none": Look("none", INK),
-        "redaction": Look("redaction (no guarantee)", INK, (0, (6, 2, 1, 2)), 1.0),
-        "public_only": Look("public_only", INK, ":"),
-        "identity": Look(f"identity{each}", GREY),
-        "random": Look(f"random{each}", GREY, ":", 1.6),
-        MAJORITY: Look(MAJORITY, "#bbb", "-."),
-    }
+        several = " (of each model)" if len(heights) > 1 else ""
+        for height, label in zip(heights, [f"{NAMES.get(name, name)}{several}", *[None] * len(heights)], strict=False):
+            axis.axhline(height, label=label, zorder=1, **style)
+        if several:
+            axis.axhspan(min(heights), max(heights), color=style["color"], alpha=0.1, lw=0, zorder=0)
 
 
 def _draw_true_axis(axis: Any, table: ComparisonTable) -> None:

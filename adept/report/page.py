@@ -81,15 +81,15 @@ def write(results: Results) -> Report:
 
 def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
     """Return what the page says, by the names that its template knows."""
-    config, attacked = results.config, attacks.section(results.attacks)
+    config, attacked = results.config, attacks.describe_attacks(results.attacks)
     first = next(line for line in lines.texts if line.mechanism == "none")
     return {
         "config": config,
         "version": version("adept-dp"),
         "train_records": first.records,
         "test_records": first.test_records,
-        "findings": [state_point(lines), *attacked.findings, advise(lines)],
-        "warnings": [*attacked.defects, *warn_of_seen_records(config), *warn_of_losses(lines)],
+        "findings": [state_point(lines), *attacked["findings"], advise(lines)],
+        "warnings": [*attacked["defects"], *warn_of_seen_records(config), *warn_of_losses(lines)],
         "claims": [describe_claim(audited, lines) for audited in results.audits],
         "fair": [fair_grid(lines, classifier) for classifier in lines.classifiers],
         "present": {line.mechanism for line in lines.lines},

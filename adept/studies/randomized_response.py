@@ -38,15 +38,6 @@ MAX_SKIPPED = 15  # of the lecture's number of skipped classes
 # The population's numbers of skipped classes, made up: many skip none or few, a few skip nearly all.
 SKIPPED = tuple(weight / 100 for weight in (18, 16, 14, 11, 9, 7, 5, 4, 3, 2, 2, 2, 2, 2, 1, 2))
 FOUR_SHARES = (0.5, 0.25, 0.15, 0.1)  # the population's shares of four answers
-TITLES = {
-    "bit": "one bit, tight theta",
-    "bit_lecture": "one bit, first theta",
-    "four_answers": "one of 4 answers",
-    "sixteen_answers": "one of 16 answers",
-    "number_laplace": "number, Laplace",
-    "number_answers": "number, 16 answers",
-}
-COLOURS = dict(zip(TITLES, PALETTE, strict=False))
 NEAR_EPSILON = 1.0  # the budget of the panel over n, or the nearest to it
 
 
@@ -54,6 +45,7 @@ NEAR_EPSILON = 1.0  # the budget of the panel over n, or the nearest to it
 class Survey:
     """A question to a population, and the mechanism through which everyone answers."""
 
+    title: str
     target: str  # "share" (of the first answer) or "mean"
     population: tuple[float, ...]  # probabilities of the answers 0, 1, 2, ...
     theta: str | None  # "tight" or "lecture"; None for the Laplace mechanism
@@ -66,13 +58,14 @@ class Survey:
 
 
 SURVEYS = {
-    "bit": Survey("share", (YES_SHARE, 1 - YES_SHARE), "tight"),
-    "bit_lecture": Survey("share", (YES_SHARE, 1 - YES_SHARE), "lecture"),
-    "four_answers": Survey("share", FOUR_SHARES, "tight"),
-    "sixteen_answers": Survey("share", SKIPPED, "tight"),
-    "number_laplace": Survey("mean", SKIPPED, None),
-    "number_answers": Survey("mean", SKIPPED, "tight"),
+    "bit": Survey("one bit, tight theta", "share", (YES_SHARE, 1 - YES_SHARE), "tight"),
+    "bit_lecture": Survey("one bit, first theta", "share", (YES_SHARE, 1 - YES_SHARE), "lecture"),
+    "four_answers": Survey("one of 4 answers", "share", FOUR_SHARES, "tight"),
+    "sixteen_answers": Survey("one of 16 answers", "share", SKIPPED, "tight"),
+    "number_laplace": Survey("number, Laplace", "mean", SKIPPED, None),
+    "number_answers": Survey("number, 16 answers", "mean", SKIPPED, "tight"),
 }
+COLOURS = dict(zip(SURVEYS, PALETTE, strict=False))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,9 +221,9 @@ def tables(rows: Sequence[ResponseRow]) -> list[Table]:
         estimates = [f"{value:.3f}" for value in (row.truth, row.released, row.estimate, row.half_width)]
         budget = [f"{row.epsilon:g}", f"{row.spent:.3g}", f"{row.parameter:.4g}", f"{row.published:.4g}"]
         if row.records == most:
-            over_budget.append([TITLES[row.survey], *budget, *estimates])
+            over_budget.append([SURVEYS[row.survey].title, *budget, *estimates])
         if row.epsilon == epsilon:
-            over_people.append([TITLES[row.survey], f"{row.records:,}", *estimates])
+            over_people.append([SURVEYS[row.survey].title, f"{row.records:,}", *estimates])
     estimated = ["truth", "released", "estimate", "+-"]
     title = f"{most:,} people (99.9 % interval); theta, or the scale of the noise"
     return [
@@ -277,7 +270,7 @@ def _draw_people(axis: Any, rows: list[ResponseRow]) -> None:
 
 def _draw_widths(axis: Any, rows: list[ResponseRow], title: str) -> None:
     for name, curve in group_rows(rows, lambda row: row.survey).items():
-        style = {"marker": "o", "ms": 4, "color": COLOURS[name], "label": TITLES[name]}
+        style = {"marker": "o", "ms": 4, "color": COLOURS[name], "label": SURVEYS[name].title}
         axis.plot([row.epsilon for row in curve], [row.half_width for row in curve], **style)
     axis.set_title(title, fontsize=10)
     axis.set_yscale("log")

@@ -143,8 +143,7 @@ def test_membership_is_seen_without_noise_and_not_without_a_record(
     monkeypatch.setattr(opened["identity"], "rewrite", lambda texts, **_: list(texts))
     seen = membership.play(game(opened["identity"], splits["test"], splits["train"]), models=8)
     assert seen[0].rate.value > 0.7
-    named = ["which of the two", "area under the curve", "true positives at 1 % false ones"]
-    assert [row.success for row in seen] == named
+    assert [row.success for row in seen] == ["which of the two"]
     with pytest.raises(DataError, match="needs labels"):
         membership.play(game(opened["random"], Corpus(["a"]), splits["train"]), models=4)
 

@@ -28,7 +28,7 @@ def written(found: list[AttackedRelease], directory: Path, *, public: bool = Tru
 
 
 def cells_of(found: AttackedRelease) -> tuple[list[str], bool]:
-    [(_, [shown])] = attacks.section([found]).lines
+    [[shown]] = attacks.describe_attacks([found])["lines"].values()
     return shown
 
 

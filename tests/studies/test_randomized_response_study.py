@@ -119,7 +119,7 @@ def test_a_row_does_not_depend_on_what_else_is_asked_for() -> None:
 def test_the_figure_names_every_survey_and_is_the_same_for_the_same_rows() -> None:
     svg = study.draw(ROWS)
     assert svg == study.draw(ROWS)
-    assert all(title in svg for title in study.TITLES.values())
+    assert all(survey.title in svg for survey in SURVEYS.values())
 
 
 def test_the_tables_are_of_the_largest_survey_and_of_epsilon_1() -> None:
