@@ -43,7 +43,7 @@ Source = tuple[Columns, Callable[[], list[Pair]]]  # and the writer; a label bes
 def obtain_row(trial: Trial, cell: Cell) -> ResultRow:
     """Return a cell's row, kept or made, with the quality of its text if that is measured."""
     row = trial.obtain(ResultRow, cell, _make_row)
-    if cell.measured and row.overlap is None:
+    if cell.measured and row.words is None:
         rewrites = trial.obtain(WrittenTexts, cell, _write).texts[:: cell.samples]  # the first of each record
         other = [*trial.validation.texts, *trial.test.texts]
         quality: Columns = metrics.measure(trial.private, rewrites, trained_on=trial.public.texts, other=other)

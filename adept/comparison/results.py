@@ -37,7 +37,6 @@ class ResultRow:
     majority_accuracy: float
     train_records: int
     test_records: int
-    overlap: float | None = None  # of a rewrite's words with its record's
     bleu: float | None = None
     distinct: float | None = None
     perplexity: float | None = None  # under a bigram model of the private originals

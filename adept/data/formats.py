@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from adept.errors import ConfigurationError, DataError
+from adept.ranges import check_choice
 
 Record = dict[str, Any]
 Write = Callable[[Sequence[Record]], None]
@@ -103,9 +104,10 @@ class ReadingOptions:
     """The names of the columns of csv files without a header, such as [text,intent]."""
 
     def __post_init__(self) -> None:
-        check_format(self.format)
-        if self.delimiter is not None and self.delimiter not in DELIMITERS:
-            raise ConfigurationError(f"delimiter must be one of {', '.join(DELIMITERS)}, got {self.delimiter}")
+        if self.format is not None:
+            check_choice(FORMATS, format=self.format)
+        if self.delimiter is not None:
+            check_choice(DELIMITERS, delimiter=self.delimiter)
         if self.columns is not None and (
             not all(self.columns) or len(set(self.columns)) < len(self.columns) or not self.columns
         ):
@@ -121,12 +123,6 @@ class ReadingOptions:
             raise ConfigurationError(
                 f"{given[0]} must be left out for {' and '.join(sorted(kinds))}: it is for csv files"
             )
-
-
-def check_format(name: str | None) -> None:
-    """Raise ConfigurationError for an unknown format."""
-    if name is not None and name not in FORMATS:
-        raise ConfigurationError(f"format must be one of {', '.join(FORMATS)}, got {name}")
 
 
 def is_gzip_name(location: str) -> bool:

@@ -21,7 +21,7 @@ Labels = NDArray[np.int64]
 OTHER = "_other"  # ends the name of a figure of another record's rewrite
 PAIRED = ("slots", "words", "exact")  # what of a record its own rewrite keeps; each has a partner
 COLUMNS = (
-    *("overlap", "bleu", "distinct", "perplexity", "verbatim_public"),
+    *("bleu", "distinct", "perplexity", "verbatim_public"),
     *(name + end for name in PAIRED for end in ("", OTHER)),
     "fluency",
 )
@@ -71,12 +71,6 @@ def bootstrap(
     values = [metric(truth[draw], predicted[draw]) for draw in draws]
     low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2])
     return ConfidenceInterval(metric(truth, predicted), float(low), float(high))
-
-
-def token_overlap(records: Sequence[str], rewrites: Sequence[str]) -> float:
-    """Return the mean Jaccard index of the words of each record and of its rewrite; two empty texts overlap wholly."""
-    pairs = [(set(record.split()), set(rewrite.split())) for record, rewrite in zip(records, rewrites, strict=True)]
-    return float(np.mean([len(a & b) / len(a | b) if a | b else 1.0 for a, b in pairs]))
 
 
 def bleu(records: Sequence[str], rewrites: Sequence[str]) -> float:
@@ -167,7 +161,6 @@ def measure(
     records, strangers, public = private.texts, deal_to_others(rewrites), set(trained_on)
     fluent, spoken, written = NgramModel([*map(plain, other)], order=3), [*map(plain, records)], [*map(plain, rewrites)]
     return {
-        "overlap": token_overlap(records, rewrites),
         "bleu": bleu(records, rewrites),
         "distinct": distinct_ratio(rewrites),
         "perplexity": NgramModel(records, order=2).perplexity(rewrites),

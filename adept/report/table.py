@@ -22,7 +22,7 @@ from adept.plotting import NAMES, group_rows
 
 METRICS = {"accuracy": "accuracy", "macro_f1": "macro-F1"}
 KEPT_MEASURES = {name: name for name in ("slots", "words", "exact")}
-QUALITY = {"overlap": "overlap", "bleu": "BLEU", "distinct": "distinct", "perplexity": "perplexity"}
+QUALITY = {"bleu": "BLEU", "distinct": "distinct", "perplexity": "perplexity"}
 QUALITY |= KEPT_MEASURES | {"fluency": "fluency", "verbatim_public": "public text"}
 OTHERS = {name: f"{name}{OTHER}" for name in KEPT_MEASURES}
 MEASURES = (*QUALITY, *OTHERS.values())

@@ -52,7 +52,7 @@ def test_budgets_are_those_of_a_whole_record_and_a_record_has_one_text(rows: lis
     for row in (row for row in rows if row.mechanism in ALTERNATIVES):
         assert row.epsilon == (math.inf if row.mechanism == REDACTED else row.claimed_epsilon)
         assert (row.delta, row.samples, row.train_records) == (0.0, 1, 90)
-        assert row.overlap is not None
+        assert row.words is not None
     codebook = next(row for row in rows if row.mechanism == "learned_codebook")
     assert codebook.samples == 2
 

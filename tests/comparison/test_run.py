@@ -323,15 +323,15 @@ def test_public_text_is_quoted_by_the_look_up_and_its_quality_is_measured(
     assert lookup.verbatim_public == 1.0
     texts = kept_texts(directory, "lookup-64.0-nearest")["texts"]
     assert lookup.train_records == len(texts) == 2 * next(row.train_records for row in rows if row.mechanism == "none")
-    assert all(0 <= (row.overlap or 0) <= 1 and (row.perplexity or 2) > 1 for row in rows)
-    assert next(row for row in rows if row.mechanism == "none").overlap is None
+    assert all(0 <= (row.words or 0) <= 1 and (row.perplexity or 2) > 1 for row in rows)
+    assert next(row for row in rows if row.mechanism == "none").words is None
 
 
 def test_rows_that_were_kept_without_quality_get_it_when_it_is_asked_for(tmp_path: Path) -> None:
     options: dict[str, object] = {"mechanisms": ["sqrt_n"], "data": DataConfig(sizes=[120, 20, 40])}
     before = compared(config(tmp_path / "run", **options))
     rows = compared(config(tmp_path / "run", baselines=True, **options))
-    assert all(row.overlap is None for row in before)
+    assert all(row.words is None for row in before)
     written = {row.mechanism: row for row in rows if row.decoder == "lstm"}
     for row in before[1:]:
         kept = {name: getattr(row, name) for name in asdict(row) if getattr(row, name) is not None}

@@ -95,8 +95,8 @@ def test_texts_serve_every_classifier_and_a_verdict_every_seed(store: Store) -> 
 
 def test_a_row_is_kept_again_with_what_was_measured(store: Store) -> None:
     store.keep(BASE, 0, CELL)
-    store.keep(replace(BASE, overlap=0.5), 0, CELL)
-    assert store.find(ResultRow, 0, CELL) == replace(BASE, overlap=0.5)
+    store.keep(replace(BASE, words=0.5), 0, CELL)
+    assert store.find(ResultRow, 0, CELL) == replace(BASE, words=0.5)
 
 
 def test_a_directory_of_another_layout_or_a_damaged_one_is_refused_in_one_line(tmp_path: Path) -> None:
