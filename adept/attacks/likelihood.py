@@ -91,7 +91,6 @@ def _additive(mechanism: Mechanism, views: Tensor) -> Callable[[Tensor], Tensor]
 
 
 def _distances(released: Tensor, views: Tensor, *, order: float) -> Tensor:
-    """lp distances (m, j), without the cancellation of a matrix product."""
     mode = "donot_use_mm_for_euclid_dist"
     distances: Tensor = torch.cdist(released.float(), views.float(), p=order, compute_mode=mode)
     return distances
@@ -117,7 +116,6 @@ def _one_sided_score(mechanism: DPText, views: Tensor, released: Tensor) -> Tens
 
 
 def _codebook_score(mechanism: Codebook, candidates: Candidates) -> Callable[[Tensor], Tensor]:
-    """The log-odds of each block whose released codeword is among the candidate's heavy ones."""
     blocks = mechanism.layout(candidates.dim)
 
     @cache

@@ -183,7 +183,6 @@ def name_from_text(rewriter: Rewriter, released: Tensor, texts: list[str], candi
 
 
 def _noiseless(rewriter: Rewriter, latents: Tensor) -> Tensor:
-    """The likeliest release of each candidate."""
     mechanism = rewriter.mechanism
     if not isinstance(mechanism, Codebook):
         return latents

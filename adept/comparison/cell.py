@@ -85,7 +85,6 @@ def _make_row(trial: Trial, cell: Cell) -> ResultRow:
 
 
 def _learn_from(trial: Trial, cell: Cell) -> tuple[Corpus, Columns]:
-    """Return what a classifier learns from, and the columns on what was spent on it."""
     if cell.mechanism == NONE:
         return trial.private, {"epsilon": math.inf}
     if cell.decoder is None:
@@ -176,10 +175,7 @@ def _open_rewriter(trial: Trial, cell: Cell) -> Source:
 
 
 def _open_synthesizer(trial: Trial, cell: Cell) -> Source:
-    """Synthesize from the private half, at a budget, without noise (``identity``), or from an empty file (``random``).
-
-    References have the codewords of the largest budget. Texts are not handed out, so that any model will do.
-    """
+    """Synthesize from the private half, at a budget or without noise, or from an empty file (``random``)."""
     private = trial.private
     synthesizer = Synthesizer(
         *trial.model(cell),

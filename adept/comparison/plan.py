@@ -82,7 +82,6 @@ def plan_comparison(config: CompareConfig) -> Schedule:
 
 
 def _list_rows(config: CompareConfig) -> Iterator[tuple[str, ModelKind | None]]:
-    """Yield what stands in each row, and its model."""
     yield NONE, None
     if config.baselines and config.protocol == "disjoint":
         yield PUBLIC, None
@@ -108,7 +107,6 @@ def _choose_model(config: CompareConfig, name: str) -> ModelKind:
 
 
 def _resolve(config: CompareConfig, name: str, model: ModelKind | None) -> list[Cell]:
-    """A cell for each budget and classifier."""
     budgets: Sequence[float | None] = [None] if name in WITHOUT_BUDGET else config.epsilons
     decoder = _choose_decoder(config, name)
     samples = 1 if decoder is None or name in ALTERNATIVES else config.samples

@@ -64,7 +64,6 @@ class Comparison:
         return (Trial(self.store, self.splits, seed) for seed in self.config.seeds)
 
     def _run_aside(self) -> Iterator[int]:
-        """Make each seed and model in a process of its own; what needs no model is short, and last."""
         trials = list(self._trials())
         for trial in trials:
             for cell in self.schedule.cells:
@@ -86,7 +85,6 @@ class Comparison:
 
 
 def _make(trial: Trial, schedule: Schedule, model: ModelKind | None) -> Iterator[int]:
-    """Make everything of one seed and model; yields 1 for each row."""
     for cell in schedule.cells:
         if cell.model == model:
             obtain_row(trial, cell)
@@ -99,15 +97,11 @@ def _make(trial: Trial, schedule: Schedule, model: ModelKind | None) -> Iterator
 
 
 def _make_aside(trial: Trial, schedule: Schedule, model: ModelKind | None) -> int:
-    """Make everything of one seed and model; returns the number of rows."""
     return sum(_make(trial, schedule, model))
 
 
 def in_processes(jobs: Sequence[Callable[[], int]], *, processes: int) -> Iterator[int]:
-    """Yield what jobs return, as they end, in processes that share the cores and end with the one that asks.
-
-    A job may be killed at any time, so that what it makes on disk is whole there or not at all.
-    """
+    """Yield what jobs return, as they end, in processes that share the cores and end with the one that asks."""
     threads, others = max(1, torch.get_num_threads() // processes), multiprocessing.active_children()
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, spawn, initializer=_begin_process, initargs=(threads,)) as pool:
@@ -126,7 +120,6 @@ def in_processes(jobs: Sequence[Callable[[], int]], *, processes: int) -> Iterat
 
 
 def _begin_process(threads: int) -> None:
-    """Leave interrupts at the keyboard to the process that waits for this one."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(threads)

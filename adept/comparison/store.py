@@ -72,7 +72,6 @@ class Store:
         return value
 
     def _path(self, kind: type[Any], seed: int, cell: Cell) -> Path:
-        """Return a file by all that it depends on."""
         release = [cell.mechanism, *_budget(cell.budget), *([_model_key(cell.model)] if cell.model else [])]
         text = [*release, *([cell.decoder] if cell.decoder else [])]
         own = f"seed{seed}"
@@ -119,7 +118,6 @@ def _check_same(directory: Path, settings: dict[str, Any]) -> None:
 
 
 def _from_anywhere(settings: dict[str, Any]) -> dict[str, Any]:
-    """Make paths absolute, so that a comparison can be resumed from another directory."""
     for holder, name in ((settings["data"], "path"), (settings["data"], "broad"), (settings, "model_dir")):
         holder[name] = holder[name] and os.path.realpath(holder[name])
     return settings

@@ -74,7 +74,6 @@ class Trial:
         return run / MODEL
 
     def _train(self, model: ModelKind, run: Path) -> None:
-        """Train a model, without the public labels unless it is to write labels."""
         from adept.models.training import train_model  # a trainer takes seconds to import
 
         config, joint = self.config, self.config.labels == JOINT

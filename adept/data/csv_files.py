@@ -81,7 +81,6 @@ class Rows:
         self._stream, self.delimiter, self._raises = stream, delimiter, raises
 
     def __iter__(self) -> Iterator[str | None]:
-        """Yield each row with its line end."""
         readline = self._stream.readline
         while line := readline(PIECE_CHARACTERS):
             if line[0] == BYTE_ORDER_MARK:
@@ -95,7 +94,6 @@ class Rows:
                 yield row
 
     def _finish(self, line: str, state: str) -> str | None:
-        """Read a row to its end after its first piece, and the state there."""
         parts, length = [line], len(line)
         while state == QUOTED or line[-1:] not in ENDS:
             line = self._stream.readline(PIECE_CHARACTERS)

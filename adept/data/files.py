@@ -116,7 +116,6 @@ def _copy_to_standard_output(name: str) -> None:
 
 
 def _claim(path: str) -> Path:
-    """Make the temporary file of ``path``, whose name keeps another run away."""
     if os.path.lexists(path):
         raise DataError(f"{path} exists and is not overwritten: remove it or choose another name")
     partial = Path(path + ".partial")

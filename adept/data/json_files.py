@@ -46,10 +46,7 @@ def read_jsonl(stream: IO[str], *, tolerant: bool = False) -> Iterator[Record]:
 
 
 def read_json(stream: IO[str], *, tolerant: bool = False) -> Iterator[Record]:
-    """Yield the objects of an array.
-
-    A tolerant reader demands the opening bracket alone, which stands before all elements, as a header does.
-    """
+    """Yield the objects of an array; a tolerant reader demands the opening bracket alone, which is like a header."""
     for text in array_elements(stream, tolerant=tolerant):
         if text:
             text = text.replace("\0", "\ufffd") if tolerant else check_text(text)
@@ -193,7 +190,6 @@ def to_json(value: Any) -> str:
 
 
 def _spell(value: Any) -> str:
-    """Return text for a value that a parquet file holds and JSON has no type for."""
     match value:
         case datetime.date() | datetime.time():
             return value.isoformat()

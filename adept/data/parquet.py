@@ -44,10 +44,7 @@ def read_parquet(
     columns: Collection[str] | None = None,
     on_header: Callable[[Sequence[str]], None] = lambda names: None,
 ) -> Iterator[Record]:
-    """Yield rows with ``columns``; None reads all. A damaged page damages the file.
-
-    ``on_header`` is called with the names of all columns, whether there are rows or not; it may raise.
-    """
+    """Yield rows with ``columns``; None reads all. ``on_header`` gets the names of all columns first, and may raise."""
     try:
         source = _searchable(stream)
         file = parquet.ParquetFile(source)
@@ -75,7 +72,6 @@ def read_parquet(
 
 
 def _searchable(stream: Any) -> Any:
-    """Return a stream that can jump to its footer; a pipe or a compressed file is read into memory."""
     if stream.seekable() and not isinstance(stream, gzip.GzipFile):
         return stream
     whole = stream.read(MAX_BYTES + 1)
@@ -98,7 +94,6 @@ def _without_dictionaries(source: Any) -> Any:
 
 
 def _plain_values(column: Any, *, tolerant: bool) -> list[Any]:
-    """Convert a column to Python; where that fails, convert value by value."""
     try:
         return list(_microseconds(column).to_pylist())
     except pyarrow.ArrowMemoryError:
@@ -127,7 +122,6 @@ def _one_value(one: Any) -> list[Any]:
 
 
 def _microseconds(column: Any) -> Any:
-    """Convert a column of nanoseconds to Python's precision; raise ArrowInvalid if that would lose some."""
     kind = column.type
     if not (types.is_temporal(kind) and getattr(kind, "unit", "") == "ns"):
         return column
@@ -137,10 +131,7 @@ def _microseconds(column: Any) -> Any:
 
 
 def file_types(stream: IO[bytes]) -> dict[str, Any]:
-    """Return the bare types of a file's columns.
-
-    Each part of a file may have its own dictionary, so their values together may need longer indices.
-    """
+    """Return the bare types of a file's columns; parts may have dictionaries of their own, which need longer indices."""
     try:
         file = parquet.ParquetFile(_searchable(stream))
     except (pyarrow.ArrowException, ValueError, OSError):
@@ -218,7 +209,6 @@ def _array(values: Sequence[Any], kind: Any) -> Any:
 
 
 def _slices(cells: Sequence[ArrowValue]) -> Iterator[Any]:
-    """Cut the longest runs of neighbours out of their arrays."""
     start = 0
     for end in range(1, len(cells) + 1):
         before = cells[end - 1]

@@ -154,10 +154,7 @@ def parquet_types(location: str, *, tolerant: bool = False) -> dict[str, Any]:
 
 
 def declared_columns(location: str, options: ReadingOptions) -> list[str] | None:
-    """Return the columns that a header, a schema, the format or options declare; None where nothing does.
-
-    The answer depends on no record.
-    """
+    """Return the columns that a header, a schema, the format or options declare, whatever the records; None: nothing."""
     kind = file_format(location, options.format)
     if kind in ("jsonl", "json") or location == STANDARD_STREAM:
         return None
@@ -215,7 +212,6 @@ def directory_format(directory: str, given: str | None) -> str | None:
 
 @contextmanager
 def _data_errors(location: str, records: Callable[[], int]) -> Iterator[None]:
-    """Turn any error of reading a file into a DataError that names the record."""
     try:
         yield
     except DamagedRecord as error:

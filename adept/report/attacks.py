@@ -59,7 +59,6 @@ def _describe(attacked: AttackedRelease, row: AttackRow) -> str:
 
 
 def _findings(attacks: Sequence[Attack]) -> list[str]:
-    """A sentence on each claim that an attack refutes, at the least budget where it does."""
     against: dict[str, str] = {}
     for attacked, row in attacks:
         if row.refutes_any:
@@ -88,7 +87,6 @@ def _defects(attacks: Sequence[Attack]) -> list[str]:
 
 
 def _given_away(found: Sequence[AttackedRelease]) -> list[list[str]]:
-    """The records given away beyond each claim, at the least budget with such."""
     shown: dict[str, list[list[str]]] = {}
     for attacked in found:
         by = f"{title(attacked.mechanism)}, claimed epsilon {attacked.claimed_epsilon:g}"

@@ -100,7 +100,6 @@ def _share(line: Line, name: str) -> float:
 
 
 def _powers(epsilons: Iterable[float]) -> list[float]:
-    """Powers of two that enclose the budgets, few enough to be read."""
     exponents = [math.log2(epsilon) for epsilon in epsilons]
     low, high = math.floor(min(exponents)), math.ceil(max(exponents))
     return [2.0**power for power in range(low, high + 1, 1 + (high - low) // MAX_TICKS)]
@@ -131,7 +130,6 @@ def _draw_curve(axis: Any, curve: Curve, metric: str, *, factor: float) -> None:
 
 
 def _draw_levels(axis: Any, table: ComparisonTable, metric: str) -> None:
-    """Draw the levels; the references of several models share a look, and a band between them."""
     heights_of: dict[str, list[float]] = {}
     for name, level in table.levels[metric].items():
         heights_of.setdefault(name.split(" (")[0], []).append(level.mean)
@@ -145,7 +143,6 @@ def _draw_levels(axis: Any, table: ComparisonTable, metric: str) -> None:
 
 
 def _draw_true_axis(axis: Any, table: ComparisonTable) -> None:
-    """Draw, above, the budget that the original really spends."""
     broken = next((curve for curve in table.curves if curve.mechanism == "original"), None)
     if broken is None:
         return

@@ -126,7 +126,6 @@ def verdict(audited: AuditVerdict) -> str:
 
 
 def _examples(examples: Sequence[Example]) -> dict[str, Any]:
-    """A line a record: the original, then a column a mechanism, ``random`` last."""
     if not examples:
         return {"examples": [], "example_headings": []}
     columns = list(dict.fromkeys(_column(row) for row, _ in examples[0].rewrites))
@@ -136,7 +135,6 @@ def _examples(examples: Sequence[Example]) -> dict[str, Any]:
 
 
 def _cells(example: Example, columns: list[str]) -> list[list[tuple[str, str]]]:
-    """For each column its texts, each with what was spent on it."""
     own = [] if example.original is None else [[("", example.original)]]
     return own + [[(_spent(row), text) for row, text in example.rewrites if _column(row) == name] for name in columns]
 
@@ -146,7 +144,6 @@ def _column(row: ResultRow) -> str:
 
 
 def _spent(row: ResultRow) -> str:
-    """A budget as it truly is, or the model of a reference."""
     if row.claimed_epsilon is None:
         return name_model(row.clip or "", row.content or "")
     if exceeds(row.epsilon, row.claimed_epsilon):

@@ -119,7 +119,6 @@ def _reader(row: ResultRow | Line) -> tuple[str, str, str, str]:
 
 
 def _line(own: list[ResultRow], random: dict[tuple[str, str, str, str, int], float]) -> Line:
-    """A line of rows that have nothing but the seed between them."""
     row, claim = own[0], own[0].claimed_epsilon
     clip, content, decoder, classifier = _reader(row)
     chance = [(row.accuracy, random.get((*_reader(row), row.seed))) for row in own if row.mechanism != "random"]
@@ -169,7 +168,6 @@ def name_model(clip: str, content: str) -> str:
 
 
 def _curves(lines: list[Line]) -> list[Curve]:
-    """The lines with a budget, a curve for each source."""
     random = {_reader(line): line for line in lines if line.mechanism == "random"}
     claiming = [line for line in lines if line.claimed_epsilon is not None]
     found = []

@@ -197,7 +197,6 @@ def _point(rows: list[TrustRow]) -> tuple[float, float, float, float]:
 
 
 def _levels(rows: Sequence[TrustRow]) -> Iterator[tuple[str, float, str]]:
-    """Yield name, accuracy and colour of the text itself, and of the best random text."""
     for name, (title, colour, _) in HEADLINE_LEVELS.items():
         groups = group_rows((row for row in rows if row.mechanism == name), lambda row: (row.trust, row.labels))
         yield title, max(mean(row.accuracy for row in own) for own in groups.values()), colour

@@ -150,7 +150,6 @@ class WordByWord:
         return [public_words().text(row) for row in np.split(released, ends)]
 
     def _sample(self, weights: Floats) -> Indices:
-        """Draw a place (m,) from each row of weights (m, V)."""
         cumulative = np.cumsum(weights, axis=1)
         draws = self.random.random(len(weights)) * cumulative[:, -1]
         places: Indices = (cumulative < draws[:, None]).sum(axis=1)

@@ -194,7 +194,6 @@ def _log(value: float) -> float:
 
 
 def _log_ratio(first: float, second: float) -> float:
-    """Return |first - second| of two logarithms; two impossible events have no loss."""
     return 0.0 if first == second else abs(first - second)
 
 

@@ -173,7 +173,6 @@ def draw(rows: Sequence[SensitivityRow]) -> str:
 
 
 def _draw_shares(axis: Any, name: str, curve: list[SensitivityRow], colour: str) -> None:
-    """Draw one curve; of several rows at a dimension (the l1 clip of every distribution) the largest."""
     tops = {row.dim: row for row in sorted(curve, key=lambda row: row.share)}
     points = [tops[dim] for dim in sorted(tops)]
     ends = [[max(0.0, p.share - p.lower) for p in points], [max(0.0, p.upper - p.share) for p in points]]

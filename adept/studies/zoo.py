@@ -164,7 +164,6 @@ def _distance(first: str, second: str) -> float:
 
 
 def _median_words() -> tuple[str, str]:
-    """Return two words at the median distance: neither synonyms nor the worst case."""
     words = public_words()
     order = np.argsort(words.distances()[2])
     return words.names[2], words.names[int(order[len(order) // 2])]
@@ -197,7 +196,6 @@ def _metric(name: str, kind: Callable[..., Any], source: str) -> tuple[Exhibit, 
 
 
 def _not_claimed(own: Exhibit, unit: str, why: str, pair: tuple[str, str]) -> Exhibit:
-    """Return the reading of a claim for a unit of which the paper claims nothing, and for which no epsilon holds."""
     return replace(own, unit=unit, holds=False, why=why, true_epsilon="inf", pair=pair, claimed=False)
 
 
