@@ -1,11 +1,10 @@
 """Rows of a comparison with figures that are easy to tell apart, for tests of what is made of them."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from adept.attacks.bounds import Rate
-from adept.attacks.game import AttackRow, GivenAway
+from adept.attacks.game import AttackRow
 from adept.comparison.plan import ModelKind
 from adept.comparison.results import AttackedRelease, ResultRow
 
@@ -93,7 +92,6 @@ def attacked(
     right: int = 80,
     bound: float = 0.97,
     claimed_bound: float = 0.03,
-    given_away: Sequence[GivenAway] = (),
     **detail: float,
 ) -> AttackedRelease:
     """An attack on 100 releases of a mechanism that claims 8, by default refuted: 80 are named where the claim allows 3."""
@@ -115,5 +113,4 @@ def attacked(
         epsilon=epsilon,
         delta=0.0,
         rows=[row],
-        given_away=list(given_away),
     )

@@ -69,7 +69,7 @@ def attack(trial: Trial, cell: Cell) -> AttackedRelease:
         confidence=ATTACK_CONFIDENCE,
         seed=trial.seed,
     )
-    rows, given_away = play(game, candidates=CANDIDATES, read_text=False)
+    rows, _ = play(game, candidates=CANDIDATES, read_text=False)
     return AttackedRelease(
         mechanism=cell.mechanism,
         model=model_kind(cell),
@@ -77,7 +77,6 @@ def attack(trial: Trial, cell: Cell) -> AttackedRelease:
         epsilon=rewriter.guarantee.epsilon,
         delta=rewriter.guarantee.delta,
         rows=rows,
-        given_away=given_away if trial.config.data.public else [],
     )
 
 

@@ -7,7 +7,7 @@ What measures text goes into ``adept.evaluation.metrics``, and how it is shown i
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from adept.attacks.game import AttackRow, GivenAway
+from adept.attacks.game import AttackRow
 from adept.comparison.config import CompareConfig
 from adept.comparison.plan import ModelKind
 
@@ -93,7 +93,6 @@ class AttackedRelease:
     epsilon: float
     delta: float
     rows: list[AttackRow]
-    given_away: list[GivenAway]  # of public data; the surest first
 
     def lines(self) -> list[dict[str, Any]]:
         """Return the lines of ``attacks.csv``: what was attacked, then the figures of one attack each."""

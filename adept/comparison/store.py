@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from adept.attacks.bounds import Rate
-from adept.attacks.game import AttackRow, GivenAway
+from adept.attacks.game import AttackRow
 from adept.comparison.config import CompareConfig
 from adept.comparison.plan import Cell, ModelKind
 from adept.comparison.results import AttackedRelease, AuditVerdict, ReleasedLabels, ResultRow, WrittenTexts
@@ -128,7 +128,6 @@ def _parse(kind: type[Any], content: bytes) -> Any:
     if kind is AttackedRelease:
         found["model"] = ModelKind(**found["model"])
         found["rows"] = [AttackRow(**row | {"rate": Rate(**row["rate"])}) for row in found["rows"]]
-        found["given_away"] = [GivenAway(**away) for away in found["given_away"]]
     return kind(**found)
 
 

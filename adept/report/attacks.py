@@ -12,18 +12,13 @@ Attack = tuple[AttackedRelease, AttackRow]
 
 
 def describe_attacks(found: Sequence[AttackedRelease]) -> dict[str, Any]:
-    """Return lines (cells, refuted) by mechanism, findings on claims, warnings of defects, and records given away."""
+    """Return lines (cells, refuted) by mechanism, findings on claims, and warnings of defects."""
     found = sorted(found, key=lambda one: one.claimed_epsilon)
     attacks = [(attacked, row) for attacked in found for row in attacked.rows]
     groups: dict[str, list[tuple[list[str], bool]]] = {}
     for attacked, row in attacks:
         groups.setdefault(title(attacked.mechanism), []).append((_cells(attacked, row), row.refutes_any))
-    return {
-        "lines": groups,
-        "findings": _findings(attacks),
-        "defects": _defects(attacks),
-        "given_away": _given_away(found),
-    }
+    return {"lines": groups, "findings": _findings(attacks), "defects": _defects(attacks)}
 
 
 def _cells(attacked: AttackedRelease, row: AttackRow) -> list[str]:
@@ -84,17 +79,3 @@ def _defects(attacks: Sequence[Attack]) -> list[str]:
         for attacked, row in attacks
         if row.beyond_bound
     ]
-
-
-def _given_away(found: Sequence[AttackedRelease]) -> list[list[str]]:
-    shown: dict[str, list[list[str]]] = {}
-    for attacked in found:
-        by = f"{title(attacked.mechanism)}, claimed epsilon {attacked.claimed_epsilon:g}"
-        beyond = [
-            [away.text, by, f"{per_hundred(away.certainty)} %", f"at most {per_hundred(away.allowed)} %"]
-            for away in attacked.given_away
-            if away.beyond_claim
-        ]
-        if beyond and attacked.rows[0].refutes_any:
-            shown.setdefault(attacked.mechanism, beyond)
-    return [cells for records in shown.values() for cells in records]

@@ -69,15 +69,11 @@ def test_each_mechanism_is_attacked_once_at_each_budget_and_saved(
     assert attacked(replace(asked, attacks=False)) == []
 
 
-def test_records_that_were_named_are_kept_of_public_data_alone(topic_run: Path, tmp_path: Path) -> None:
-    budget = {"mechanisms": ["original"], "epsilons": [1000.0]}
-    [shown] = attacked(config(tmp_path / "public", topic_run, **budget))
-    assert len(shown.given_away) == 3
-    private = DataConfig(sizes=TINY_SIZES, public=False)
-    [hidden] = attacked(config(tmp_path / "private", topic_run, data=private, **budget))
-    assert hidden.rows[0].rate.value > 0.5
-    kept = "".join(path.read_text() for path in (tmp_path / "private" / "attacks").iterdir())
-    assert not any(text in kept for text in load(private)["train"].texts)
+def test_no_record_that_was_named_is_kept(topic_run: Path, tmp_path: Path) -> None:
+    [found] = attacked(config(tmp_path, topic_run, mechanisms=["original"], epsilons=[1000.0]))
+    assert found.rows[0].rate.value > 0.5
+    kept = "".join(path.read_text() for path in (tmp_path / "attacks").iterdir())
+    assert not any(text in kept for text in load(DataConfig(sizes=TINY_SIZES))["train"].texts)
 
 
 def test_a_comparison_grows_by_attacks_which_are_made_where_its_rows_are(

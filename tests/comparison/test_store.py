@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from made_rows import BASE, attacked
 
-from adept.attacks.game import GivenAway
 from adept.comparison.config import CompareConfig
 from adept.comparison.plan import Cell, ModelKind
 from adept.comparison.results import AuditVerdict, ReleasedLabels, ResultRow, WrittenTexts
@@ -19,7 +18,7 @@ from adept.errors import DataError
 CELL = Cell("l1", 8.0, "lstm", "tfidf", ModelKind("l1", "none"))
 WRITTEN = WrittenTexts(["a", "b"], ["x", "y"], {"epsilon": math.inf})
 VERDICT = AuditVerdict("l1", 8.0, False, 3.5, "", "in words")
-ATTACKED = attacked("dptext", epsilon=math.inf, largest_odds=math.inf, given_away=[GivenAway("a text", 0.9, 0.5)])
+ATTACKED = attacked("dptext", epsilon=math.inf, largest_odds=math.inf)
 KINDS = {type(value).__name__: value for value in (ReleasedLabels(["x", "y"]), WRITTEN, BASE, VERDICT, ATTACKED)}
 
 

@@ -1,19 +1,16 @@
-"""What attacks found is on the page: odds of a hundred, whose bound is exceeded, and public records that were given away."""
+"""What attacks found is on the page: odds of a hundred, and whose bound is exceeded."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from made_rows import attacked, make_rows
 
-from adept.attacks.game import GivenAway
 from adept.comparison.config import CompareConfig
 from adept.comparison.results import AttackedRelease, Results
 from adept.report import attacks, figure, page
 
 SOUND = attacked("sqrt_n", epsilon=8.0, right=2, bound=0.75, claimed_bound=0.75, beyond_claim=0.0)
-AWAY = [GivenAway(f"<b>secret</b> {number}", certainty, 0.75) for number, certainty in enumerate((0.997, 0.8, 0.7))]
-BROKEN = attacked("original", epsilon=32.0, beyond_claim=1.0, given_away=AWAY)
+BROKEN = attacked("original", epsilon=32.0, beyond_claim=1.0)
 
 
 @pytest.fixture(autouse=True)
@@ -21,9 +18,8 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(figure, "draw", lambda lines: "<svg></svg>")
 
 
-def written(found: list[AttackedRelease], directory: Path, *, public: bool = True) -> str:
+def written(found: list[AttackedRelease], directory: Path) -> str:
     config = CompareConfig(mechanisms=["original", "sqrt_n"], epsilons=[8.0, 64.0], output_dir=str(directory))
-    config.data.public = public
     return page.write(Results(config, make_rows(), [], found, [])).path.read_text("utf-8")
 
 
@@ -33,7 +29,7 @@ def cells_of(found: AttackedRelease) -> tuple[list[str], bool]:
 
 
 def test_the_page_says_what_was_found_in_counts_of_a_hundred(tmp_path: Path) -> None:
-    text = written([BROKEN, replace(SOUND, given_away=AWAY)], tmp_path)
+    text = written([BROKEN, SOUND], tmp_path)
     assert "<td>8 (true 32)</td><td>1,200 private</td><td>80 (61 to 92)</td><td>3.0</td><td>97</td>" in text
     assert '<td class="bad">claim refuted</td>' in text
     assert "<td>within the claim</td>" in text
@@ -42,20 +38,6 @@ def test_the_page_says_what_was_found_in_counts_of_a_hundred(tmp_path: Path) -> 
         "of 100 guesses 80 are right, where the claim allows 3.0, and 100 of 100 releases move odds further" in minute
     )
     assert 'class="warning"' not in text
-
-
-def test_records_are_shown_that_a_false_claim_gave_away_beyond_what_it_allows(tmp_path: Path) -> None:
-    """Not those that were named with less certainty, nor any by a mechanism that keeps its claim, nor at a larger budget."""
-    larger = replace(BROKEN, claimed_epsilon=64.0, given_away=[GivenAway("another", 1.0, 0.75)])
-    text = written([larger, BROKEN, replace(SOUND, given_away=AWAY)], tmp_path)
-    assert text.count("secret&lt;/b&gt;") == 2
-    assert "<b>secret" not in text
-    assert ">another<" not in text
-    assert ">99.7 %</td>" in text
-    assert ">at most 75 %</td>" in text
-    private = written([replace(BROKEN, given_away=[])], tmp_path, public=False)
-    assert "Given away" not in private
-    assert "No record that was named is shown, because these data are not public" in private
 
 
 def test_a_bound_that_is_too_small_is_shown_as_exceeded(tmp_path: Path) -> None:
@@ -75,6 +57,5 @@ def test_odds_alone_refute_a_claim_and_a_rate_alone_does() -> None:
 
 def test_a_page_without_attacks_says_nothing_of_them(tmp_path: Path) -> None:
     assert "<h2>Attacks" not in written([], tmp_path)
-    nothing = written([replace(SOUND, given_away=AWAY)], tmp_path)
+    nothing = written([SOUND], tmp_path)
     assert "Attacks on single releases found nothing that a claim does not allow, which is no proof." in nothing
-    assert "Given away" not in nothing
