@@ -24,12 +24,6 @@ LABEL_COUNTS = {
     "SNIPS test": (124, 107, 107, 104, 92, 86, 80),
     "ATIS test": (632, 48, 38, 36, 33, 21, 18, 12, 10, 9, 8, 7, 6, 6, 3, 2, 1, 1, 1, 1),
 }
-TITLES = {
-    "capacity": "bits per record",
-    "label": "label, {}",
-    "reconstruction": "record, {}",
-    "advantage": "advantage, {}",
-}
 
 
 def capacity(*, epsilon: float) -> float:
@@ -152,7 +146,7 @@ def _rows(epsilon: float) -> list[LimitRow]:
 def tables(rows: Sequence[LimitRow]) -> list[Table]:
     """Return one table: a line a bound, a column a true budget."""
     lines = [
-        [TITLES[limit].format(setting), *(f"{row.value:{'.3g' if row.unit == 'bits' else '.3f'}}" for row in curve)]
+        [f"{limit}, {setting}", *(f"{row.value:{'.3g' if row.unit == 'bits' else '.3f'}}" for row in curve)]
         for (limit, setting), curve in group_rows(rows, lambda row: (row.limit, row.setting)).items()
     ]
     epsilons = dict.fromkeys(f"{row.epsilon:g}" for row in rows)

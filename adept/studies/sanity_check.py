@@ -36,14 +36,6 @@ PUBLISHED: dict[str, tuple[float, ...]] = {
 }
 CONFIDENCE = 0.999
 CHUNK_NUMBERS = 2**20
-TITLES = {
-    "laplace": "correct Laplace",
-    "adept": "ADePT",
-    "dptext_redraw": "DPText, NaN redrawn",
-    "dptext_zero": "DPText, NaN as 0",
-    "copy": "plain copy",
-    "random": "random",
-}
 FLOOR, CEILING = 1e-2, 2e3  # losses beyond them are drawn at the edge
 LOSS_TICKS = {FLOOR: "< 0.01", 0.1: "0.1", 1: "1", 10: "10", 100: "100", CEILING: "infinite"}
 MARKS: dict[str, dict[str, Any]] = {  # style of each column
@@ -224,7 +216,7 @@ def draw(rows: Sequence[SanityRow]) -> str:
                     label = f"n = {dim}" if field == "exact" else field.replace("_", " ")
                     _draw_field(axis, curve, field, {"color": of_dim[dim], "label": label, **style})
             _draw_claim(axis, chosen)
-            axis.set_title(TITLES.get(name, name), fontsize=10)
+            axis.set_title(name, fontsize=10)
             axis.set_xlabel("claimed epsilon")
         opened.axes[0][0].set_ylabel("loss of the majority vote")
         legend(opened.figure, *opened.axes[0], columns=6)
