@@ -16,7 +16,7 @@ SMALL = {
     "mechanisms": ("trials=50", "dims=[4,8]", "epsilons=[1,8]"),
     "limits": (),
 }
-ROWS = {"sensitivity": 12, "sanity_check": 6, "randomized_response": 24, "mechanisms": 32, "limits": 72}
+ROWS = {"sensitivity": 8, "sanity_check": 6, "randomized_response": 24, "mechanisms": 32, "limits": 72}
 
 
 Shown = Callable[[str], tuple[Path, str]]
