@@ -101,24 +101,13 @@ class AttackedRelease:
 
 
 def _figures(row: AttackRow) -> dict[str, Any]:
+    rate = row.rate
+    plain = ("knows", "success", "without_release", "claimed_bound", "bound", "optimum")
     return {
-        "knows": row.knows,
-        "success": row.success,
-        "candidates": row.detail["candidates"],
-        "records": row.rate.trials,
-        "confidence": row.rate.confidence,
-        "rate": row.rate.value,
-        "low": row.rate.low,
-        "high": row.rate.high,
-        "without_release": row.without_release,
-        "claimed_bound": row.claimed_bound,
-        "bound": row.bound,
-        "optimum": row.optimum,
-        "beyond_claim": row.detail.get("beyond_claim"),
-        "largest_odds": row.detail.get("largest_odds"),
-        "refutes_claim": row.refutes_claim,
-        "beyond_bound": row.beyond_bound,
-        "words": row.words,
+        **{name: getattr(row, name) for name in (*plain, "refutes_claim", "beyond_bound", "words")},
+        **{name: row.detail.get(name) for name in ("candidates", "beyond_claim", "largest_odds")},
+        **{"rate": rate.value, "low": rate.low, "high": rate.high},
+        **{"records": rate.trials, "confidence": rate.confidence},
     }
 
 

@@ -44,10 +44,10 @@ class Corpus:
     def __len__(self) -> int:
         return len(self.texts)
 
-    def take(self, indices: Sequence[int], *, labelled: bool = True) -> "Corpus":
-        """Return the records at ``indices``, without their labels and slots on request."""
-        labels = [self.labels[i] for i in indices] if labelled and self.labels is not None else None
-        slots = [self.slots[i] for i in indices] if labelled and self.slots is not None else None
+    def take(self, indices: Sequence[int]) -> "Corpus":
+        """Return the records at ``indices``."""
+        labels = None if self.labels is None else [self.labels[i] for i in indices]
+        slots = None if self.slots is None else [self.slots[i] for i in indices]
         return Corpus([self.texts[i] for i in indices], labels, slots)
 
     @property
@@ -191,7 +191,7 @@ def load(config: DataConfig, columns: Columns | None = None) -> dict[str, Corpus
     return splits
 
 
-def hold_out(corpus: Corpus, *, share: float, seed: int, labelled: bool = True) -> tuple[Corpus, Corpus]:
+def hold_out(corpus: Corpus, *, share: float, seed: int) -> tuple[Corpus, Corpus]:
     """Split a corpus in two by a seeded shuffle; the second part has ``share`` of the records, at least one."""
     if len(corpus) < 2:
         raise DataError(
@@ -200,7 +200,7 @@ def hold_out(corpus: Corpus, *, share: float, seed: int, labelled: bool = True) 
     order = list(range(len(corpus)))
     random.Random(seed).shuffle(order)
     held = max(1, round(share * len(corpus)))
-    return corpus.take(sorted(order[held:]), labelled=labelled), corpus.take(sorted(order[:held]))
+    return corpus.take(sorted(order[held:])), corpus.take(sorted(order[:held]))
 
 
 class PublicText(NamedTuple):

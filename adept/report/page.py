@@ -128,7 +128,7 @@ def verdict(audited: AuditVerdict) -> str:
 def _examples(examples: Sequence[Example]) -> dict[str, Any]:
     if not examples:
         return {"examples": [], "example_headings": []}
-    columns = list(dict.fromkeys(_column(row) for row, _ in examples[0].rewrites))
+    columns = list(dict.fromkeys(title(row.mechanism) for row, _ in examples[0].rewrites))
     columns.sort(key=lambda name: name == "random")
     original = ["original record"] if examples[0].original is not None else []
     return {"examples": [_cells(example, columns) for example in examples], "example_headings": original + columns}
@@ -136,11 +136,8 @@ def _examples(examples: Sequence[Example]) -> dict[str, Any]:
 
 def _cells(example: Example, columns: list[str]) -> list[list[tuple[str, str]]]:
     own = [] if example.original is None else [[("", example.original)]]
-    return own + [[(_spent(row), text) for row, text in example.rewrites if _column(row) == name] for name in columns]
-
-
-def _column(row: ResultRow) -> str:
-    return "random" if row.mechanism == "random" else title(row.mechanism)
+    shown = [(title(row.mechanism), (_spent(row), text)) for row, text in example.rewrites]
+    return own + [[cell for column, cell in shown if column == name] for name in columns]
 
 
 def _spent(row: ResultRow) -> str:
@@ -266,10 +263,8 @@ def advise(table: ComparisonTable) -> str:
     opening = f"{best.title}, the best here of those whose claim holds"
     if last is not None and last.above_random is not None and last.above_random.low <= 0:
         opening = f"nothing of this. Even {opening}, may be no better than random"
-    reached = map(
-        _describe_accuracy, [line for budget, line in best.at.items() if budget in (min(best.at), max(best.at))]
-    )
-    return f"What to use: {opening}. Its accuracy is {' and '.join(reached)}."
+    reached = " and ".join(_describe_accuracy(best.at[epsilon]) for epsilon in sorted({min(best.at), max(best.at)}))
+    return f"What to use: {opening}. Its accuracy is {reached}."
 
 
 def _describe_accuracy(line: Line) -> str:

@@ -20,6 +20,7 @@ from adept.mechanisms.codebook import Shape
 from adept.mechanisms.grid import clip_latents
 from adept.mechanisms.privunit import optimal_cap
 from adept.plotting import COLOURS, INK, NAMES, Table, columns, drawing, group_rows, legend, log_axis
+from adept.ranges import check_choice
 from adept.studies.limits import capacity
 
 DIMS = (16, 32, 64, 128, 256)
@@ -67,9 +68,8 @@ def run(
     """Simulate every mechanism at every dimension and budget; each row has a generator of its own."""
     if records < 2:
         raise ConfigurationError(f"records must be at least 2, got {records}")
-    if unknown := [name for name in mechanisms if name not in MECHANISMS]:
-        raise ConfigurationError(f"mechanisms must be among {', '.join(MECHANISMS)}, got {unknown[0]}")
     for name, dim, epsilon in product(mechanisms, dims, epsilons):
+        check_choice(STUDIED, mechanisms=name)
         yield measure(STUDIED[name](epsilon=epsilon), dim, records=records, seed=seed)
 
 

@@ -25,10 +25,9 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from adept.audit.stats.confidence_bounds import clopper_pearson
-from adept.errors import ConfigurationError
 from adept.mechanisms import RandomizedResponse, ScalarLaplace
 from adept.plotting import INK, PALETTE, Table, drawing, group_rows, legend, log_axis
-from adept.ranges import check_integer
+from adept.ranges import check_choice, check_integer
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 RECORDS = (100, 1_000, 10_000, 100_000)
@@ -108,8 +107,8 @@ def run(
     seed: int = 2025,
 ) -> Iterator[ResponseRow]:
     """Yield a row a survey, budget and number of people; each row has a generator of its own."""
-    if unknown := [name for name in mechanisms if name not in SURVEYS]:
-        raise ConfigurationError(f"mechanisms must be among {', '.join(SURVEYS)}, got {unknown[0]}")
+    for name in mechanisms:
+        check_choice(SURVEYS, mechanisms=name)
     check_integer(2, 10_000_000, **{f"records[{i}]": count for i, count in enumerate(records)})
     for name, epsilon, count in product(mechanisms, epsilons, records):
         yield measure(name, epsilon=epsilon, records=count, seed=seed)

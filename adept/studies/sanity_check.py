@@ -21,6 +21,7 @@ from torch import Tensor
 from adept.audit.stats.confidence_bounds import clopper_pearson
 from adept.errors import ConfigurationError
 from adept.plotting import INK, Table, colours, columns, drawing, group_rows, legend, number
+from adept.ranges import check_choice
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 DIMS = (1, 2, 8, 32, 64, 128)
@@ -74,8 +75,8 @@ def run(
     """Yield a row for each mechanism, budget and dimension."""
     if trials < 100:
         raise ConfigurationError(f"trials must be at least 100, got {trials}")
-    if unknown := set(mechanisms) - set(MECHANISMS):
-        raise ConfigurationError(f"mechanisms must be among {', '.join(MECHANISMS)}, got {sorted(unknown)[0]}")
+    for mechanism in mechanisms:
+        check_choice(MECHANISMS, mechanisms=mechanism)
     generator = torch.Generator().manual_seed(seed)
     for mechanism, epsilon, dim in product(mechanisms, epsilons, dims):
         yield _row(mechanism, epsilon, dim, trials, generator)

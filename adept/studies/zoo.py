@@ -15,9 +15,9 @@ import numpy as np
 from adept import audit
 from adept.audit import Claim, NotJudged, Verdict
 from adept.data.corpus import DataConfig, load
-from adept.errors import ConfigurationError
 from adept.mechanisms import DPText, OriginalLaplace
 from adept.plotting import INK, Table, drawing
+from adept.ranges import check_choice
 from adept.studies import rebuilt
 from adept.studies.rebuilt import TOKENS, DPBart, DPPrompt, SeededLaplace, SentenceLatents, public_words
 
@@ -253,9 +253,8 @@ class ZooRow(ClaimReading):
 def run(*, mechanisms: tuple[str, ...] = NAMES, trials: int = TRIALS) -> Iterator[ZooRow]:
     """Audit every reading at confidence 0.999, with ``trials`` releases of each of two records."""
     found = exhibits()
-    if unknown := set(mechanisms) - {exhibit.mechanism for exhibit in found}:
-        raise ConfigurationError(f"mechanisms must be of {', '.join(NAMES)}, got {', '.join(sorted(unknown))}")
     for name in mechanisms:
+        check_choice(NAMES, mechanisms=name)
         yield from (_row(exhibit, trials) for exhibit in found if exhibit.mechanism == name)
 
 

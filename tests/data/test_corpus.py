@@ -125,11 +125,10 @@ def test_a_label_column_that_was_asked_for_must_exist(tmp_path: Path) -> None:
         read_corpus(str(tmp_path / "a.jsonl"), label_column="topic")
 
 
-def test_holding_out_parts_the_records_and_can_leave_the_labels_behind() -> None:
+def test_holding_out_parts_the_records_with_their_labels() -> None:
     corpus = Corpus([str(i) for i in range(100)], [str(i % 3) for i in range(100)])
-    kept, held = hold_out(corpus, share=0.5, seed=1, labelled=False)
+    kept, held = hold_out(corpus, share=0.5, seed=1)
     assert sorted(kept.texts + held.texts) == sorted(corpus.texts)
-    assert kept.labels is None
     assert held.labels == [str(int(text) % 3) for text in held.texts]
     assert hold_out(corpus, share=0.5, seed=2)[1].texts != held.texts
 
@@ -185,7 +184,6 @@ def test_slots_are_read_with_a_file_and_follow_their_records(tmp_path: Path) -> 
     splits = load(DataConfig(name="files", path=str(tmp_path)))
     for corpus in (*splits.values(), *hold_out(splits["train"], share=0.5, seed=0)):
         assert corpus.slots == [[("to", text.split()[1])] for text in corpus.texts]
-    assert hold_out(splits["train"], share=0.5, seed=0, labelled=False)[0].slots is None
 
 
 def test_slots_of_the_hub_are_read_where_it_has_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,7 +112,7 @@ def test_a_row_does_not_depend_on_what_else_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"mechanisms": ("random",)}, "mechanisms must be among"),
+        ({"mechanisms": ("random",)}, "mechanisms must be one of"),
         ({"records": 1}, "records must be"),
         ({"dims": (1,)}, "dim"),
     ],

@@ -132,7 +132,7 @@ def test_the_tables_are_of_the_largest_survey_and_of_epsilon_1() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"mechanisms": ("nonsense",)}, "mechanisms must be among bit,"),
+        ({"mechanisms": ("nonsense",)}, "mechanisms must be one of bit,"),
         ({"records": (1,)}, "records"),
         ({"epsilons": (1e9,)}, "epsilon must be between"),
     ],

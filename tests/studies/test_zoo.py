@@ -79,5 +79,5 @@ def test_the_table_and_the_figure_hold_every_reading(monkeypatch: pytest.MonkeyP
 
 
 def test_an_unknown_exhibit_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="mechanisms must be of"):
+    with pytest.raises(ConfigurationError, match="mechanisms must be one of"):
         next(zoo.run(mechanisms=("Unicorn",)))
