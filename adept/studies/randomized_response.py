@@ -26,7 +26,7 @@ from scipy.stats import norm
 
 from adept.audit.stats.confidence_bounds import clopper_pearson
 from adept.mechanisms import RandomizedResponse, ScalarLaplace
-from adept.plotting import INK, PALETTE, Table, drawing, group_rows, legend, log_axis
+from adept.plotting import PALETTE, Table, drawing, group_rows, legend, log_axis
 from adept.ranges import check_choice, check_integer
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -37,7 +37,6 @@ MAX_SKIPPED = 15  # of the lecture's number of skipped classes
 # The population's numbers of skipped classes, made up: many skip none or few, a few skip nearly all.
 SKIPPED = tuple(weight / 100 for weight in (18, 16, 14, 11, 9, 7, 5, 4, 3, 2, 2, 2, 2, 2, 1, 2))
 FOUR_SHARES = (0.5, 0.25, 0.15, 0.1)  # the population's shares of four answers
-NEAR_EPSILON = 1.0  # the budget of the panel over n, or the nearest to it
 
 
 @dataclass(frozen=True)
@@ -213,58 +212,26 @@ def _ask(
 
 
 def tables(rows: Sequence[ResponseRow]) -> list[Table]:
-    """Return a table over the budget and one over the number of people."""
-    most, epsilon = max(row.records for row in rows), _near_epsilon(rows)
-    over_budget, over_people = [], []
-    for row in rows:
-        estimates = [f"{value:.3f}" for value in (row.truth, row.released, row.estimate, row.half_width)]
+    """Return a table over the budget, for the largest number of people."""
+    lines, most = [], max(row.records for row in rows)
+    for row in (row for row in rows if row.records == most):
         budget = [f"{row.epsilon:g}", f"{row.spent:.3g}", f"{row.parameter:.4g}", f"{row.published:.4g}"]
-        if row.records == most:
-            over_budget.append([SURVEYS[row.survey].title, *budget, *estimates])
-        if row.epsilon == epsilon:
-            over_people.append([SURVEYS[row.survey].title, f"{row.records:,}", *estimates])
-    estimated = ["truth", "released", "estimate", "+-"]
+        estimates = [f"{value:.3f}" for value in (row.truth, row.released, row.estimate, row.half_width)]
+        lines.append([SURVEYS[row.survey].title, *budget, *estimates])
     title = f"{most:,} people (99.9 % interval); theta, or the scale of the noise"
-    return [
-        (title, ["survey", "eps", "spent", "theta, b", "lecture", *estimated], over_budget),
-        (f"Epsilon {epsilon:g} (99.9 % interval)", ["survey", "people", *estimated], over_people),
-    ]
-
-
-def _near_epsilon(rows: Sequence[ResponseRow]) -> float:
-    return min({row.epsilon for row in rows}, key=lambda epsilon: (abs(epsilon - NEAR_EPSILON), epsilon))
+    headings = ["survey", "eps", "spent", "theta, b", "lecture", "truth", "released", "estimate", "+-"]
+    return [(title, headings, lines)]
 
 
 def draw(rows: Sequence[ResponseRow]) -> str:
-    """Draw one bit over the number of people, and the width of intervals."""
-    most, epsilon = max(row.records for row in rows), _near_epsilon(rows)
-    largest = [row for row in rows if row.records == most]
-    shares = [row for row in largest if row.target == "share"]
-    with drawing(1, 3, size=(15, 4.4)) as opened:
-        people, widths, means = opened.axes[0]
-        _draw_people(people, [row for row in rows if row.epsilon == epsilon and row.survey.startswith("bit")])
-        people.set_title(f"share of yes among n people, eps = {epsilon:g}", fontsize=10)
-        _draw_widths(widths, shares, f"half the interval of a share, {most:,} people")
-        others = [row for row in largest if row.target == "mean"]
-        _draw_widths(means, others, f"half the interval of a mean, {most:,} people")
+    """Draw the width of intervals over the budget, for the largest number of people."""
+    most = max(row.records for row in rows)
+    with drawing(1, 2, size=(11, 4.4)) as opened:
+        for axis, target in zip(opened.axes[0], ("share", "mean"), strict=True):
+            shown = [row for row in rows if (row.records, row.target) == (most, target)]
+            _draw_widths(axis, shown, f"half the interval of a {target}, {most:,} people")
         legend(opened.figure, *opened.axes[0], columns=4)
     return opened.svg
-
-
-def _draw_people(axis: Any, rows: list[ResponseRow]) -> None:
-    for place, (name, curve) in enumerate(group_rows(rows, lambda row: row.survey).items()):
-        apart = 1.08 ** (2 * place - 1)  # so that neither hides the other
-        at = [row.records * apart for row in curve]
-        ends = [[row.estimate - row.lower for row in curve], [row.upper - row.estimate for row in curve]]
-        axis.errorbar(at, [row.estimate for row in curve], ends, fmt="o", ms=4, capsize=3, color=COLOURS[name])
-        axis.plot(at, [row.released for row in curve], "x", color=COLOURS[name], ms=6)
-    if rows:
-        axis.axhline(rows[0].truth, color=INK, ls="--", lw=1, label="the truth")
-    axis.plot([], [], "o", color=INK, ms=4, label="debiased, 99.9 % interval")
-    axis.plot([], [], "x", color=INK, ms=6, label="as released")
-    axis.set_ylim(-0.4, 1.1)
-    axis.set_xscale("log")
-    axis.set_xlabel("number of people n")
 
 
 def _draw_widths(axis: Any, rows: list[ResponseRow], title: str) -> None:
