@@ -78,8 +78,6 @@ class DataConfig:
     """True if the text is public, so the model may be shared."""
     hub: str | None = None
     """The data set on the Hugging Face Hub, used where no path is given."""
-    hub_text_column: str = "text"
-    """The Hub's column of texts."""
     hub_label_column: str = "intent"
     """The Hub's column of labels."""
     seed: int = 0
@@ -300,7 +298,7 @@ def _load_hub(config: DataConfig) -> dict[str, Corpus]:
 
 
 def _hub_split(rows: Any, config: DataConfig) -> Corpus:
-    texts = list(rows[config.hub_text_column])
+    texts = list(rows["text"])
     tags = rows[SLOTS_COLUMN] if SLOTS_COLUMN in rows.column_names else [None] * len(texts)
     column = config.hub_label_column
     labels = [label_of({column: label}, column, number=i) for i, label in enumerate(rows[column], start=1)]
