@@ -26,7 +26,7 @@ from adept.release.config import LedgerOptions
 from adept.release.frames import rewrite_frame
 from adept.release.transformer import PrivateText
 from adept.rewriting.alternatives import PromptSampling, Redaction, WordByWord, public_logits
-from adept.rewriting.foreign_text import foreign_warnings
+from adept.rewriting.expectation import foreign_warnings
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
 
@@ -101,7 +101,7 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
     "rewriting.alternatives.Redaction.from_public": lambda given, bad: Redaction.from_public(bad),
     "rewriting.alternatives.Redaction.privatize": lambda given, bad: Redaction(common=frozenset()).privatize(bad),
     "rewriting.alternatives.WordByWord.privatize": lambda given, bad: WordByWord.privatize(None, bad),  # type: ignore[arg-type]
-    "rewriting.foreign_text.foreign_warnings": lambda given, bad: foreign_warnings(
+    "rewriting.expectation.foreign_warnings": lambda given, bad: foreign_warnings(
         given.rewriter.tokenizer, bad, max_length=4
     ),
     "rewriting.rewriter.Rewriter.rewrite": lambda given, bad: given.rewriter.rewrite(bad),
@@ -124,7 +124,7 @@ WITHOUT = {
     "models.tokenizer.Tokenizer.with_words": "learns from a Corpus",
     "release.tables.Table.__init__": "made by table_of",
     "rewriting.coding.Coding.encode": "called by Rewriter with checked texts",
-    "rewriting.descriptions.DescriptionCoding.encode": "called by Rewriter with checked texts",
+    "rewriting.coding.DescriptionCoding.encode": "called by Rewriter with checked texts",
     "rewriting.latents.LatentCoding.encode": "called by Rewriter with checked texts",
     "rewriting.coding.PairCoding.encode": "called by Rewriter with checked texts",
     "rewriting.expectation.Expectation.__init__": "counts texts",

@@ -10,11 +10,10 @@ from adept.data.corpus import Corpus, read_corpus
 from adept.data.files import new_directory
 from adept.data.labels import read_label_set
 from adept.errors import ConfigurationError, DataError, ModelError
-from adept.models.adapt import adapt, fine_tune
+from adept.models.adapt import adapt, are_terms, fine_tune, read_page, sentences_about
 from adept.models.autoencoder import Autoencoder
 from adept.models.card import model_card
 from adept.models.config import MODEL
-from adept.models.nearby_sentences import are_terms, read_page, sentences_about
 from adept.rewriting.loading import is_packaged, load_model, packaged_directory
 
 

@@ -26,8 +26,7 @@ from adept.release.inputs import Inputs
 from adept.release.local import open_release, preview_file, release_file
 from adept.release.publication import STATEMENT, Publication
 from adept.release.statement import PrivacyStatement
-from adept.rewriting.expectation import MIN_TEXTS, expected_lines
-from adept.rewriting.foreign_text import FIRST_TEXTS, first_texts, foreign_warnings
+from adept.rewriting.expectation import FIRST_TEXTS, MIN_TEXTS, expected_lines, first_texts, foreign_warnings
 from adept.rewriting.loading import is_packaged
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer

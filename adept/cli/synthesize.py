@@ -14,7 +14,7 @@ from adept.release.central import check_label_set, preview_central, synthesize_f
 from adept.release.default_ledger import find_key
 from adept.release.inputs import Inputs
 from adept.release.statement import CentralStatement
-from adept.rewriting.foreign_text import first_texts
+from adept.rewriting.expectation import first_texts
 from adept.synthesis.synthesizer import Synthesizer
 
 

@@ -1,23 +1,26 @@
 """Adaptation of a model to another domain by a few hundred public texts of it, in closed form.
 
 - *words* of the examples are added to the vocabulary;
-- *topics*, one more for every example up to 400 in all, are fitted to the examples and to some of the model's own texts, without
-  co-occurrence, which so few texts do not show;
-- *codewords* are the examples and the model's own texts that are nearest to them; for small budgets the examples, or their means;
+- *topics*, one more for every example, are fitted to the examples and to some of the model's own texts;
+- *codewords* are the examples and the model's own texts nearest to them, for small budgets their means;
 - the *codec* has the examples as its first utterances, and behind them the model's own texts;
 - the *decoder* reads the new topics by a linear map to the old ones, fitted by least squares.
 
-A *broad* model, which has a lexicon, puts its own texts in order by how nearly they mean what an example does. Few examples do not
-show where their domain ends: the model's own sentences about them join them, and half of its other codewords are taken by chance.
+A *broad* model, which has a lexicon, orders its own texts by meaning. Few examples do not show where their domain ends: sentences
+about them join them, and half of the other codewords are taken by chance. Terms without examples (names of products, labels, a
+page of help) bring the sentences that mean most nearly what they do.
 """
 
 import random
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import normalize
 
@@ -27,7 +30,8 @@ from adept.mechanisms.learned_codebook import learn_codebooks
 from adept.models.autoencoder import Autoencoder
 from adept.models.codebooks import TEXT_CODEWORDS, encode_public
 from adept.models.codec.codec import Codec, text_of, words_of
-from adept.models.codec.listed_texts import ListedTexts
+from adept.models.codec.listed_texts import MAX_LISTED_WORDS, ListedTexts, Words
+from adept.models.codec.meaning import Codes, Meanings, join_groups, multiply_all
 from adept.models.codec.training import drop_known
 from adept.models.config import (
     TOPICS,
@@ -39,7 +43,6 @@ from adept.models.config import (
     TrainSpec,
 )
 from adept.models.lexicon import Lexicon
-from adept.models.nearby_sentences import nearest_first, sentences_about
 from adept.models.tokenizer import UNKNOWN, Tokenizer
 from adept.models.topics import MEANING
 
@@ -48,9 +51,10 @@ MAX_CODEWORDS, MAX_BROAD_CODEWORDS = 1024, 4096  # of an adapted model
 DOMAIN_EXAMPLES = 256  # that show a whole domain to a broad model
 MIN_KNOWN_SHARE = 0.85  # of their words; examples with fewer known words show a domain too
 REDUNDANT_COSINE = 0.8  # cosine from which on one public text says what another does
+MAX_TERM_WORDS = 3  # words of a line that names a thing rather than says something
+MAX_SENTENCES, MIN_PER_TERM = 1000, 8  # that stand for all terms together, and for one of them at least
+BATCH_TEXTS = 64  # texts whose products with all sentences are computed together
 MAX_HELD_OUT, EXAMPLES_PER_HELD_OUT = 50, 12  # nothing is learned from them: an estimate of utility rests on them
-
-
 # Weight of an example where topics are fitted; number of own texts beside them; share of these that are taken by chance.
 MANY_PLACING, FEW_PLACING = (3, 4000, 0.0), (1, 16000, 0.5)
 READ_LATENTS = ("topics.rarity", "topics.directions", "topics.offset", "to_state.weight", "decoder.weight_ih_l0")
@@ -59,11 +63,10 @@ READ_LATENTS = ("topics.rarity", "topics.directions", "topics.offset", "to_state
 def adapt(
     model: Autoencoder, tokenizer: Tokenizer, examples: Sequence[str], *, source: str, said: bool = True, seed: int = 0
 ) -> tuple[Autoencoder, Tokenizer]:
-    """Return a copy of a model and its tokenizer for the domain of public examples.
+    """Return a copy of a model of public text, and its tokenizer, for the domain of public examples.
 
     Args:
-        model: of public text, with topics.
-        tokenizer: the one that was saved with it.
+        model, tokenizer: saved together; the model has topics.
         examples: public texts of the domain, which the result holds word for word.
         source: their origin, for the model's card and every statement.
         said: True if people said them; False if they stand for names of things.
@@ -178,10 +181,7 @@ def translate(model: Autoencoder, new: Tensor, old: Tensor, *, source: Autoencod
 
 
 def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[int, Tensor]:
-    """Return codebooks for latents (N, n) of examples: at most half as many means, and the examples.
-
-    The largest one holds the examples and, behind them, the nearest of the model's own texts (M, n), ``most`` in all.
-    """
+    """Return codebooks for latents (N, n) of examples: means, the examples, and these with own texts (M, n) near to them."""
     distinct = torch.unique(latents.cpu(), dim=0)
     books = learn_codebooks(distinct, seed=seed, also=len(distinct) // 2)
     if len(distinct) <= most:
@@ -192,10 +192,10 @@ def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[
 
 
 def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) -> dict[int, Tensor]:
-    """Return codebooks for the latents (N, n) of few public examples, of the sizes of a broad model.
+    """Return codebooks for the latents (N, n) of few examples, of the sizes of a broad model.
 
-    The largest one holds these, as many of the model's own texts (M, n) near to them as other texts (L, n), all different and in
-    a random order; its first ones make up the smaller ones, and the smallest ones are means of them.
+    The largest one holds these, as many own texts (M, n) near to them as others (L, n), in a random order; its first ones are
+    the smaller ones, and the smallest ones are means.
     """
     distinct, own, others = (normalize(some.cpu(), dim=1) for some in (torch.unique(latents.cpu(), dim=0), own, others))
     most = max(len(distinct), max(TEXT_CODEWORDS))
@@ -249,10 +249,7 @@ def fine_tune(
     output_dir: Path,
     seed: int = 0,
 ) -> FitResult:
-    """Train an adapted model's decoder in place, on its examples and its own texts.
-
-    The examples that ``adapt`` held out are not used, so that estimates hold for texts that the model has not seen.
-    """
+    """Train an adapted model's decoder in place, on its own texts and the examples that ``adapt`` did not hold out."""
     own, held_out = own_texts(model), set(model.codec.held_out if model.codec else ())
     examples = Corpus([text for text in examples.texts if tuple(words_of(text)) not in held_out])
     weight, beside, _ = MANY_PLACING
@@ -268,3 +265,77 @@ def fine_tune(
     from adept.models.training import fit  # a trainer takes seconds to import
 
     return fit(model, tokenizer, texts, Corpus(examples.texts), spec, output_dir=output_dir)
+
+
+def spell_out(name: str) -> str:
+    """Return a label's or a product's name in words: "card_payment-failed" and "CardPaymentFailed" are three."""
+    return " ".join(words_of(re.sub(r"(?<=[a-z])(?=[A-Z])|[_\-./:]+", " ", name)))
+
+
+def are_terms(lines: Sequence[str]) -> bool:
+    """Return True if lines name things rather than say something: most of them have at most MAX_TERM_WORDS words."""
+    return 2 * sum(len(words_of(line)) <= MAX_TERM_WORDS for line in lines) > len(lines)
+
+
+def read_page(page: str) -> list[str]:
+    """Return the headings and sentences of a page in Markdown or plain text, without marks, addresses and code."""
+    text = re.sub(r"```.*?```|<[^>]*>|!?\[([^\]]*)\]\([^)]*\)", r"\1", page, flags=re.DOTALL)
+    lines = (re.sub(r"^[\s#>*+\-|]+|[*_`|]+", " ", line) for line in text.splitlines())
+    parts = (part.strip() for line in lines for part in re.split(r"(?<=[.!?])\s+", line))
+    return [part for part in parts if words_of(part)]
+
+
+def sentences_about(codec: Codec, terms: Iterable[str]) -> list[str]:
+    """Return the sentences of a broad codec that mean most nearly what terms do; raise ModelError if it is not broad."""
+    asked = list(dict.fromkeys(filter(None, map(spell_out, terms))))
+    meanings, table = _meanings_of(codec)
+    each = max(MIN_PER_TERM, MAX_SENTENCES // max(1, len(asked)))
+    products = multiply_all(meanings.of(map(words_of, asked)), table)
+    found = [place for row in products for place in np.argsort(-row, kind="stable")[:each].tolist() if row[place] > 0]
+    return [text_of(_sentence(codec, place)) for place in dict.fromkeys(found)]
+
+
+def nearest_first(
+    codec: Codec, texts: Sequence[str], *, most: int, besides: int = 0
+) -> tuple[list[Words], list[Words], ListedTexts]:
+    """Return a broad codec's ``most`` sentences nearest in meaning to some texts, ``besides`` others by chance, and the rest."""
+    meanings, table = _meanings_of(codec)
+    nearness = np.full(len(table), -np.inf, dtype=np.float32)
+    for start in range(0, len(texts), BATCH_TEXTS):
+        asked = meanings.of(map(words_of, texts[start : start + BATCH_TEXTS]))
+        nearness = np.maximum(nearness, multiply_all(asked, table).max(axis=0))
+    first = np.argsort(-nearness, kind="stable")[:most]
+    second = np.setdiff1d(np.arange(len(codec.utterances)), first)[:besides]
+    near, others = ([_sentence(codec, place) for place in places.tolist()] for places in (first, second))
+    return near, others, _list_without(codec, table, np.concatenate([first, second]))
+
+
+def _meanings_of(codec: Codec) -> tuple[Meanings, Codes]:
+    """Return the meanings of words, and of all sentences of a broad codec (N, d)."""
+    if codec.lexicon is None:
+        raise ModelError("model_dir must hold a model of broad text: leave model_dir out, or give examples")
+    meanings = Meanings(codec.lexicon, codec.weigh)
+    return meanings, meanings.of(codec.utterances, codec.listed)
+
+
+def _sentence(codec: Codec, place: int) -> Words:
+    said = codec.utterances
+    return said[place] if place < len(said) else codec.listed[place - len(said)]
+
+
+def _list_without(codec: Codec, table: Codes, places: NDArray[np.int64]) -> ListedTexts:
+    """Return all sentences but those at some places; raise ModelError for more words than numbers of 16 bits."""
+    said, listed = codec.utterances, codec.listed
+    kept = np.ones(len(table), dtype=bool)
+    kept[places] = False
+    stay = [row for row, stays in zip(said, kept, strict=False) if stays]
+    words = list(dict.fromkeys(chain(listed.words, *stay)))
+    if len(words) > MAX_LISTED_WORDS:
+        raise ModelError(
+            f"model_dir has over {MAX_LISTED_WORDS:,} different words: adapt the model that it was adapted from"
+        )
+    numbers = {word: number for number, word in enumerate(words)}
+    left = [numbers[word] for row in stay for word in (*row, words[0])]
+    lengths = np.diff(listed.ends, prepend=-1)
+    flat = [np.array(left, dtype=np.int16), listed.flat[np.repeat(kept[len(said) :], lengths)]]
+    return ListedTexts(words, np.concatenate(flat), join_groups(table, listed.groups)[kept])

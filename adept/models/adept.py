@@ -2,11 +2,9 @@
 
     tokens -> LSTM encoder -> r in R^n -> clip to a ball of radius C -> noise -> LSTM decoder -> tokens
 
-The network is that of Krishna, Gupta and Dupuy, "ADePT: Auto-encoder based differentially private text transformation"
-(EACL 2021). Habernal, "When differential privacy meets NLP: the devil is in the detail" (EMNLP 2021), corrects the noise:
-Eq. 9 is the clip, Eq. 11 and 13 the noise, Section 6 the clip in the l1 norm, which needs no factor sqrt(n).
-
-This file holds the network, its training and its decoding; the noise of a release is a mechanism's (``adept.mechanisms``).
+The network: Krishna, Gupta and Dupuy, "ADePT: Auto-encoder based differentially private text transformation" (EACL 2021).
+Its noise: Habernal, "When differential privacy meets NLP: the devil is in the detail" (EMNLP 2021); Eq. 9 is the clip, Section 6
+the clip in the l1 norm. A release's noise is a mechanism's (``adept.mechanisms``).
 
 Shapes: B records, T tokens, n latent dimensions, E embedding dimensions, H hidden units, V words.
 """
@@ -137,9 +135,8 @@ class Adept(nn.Module):
         Claim: to the last bit, a latent does not depend on the other records, their number, their lengths or its place.
         Proof: row i of every product, gate and sum is computed from row i of its input. Its rounding depends on the order
         of additions, which a kernel chooses by shapes, threads and processor, never by values. All shapes here are
-        constant: ROWS rows, whatever the batch, and one word at a time, whatever the lengths. A row that has ended keeps
-        its state, bit for bit, until the longest one ends. One step is not proved but tested bit for bit
-        (``tests/models/test_adept.py``): that a kernel adds in the same order in each of its ROWS rows.
+        constant: ROWS rows and one word at a time. A row that has ended keeps its state until the longest one ends. One
+        step is tested, not proved: that a kernel adds in the same order in each of its ROWS rows.
         """
         latents = self.to_state.weight.new_empty(len(records), self.latent_dim)
         order = sorted(range(len(records)), key=lambda place: len(records[place]))  # similar lengths run together
@@ -168,8 +165,7 @@ class Adept(nn.Module):
         """Write token ids (B, at most max_length) from latents (B, n) alone: greedily, unless ``choose`` draws.
 
         Texts end with END and are padded with PAD. Each depends on its own latent and draws alone, by the claim of
-        ``encode_records``: a row is computed alike at every place. When its text ends, it begins the next one; released
-        latents decide when that is, so it is post-processing.
+        ``encode_records``. A row whose text ends begins the next one: released latents decide when.
         """
         texts = torch.full((len(latents), max_length), PAD, device=latents.device)
         waiting = iter(range(len(latents)))
@@ -225,17 +221,14 @@ def multiply(layer: nn.Linear, rows: Tensor) -> Tensor:
 
 
 def fill_up(matrix: Tensor, *, dim: int, width: int = REGISTER_FLOATS) -> Tensor:
-    """Fill a dimension of a matrix with zeros to a multiple of ``width``; this changes no sum.
-
-    Otherwise rows would begin at different places in a register, and a small product would round them differently.
-    """
+    """Fill a dimension with zeros to a multiple of ``width``, so that all rows begin alike in a register and round alike."""
     missing = -matrix.shape[dim] % width
     padding = (0, missing) if dim == 1 else (0, 0, 0, missing)
     return nn.functional.pad(matrix, padding) if missing else matrix
 
 
 def choose_likeliest(logits: Tensor, begins: Tensor) -> Tensor:
-    """Return the likeliest words (B,): never PAD, UNKNOWN or START."""
+    """Decode greedily: return the likeliest words (B,), never PAD, UNKNOWN or START."""
     return logits[:, END:].argmax(dim=1) + END
 
 

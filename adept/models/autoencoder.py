@@ -2,26 +2,30 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from adept.errors import ConfigurationError, ModelError
+from adept.errors import ConfigurationError, ModelError, printable
 from adept.mechanisms.grid import NORM_ORDER
 from adept.models.adept import Adept
-from adept.models.config import TOPICS, ModelConfig, TrainingData
-from adept.models.tokenizer import PAD, UNKNOWN
+from adept.models.config import MAX_VOCABULARY, TOPICS, ModelConfig, TrainingData
+from adept.models.tokenizer import FIRST_LABEL, MAX_LABELS, PAD, UNKNOWN
 from adept.models.topics import TopicEncoder
+from adept.models.untrusted_files import Shape, corrupt, read_json, read_tensors
+from adept.ranges import check_integer
 
 if TYPE_CHECKING:
     from adept.models.codec.codec import Codec
 
 CONFIG, WEIGHTS, CODEBOOKS = "config.json", "model.safetensors", "codebooks.safetensors"
 FORMAT_VERSION = 1  # of config.json
+DECLARED = ("model", "vocabulary_size", "clip", "labels", "training_data", "codebooks", "codec")  # in config.json
+MAX_CODEBOOKS, MAX_CODEWORDS = 20, 1 << 16
 MAX_HELD_OUT = 200  # texts that the model keeps for estimates
 HIDDEN_LABELS = 0.3  # share of labels that training hides from the encoder, so that it also serves unlabelled text
 
@@ -34,8 +38,7 @@ class Autoencoder(Adept):
         vocabulary_size: V.
         clip: the set into which latents are clipped: "l1", "l2" or "sphere".
         training_data: the origin of the weights; part of every privacy statement.
-        labels: number of label tokens in the vocabulary. If there are any, every row begins with one, and the decoder writes
-            label and text from one latent.
+        labels: number of label tokens. With any, every row begins with one, and the decoder writes label and text.
     """
 
     def __init__(
@@ -99,11 +102,6 @@ class Autoencoder(Adept):
 
         return [text_of(words) for words in self.codec.held_out] if self.codec else self.held_out
 
-    @property
-    def weights(self) -> dict[str, Tensor]:
-        """The weights by their names in ``model.safetensors``."""
-        return {name_in_file(name): tensor for name, tensor in self.state_dict().items()}
-
     def save_pretrained(self, directory: str | Path) -> None:
         """Write ``config.json`` and ``model.safetensors`` into a directory, making it where needed."""
         directory = Path(directory)
@@ -120,7 +118,7 @@ class Autoencoder(Adept):
             **({"held_out": self.held_out} if self.held_out else {}),
         }
         precision, named = self.config.precision, {f"{size}": words for size, words in self.codebooks.items()}
-        write_tensors(directory / WEIGHTS, self.weights, precision=precision)
+        write_tensors(directory / WEIGHTS, self.state_dict(), precision=precision)
         if named:
             write_tensors(directory / CODEBOOKS, named, precision=precision)
         if self.codec:
@@ -131,18 +129,62 @@ class Autoencoder(Adept):
 
     @classmethod
     def from_pretrained(cls, directory: str | Path) -> "Autoencoder":
-        """Load a model, in evaluation mode; raise ModelError if a file is missing or damaged."""
-        from adept.models.model_files import load_autoencoder
+        """Load a model, in evaluation mode; raise ModelError if a file is missing, damaged or does not fit the others."""
+        directory = Path(directory)
+        _, description = read_json(directory / CONFIG)
+        model = _build(cls, description, directory / CONFIG)
 
-        return load_autoencoder(cls, Path(directory))
+        def read(name: str, shapes: dict[str, Shape]) -> dict[str, Tensor]:
+            expected = {name: (model.config.precision, shape) for name, shape in shapes.items()}
+            return read_tensors(directory / name, expected, description=CONFIG)
+
+        shapes = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+        model.load_state_dict(read(WEIGHTS, shapes), assign=True)
+        if sizes := description["codebooks"]:  # a lost file must not become another mechanism
+            named = read(CODEBOOKS, {f"{size}": (size, model.config.latent_dim) for size in sizes})
+            model.codebooks = {int(size): codewords for size, codewords in named.items()}
+        model.held_out = description.get("held_out", [])
+        if description["codec"]:
+            from adept.models.codec.codec_files import load_codec
+
+            model.codec = load_codec(directory)
+        return model.eval()
 
 
-def name_in_file(name: str) -> str:
-    """Return a weight's name in ``model.safetensors``, which stores the encoder's directions as two LSTMs."""
-    if not name.startswith("encoder."):
-        return name
-    direction = "encoder_backward" if name.endswith("_reverse") else "encoder_forward"
-    return direction + name.removeprefix("encoder").removesuffix("_reverse")
+def _build(kind: type[Autoencoder], description: dict[str, Any], path: Path) -> Autoencoder:
+    """Build the model of a ``config.json`` on the "meta" device: every number is checked before anything is allocated."""
+    try:
+        if description["format_version"] != FORMAT_VERSION:
+            raise ModelError(
+                f"{path} has format {printable(description['format_version'])}, "
+                f"this version reads {FORMAT_VERSION}: train again"
+            )
+        if missing := [field for field in DECLARED if field not in description]:
+            raise corrupt(path, f"no {missing[0]}")
+        if not isinstance(description["codec"], bool):
+            raise corrupt(path, "codec must be true or false")
+        texts = description.get("held_out", [])
+        if not (isinstance(texts, list) and len(texts) <= MAX_HELD_OUT and all(isinstance(t, str) for t in texts)):
+            raise corrupt(path, f"held_out must be at most {MAX_HELD_OUT} texts")
+        check_integer(0, MAX_CODEBOOKS, codebooks=len(description["codebooks"]))
+        for size in description["codebooks"]:
+            check_integer(2, MAX_CODEWORDS, codebooks=size)
+        if unknown := set(description["model"]) - {field.name for field in fields(ModelConfig)}:
+            raise corrupt(path, f"unknown sizes {sorted(unknown)}")
+        check_integer(FIRST_LABEL, MAX_VOCABULARY + MAX_LABELS, vocabulary_size=description["vocabulary_size"])
+        check_integer(0, min(MAX_LABELS, description["vocabulary_size"] - FIRST_LABEL), labels=description["labels"])
+        with torch.device("meta"):
+            return kind(
+                ModelConfig(**description["model"]),
+                vocabulary_size=description["vocabulary_size"],
+                clip=description["clip"],
+                training_data=TrainingData(**description["training_data"]),
+                labels=description["labels"],
+            )
+    except ConfigurationError as error:
+        raise corrupt(path, str(error)) from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise corrupt(path, type(error).__name__) from None
 
 
 def pad(rows: Sequence[Sequence[int]], *, length: int | None = None) -> Tensor:
@@ -152,11 +194,7 @@ def pad(rows: Sequence[Sequence[int]], *, length: int | None = None) -> Tensor:
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], *, precision: str = "float32") -> None:
-    """Write float32 tensors into a safetensors file, in a precision that ``read_tensors`` reads.
-
-    Raises:
-        ModelError: a value is too large for the precision.
-    """
+    """Write float32 tensors into a safetensors file; raise ModelError for a value beyond the precision."""
     held = {  # copies, as two codebooks may be one tensor
         name: tensor.to(getattr(torch, precision)).clone(memory_format=torch.contiguous_format)
         for name, tensor in tensors.items()

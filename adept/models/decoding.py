@@ -1,7 +1,7 @@
-"""Decoding: token ids from released latents, which costs no budget, being post-processing of them.
+"""Decoding: texts from released latents, greedily, by sampling or as the nearest public text; all of it is post-processing.
 
-All draws come from the operating system: with a generator's seed one could tell at which place of a file a text was written,
-and a shuffled file has to hide that (``adept.release.shuffling``).
+All draws come from the operating system: a seed would tell at which place of a file a text was written, which a shuffled file has
+to hide.
 """
 
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ def writable(model: Autoencoder, *, labels: bool = False) -> Tensor:
 
 
 def choose(logits: Tensor, decoding: DecodingConfig) -> Tensor:
-    """Choose the next word (B,) from logits (B, V)."""
+    """Choose the next word (B,) from logits (B, V): the likeliest, or a sample."""
     if decoding.strategy != "sample":
         return logits.argmax(dim=1)
     if decoding.temperature != 1:
@@ -65,8 +65,8 @@ def choose(logits: Tensor, decoding: DecodingConfig) -> Tensor:
 def _draw(weights: Tensor) -> Tensor:
     """Draw an index (B,) from each row of weights (B, V), in their proportion, by inversion.
 
-    The first index whose cumulated weight exceeds u * total, for uniform u in [0, 1), has a weight above 0. Rounding can make
-    u * total as large as the total, which no index exceeds; the largest float below the total stands for it then.
+    The first index whose cumulated weight exceeds u * total, for uniform u in [0, 1), has a weight above 0. Where rounding makes
+    u * total as large as the total, the largest float below that stands for it.
     """
     cumulated = weights.cumsum(dim=1)
     total = cumulated[:, -1:]
@@ -81,10 +81,7 @@ def fresh_uniform(count: int) -> Tensor:
 
 
 class PublicTexts:
-    """Public utterances by their latents (N, n): a release is answered with the nearest ones.
-
-    The answer reads the release and public texts alone: post-processing, which costs no budget.
-    """
+    """Public utterances by their latents (N, n): a release is answered with the nearest ones."""
 
     def __init__(self, texts: Sequence[str], latents: Tensor) -> None:
         self.texts = list(texts)

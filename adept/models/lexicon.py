@@ -1,12 +1,12 @@
 """Vectors of public words: a lexicon of English, and vectors that any public text gives its own words.
 
-The lexicon holds a vector for each of the 60,000 commonest words of English: few public texts show what words mean. So a word
-outside a vocabulary is read as the *nearest known* one ("bike" as "ride"), and a model's topics know words by their vectors too.
-Each word is looked up by itself, whatever the record's other words are.
+The lexicon holds a vector for each of the 60,000 commonest words of English. So a word outside a vocabulary is read as the
+*nearest known* one ("bike" as "ride"), and topics know words by their vectors too. Each word is looked up by itself, whatever the
+record's other words are.
 
-The lexicon is *distilled* from an encoder of sentences (all-MiniLM-L6-v2: Wang et al. 2020, "MiniLM: Deep self-attention
-distillation"; Reimers and Gurevych 2019, "Sentence-BERT"): 128 of its dimensions, fitted by ridge regression (5.0) so that means of
-words, weighted by how rare they are, come nearest to its vectors of texts. What is common to all vectors is taken away.
+The lexicon is *distilled* from an encoder of sentences (all-MiniLM-L6-v2: Wang et al. 2020; Reimers and Gurevych 2019,
+"Sentence-BERT"): 128 dimensions, fitted by ridge regression (5.0) so that means of words, weighted by how rare they are, come
+nearest to its vectors of texts. What is common to all vectors is taken away.
 """
 
 import hashlib
@@ -44,7 +44,7 @@ class Lexicon:
     @classmethod
     @cache
     def load(cls, directory: Path = PACKAGED) -> "Lexicon":
-        """Read a lexicon, by default the one that comes with the package."""
+        """Read the lexicon that comes with the package, or another one."""
         words = (directory / WORDS).read_text("utf-8").splitlines()
         return cls(tuple(words), load_file(directory / VECTORS)["vectors"])
 
@@ -57,7 +57,6 @@ class Lexicon:
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """The place of each word."""
         return {word: place for place, word in enumerate(self.words)}
 
     def look_up(self, words: Sequence[str]) -> NDArray[np.float64]:
@@ -92,13 +91,10 @@ class Lexicon:
 
 
 class TextVectors:
-    """The mean of a text's word vectors, rare words counting more than common ones: what the text is about.
+    """The mean of a text's word vectors, each times its rarity (inverse document frequency): what the text is about.
 
-    Args:
-        rarity: the inverse document frequency of the training texts' words; others count as much as the rarest.
-
-    Attributes:
-        known: True if the lexicon knows the words' language. If it does not, all vectors are zero.
+    Words without a rarity count as much as the rarest. ``known`` is True if the lexicon knows the words' language; if it does
+    not, all vectors are zero.
     """
 
     def __init__(self, rarity: Mapping[str, float]) -> None:
@@ -127,14 +123,13 @@ def _bare(words: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class WordVectors:
-    """Words of public text, for mechanisms that replace words: no guarantee depends on their vectors."""
+    """Words of public text and their vectors, for mechanisms that replace words."""
 
     names: tuple[str, ...]  # the commonest first
     vectors: Floats  # (V, n), of mean length 1
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """The place of each word."""
         return {name: place for place, name in enumerate(self.names)}
 
     def indices(self, text: str, *, unknown: int = 0) -> Indices:

@@ -1,8 +1,4 @@
-"""Share of held-out text that a model writes back without any noise: an upper bound for any epsilon.
-
-Words are counted by their F1 with the own record and, for comparison, with another one: a model that writes what everybody says
-shares words with everybody.
-"""
+"""Share of held-out text that a model writes back without any noise: an upper bound for any epsilon."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -39,7 +35,7 @@ class Reconstruction:
 
 
 def reconstruction(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> Reconstruction | None:
-    """Measure the share of up to 200 held-out texts; None for fewer than two."""
+    """Measure up to 200 held-out texts; None for fewer than two."""
     chosen = texts[:: max(1, len(texts) // MAX_RECORDS)][:MAX_RECORDS]
     if len(chosen) < 2:
         return None

@@ -1,10 +1,8 @@
 """Text to token ids and back, by a `tokenizers.Tokenizer` that is saved with the model.
 
-The vocabulary comes from the training text alone: one built from the text that is to be rewritten would carry that text's words
-past the mechanism. A word outside it is unknown, or is read as the nearest known word in meaning (``adept.models.lexicon``).
-
-Subwords are of bytes: each word is a space and its UTF-8 bytes, and the commonest neighbours are merged. So any text has tokens,
-and they write it again, but for white space and space before punctuation.
+The vocabulary comes from the training text alone: one of the text that is to be rewritten would carry its words past the
+mechanism. A word outside it is unknown, or is read as the nearest known word in meaning (``adept.models.lexicon``). Subwords are
+of bytes, so that any text has tokens.
 """
 
 import json
@@ -22,6 +20,7 @@ from adept.data.corpus import Corpus
 from adept.data.texts import plain_text, text_list
 from adept.errors import ConfigurationError
 from adept.models.config import MAX_VOCABULARY, TokenizerConfig
+from adept.models.untrusted_files import corrupt, read_json
 
 if TYPE_CHECKING:
     from adept.models.lexicon import Lexicon
@@ -79,9 +78,8 @@ class Tokenizer:
     @classmethod
     def from_pretrained(cls, directory: str | Path) -> "Tokenizer":
         """Load ``tokenizer.json`` and ``synonyms.json``, if there is one; raise ModelError if one is damaged."""
-        from adept.models.tokenizer_file import load_tokenizer
-
-        return cls(*load_tokenizer(Path(directory) / cls.FILE, Path(directory) / cls.SYNONYMS))
+        backend = _load_backend(Path(directory) / cls.FILE)
+        return cls(backend, _load_synonyms(Path(directory) / cls.SYNONYMS, backend))
 
     def save_pretrained(self, directory: str | Path) -> None:
         """Write ``tokenizer.json`` into a model directory, and ``synonyms.json`` if there are any."""
@@ -110,7 +108,6 @@ class Tokenizer:
 
     @property
     def vocabulary(self) -> dict[str, int]:
-        """Token to id."""
         return dict(self._backend.get_vocab())
 
     @property
@@ -129,7 +126,7 @@ class Tokenizer:
     def encode(
         self, texts: Sequence[str], *, max_length: int, labels: Sequence[str | None] | None = None
     ) -> list[list[int]]:
-        """Return the ids of each text, cut to ``max_length`` tokens and closed by END: 1 to max_length + 1 ids.
+        """Return the ids of each text, cut to ``max_length`` tokens and closed by END.
 
         With a label set, the label's token comes first, or UNKNOWN without a label.
 
@@ -208,3 +205,69 @@ def is_writable(word: str) -> bool:
     if word.isascii():  # most are: of these only control characters are not printable
         return word.isprintable()
     return not any(unicodedata.category(character) in UNWRITABLE for character in word)
+
+
+def _load_backend(path: Path) -> tokenizers.Tokenizer:
+    """Load a tokenizer that differs from ours in its words alone.
+
+    Some parts that a file can name fail on some texts or take very long, which would tell of a record.
+    """
+    text, content = read_json(path)
+    try:
+        words = _words(content)
+        _check_words(words, [token["content"] for token in content["added_tokens"]])
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise corrupt(path, str(error) if type(error) is ValueError else type(error).__name__) from None
+    try:
+        return tokenizers.Tokenizer.from_str(text)
+    except Exception:  # noqa: BLE001 - the Rust side raises bare Exception for every kind of damage
+        raise corrupt(path, "not a tokenizer") from None
+
+
+def _words(content: dict[str, Any]) -> dict[str, int]:
+    """Return the vocabulary of a file; raise ValueError if a part of it is not as ``build`` makes it."""
+    words = content["model"]["vocab"]
+    special = [token["content"] for token in content["added_tokens"]]
+    for lowercase in (True, False):
+        kinds = [build(TokenizerConfig(kind=kind, lowercase=lowercase)) for kind in ("word", "bpe")]
+        for ours in kinds:
+            ours.add_special_tokens(special[: FIRST_LABEL + MAX_LABELS])
+            expected = json.loads(ours.to_str())
+            expected["model"] |= {
+                name: content["model"].get(name) for name in ("vocab", "merges") if name in expected["model"]
+            }
+            if expected == content:
+                if ours.model.unk_token is None and not words.keys() >= set(BYTES):
+                    raise ValueError("a byte without a token")
+                return dict(words)
+    raise ValueError("not a tokenizer that adept train makes")
+
+
+def _check_words(words: dict[str, int], special: list[str]) -> None:
+    """Raise ValueError unless ids are 0, 1, 2, ..., special tokens first, and tokens can be written."""
+    if not FIRST_LABEL <= len(words) <= MAX_VOCABULARY + MAX_LABELS:
+        raise ValueError("too few or too many tokens")
+    if any(type(number) is not int for number in words.values()) or sorted(words.values()) != list(range(len(words))):
+        raise ValueError("ids with gaps")
+    prefix, suffix = LABEL_TOKEN.split("{}")
+    if special[:FIRST_LABEL] != SPECIAL_TOKENS or len(set(special)) < len(special):
+        raise ValueError("other special tokens")
+    if not all(label.startswith(prefix) and label.endswith(suffix) for label in special[FIRST_LABEL:]):
+        raise ValueError("other special tokens")
+    if any(words.get(token) != number for number, token in enumerate(special)):
+        raise ValueError("special tokens without their ids")
+    if not all(map(is_writable, words)):
+        raise ValueError("a token that holds control characters or is too long")
+
+
+def _load_synonyms(path: Path, backend: tokenizers.Tokenizer) -> dict[str, str]:
+    if not path.exists():
+        return {}
+    _, synonyms = read_json(path)
+    words = backend.get_vocab(with_added_tokens=False)
+    special = {token.content for token in backend.get_added_tokens_decoder().values()}
+    if len(synonyms) > MAX_VOCABULARY or not all(
+        isinstance(known, str) and known in words and known not in special for known in synonyms.values()
+    ):
+        raise corrupt(path, "not words of the vocabulary")
+    return synonyms

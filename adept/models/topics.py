@@ -2,17 +2,11 @@
 
 A text is the unit vector of its words, each weighted by the logarithm of how often it occurs there and by how rare it is in public
 text (TF-IDF). Topics are the first singular directions of the public texts, half whitened: divided by the square root of their
-standard deviation. Public text supports one topic for every eight texts.
+standard deviation. A record's latent depends on its own tokens alone.
 
-A word counts in up to four ways, each a unit vector with a weight of its own:
-
-- as *itself*;
-- by its *spelling*: the parts of three to five letters that it shares with other words ("cancelled", "cancel");
-- by its *co-occurrence*: words that occur beside the same words are near each other ("raise", "increase");
-- by its *meaning*: the lexicon's vector (``adept.models.lexicon``), for models of many domains.
-
-A word adds a sum over its parts to a topic, so a table of words remains. A record's latent depends on its own tokens alone.
-``docs/decisions.md`` has the measurements.
+A word counts in up to four ways, each a unit vector with a weight of its own: as *itself*; by its *spelling*, the parts of three
+to five letters that it shares with other words; by its *co-occurrence* with other words; and by its *meaning*, the lexicon's
+vector (``adept.models.lexicon``), for models of many domains. A table of words remains.
 """
 
 from collections import Counter, defaultdict
@@ -51,8 +45,7 @@ class TopicEncoder(nn.Module):
     def forward(self, tokens: Tensor) -> Tensor:
         """Return topics (B, n), of any length; a text without a known word gets the first axis.
 
-        A word that stands c times in its text has c shares, (1 + log c) times its rarity together: sums over places, so that
-        each row goes through the same arithmetic whatever the other rows hold.
+        A word that stands c times has c shares, (1 + log c) times its rarity together: each row goes through the same sums.
         """
         times = (tokens[:, :, None] == tokens[:, None, :]).sum(dim=2)  # (B, T)
         share = (1 + times.log()) * self.rarity[tokens] / times
@@ -80,7 +73,7 @@ class TopicEncoder(nn.Module):
             cooccurrence, meaning: weights; 0 for none.
 
         Raises:
-            DataError: there are no two words that two texts share.
+            DataError: texts share no two words.
         """
         from sklearn.decomposition import TruncatedSVD  # fitting alone needs scikit-learn, slow to import
         from sklearn.feature_extraction.text import TfidfTransformer
@@ -140,15 +133,9 @@ def _counts(rows: Sequence[Sequence[int]], *, vocabulary_size: int) -> csr_matri
 def cooccurrence_vectors(rows: Sequence[Sequence[int]], *, words: int, seed: int) -> NDArray[np.float64]:
     """Return a unit vector (words, n), n <= 150, for each word; zero for words without neighbours.
 
-    The matrix of positive pointwise mutual information is factorised; each word gets its left singular vector times the square
-    roots of the singular values. Skip-gram embeddings approximate this: Levy and Goldberg 2014, "Neural word embedding as
-    implicit matrix factorization", Sections 3 and 4. A neighbour's frequency counts with a power of .75 (Levy, Goldberg and
-    Dagan 2015, Section 3.1), and a neighbour d places away counts 1/d.
-
-    Args:
-        rows: words of each text by their numbers below ``words``; negative ones have no vector, and keep their places.
-        words: number of words.
-        seed: of the factorisation.
+    It is the word's left singular vector of the positive pointwise mutual information times the square roots of the singular
+    values (Levy and Goldberg 2014, Sections 3 and 4). A neighbour's frequency counts with a power of .75 (Levy, Goldberg and Dagan
+    2015, Section 3.1), and a neighbour d places away counts 1/d. Negative numbers in ``rows`` have no vector, and keep their places.
     """
     from sklearn.decomposition import TruncatedSVD  # fitting alone needs scikit-learn, slow to import
     from sklearn.preprocessing import normalize

@@ -1,8 +1,4 @@
-"""A training run, from a corpus to a model directory.
-
-A run is resumed with the same text, clip, labels and sizes only: a checkpoint holds a digest of its training text. A model is
-declared public only if every one of its runs was.
-"""
+"""A training run, from a corpus to a model directory; a model is declared public only if every one of its runs was."""
 
 import hashlib
 import json
@@ -64,16 +60,10 @@ def train_model(
         model.held_out = [text for text in dict.fromkeys(validation.texts[:MAX_HELD_OUT]) if text not in seen]
     model.save_pretrained(output_dir / MODEL)
     tokenizer.save_pretrained(output_dir / MODEL)
-    if model.codec and spec.training.codec.learn == "now":
-        from adept.models.codec.codec_files import load_codec
-        from adept.models.codec.training import complete
-
-        complete(load_codec(output_dir / MODEL))
     return model, tokenizer, fitted
 
 
 def _sizes(spec: TrainSpec, *, texts: int) -> ModelConfig:
-    """Return the model's sizes; the number of texts decides that of topics."""
     content = spec.training.content
     if content.kind != TOPICS:
         return replace(spec.model, encoder="lstm")
@@ -157,7 +147,7 @@ def resume_run(
     """Return the specification of a run that goes on from a checkpoint, and the epochs that are done.
 
     Raises:
-        DataError: the checkpoint is damaged, or of another run.
+        DataError: the checkpoint is damaged, or of another text, clip, label set or sizes.
         ConfigurationError: no epoch is left.
     """
     if checkpoint is None:
@@ -280,7 +270,6 @@ class LengthBatchSampler(Sampler[list[int]]):
         self.sampler = self  # where Lightning looks for set_epoch
 
     def set_epoch(self, epoch: int) -> None:
-        """Choose the epoch whose order the next iteration has."""
         self.epoch = epoch
 
     def __len__(self) -> int:

@@ -1,8 +1,7 @@
 """The files of a model directory, read as if a stranger had made them.
 
-Nothing in them is code. A file is regular (once links are followed) and small enough before it is opened. Tensors have the names,
-shapes and types that the configuration asks for before any is allocated, and their values are finite. Anything else is a
-ModelError of one line, whatever the bytes are.
+A file is regular and small enough before it is opened. Tensors have the names, shapes and types that the configuration asks for
+before any is allocated, and their values are finite. Anything else is a ModelError of one line.
 """
 
 import json
@@ -59,10 +58,7 @@ def read_json(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def read_tensors(path: Path, expected: dict[str, tuple[str, Shape]], *, description: str) -> dict[str, Tensor]:
-    """Return the tensors of a safetensors file, floats as float32, if they are as expected.
-
-    The message for others names the ``description``, the file that asks for them.
-    """
+    """Return the tensors of a safetensors file, floats as float32, if they are as a ``description`` expects."""
     with _open(path) as file:
         held = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
         wrong = sorted(expected.keys() ^ held.keys())

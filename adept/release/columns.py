@@ -31,7 +31,7 @@ from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import JointResponse, RandomizedResponse
 from adept.release.config import FileOptions
 from adept.release.inputs import Inputs
-from adept.rewriting.foreign_text import FIRST_TEXTS
+from adept.rewriting.expectation import FIRST_TEXTS
 from adept.synthesis.tally import person_name
 
 ADVICE = "leave it out of keep_columns, or write jsonl"

@@ -1,8 +1,4 @@
-"""Alternatives to a rewriter with a private latent: text to text, each with its guarantee for a whole record.
-
-They are published mechanisms with the budget that makes the *record* the unit, and redaction by rules, which guarantees nothing.
-Each has ``privatize`` (texts -> texts) and ``guarantee``, and so can be audited: `adept.audit.run(mechanism, pairs=...)`.
-"""
+"""Alternatives to a rewriter: text to text (``privatize``), with a guarantee for a whole record; redaction guarantees nothing."""
 
 import math
 import re
@@ -61,8 +57,7 @@ class InPositions:
 class WordByWord(InPositions):
     """A mechanism on T symbols; ``_release_symbols`` (N T,) -> (N T,) is the child's.
 
-    A record is read as exactly T symbols: its first T words, each the place of a public word or the symbol behind them for all
-    others, and then padding, the last symbol. So the number of words is not released as it is.
+    A record is read as exactly T symbols: its first T words, each a public word or one symbol for all others, then padding.
 
     Claim: if each position is released by an (eps / T)-LDP mechanism on the common set of symbols, with fresh coins, the T
     symbols are eps-LDP for any two records. Proof: two records differ in at most T positions, and the probabilities of
@@ -84,7 +79,7 @@ class WordByWord(InPositions):
         return len(self.public.names) + 2
 
     def privatize(self, texts: Sequence[str]) -> list[str]:
-        """Release every text: positions one by one, fresh coins from the operating system."""
+        """Release every text."""
         if not (texts := text_list(texts)):
             return []
         known = len(self.public.names)
@@ -96,7 +91,6 @@ class WordByWord(InPositions):
         return [self.public.text(row[row < known]) for row in released]
 
     def guarantee(self) -> Guarantee:
-        """Return the guarantee of the release of one text."""
         return Guarantee.pure(
             epsilon=self.epsilon,
             exact=self.exact,
@@ -110,7 +104,7 @@ class WordByWord(InPositions):
 
 @dataclass(frozen=True, kw_only=True)
 class TokenResponse(WordByWord):
-    """K-ary randomised response at every position (Warner 1965; Kairouz, Oh and Viswanath 2014), in exact arithmetic.
+    """K-ary randomised response at every position (Warner 1965), in exact arithmetic.
 
     (eps / T)-LDP at each position by the proof of `RandomizedResponse`, hence eps-LDP by the proof of `WordByWord`.
     """
@@ -178,13 +172,12 @@ class PromptSampling(InPositions):
         check_between(*BUDGETS, epsilon=self.epsilon)
 
     def privatize(self, texts: Sequence[str]) -> list[str]:
-        """Write one text for each record: fresh coins from the operating system."""
+        """Write one text for each record."""
         texts = text_list(texts)
         parts = [texts[start : start + BATCH_TEXTS] for start in range(0, len(texts), BATCH_TEXTS)]
         return [text for part in parts for text in self._write(part)]
 
     def guarantee(self) -> Guarantee:
-        """Return the guarantee of the text of one record."""
         return Guarantee.pure(
             epsilon=self.epsilon,
             exact=False,
@@ -194,7 +187,6 @@ class PromptSampling(InPositions):
 
     @torch.inference_mode()
     def _write(self, texts: list[str]) -> list[str]:
-        """Draw token by token, until T are drawn or every drawn text has ended."""
         latents = self.model.encode_records(self.tokenizer.encode(texts, max_length=self.model.config.max_length))
         places, (low, high) = writable(self.model).nonzero()[:, 0], self.logits
         state = self.model.initial_state(latents)
@@ -247,7 +239,6 @@ class Redaction:
         return word if bare in self.common or not bare else RARE_WORD
 
     def guarantee(self) -> Guarantee:
-        """Return the guarantee of redaction: none."""
         return Guarantee.pure(
             epsilon=math.inf, exact=True, text="No privacy: words that no rule knows are released as they are."
         )

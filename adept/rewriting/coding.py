@@ -4,21 +4,27 @@
     release   rows -> rows       the mechanism, and nothing else
     write     rows -> texts      from released rows and public numbers alone
 
-Rows are tensors, so that a journal or a comparison keeps all releases alike: latents (``adept.rewriting.latents``), numbers of
-descriptions (``descriptions``), or either with a label (``PairCoding``). A new kind of release is one more class, and an entry of
-``CODINGS`` in ``adept.rewriting.rewriter``.
+Rows are tensors: latents (``adept.rewriting.latents``), numbers of descriptions, or either with a label. A new kind of release is
+one more class, and an entry of ``CODINGS`` in ``adept.rewriting.rewriter``.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from adept.errors import ConfigurationError
-from adept.mechanisms import JointResponse
+from adept.errors import ConfigurationError, ModelError
+from adept.mechanisms import JointResponse, LocalRandomizer
+from adept.mechanisms.description import Described
+from adept.models.autoencoder import Autoencoder
+from adept.models.codec.training import complete
+from adept.models.config import DecodingConfig
+from adept.models.tokenizer import Tokenizer
 
+HALF_BITS = 60  # of a description, which may have 120 bits
 Pair = tuple[str, str | None]  # a text, and its label where one was written or released with it
 
 
@@ -58,6 +64,53 @@ class Coding(ABC):
         return rows
 
 
+class DescriptionCoding(Coding):
+    """A model's codec at one number of descriptions, each a row of two int64 halves.
+
+    Raises:
+        ModelError: the model has no codec.
+        ConfigurationError: a record is to have several descriptions, and not all of them are sentences.
+    """
+
+    size: int
+    probes = 40  # each is searched for
+
+    def __init__(
+        self,
+        model: Autoencoder,
+        tokenizer: Tokenizer,
+        mechanism: LocalRandomizer,
+        decoding: DecodingConfig,
+        batch_size: int,
+    ) -> None:
+        if model.codec is None:
+            raise ModelError("the model has no codec: train one with this version")
+        model.codec = self.codec = complete(model.codec)  # before any record is read
+        [(self.size, self.top)] = mechanism.symbols(model.config.latent_dim)
+        if self.top > 1:
+            self.codec.describe_by_several([], size=self.size, count=self.top)  # refused before any record is read
+
+    def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
+        """Return the texts' descriptions (B, 2), or t of each in a row (B, 2 t), nearest first."""
+        if self.top == 1:
+            return pack(self.codec.describe(texts, size=self.size))
+        several = self.codec.describe_by_several(texts, size=self.size, count=self.top)
+        return pack(chain.from_iterable(several)).reshape(-1, 2 * self.top)
+
+    def write(self, released: Tensor, *, samples: int) -> list[Pair]:
+        texts = self.codec.write(unpack(released), size=self.size)
+        return [(text, None) for text in texts for _ in range(samples)]
+
+    def pack(self, values: Sequence[int]) -> Tensor:
+        return pack(values)
+
+    def unpack(self, rows: Tensor) -> Sequence[Described]:
+        if self.top == 1:
+            return unpack(rows)
+        numbers = unpack(rows.reshape(-1, 2))
+        return [numbers[begin : begin + self.top] for begin in range(0, len(numbers), self.top)]
+
+
 class PairCoding(Coding):
     """Text and label as one symbol: rows of a text's coding, each with its label's place, (B, n + 1)."""
 
@@ -66,14 +119,14 @@ class PairCoding(Coding):
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
         """Return rows with a label each; raise ConfigurationError if a record has no label, or one outside the public set."""
-        if labels is None or len(labels) != len(texts):
+        if labels is None:
             raise ConfigurationError(
-                f"labels must be given with every record for labels=joint_response, got {len(labels or [])} for {len(texts)}"
+                f"labels must be given with every record for labels=joint_response, got 0 for {len(texts)}"
             )
         return self.join_labels(self.text.encode(texts), labels)
 
     def check_labels(self, labels: Sequence[str | None]) -> None:
-        """Raise ConfigurationError for a missing label or one outside the public set."""
+        """Raise ConfigurationError for a missing label, or one outside the public set."""
         known = set(self.labels)
         if (first := next((n for n, label in enumerate(labels) if label not in known), None)) is None:
             return
@@ -86,7 +139,6 @@ class PairCoding(Coding):
         )
 
     def release(self, encoded: Tensor, mechanism: JointResponse) -> Tensor:
-        """Release rows and labels together."""
         rows, labels = self.split_labels(encoded)
         released, beside = mechanism.release(self.text.unpack(rows), labels)
         return self.join_labels(self.text.pack(released), beside)
@@ -98,7 +150,7 @@ class PairCoding(Coding):
         return [(text, label) for (text, _), label in zip(self.text.write(rows, samples=samples), beside, strict=True)]
 
     def join_labels(self, rows: Tensor, labels: Sequence[str | None]) -> Tensor:
-        """Return rows with the place of each one's label behind it; raise ConfigurationError as ``check_labels`` does."""
+        """Return rows with the place of each one's label behind it."""
         self.check_labels(labels)
         place_of: dict[str | None, int] = {label: place for place, label in enumerate(self.labels)}
         places = torch.tensor([place_of[label] for label in labels], dtype=rows.dtype, device=rows.device)
@@ -107,3 +159,16 @@ class PairCoding(Coding):
     def split_labels(self, rows: Tensor) -> tuple[Tensor, list[str]]:
         """Return the text's row and the label of each row."""
         return rows[:, :-1], [self.labels[int(place)] for place in rows[:, -1].tolist()]
+
+
+def pack(numbers: Iterable[int]) -> Tensor:
+    """Return whole numbers below 2^120 as rows (B, 2) of int64: the high half and the low one."""
+    rows = [[number >> HALF_BITS, number & ((1 << HALF_BITS) - 1)] for number in numbers]
+    return torch.tensor(rows, dtype=torch.int64).reshape(-1, 2)
+
+
+def unpack(rows: Tensor) -> list[int]:
+    """Return the whole numbers of rows (B, 2); raise ConfigurationError if these are no released descriptions."""
+    if rows.dtype != torch.int64 or rows.ndim != 2 or rows.shape[1] != 2:
+        raise ConfigurationError(f"released must be rows of two int64, got {tuple(rows.shape)} of {rows.dtype}")
+    return [(high << HALF_BITS) + low for high, low in rows.tolist()]

@@ -1,29 +1,43 @@
-"""Estimates before a release: what survives of public texts that the model has not seen.
+"""Estimates and warnings before a release.
 
-No record is read: the texts are those that training held out, or some examples of an adaptation. They are rewritten as records
-are, and compared with another one's rewrite, because what everybody says survives anyhow. Two texts are about the same *topic* if
-the same of the model's coarsest codewords is nearest to both.
+An estimate reads no record: public texts that the model has not seen are rewritten and compared with their own and with another
+one's rewrite. Two texts are about the same *topic* if the same of the model's coarsest codewords is nearest to both.
+
+Warnings (text in another language, or too long) depend on the records without any noise, so they go to standard error and into no
+statement or output.
 """
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
 import torch
 
+from adept.data.formats import Record
+from adept.data.texts import text_list
 from adept.mechanisms.guarantee import words
 from adept.models.codebooks import encode_public
 from adept.models.reconstruction import mean_word_f1
+from adept.models.tokenizer import UNKNOWN, Tokenizer
 from adept.rewriting.loading import best_exact, packaged_directory
 from adept.rewriting.rewriter import Rewriter
 
 TOPIC_CODEWORDS = 32  # that tell topics apart, if the model has so few
 MIN_TEXTS = 8  # of an estimate
 UNSEEN_FILE = "unseen.json"
+FIRST_TEXTS = 1000  # texts of a file that are looked at for warnings
+UNKNOWN_SHARE, MIN_UNKNOWN = (
+    0.25,
+    3,
+)  # unknown words from which there is one: 0 to 15 % of one's own language are unknown
+LONG_SHARE = 0.05  # share of long texts from which there is one
+NUMBERS = re.compile(r"\S*\d\S*")  # numbers and codes, which belong to no language
 
 
 @dataclass(frozen=True)
@@ -52,10 +66,7 @@ class Expectation:
 
 
 def expected_lines(rewriter: Rewriter, public: Sequence[str] | None = None, *, packaged: bool) -> list[str]:
-    """Return the expectation of a rewriter in lines, and for the packaged model of unread subjects.
-
-    Public texts of the user's own take the place of those that the model holds out.
-    """
+    """Return the expectation of a rewriter in lines, by the user's public texts or those that its model holds out."""
     expected = expectation(rewriter, public)
     lines = [f"at epsilon {words(rewriter.guarantee.epsilon)} {expected.line}"] if expected else []
     unread = unseen_line(rewriter) if packaged and public is None else None
@@ -132,3 +143,35 @@ def _interpolate(row: dict[float, Survival], epsilon: float) -> Survival:
     budgets = sorted(row)
     columns = zip(*(row[budget] for budget in budgets), strict=True)
     return Survival(*(float(np.interp(epsilon, budgets, column)) for column in columns))
+
+
+def first_texts(records: Iterator[Record], column: str) -> list[str]:
+    """Return the texts of the first records; errors are left to the release itself."""
+    return [text for record in islice(records, FIRST_TEXTS) if isinstance(text := record.get(column), str)]
+
+
+def foreign_warnings(tokenizer: Tokenizer, texts: Sequence[str], *, max_length: int) -> list[str]:
+    """Return warnings about the first texts, for a model that writes at most ``max_length`` tokens."""
+    head, first = 1 if tokenizer.labels else 0, text_list(texts)[:FIRST_TEXTS]
+    whole = tokenizer.encode(first, max_length=max_length + 1)
+    rows = tokenizer.encode([NUMBERS.sub(" ", text) for text in first], max_length=max_length)
+    words = sum(len(row) - head - 1 for row in rows)
+    unknown = sum(row[head:].count(UNKNOWN) for row in rows)
+    long = sum(len(row) - head - 1 > max_length for row in whole)
+    found = []
+    if unknown >= max(MIN_UNKNOWN, UNKNOWN_SHARE * words):
+        found.append(
+            f"the model does not know {_percent(unknown, words)} of the words, as in another language, and "
+            "writes sentences of its own: make a model of public text like yours with adept adapt or adept train"
+        )
+    if long and long >= LONG_SHARE * len(first):
+        found.append(
+            f"{_percent(long, len(first))} of the texts are longer than the model can write, and are cut short: make each "
+            "sentence a record, or train a model with a larger model.max_length on public text like yours"
+        )
+    told = f"of the first {len(first):,} records; this line depends on them, so do not pass it on"
+    return [f"{line} ({told})" for line in found]
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.0f} %"

@@ -30,7 +30,6 @@ class HubModel(ModelHubMixin, library_name="adept", tags=TAGS):
         self.tokenizer.save_pretrained(save_directory)
 
     def generate_model_card(self, *_: Any, **metrics: float) -> ModelCard:
-        """Return the card that training writes."""
         return ModelCard(model_card(self.model, metrics=metrics))
 
 
@@ -44,7 +43,7 @@ def publish(model: Autoencoder, tokenizer: Tokenizer, name: str, *, accept_priva
     """Push a model to the Hub, with options of ``ModelHubMixin.push_to_hub``; return the commit's address.
 
     Raises:
-        ReleaseRefused: the model was trained on text that was not declared public, and that was not accepted.
+        ReleaseRefused: the model was trained on private text, and that was not accepted.
         ModelError: the Hub cannot be reached, or refuses.
     """
     if not model.training_data.public and not accept_private_model:

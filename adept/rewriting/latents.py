@@ -1,7 +1,6 @@
 """Latents: the encoder makes a vector, the mechanism releases another one, and a text answers it.
 
-The text is what the decoder writes; one of its codeword's pool, if releases repeat (``Pools``); or, without a decoder, the
-public text that lies nearest.
+The text is what the decoder writes, one of its codeword's pool (``Pools``), or the public text that lies nearest.
 """
 
 import secrets
@@ -27,11 +26,7 @@ _ENCODED: WeakKeyDictionary[Autoencoder, PublicTexts] = WeakKeyDictionary()  # o
 
 
 class LatentCoding(Coding):
-    """A model's encoder and decoder, for a mechanism on latents and a resolved decoding.
-
-    Raises:
-        ModelError: releases are to be answered with public texts, and the model holds none.
-    """
+    """A model's encoder and decoder; raises ModelError if public texts are to answer and the model holds none."""
 
     def __init__(
         self,
@@ -77,7 +72,6 @@ class LatentCoding(Coding):
         return _ENCODED[model]
 
     def _decode(self, released: Tensor) -> list[Pair]:
-        """Decode one pair from each latent, as many at a time as go through the model at once."""
         device = next(self.model.parameters()).device
         parts = (self.fittest(part.to(device)).tolist() for part in torch.split(released, self.batch_size))
         rows = [row for part in parts for row in part]
@@ -86,10 +80,7 @@ class LatentCoding(Coding):
 
     @torch.inference_mode()
     def fittest(self, released: Tensor) -> Tensor:
-        """Write token ids (B, T): of several candidates the one that fits the released latent best.
-
-        A fit is the similarity of topics or, for a model without topics, the likelihood.
-        """
+        """Write token ids (B, T): of several candidates the one of likeliest text or, with topics, of nearest topics."""
         count = self.decoding.candidates if self.decoding.strategy == "sample" else 1
         latents = released.repeat_interleave(count, dim=0)
         tokens = decode(self.model, latents, self.decoding)

@@ -1,7 +1,4 @@
-"""Loading of what a rewriter needs, and refusal of what it must not release with.
-
-The command line and Python refuse the same things in the same words, unless the same flags are set.
-"""
+"""Loading of what a rewriter needs, and refusal of what it must not release with."""
 
 import hashlib
 import math
@@ -41,8 +38,7 @@ def check_release(
     """Raise ReleaseRefused for a release that would promise too much, unless the user accepts that.
 
     Args:
-        guarantee: of one release.
-        training_data: the model's.
+        guarantee, training_data: of one release, and of the model.
         accept_broken_claim: go on although the mechanism's claim is false, or it claims nothing (an infinite epsilon).
         accept_inexact: go on although no proof covers every rounding error of floating-point noise.
         accept_private_model: go on although the model can write the private text that it was trained on.
@@ -99,11 +95,7 @@ def _with_codewords(mechanism: Randomizer, model: Autoencoder, *, most: int | No
 
 
 def best_exact(model: Autoencoder, *, epsilon: float | None = None) -> Kind:
-    """Return the exact mechanism with the best measured utility for a model, at a record's budget.
-
-    Large budgets say more by descriptions than by codewords (``docs/decisions.md``, "Two defaults", "Heavy sentences").
-    Models that write labels write them from latents alone.
-    """
+    """Return the exact mechanism with the best measured utility for a model, at a record's budget (``docs/decisions.md``)."""
     if model.clip == "l1":
         return L1Laplace
     least = MIN_SENTENCE_EPSILON if model.codec and model.codec.sentences else MIN_DESCRIPTION_EPSILON
@@ -125,7 +117,7 @@ def is_packaged(directory: str | Path | None) -> bool:
 def load_model(directory: str | Path | None = None) -> tuple[Autoencoder, Tokenizer]:
     """Load model and tokenizer from a model directory, the run directory around it, or the package.
 
-    Both are checked here, once and on public text, so that no record's text can make them fail.
+    Both are checked on public text, so that no record can make them fail.
 
     Raises:
         ModelError: the directory is incomplete or damaged.

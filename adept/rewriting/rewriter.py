@@ -1,8 +1,4 @@
-"""Rewriting: batches of text to private text.
-
-The only way from a record to its rewrite is encode -> release -> write (``adept.rewriting.coding``): ``encode`` looks at one
-record at a time, ``release`` is the mechanism, and ``write`` sees only released rows.
-"""
+"""Rewriting: batches of text to private text, by encode -> release -> write (``adept.rewriting.coding``)."""
 
 import os
 import re
@@ -22,8 +18,7 @@ from adept.models.autoencoder import Autoencoder
 from adept.models.card import model_card
 from adept.models.config import BATCH_SIZE, DecodingConfig
 from adept.models.tokenizer import Tokenizer
-from adept.rewriting.coding import Coding, Pair, PairCoding
-from adept.rewriting.descriptions import DescriptionCoding
+from adept.rewriting.coding import Coding, DescriptionCoding, Pair, PairCoding
 from adept.rewriting.latents import LatentCoding, pool_size
 from adept.rewriting.loading import check_release, fit_mechanism, load_model
 
@@ -41,10 +36,9 @@ class Rewriter:
     """Writes private text from text, with one model and one mechanism.
 
     Args:
-        model: the autoencoder.
-        tokenizer: the one that was saved with the model.
+        model, tokenizer: saved together.
         mechanism: randomises the latent, or the codec's description of a text. A ``JointResponse`` releases text and label as
-            one symbol: every record needs its label, and each text comes with a released one.
+            one symbol: every record needs its label.
         decoding: greedy or sampled; sampling draws fresh randomness.
         batch_size: records that go through the model at once.
         accept_broken_claim, accept_inexact, accept_private_model: as for ``check_release``.
@@ -52,7 +46,6 @@ class Rewriter:
     Attributes:
         mechanism: randomises the text, with the model's codewords.
         joint: randomises text and label as one symbol; None if the text is released alone.
-        coding: makes rows of records, and texts of released rows.
         measurement: True if made by ``for_measurement``: what it writes is never handed out.
 
     Raises:
@@ -103,11 +96,10 @@ class Rewriter:
     def from_pretrained(
         cls, directory: str | Path, *, mechanism: LocalRandomizer | JointResponse, **options: Any
     ) -> Self:
-        """Load a model by its directory, its run's directory or its name; raise ModelError without one.
+        """Load a model; raise ModelError without one.
 
         Args:
-            directory: or "utterances", the model that comes with the package, or "owner/model" on the Hub; a directory of that
-                name wins.
+            directory: the model's or its run's; or "utterances", the packaged model, or "owner/model" on the Hub.
             mechanism: as for the constructor.
             options: those of the constructor and, for the Hub: revision, cache_dir, force_download, local_files_only, token.
         """
@@ -128,18 +120,14 @@ class Rewriter:
     def rewrite(self, texts: Any, *, samples: int = 1) -> list[str]:
         """Release every text once and write ``samples`` texts from each release, consecutively.
 
-        Args:
-            texts: a list, array or column of strings (``adept.data.texts``), checked whole before the first release.
-            samples: number of texts from each release.
+        All texts, a list, array or column of strings (``adept.data.texts``), are checked before the first release.
         """
         return [text for text, _ in self.rewrite_pairs(texts, samples=samples)]
 
     def rewrite_pairs(self, texts: Any, labels: Any = None, *, samples: int = 1) -> list[Pair]:
         """Release every record once and write ``samples`` pairs of text and label (or None) from each.
 
-        Args:
-            texts, samples: as for ``rewrite``.
-            labels: one label for each text, for a joint release or for a model that writes labels.
+        Labels are for a joint release, or for a model that writes labels.
 
         Raises:
             DataError: texts or labels are no list, a text is not a string, or the lengths differ.
@@ -154,13 +142,11 @@ class Rewriter:
     def _batches(
         self, texts: list[str], labels: list[str | None] | None
     ) -> Iterator[tuple[list[str], list[str | None] | None]]:
-        """Yield batches of records; no records are one batch of none."""
         for start in range(0, max(1, len(texts)), self.batch_size):
             batch = slice(start, start + self.batch_size)
             yield texts[batch], labels[batch] if labels is not None else None
 
     def _check(self, texts: Any, labels: Any) -> tuple[list[str], list[str | None] | None]:
-        """Return texts and labels as lists, after checking that each of them can be encoded."""
         given = text_list(texts)
         if labels is None:
             return given, None
@@ -189,7 +175,7 @@ class Rewriter:
         (Path(directory) / "README.md").write_text(model_card(self.model), "utf-8")
 
     def push_to_hub(self, name: str, *, accept_private_model: bool = False, **options: Any) -> str:
-        """Publish the model on the Hub as "owner/model", by ``adept.rewriting.hub.publish``."""
+        """Publish the model on the Hub as "owner/model" (``adept.rewriting.hub.publish``)."""
         from adept.rewriting.hub import publish
 
         return publish(self.model, self.tokenizer, name, accept_private_model=accept_private_model, **options)

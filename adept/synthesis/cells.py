@@ -1,15 +1,12 @@
 r"""Public cells: pairs of codeword and label, and the function that sends a record to one of them.
 
-A text's *features* are its latent (what a public encoder makes of it) and the mean of its words' vectors in the public lexicon
-(``adept.models.lexicon``), each of length 1, side by side. Codewords are k-means centres of the features of public texts, and a
-record votes for the codeword nearest to it, with its label.
+A text's *features* are its latent and the mean of its words' vectors in the public lexicon, each of length 1, side by side.
+Codewords are k-means centres of the features of public texts; a record votes for the nearest one, with its label.
 
 *A vote is a function of its own record*, which the proof of ``adept.mechanisms.votes`` needs. A latent depends on its own text,
 to the last bit (``adept.models.adept``), and so does a sum of its words' vectors. Products of matrices do not: how they round
 depends on the number of rows. So features and codewords are whole numbers, GRID to a unit, in floats: every partial sum of a
 product stays below GRID^2 * 2 < 2^53, where floats are exact, whatever the order of additions. Ties go to the first codeword.
-
-``docs/design/synthesis.md`` has the measurements.
 """
 
 from collections import Counter
@@ -37,14 +34,7 @@ Places = NDArray[np.int64]
 
 
 class PublicCells:
-    """Codewords of public texts.
-
-    Attributes:
-        texts: public texts, all different.
-        features: of the texts, whole numbers in float64 (n, d).
-        codewords: whole numbers in float64 (K, d).
-        places: the codeword of each text (n,).
-    """
+    """Codewords (K, d) of different public texts, by their features (n, d), and the codeword of each text: ``places`` (n,)."""
 
     def __init__(self, model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str], *, size: int) -> None:
         self._tokenizer, self._model = tokenizer, model
@@ -56,11 +46,10 @@ class PublicCells:
 
     @property
     def size(self) -> int:
-        """The number K of codewords."""
         return len(self.codewords)
 
     def vote(self, texts: Sequence[str]) -> Places:
-        """Return the codeword (N,) that each text is nearest to: a function of that text alone."""
+        """Return the codeword (N,) nearest to each text: a function of that text alone."""
         parts = [texts[start : start + BATCH_TEXTS] for start in range(0, len(texts), BATCH_TEXTS)]
         return np.concatenate([np.empty(0, np.int64), *(self.nearest(self.of(part)) for part in parts)])
 
@@ -72,22 +61,17 @@ class PublicCells:
         return np.rint(GRID * _unit(both))
 
     def nearest(self, features: Features) -> Places:
-        """Return the codeword of largest inner product; whole numbers, so that nothing is rounded."""
         places: Places = (features @ self.codewords.T).argmax(axis=1)
         return places
 
 
 def default_size(*, epsilon: float, sensitivity: int, labels: int, texts: int) -> int:
-    """Return the number K of codewords: public numbers alone decide.
-
-    Twice the budget carries twice the codewords, because noise has half the size.
-    """
+    """Return the number K of codewords, by public numbers alone: twice the budget carries twice as many."""
     carried = max(round(epsilon / sensitivity * CODEWORDS_PER_NAT), MIN_CODEWORDS)
     return max(1, min(carried, MAX_CODEWORDS, texts // TEXTS_PER_CODEWORD, MAX_CELLS // labels))
 
 
 def _centres(features: Features, size: int) -> Features:
-    """Return the centres of k-means on the sphere, by a fixed seed."""
     from sklearn.cluster import KMeans, MiniBatchKMeans  # slow to import
 
     kind = KMeans if len(features) <= MAX_KMEANS_TEXTS else MiniBatchKMeans
@@ -96,7 +80,6 @@ def _centres(features: Features, size: int) -> Features:
 
 
 def _rarity(texts: Sequence[str]) -> dict[str, float]:
-    """Return the inverse document frequency of each word."""
     counts = Counter(word for text in texts for word in set(text.lower().split()))
     return {word: float(np.log((1 + len(texts)) / (1 + count))) + 1 for word, count in counts.items()}
 

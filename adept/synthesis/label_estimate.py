@@ -1,17 +1,15 @@
 r"""Estimates from noisy counts: the commonness and the label of each public text.
 
-Texts of one codeword lie on its different sides, where other codewords with other labels are. So the counts are explained by a
-model of *texts* that all cells share. The label of a text with features z is c with probability p(c|z) = softmax(W z)_c; a
-codeword v of weight w_v, with n_v texts, has w_v / n_v * sum_t p(c|z_t) votes for label c on average. This is learning from
-proportions (Quadrianto, Smola, Caetano and Le 2009, "Estimating labels from label proportions").
+The counts are explained by a model of *texts* that all cells share. The label of a text with features z is c with probability
+p(c|z) = softmax(W z)_c; a codeword v of weight w_v, with n_v texts, has w_v / n_v * sum_t p(c|z_t) votes for label c on average.
+This is learning from proportions (Quadrianto, Smola, Caetano and Le 2009, "Estimating labels from label proportions").
 
 *Weights*: a codeword's noisy total is its votes and noise of variance s^2; its share of public texts is another guess, off by t^2.
 Both together are best weighted t^2 : s^2, and t^2 is read off their distances in all codewords (empirical Bayes).
 
 *Labels*: expectation maximisation. Each count has its mean given the release and the mean that W gives it (``expected_counts``); it
-is shared out among the codeword's texts in proportion to p(c|z_t); W is fitted to that by regularised logistic regression, a few
-steps from where it was. A text's label is the likeliest one, a quarter of log p(c) aside: without that a rare label is never the
-likeliest. ``docs/design/synthesis.md`` has the measurements.
+is shared out among the codeword's texts in proportion to p(c|z_t); W is fitted to that by regularised logistic regression. A
+text's label is the likeliest one, a quarter of log p(c) aside: without that a rare label is never the likeliest.
 
 *Claim*: all of this costs no budget. *Proof*: it reads released counts and public texts, and draws nothing. QED.
 """
@@ -98,7 +96,7 @@ def expected_counts(released: Numbers, means: Numbers, *, decay: float) -> Numbe
         sum_{h <= y} r^h a^(y-h) = a^y sum_{h <= y} u^h,        sum_{h > y} r^h a^(h-y) = r^y x / (1 - x),
 
     and the same with h beside each term; for y < 0 it is the series of x from h = 0 alone. The larger of a^y and r^y is divided
-    out. Released counts and means have the same shape.
+    out.
     """
     ratio = means / (1 + means)  # r
     step = ratio * decay  # x

@@ -1,7 +1,4 @@
-"""A synthesizer as a mechanism on files: pairs that differ by one person's rows.
-
-``adept.audit.run`` plays the pairs; ``adept.release.synthesizer_audit`` looks at all else that anybody sees of a release.
-"""
+"""A synthesizer as a mechanism on files, for ``adept.audit.run``: pairs that differ by one person's rows."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,12 +16,7 @@ BASE_ROWS, EXCESS_ROWS = 3, 5  # rows of either file; rows of a person beyond th
 
 
 class NeighbouringFiles:
-    """A synthesizer of two or more codewords and labels, as a mechanism on files by their names.
-
-    Attributes:
-        files: rows, by the file's name.
-        pairs: names of files that are neighbours.
-    """
+    """A synthesizer of two or more codewords and labels, as a mechanism on files by their names."""
 
     name, delta = "synthesizer", 0.0
 
@@ -45,11 +37,10 @@ class NeighbouringFiles:
 
     @property
     def epsilon(self) -> float:
-        """The claim."""
         return self.synthesizer.votes.epsilon
 
     def privatize(self, names: Sequence[str]) -> NDArray[np.float64]:
-        """Release each file once; returns the released counts (B, M)."""
+        """Release each file once: counts (B, M)."""
         tallies = {name: self._tally(name) for name in dict.fromkeys(names)}
         released = [self.synthesizer.release(tallies[name]).reshape(-1) for name in names]
         return np.array(released, dtype=np.float64)

@@ -1,8 +1,7 @@
 """Synthetic text from the counts of a whole collection, for a curator who needs no row of it back.
 
 Every record votes once, for the public cell of its text and label; the counts get exact noise; synthetic records are public texts
-and labels, in the numbers that the noisy counts say. No word of a record is ever written, and only votes are read of it: the claim
-is that of ``adept.mechanisms.votes``.
+and labels, in the numbers that the noisy counts say. The claim is that of ``adept.mechanisms.votes``.
 """
 
 import math
@@ -37,14 +36,10 @@ class Synthesizer:
     Args:
         model, tokenizer: saved together; the encoder finds a text's cell.
         votes: budget, neighbouring relation, and votes of a person.
-        label_set: two or more public labels, all different as ``adept.data.labels`` writes them; none leaves labels out. A set
-            that is read off private records would itself be a leak.
+        label_set: two or more public labels; none leaves labels out. A set that is read off private records would be a leak.
         cells: the number K of codewords; by default ``adept.synthesis.cells.default_size``.
         texts: public texts; by default those of the model.
         accept_private_model: go on although the model was trained on text that was not declared public.
-
-    Attributes:
-        labels: the label set; a single None if labels are left out.
 
     Raises:
         ModelError: there are no public texts.
@@ -97,7 +92,7 @@ class Synthesizer:
             epsilon: the budget of a person, or of a record without persons, in nats.
             neighbours: "add_or_remove" or "replace".
             max_records_per_person: m, votes of a person.
-            options: of the constructor: label_set, cells, texts, accept_private_model.
+            options: of the constructor.
         """
         votes = Votes(epsilon=epsilon, neighbours=neighbours, votes_per_person=max_records_per_person)
         return cls(*load_model(model), votes=votes, **options)
@@ -161,14 +156,13 @@ class Synthesizer:
         return votes
 
     def _codewords(self, texts: list[str]) -> list[int]:
-        """Return the codeword of each text; none if reading fails, so that no failure tells of a record."""
         try:
             return list(map(int, self.cells.vote(texts)))
         except Exception:  # noqa: BLE001 - whatever it is, it must not be seen
             return [NO_TEXT] if len(texts) < 2 else [place for text in texts for place in self._codewords([text])]
 
     def release(self, tally: Tally) -> Counts:
-        """Release the counts (K, L): exact noise in every cell. This is what costs the budget."""
+        """Release the counts (K, L): exact noise in every cell. This costs the budget."""
         return self.votes.privatize(tally.counts).reshape(self.cells.size, len(self.labels))
 
     def stands_out(self, released: Counts) -> bool:
@@ -186,10 +180,7 @@ class Synthesizer:
 
 
 def _apportion(found: Estimate, places: NDArray[np.int64], rows: int) -> Iterator[int]:
-    """Yield the place of each row's text, in proportion to weights and in an order that says nothing.
-
-    The texts of a codeword stand beside each other when shares are added up, so that together they are rounded once.
-    """
+    """Yield the place of each row's text, in proportion to weights (rounded once a codeword), in an order that says nothing."""
     order = np.lexsort((found.labels, places))
     weights = found.weights[order] if found.weights.sum() > 0 else np.ones(len(order))
     ends = np.floor(np.cumsum(weights) * (rows / weights.sum()) + 0.5).astype(np.int64)

@@ -7,9 +7,7 @@ counted as before, and the person has at most m votes, each of which adds one to
 record of its own.
 
 A *person* is a value of the column as text (``plain_text``), normalised (NFKC) and without space around it: a function of the row
-alone, as the proof asks. A row that names nobody has no vote: otherwise one person could have any number of them.
-
-No row raises an error here: a row without a text, or with a label outside the public set, has no vote.
+alone. A row that names nobody has no vote: otherwise one person could have any number of them. No row raises an error here.
 """
 
 import hashlib

@@ -9,7 +9,7 @@ from adept.attacks.bounds import best_success
 from adept.attacks.likelihood import read_candidates
 from adept.mechanisms import Description, LearnedCodebook
 from adept.mechanisms.noise import exact_odds
-from adept.rewriting.descriptions import pack
+from adept.rewriting.coding import pack
 
 EPSILONS = (1e-3, 1.0, 40.0, 600.0)
 CASES = [  # numbers, prior, classes: one record, all alike, classes that share numbers, a prior of one record alone

@@ -6,13 +6,13 @@ import pytest
 import travel
 
 from adept.errors import ModelError
-from adept.models import nearby_sentences as nearby
+from adept.models import adapt as nearby
+from adept.models.adapt import are_terms, nearest_first, read_page, sentences_about, spell_out
 from adept.models.codec import codec as codecs
 from adept.models.codec.codec import Codec, text_of, words_of
 from adept.models.codec.codec_files import load_codec, save_codec
 from adept.models.codec.meaning import Meanings
 from adept.models.lexicon import Lexicon
-from adept.models.nearby_sentences import are_terms, nearest_first, read_page, sentences_about, spell_out
 
 
 @pytest.fixture(scope="module")

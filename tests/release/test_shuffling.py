@@ -26,7 +26,7 @@ from adept.release.columns import ReleaseOptions
 from adept.release.journal import Entry
 from adept.release.local import preview_file, release_file
 from adept.release.shuffling import find_shuffled
-from adept.rewriting.descriptions import pack
+from adept.rewriting.coding import pack
 from adept.rewriting.rewriter import Rewriter
 
 MECHANISM = Description(epsilon=6.0, size=64)

@@ -2,17 +2,13 @@
 
 An arithmetic code divides the line [0, 1) among first words by their probabilities, each interval among second words, and so on
 (Witten, Neal and Cleary 1987, "Arithmetic coding for data compression"): a text of probability p is an interval of width p, and a
-point of the line stands for the text in whose interval it lies. Points at random write texts at random from the model.
+point of the line stands for the text in whose interval it lies.
 
-Of K evenly spread points many would write the same likely texts. A text needs one number. So numbers come in *bands*: those of one
-band write texts that are about as likely, within a factor of BAND_RATIO (``adept.models.language_model.coder``). A number stands
-for the first of MAX_ATTEMPTS points whose text is of its band. The points of one attempt are evenly spread, one in each cell of
-the line, at a place in it and in an order that public hashes choose. So
-
-- every number has a text, and most have one of their band;
-- to find the number of a text is to look, attempt by attempt, for a cell whose point lies in its interval, and whose number has
-  passed over all its earlier points;
-- what ``number`` finds, ``write`` writes as that text: both use the same points and intervals, to the last unit.
+Of K evenly spread points many would write the same likely texts. So numbers come in *bands*: those of one band write texts that
+are about as likely, within a factor of BAND_RATIO. A number stands for the first of MAX_ATTEMPTS points whose text is of its band.
+The points of one attempt are evenly spread, one in each cell of the line, where public hashes choose. To find the number of a
+text is to look, attempt by attempt, for a cell whose point lies in its interval, and whose number has passed over all its earlier
+points. What ``number`` finds, ``write`` writes: both use the same points and intervals, to the last unit.
 """
 
 import math
@@ -53,10 +49,7 @@ class Interval(NamedTuple):
 
 
 class ArithmeticCode:
-    """The code of one model with K = ``size`` numbers, at least 1, for points of ``precision`` bits.
-
-    A text whose end costs more than ``end_bits``, by the model, is no sentence and has no number.
-    """
+    """The code of one model with K = ``size`` numbers; a text whose end costs more than ``end_bits`` has none."""
 
     def __init__(self, model: LanguageModel, size: int, *, end_bits: int = BITS) -> None:
         self.model, self.size, self._least_end = model, size, ONE >> end_bits
@@ -68,7 +61,7 @@ class ArithmeticCode:
 
     @property
     def bits(self) -> float:
-        """The most that a text may cost that has a number."""
+        """The most bits that a text may cost that has a number."""
         return math.log2(self.size) + math.log2(BAND_RATIO)
 
     def write(self, number: int) -> list[str]:
@@ -108,7 +101,7 @@ class ArithmeticCode:
         return Interval(self.bands[band], low << self._scale(own), self._line_width(own), self._line_width(text))
 
     def _spelled(self, words: Sequence[str], numbers: Sequence[int]) -> Spelled | None:
-        """Return the words of a text that the vocabulary lacks; None if one of them cannot be spelled."""
+        """Return how unknown words are spelled; None if one of them cannot be."""
         if UNKNOWN_NUMBER not in numbers:
             return NONE_SPELLED
         unknown = [word for word, number in zip(words, numbers, strict=False) if number == UNKNOWN_NUMBER]
@@ -169,7 +162,7 @@ class ArithmeticCode:
 
 
 def _turn(band: Band, attempt: int) -> int:
-    """Return by how many cells the points of an attempt are turned, so that a number's lie all over the line."""
+    """Return by how many cells the points of an attempt are turned."""
     return attempt * (band.size * 618 // 1000)
 
 

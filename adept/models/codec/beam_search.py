@@ -1,12 +1,10 @@
 """Beam search: the texts near a record that a budget of bits can write, nearest first.
 
 Word by word, the record's next word is kept or left out, and before a word that is kept the likeliest word may be inserted. A
-word left out adds its weight to the distance, an inserted word a part of its weight, and every word of the text costs the bits
-that the model asks for it. Where words are left out or inserted, at a *seam*, what follows may be no sentence: each bit that the
-next word costs more there than in the record adds to the distance too. Every text found is closed by an end that is paid for. The
-beam keeps, for every number of bits, the few texts nearest to the record that cost no more.
-
-The steps are machine code, and nothing is remembered from one record to the next.
+word left out or inserted adds to the distance, and every word of the text costs the bits that the model asks for it. Where words
+are left out or inserted, at a *seam*, each bit that the next word costs more than in the record adds to the distance too. The
+beam keeps, for every number of bits, the few texts nearest to the record that cost no more. Nothing is remembered from one record
+to the next.
 """
 
 import math
@@ -15,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from adept.models.codec.meaning import ADDED_COST, MISSING_COST
 from adept.models.language_model.compiled import compiled, without_reference_counts
 from adept.models.language_model.model import CONTEXT_WORDS, LanguageModel, ModelTables
 from adept.models.language_model.next_word import CONTEXT, NextWord, append, look, read, span, start
@@ -31,8 +30,6 @@ NO_WORD = -1
 COST, DISTANCE, WINDOW = range(3)
 TEXT, WORD, INSERTED, SEAMS, COLUMNS = range(WINDOW + CONTEXT_WORDS, WINDOW + CONTEXT_WORDS + 5)
 
-Weigh = Callable[[str], int]
-
 
 class Found(NamedTuple):
     """A text, its distance from the record, the part of it that seams add, and what the text costs in UNITs."""
@@ -44,21 +41,18 @@ class Found(NamedTuple):
 
 
 class BeamSearch:
-    """The search for texts near to records.
+    """The search for texts near to records, by the weights of words; behind a gap each bit more adds ``seam``."""
 
-    A word that is left out or inserted has a weight. Behind it, each bit that a word costs more than in the record adds ``seam``.
-    """
-
-    def __init__(self, model: LanguageModel, *, weigh: Weigh, weigh_added: Weigh, seam: int = 0) -> None:
+    def __init__(self, model: LanguageModel, *, weigh: Callable[[str], int], seam: int = 0) -> None:
         self.model, self.weigh, self.seam = model, weigh, seam
-        self._added = np.array([*map(weigh_added, model.vocabulary.words)])
+        self._added = ADDED_COST * np.array([*map(weigh, model.vocabulary.words)])
 
     def near(self, words: Sequence[str], *, bits: float, within: int = ANYWHERE) -> Iterator[Found]:
         """Yield texts of at most ``bits`` bits nearer to a record than ``within``, by distance and then by cost."""
         vocabulary, kept = self.model.vocabulary, BEAM_WIDTHS[bits >= MANY_BITS]
         numbers = np.array(vocabulary.encode(words))
         spelled = np.array([*map(self._spelling_cost, words, numbers.tolist()), 0])
-        left_out = np.array([*map(self.weigh, words), 0])
+        left_out = MISSING_COST * np.array([*map(self.weigh, words), 0])
         most = int(bits * UNIT)
         beam, texts = _search(self.model.tables, numbers, spelled, left_out, self._added, self.seam, most, within, kept)
         spoken = _spell_out(texts.tolist(), words, vocabulary.words)
@@ -97,10 +91,7 @@ def _search(
     within: int,
     kept: int,
 ) -> tuple[Whole, Whole]:
-    """Return the states of closed texts, and all texts: the one before the last word, that word's place, what is inserted.
-
-    Of the record's words and an end (L,) it gets numbers, costs of letters, and distances; of an inserted word that (V,).
-    """
+    """Return the states of closed texts, and all texts: the one before the last word, that word's place, what is inserted."""
     after, counts = start(tables), np.empty(most // UNIT + 1, np.int64)
     widest = kept * len(counts)
     beam, states = np.empty((3 * widest, COLUMNS), np.int64), np.empty((3 * widest, COLUMNS), np.int64)
@@ -123,7 +114,7 @@ def _search(
 
 @without_reference_counts
 def _go_on(beam: Whole, states: Whole, order: Whole, place: int, texts: Whole, written: int) -> int:
-    """Make chosen states the beam, and write down each text that has one more word; return how many are written."""
+    """Make chosen states the beam, and write down each text that has one more word."""
     for row in range(len(order)):
         state = beam[row]
         _copy(state, states[order[row]])
@@ -147,10 +138,7 @@ def _extend(
     most: int,
     states: Whole,
 ) -> int:
-    """Write down the states after one more word of the record, and return how many they are.
-
-    A word is left out (but for an end), appended at once, or after an inserted one.
-    """
+    """Write down the states after one more word, which is left out (but for an end) or appended; return how many they are."""
     count = 0
     for row in range(len(beam)):
         own, likely, first, second = steps[row]
@@ -192,10 +180,7 @@ def _costs(tables: ModelTables, after: NextWord, window: Whole, words: Whole) ->
 
 @without_reference_counts
 def _sort(states: Whole, within: int, order: Whole) -> int:
-    """Order the states nearer than ``within`` by distance and then by cost, and return how many there are.
-
-    They come nearly in order.
-    """
+    """Order the states nearer than ``within``, which come nearly in order, by distance and cost; return how many there are."""
     count = 0
     for row in range(len(states)):
         if states[row, DISTANCE] >= within:
@@ -249,10 +234,7 @@ def _twin(beam: Whole, row: int) -> int:
 
 @without_reference_counts
 def _thin_out(states: Whole, order: Whole, counts: Whole, kept: int) -> int:
-    """Keep for each whole number of bits the first ``kept`` states that cost no more, without twins.
-
-    Those kept come first in ``order`` then; return how many these are.
-    """
+    """Put first the ``kept`` states for each whole number of bits that cost no more, without twins; return how many these are."""
     counts[:], count = 0, 0
     for row in order:
         bucket = states[row, COST] // UNIT

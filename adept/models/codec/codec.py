@@ -3,19 +3,18 @@
 The numbers below K are of two kinds.
 
 - The first ones are whole texts: *public utterances*, so ordered that the first k of them are near to what people say, and behind
-  them other sentences of broad text, or a model's likeliest texts (``adept.models.codec.listed_texts``).
-- The others belong to an arithmetic code under that model (``adept.models.codec.arithmetic_code``): every number is a text, and
-  most of the likeliest texts have one.
+  them other sentences of broad text, or a model's likeliest texts (``listed_texts``).
+- The others belong to an arithmetic code under that model (``arithmetic_code``).
 
-A record is described by a text near to it that has a number (``adept.models.codec.nearest_text``): a whole text or, unless these
-have most of the numbers, what a search finds around the record (``adept.models.codec.beam_search``). So a small K says which known
-request a record resembles, a middle one keeps its slot values, a large one its very words.
+A record is described by a text near to it that has a number (``nearest_text``): a whole text or, unless these have most of the
+numbers, what a search finds around the record (``beam_search``). So a small K says which known request a record resembles, a
+middle one keeps its slot values, a large one its very words.
 
-Describing is total, looks at one record at a time, and is integer arithmetic but for the logarithms that guide the search: neither
-batch nor threads nor process can change it. Whatever it does, privacy does not depend on it (``adept.mechanisms.description``).
+Describing is total, looks at one record at a time, and is integer arithmetic but for the logarithms that guide the search.
+Privacy does not depend on it (``adept.mechanisms.description``).
 
-No cache is kept from one batch to the next, because time would then reveal a repeated record. Within a batch, a group of public
-texts is read once for all records near to it: similar records are faster than different ones, and statements say so (``TIME``).
+No cache is kept from one batch to the next: time would reveal a repeated record. Within a batch, a group of public texts is read
+once for all records near to it: similar records are faster, and statements say so (``TIME``).
 """
 
 import re
@@ -23,7 +22,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -33,7 +32,7 @@ import numpy as np
 from adept.data.texts import text_list
 from adept.errors import ConfigurationError, ModelError
 from adept.models.codec.listed_texts import MAX_LISTED_WORDS, ListedTexts, Words, list_likely
-from adept.models.codec.meaning import ADDED_COST, MISSING_COST, Meanings, WordWeights, group_meanings
+from adept.models.codec.meaning import Meanings, WordWeights, group_meanings
 from adept.models.codec.nearest_text import MeaningIndex, NearestTextIndex
 from adept.models.language_model.model import LanguageModel
 from adept.models.language_model.ngrams import BITS
@@ -49,9 +48,8 @@ OPEN_SIZE = 1 << 18  # numbers from which on texts may hold unknown words
 MAX_LISTED_SIZE = 1 << 24  # numbers from which on a list wins little and costs time
 MIN_SEARCH_RATIO = 2  # times as many numbers as whole texts make a search worth while
 MAX_PART_SIZE = 1 << 9  # numbers up to which a codec of broad text uses a part of its sentences
-POOL_SIZE = 4096  # numbers whose texts are candidates for every record, where no texts have the first ones
+POOL_SIZE, POOL_LETTERS = 4096, 200_000  # candidates for every record, and their letters, where there are no utterances
 POOL_PROBES = 16  # of these, by whose length the others' is estimated
-POOL_LETTERS = 200_000  # of all of these texts: they need not end
 LETTERS_OF_WORD = 5  # that a word takes as long as
 SEAM_COST = 3_000  # of broad text, for each bit by which the word after a gap costs more than in the record
 MIN_END_BITS, END_PART = 6, 5  # of broad text: an end may cost a fifth of the bits of K, but always 6
@@ -93,13 +91,10 @@ class Codec(Learned):
 
     @classmethod
     def of(cls, texts: Sequence[str], *, public: bool, listed: int = 0, seed: int = 0) -> "Codec":
-        """Learn from texts.
+        """Learn from texts; if they are public, ``listed`` whole texts are to have the first numbers (``with_list``).
 
-        Unless they are public, no utterance is kept, and nothing that occurs in one text alone, however often it occurs: no
-        sequence of words, no word, and not its spelling. What one person says in two different texts may be kept: a codec of
-        private text is as private as its model.
-
-        So many texts are to be ``listed`` that all of them have the first numbers (``with_list``), if they are public.
+        Unless they are public, no utterance is kept, and nothing that occurs in one text alone: no sequence of words, no word,
+        and not its spelling. What one person says in two different texts may be kept.
         """
         rows = [row for row in map(words_of, texts) if row]
         different = list(dict.fromkeys(rows))
@@ -111,10 +106,7 @@ class Codec(Learned):
 
     @classmethod
     def of_sentences(cls, texts: Sequence[str], *, lexicon: Lexicon, seed: int = 0) -> "Codec":
-        """Learn from broad public text, whose sentences themselves have the first numbers, in an order that says nothing.
-
-        Sentences with a word that fewer than MIN_HOLDERS of them hold are left out: mostly names and slips.
-        """
+        """Learn from broad public text, whose sentences of common words have the first numbers, in an order that says nothing."""
         different = list(dict.fromkeys(row for row in map(words_of, texts) if row))
         rows = sorted(_of_common_words(different), key=lambda row: len(row) not in SPOKEN_WORDS)
         model = LanguageModel.of(rows, seed=seed)
@@ -125,22 +117,14 @@ class Codec(Learned):
         return cls(model, weigh, rows[:MAX_UTTERANCES], listed=listed, lexicon=lexicon)
 
     def with_list(self, report: Callable[[float], None] = lambda share: None) -> "Codec":
-        """Return the codec with the list of likely texts that it lacks: in minutes.
-
-        The same machine lists the same texts; on others sums round differently, and so may their order. ``report`` gets the share
-        of the work that is done.
-        """
+        """Return the codec with the list that it lacks, in minutes; ``report`` gets the share of the work that is done."""
         if not self.unlisted:
             return self
         listed = list_likely(self.model, self.utterances, count=self.unlisted, report=report)
         return replace(self, listed=listed, unlisted=0)
 
     def choose_size(self, size: int, *, joint: bool = False) -> int:
-        """Return the size to use at a budget for which ``size`` is best: for broad text often the number of all sentences.
-
-        More than ``size`` say more, as several near to a record are likely then, but make a ``joint`` label less certain; fewer do
-        where no search reaches the numbers behind the sentences.
-        """
+        """Return the size to use at a budget for which ``size`` is best: for broad text often the number of all sentences."""
         most = MIN_SEARCH_RATIO * self.sentences
         return self.sentences if (self.sentences if joint else MAX_PART_SIZE) < size <= most else size
 
@@ -164,7 +148,6 @@ class Codec(Learned):
         """Return ``count`` different descriptions of each text, those of the sentences nearest to it, nearest first.
 
         Raises:
-            DataError: ``texts`` is not a list of strings.
             ConfigurationError: not all numbers below ``size`` are sentences, or ``size`` is below ``count``.
         """
         records = [*map(words_of, text_list(texts))]
@@ -175,11 +158,7 @@ class Codec(Learned):
         return list(cast(MeaningIndex, self._sized(size).index).several(records, count))
 
     def write(self, descriptions: Sequence[int], *, size: int) -> list[str]:
-        """Return the text of each description, whatever it is: one text for each of the numbers below ``size``.
-
-        Raises:
-            ConfigurationError: a description is no integer from 0 to ``size - 1``.
-        """
+        """Return the text of each description; raise ConfigurationError unless it is an integer from 0 to ``size - 1``."""
         sized = self._sized(size)
         for row, number in enumerate(descriptions, start=1):
             if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < size:
@@ -209,11 +188,9 @@ class _Sized:
         self.model = codec.models[size >= OPEN_SIZE]
         self.coded = max(1, size - self.first)
         self.numbers: Sequence[int] = range(self.first)
-        self.index: NearestTextIndex | MeaningIndex = (
-            MeaningIndex(utterances, Meanings(codec.lexicon, codec.weigh), listed)
-            if codec.lexicon
-            else NearestTextIndex(utterances, codec.weigh, listed)
-        )
+        self.index: NearestTextIndex | MeaningIndex = NearestTextIndex(utterances, codec.weigh, listed)
+        if codec.lexicon:
+            self.index = MeaningIndex(utterances, Meanings(codec.lexicon, codec.weigh), listed)
         self.searches = size > self.first * (MIN_SEARCH_RATIO if len(listed) else 1)
         self.seam = SEAM_COST * broad
         self.end_bits = max(MIN_END_BITS, self.coded.bit_length() // END_PART) if broad else BITS
@@ -234,8 +211,7 @@ class _Sized:
         """The search for texts near to a record."""
         from adept.models.codec.beam_search import BeamSearch
 
-        left_out, put_in = (partial(_weigh, self.index.weigh, factor) for factor in (MISSING_COST, ADDED_COST))
-        return BeamSearch(self.model, weigh=left_out, weigh_added=put_in, seam=self.seam)
+        return BeamSearch(self.model, weigh=self.index.weigh, seam=self.seam)
 
     def _prepare(self) -> None:
         """Make every table and all machine code that a record or a number may need."""
@@ -252,9 +228,7 @@ class _Sized:
         """Index the texts of some numbers, where there are no utterances."""
         pool = min(POOL_SIZE, size)
         letters = sum(LETTERS_OF_WORD + len(word) for words in self.code.spread(POOL_PROBES) for word in words)
-        pool = min(
-            pool, max(1, POOL_LETTERS * POOL_PROBES // max(1, letters))
-        )  # as many as are written in some seconds
+        pool = min(pool, max(1, POOL_LETTERS * POOL_PROBES // max(1, letters)))  # written in some seconds
         self.searches = size > pool
         written: dict[int, Words] = {}
         for place, words in enumerate(self.code.spread(pool)):
@@ -273,7 +247,6 @@ class _Sized:
         return self.numbers[place]
 
     def _near(self, record: Words, distance: int) -> Iterator[Words]:
-        """Look for texts nearer to a record than ``distance`` that K may pay for, nearest first."""
         found = self.search.near(record, bits=self.code.bits, within=distance)
         yield from islice(self.index.nearer(record, ((text.words, text.seams) for text in found), distance), MAX_TRIES)
 
@@ -290,10 +263,6 @@ def _of_common_words(rows: Sequence[Words]) -> Sequence[Words]:
         if len(kept) == len(rows):
             return kept
         rows = kept
-
-
-def _weigh(weigh: WordWeights, factor: int, word: str) -> int:
-    return factor * weigh(word)
 
 
 def words_of(text: str) -> Words:

@@ -1,6 +1,6 @@
-"""A codec's files in a model directory: words and utterances as JSON, n-grams and list as tables of whole numbers.
+"""A codec's files: words and utterances as JSON, n-grams and list as tables of whole numbers.
 
-They are read as if a stranger had made them: all is checked before the codec is put together, so that no record can make it fail.
+All is checked before the codec is put together, so that no record can make it fail.
 """
 
 import hashlib
@@ -92,11 +92,7 @@ def save_list(codec: Codec, path: Path) -> None:
 
 
 def load_list(codec: Codec, path: Path) -> Codec:
-    """Return a codec with the list of likely texts that it lacks, from a file.
-
-    Raises:
-        ModelError: the file is damaged, or of another codec.
-    """
+    """Return a codec with its list of likely texts, from a file; raise ModelError if it is damaged or another codec's."""
     tables = read_tensors(path, {LIKELY: ("int16", (None,))}, description=DESCRIPTION)
     words, flat = codec.model.vocabulary.words, tables[LIKELY].numpy()
     if len(flat) > MAX_LIKELY or (len(flat) and not _are_texts(flat, size=len(words))):
@@ -105,11 +101,7 @@ def load_list(codec: Codec, path: Path) -> Codec:
 
 
 def load_codec(directory: Path) -> Codec:
-    """Load a codec from a model directory.
-
-    Raises:
-        ModelError: a file is missing, damaged, or holds what no codec writes.
-    """
+    """Load a codec; raise ModelError if a file is missing, damaged, or holds what no codec writes."""
     path = directory / DESCRIPTION
     _, stored = read_json(path)
     if reason := _wrong(stored):
@@ -138,7 +130,6 @@ def load_codec(directory: Path) -> Codec:
 
 
 def _read_tables(path: Path, stored: dict[str, Any], sizes: dict[str, int]) -> dict[str, NDArray[Any]]:
-    """Return the tables of a description, once their numbers are those of texts and n-grams."""
     expected: dict[str, tuple[str, Shape]] = {name: ("int32", (None, order + 1)) for name, order in ORDERS.items()}
     if LIKELY in stored:
         expected[LIKELY] = "int16", (stored[LIKELY],)
@@ -186,14 +177,12 @@ def _wrong(stored: dict[str, Any]) -> str:
 
 
 def _are_vocabulary(words: object) -> bool:
-    """Return True for different words, behind the end and the mark for unknown ones."""
     if not isinstance(words, list) or len(words) > MAX_VOCABULARY or words[:2] != [END, UNKNOWN]:
         return False
     return all(map(_is_word, words[2:])) and len(set(words)) == len(words)
 
 
 def _is_word(word: object) -> bool:
-    """Return True for one word that may be written: no space, no control character, not endless."""
     return isinstance(word, str) and is_writable(word) and word.split() == [word]
 
 

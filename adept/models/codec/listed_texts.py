@@ -1,10 +1,8 @@
 """Listed texts: those behind a codec's utterances that have a number each, mostly the likeliest ones of its language model.
 
-Up to K = 2^19 they need no arithmetic code, which spends several numbers on the likeliest texts. They are found from the empty text
-by appending every word that leaves enough bits for the rest, as the training texts went on after the same two words. A text whose
-rest is estimated too dear is missed.
-
-The list is made once, in floating point and for many prefixes at a time. It is saved: its order is what counts.
+They are found from the empty text by appending every word that leaves enough bits for the rest, as the training texts went on
+after the same two words. A text whose rest is estimated too dear is missed. The list is made once, in floating point, and saved:
+its order is what counts.
 """
 
 import math
@@ -42,9 +40,7 @@ Followers = tuple[NDArray[np.integer[Any]], NDArray[np.floating[Any]], float]
 
 
 class ListedTexts:
-    """Texts as numbers of a vocabulary's words, each closed by 0, its end, all in one array.
-    Each text is of a group (``adept.models.codec.meaning``); none is empty.
-    """
+    """Texts as numbers of words in one array, each closed by 0; each is of a group (``adept.models.codec.meaning``)."""
 
     def __init__(
         self,
@@ -65,7 +61,6 @@ class ListedTexts:
         return tuple(self.words[number] for number in self.flat[start : self.ends[place]].tolist())
 
     def first(self, count: int) -> "ListedTexts":
-        """Return the first ``count`` texts."""
         return ListedTexts(self.words, self.flat[: self.ends[count - 1] + 1 if count else 0], self.groups[:count])
 
 
@@ -93,8 +88,7 @@ def find_likeliest(
 ) -> list[NDArray[np.int16]]:
     """Return up to ``count`` of a model's likeliest texts as numbers of its words, the likeliest first, without their ends.
 
-    Neither the empty text nor one with words outside the vocabulary is among them. Fewer are found where too many prefixes would
-    have to be read. The model was learned from the texts, numbers closed by the end; ``report`` gets the share that was found.
+    Fewer are found where too many prefixes would have to be read. The model was learned from the texts, numbers closed by the end.
     """
     search = _Search(model, texts)
     bits, step, found = FIRST_BITS, 0.0, 0
@@ -114,10 +108,7 @@ def find_likeliest(
 
 
 class _Search:
-    """The search for texts by what they cost.
-
-    Prefixes, texts that are not ended, are held in parts of one length: their words (B, L), and what these cost (B,).
-    """
+    """The search for texts by cost; prefixes are held in parts of one length: words (B, L), and what these cost (B,)."""
 
     def __init__(self, model: LanguageModel, texts: Sequence[Sequence[int]]) -> None:
         self.next, self.size = NextWords(model), len(model.vocabulary.words)

@@ -2,13 +2,10 @@
 
 A text's meaning is the sum of its words' vectors (``adept.models.lexicon``), each times how rare the word is in public text, at
 length MEANING_LENGTH and rounded to whole numbers. The product of two meanings is MEANING_LENGTH^2 times their cosine: a sum of
-whole numbers below 2^24, which floating point holds exactly in whatever order it adds. Of equally near texts the first counts. So
-the nearest is the nearest everywhere and in every batch.
+whole numbers below 2^24, which floating point holds exactly in whatever order it adds. Of equally near texts the first counts.
 
-An *inverted file* holds meanings in groups of like ones, around centres that are each the mean of its own (k-means for directions:
-Dhillon and Modha 2001, "Concept decompositions for large sparse text data using clustering"). A record is compared with the
-centres, then with the texts of the PROBED_GROUPS nearest ones alone (Jegou, Douze and Schmid 2011, "Product quantization for
-nearest neighbor search", Section IV).
+An *inverted file* holds meanings in groups of like ones, by k-means for directions (Dhillon and Modha 2001). A record is compared
+with the groups' centres, then with the texts of the PROBED_GROUPS nearest ones alone (Jegou, Douze and Schmid 2011, Section IV).
 """
 
 import math
@@ -83,7 +80,7 @@ class WordWeights(Learned):
 def tabulate(
     texts: Sequence[Collection[str]], more: ListedTexts | None = None
 ) -> tuple[dict[str, int], sparse.csr_array]:
-    """Return the columns of words, and a table of ones: which texts, and listed ones behind them, hold which."""
+    """Return the columns of words, and a table of ones: which texts (N), and listed ones behind them, hold which."""
     more = more or ListedTexts()
     words: dict[str, int] = {}
     for word in chain(*texts, more.words):
@@ -128,7 +125,7 @@ class Meanings:
 
 
 def _at_length(sums: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return sums of vectors (N, d) at MEANING_LENGTH, and whole. Sums of squares are exact, being below 2^53."""
+    """Return sums of vectors (N, d) at MEANING_LENGTH, and whole."""
     wide = sums.astype(np.float64)
     lengths = np.sqrt(np.einsum("nd,nd->n", wide, wide))
     factors = (MEANING_LENGTH / np.maximum(lengths, 1)).astype(np.float32)
@@ -142,7 +139,7 @@ def multiply_all(asked: Codes, meanings: Codes) -> NDArray[np.float32]:
 
 
 def group_meanings(meanings: Codes, *, seed: int = 0) -> Groups:
-    """Divide meanings (N, d) among groups of at most GROUP_TEXTS; return each one's group (N,), from 0 on."""
+    """Return each meaning's (N, d) group (N,), from 0 on, of at most GROUP_TEXTS."""
     table = torch.from_numpy(meanings)
     count = min(MAX_GROUPS, math.ceil(len(table) / TEXTS_PER_GROUP))
     start = torch.randperm(len(table), generator=torch.Generator().manual_seed(seed))[:count]
@@ -163,10 +160,7 @@ def _cut(groups: Tensor, most: int) -> Tensor:
 
 
 def join_groups(meanings: Codes, groups: Groups) -> Groups:
-    """Return the groups of meanings (N, d) of which the last have groups; the first ones join the nearest centre.
-
-    Up to MAX_UNGROUPED meanings are one group: all products take less time than to choose some.
-    """
+    """Return the groups of meanings (N, d) of which the last have groups; up to MAX_UNGROUPED are one group."""
     if len(meanings) <= MAX_UNGROUPED or not len(groups):
         return np.zeros(len(meanings), dtype=np.int16)
     first, of_others = len(meanings) - len(groups), torch.from_numpy(groups.astype(np.int64))
@@ -176,7 +170,7 @@ def join_groups(meanings: Codes, groups: Groups) -> Groups:
 
 
 def _find_centres(table: Tensor, groups: Tensor, count: int) -> Tensor:
-    """Return the centres (C, d) of groups: the directions of the sums of their meanings, in whole numbers."""
+    """Return the centres (C, d) of groups, in whole numbers."""
     sums = torch.zeros(count, table.shape[1], dtype=torch.float64)
     for begin in range(0, len(table), CENTRE_BATCH):
         sums.index_add_(0, groups[begin : begin + CENTRE_BATCH], table[begin : begin + CENTRE_BATCH].double())
@@ -185,7 +179,6 @@ def _find_centres(table: Tensor, groups: Tensor, count: int) -> Tensor:
 
 
 def _nearest(table: Tensor, found: Tensor) -> Tensor:
-    """Return the nearest centre of each meaning."""
     parts = (part.float() @ found.T for part in torch.split(table, CENTRE_BATCH))
     return torch.cat([part.argmax(dim=1) for part in parts]) if len(table) else torch.zeros(0, dtype=torch.int64)
 
@@ -200,21 +193,17 @@ class InvertedFile:
         self.centres = _find_centres(self.table, of_text[self.order], len(self.sizes))
 
     def nearest(self, meanings: Codes, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the ``count`` texts (B, S) whose products with meanings (B, d) are largest, and these, in order.
-
-        A record that finds fewer texts has its nearest one in the places of the others.
-        """
+        """Return the ``count`` texts (B, S) whose products with meanings (B, d) are largest, and these, in order."""
         asked = torch.from_numpy(meanings).float()
         groups = len(self.sizes)
         probed = _keys(asked @ self.centres.T, torch.arange(groups)).topk(min(PROBED_GROUPS, groups), dim=1)
         keys = self._compare(asked, probed.indices)
         found = keys.topk(min(count, keys.shape[1]), dim=1).values
-        found = torch.where(found.isinf(), found[:, :1], found)
+        found = torch.where(found.isinf(), found[:, :1], found)  # the nearest again, where fewer are found
         products = torch.div(found, PLACE_UNIT, rounding_mode="floor")
         return (PLACE_UNIT - 1 - (found - products * PLACE_UNIT)).long().numpy(), products.long().numpy()
 
     def _compare(self, asked: Tensor, probed: Tensor) -> Tensor:
-        """Return the keys of the texts in the groups (B, P) that each meaning (B, d) probes."""
         keys = torch.full((*probed.shape, int(self.sizes.max())), -math.inf, dtype=torch.float64)
         probes = probed.flatten().argsort(stable=True)
         rows, slots = probes // probed.shape[1], probes % probed.shape[1]

@@ -1,12 +1,9 @@
 """Nearest texts: which of many texts is nearest to a record, by words alone or by meaning too.
 
-By words, the distance of a text from a record is the weights of the words that it lacks, and a part of those that it adds. All
-numbers are whole, so that the nearest is the nearest everywhere.
-
-By meaning too, a multiple of the weight of all of the record's words is added for what the cosine of both meanings lacks to one
-(``adept.models.codec.meaning``), and less of it among MANY_TEXTS texts: some of them share its words. By words alone the nearest
-text may be the one that says least; by meaning alone it is one that shares no word. Words that negate are common, and by rarity
-alone "don't shuffle" would become "shuffle". So they weigh NEGATION_FACTOR times as much.
+By words, the distance of a text from a record is the weights of the words that it lacks, and a part of those that it adds, in
+whole numbers. By meaning too, a multiple of the weight of all of the record's words is added for what the cosine of both meanings
+lacks to one (``adept.models.codec.meaning``), and less of it among MANY_TEXTS texts. By rarity alone "don't shuffle" would become
+"shuffle": words that negate weigh NEGATION_FACTOR times as much.
 """
 
 import random
@@ -92,8 +89,8 @@ class NearestTextIndex(TextTable):
     def _nearest(self, wanted: set[str]) -> tuple[int, list[int]]:
         """Return the least distance of any text from a record of these words, and the first texts that are so near.
 
-        A text that lacks the heaviest words is as far away as they weigh. So texts are compared that hold the heaviest word, then
-        the next one, until the nearest is nearer than that; where they are too many, all are.
+        A text that lacks the heaviest words is as far away as they weigh: texts are compared that hold the heaviest one, then the
+        next one, until the nearest is nearer than that; where they are too many, all are.
         """
         gains, weight = self._gains(wanted), self._weigh_all(wanted)
         lacked, looked, least = 0, 0, weight + 1
@@ -125,8 +122,7 @@ class NearestTextIndex(TextTable):
     def order(self, *, seed: int) -> list[int]:
         """Return the texts' numbers in an order whose first k are near to all texts, whatever k is.
 
-        Each place goes to the best of a few random candidates (Mirzasoleiman et al. 2015, "Lazier than lazy greedy"); after
-        ORDERED_TEXTS places the rest follows as it comes.
+        Each place goes to the best of a few random candidates (Mirzasoleiman et al. 2015), up to ORDERED_TEXTS places.
         """
         rng = random.Random(seed)
         left = list(range(len(self.texts)))
@@ -174,10 +170,7 @@ class MeaningIndex(TextTable):
             yield int(places[row == least].min()), int(least)
 
     def several(self, records: Sequence[Sequence[str]], count: int) -> Iterator[list[int]]:
-        """Yield the ``count`` different texts nearest to each record, the first of equals before the others.
-
-        Where fewer are compared, the first texts that are not among them make up the number.
-        """
+        """Yield the ``count`` different texts nearest to each record; where fewer are compared, the first texts of all."""
         for row, places in self._compare(records, max(SHORTLIST_TEXTS, SHORTLIST_FACTOR * count)):
             ordered = dict.fromkeys(places[np.lexsort((places, row))].tolist())
             yield list(islice(dict.fromkeys(chain(ordered, range(count))), count))
@@ -197,10 +190,7 @@ class MeaningIndex(TextTable):
             yield from zip(distances, numbers, strict=True)
 
     def nearer(self, record: Words, texts: Iterable[tuple[Words, int]], distance: int) -> Iterator[Words]:
-        """Yield those of the first texts that are nearer to a record than ``distance``, the nearest first, without scraps.
-
-        To each text belongs what its seams add (``adept.models.codec.beam_search``).
-        """
+        """Yield those of the first texts that are nearer to a record than ``distance``, the nearest first, without scraps."""
         least = _least_words(record)
         pairs = [*islice((pair for pair in texts if _length(pair[0]) >= least), SHORTLIST_TEXTS)]
         by_words = np.array([self.weigh.distance(record, text) + seams for text, seams in pairs], dtype=np.int64)
@@ -210,11 +200,10 @@ class MeaningIndex(TextTable):
         return (pairs[place][0] for place in np.argsort(apart, kind="stable").tolist() if apart[place] < distance)
 
     def _apart(self, weights: NDArray[np.int64], products: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return how far meanings with these products are apart."""
         return self._halves * weights * (MEANING_LENGTH**2 - products) // (2 * MEANING_LENGTH**2)
 
     def _by_words(self, wanted: Sequence[set[str]], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return how far the words of each text (B, S) take it away from its record."""
+        """Return how far the words of each text (B, S) take it away from its record's weight."""
         shared = np.zeros((len(wanted), len(self._weights)), dtype=np.int64)
         for row, words in zip(shared, wanted, strict=True):
             own = [self._columns[word] for word in words if word in self._columns]
@@ -226,7 +215,6 @@ class MeaningIndex(TextTable):
 
 
 def _least_words(record: Sequence[str]) -> int:
-    """Return the least number of words of a text that is no scrap beside a record."""
     return min(_length(record) // 2, SCRAP_WORDS)
 
 

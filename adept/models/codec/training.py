@@ -1,10 +1,7 @@
-"""Learns a codec from the training text, and what it lacks at its first use.
+"""Learns a codec from the training text, and lists its likely texts at its first use, which takes minutes.
 
-Descriptions of up to 2^19 numbers use a list of likely texts, which takes minutes to make, so training puts it off. The list lies
-in a file beside the model or else in the user's cache; its name is the digest of the codec that it completes. The first process
-that finishes writes it and all others read it: another machine may order a few texts otherwise.
-
-All of this comes before any record is read, and depends on public text alone.
+The list lies beside the model or else in the user's cache, in a file named by the digest of the codec that it completes. The
+first process that finishes writes it and all others read it: another machine may order a few texts otherwise.
 """
 
 import os
@@ -31,10 +28,7 @@ MAX_HELD_OUT = 200
 
 
 def learn_codec(train: Corpus, validation: Corpus, *, public: bool, seed: int, config: CodecConfig) -> Codec:
-    """Return the codec of a model; the same text, sizes and seed give the same codec.
-
-    Only of public text does a codec hold utterances and likely texts. Some of the validation text is held out, for estimates.
-    """
+    """Return the codec of a model; of public text it holds out some of the validation text, for estimates."""
     texts = train.texts
     if config.texts is not None and config.texts < len(texts):
         texts = random.Random(seed).sample(texts, config.texts)
@@ -54,11 +48,7 @@ def drop_known(codec: Codec, texts: Sequence[str]) -> list[Words]:
 
 
 def complete(codec: Codec) -> Codec:
-    """Return a codec with its list of likely texts: as it is, as it was found, or listed now and kept; minutes then.
-
-    Raises:
-        ModelError: the file that was kept is damaged.
-    """
+    """Return a codec with its list of likely texts, found or made now; raise ModelError if the file is damaged."""
     if not codec.unlisted:
         return codec
     name = f"codec-{codec_sha256(codec)[:32]}.safetensors"

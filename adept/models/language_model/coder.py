@@ -5,10 +5,8 @@ where 2^(WIDTH - 1) < width <= 2^WIDTH. So a share of it is found by products of
 
 A *band* holds the texts whose probability lies between two limits and that end as sentences do. In a band the line is divided in
 two steps: first whether the text ends, then by which other word it goes on. An end has no share where the text would not be of the
-band, so that many points write a text of it. Where it would, its share is the model's among all ways to a text of the band: if the
-text may grow by b more bits, other ways have a probability of about b / GROWTH together.
-
-A decoder keeps how far a point lies from the beginning of the interval that is known to hold it, in units of that interval.
+band. Where it would, its share is the model's among all ways to a text of the band: if the text may grow by b more bits, other
+ways have a probability of about b / GROWTH together.
 """
 
 from typing import NamedTuple
@@ -137,8 +135,7 @@ def encode(
     """Return a text's band, the steps (M, 2) to its interval in it, the width and depth of that, and those of its probability.
 
     A step is where a share begins in its interval, and by how many bits that is refined then. The band is NO_BAND where there is
-    none, or the interval is deeper than ``narrowest``.
-    The text's words and its end (L,) are numbers; of bands (B, 5) the limits come in, less likely texts first.
+    none, or the interval is deeper than ``narrowest``. Bands (B, 5) come with less likely texts first.
     """
     foreseen = Foreseen(np.empty((len(words), 2), np.int64), np.empty(len(words), np.int64))
     text, none = _foresee(tables, words, spelled, bands[0], foreseen), np.empty((0, 2), np.int64)
@@ -198,7 +195,7 @@ def _steps(words: Whole, foreseen: Foreseen, spelled: Spelled, band: Limits) -> 
 
 @compiled
 def decoder(bits: NDArray[np.uint8], band: Limits, narrowest: int) -> Decoder:
-    """Return the decoder of a point that may lie anywhere on the line."""
+    """Return the decoder of a point."""
     offset = 0
     for byte in bits[: WIDTH // 8]:
         offset = offset << 8 | byte
@@ -214,12 +211,9 @@ def decode(
     narrowest: int,
     most: int,
 ) -> tuple[int, Whole, Whole]:
-    """Find the first of P points (P, bytes), by their bits, whose text is of a band.
+    """Return which of P points (P, bytes) is the first whose text is of a band, or P; with the last text's words (L,) and spelling.
 
     A text ends at an end, after ``most`` words, or where it is too narrow for the band.
-
-    Returns:
-        The point's number, P for none; the words of the last text (L,), and how unknown ones are spelled (L, MAX_LETTERS).
     """
     after, words, spelled = start(tables), np.empty(most, np.int64), np.empty((most, MAX_LETTERS), np.int64)
     found, length = 0, 0
@@ -237,7 +231,6 @@ def decode(
 def _decode_text(
     tables: ModelTables, spelling: SpellingTables, point: Decoder, after: NextWord, words: Whole, spelled: Whole
 ) -> int:
-    """Write down the words at a point, and how unknown ones are spelled; return how many there are."""
     for number in range(len(words)):
         word = _decode_word(tables, point, after)
         if word == END_NUMBER or _has_ended(point):
@@ -319,7 +312,6 @@ def spell(tables: NgramTables, letters: Whole) -> Whole:
 
 @compiled
 def _before_letters(tables: NgramTables) -> tuple[Whole, Whole]:
-    """Return the context of a word's first letter, and room for the numbers of known contexts."""
     return np.full(LETTER_ORDER - 1, len(tables.alone) - 1), np.empty((LETTER_ORDER, COLUMNS), np.int64)
 
 

@@ -23,10 +23,9 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def compiled(function: Function, *, counts: bool = True) -> Function:
-    """Return a function of numbers and arrays as machine code: made at the first call and kept in the user's cache.
+    """Return a function of numbers and arrays as machine code: made at the first call and kept in the user's cache, if possible.
 
-    Where it cannot be kept every process makes its own. Without reference ``counts`` it is several times as fast; it must neither
-    make nor return arrays, nor call a function that does.
+    Without reference ``counts`` it is several times as fast; it must neither make nor return arrays, nor call a function that does.
     """
     options: dict[str, Any] = {"error_model": "numpy", "_nrt": counts}
     settings, directory = vars(config), _directory()
@@ -39,16 +38,12 @@ def compiled(function: Function, *, counts: bool = True) -> Function:
 
 
 def without_reference_counts(function: Function) -> Function:
-    """Return a function as machine code without reference counting."""
     return compiled(function, counts=False)
 
 
 @cache
 def _directory() -> str | None:
-    """Return where machine code lies; None where it cannot be kept: numba would put it beside the sources then.
-
-    Other sources have another place, since a function holds the code of those that it calls.
-    """
+    """Return where machine code of these sources lies; None where it cannot be kept."""
     if (user := cache_directory()) is None:
         return None
     digest = hashlib.sha256()

@@ -1,12 +1,8 @@
 """The language model: how likely each next word is, as a mixture of n-grams over words and n-grams over word classes.
 
-A text is its words and an end. A word of the vocabulary is one symbol, any other one is UNKNOWN and then its spelling. Words are
-numbered class by class, so that a mixture of distribution functions is one itself.
-
-An unknown word is said as one of the commonest words of English, if the vocabulary is English, or letter by letter: the wider of
-both intervals is used. The lexicon's r-th word is about 1/(r + 20) as likely (Zipf).
-
-Everything is integers. A share is an interval [low, high) inside [0, ONE), never empty.
+A text is its words and an end. A word of the vocabulary is one symbol, any other one is UNKNOWN and then its spelling: as one of
+the commonest words of English, if the vocabulary is English, or letter by letter. The wider of both intervals is used. The
+lexicon's r-th word is about 1/(r + 20) as likely (Zipf). A share is an interval [low, high) inside [0, ONE), never empty.
 """
 
 from collections import Counter
@@ -73,12 +69,10 @@ class UnknownWords(Learned):
 
     @cached_property
     def _listed(self) -> dict[str, int]:
-        """The place of each listed word; made from the list, so that no record is the first to need either."""
         return {word: place for place, word in enumerate(self._listed_words)}
 
     @cached_property
     def _edges(self) -> list[int]:
-        """The distribution function of listed words."""
         sums = [0, *accumulate(ZIPF_WEIGHT // (rank + ZIPF_OFFSET) for rank in range(len(self._listed)))]
         return [ONE * value // max(1, sums[-1]) for value in sums]
 
@@ -95,7 +89,6 @@ class UnknownWords(Learned):
 
     @cached_property
     def tables(self) -> SpellingTables:
-        """All of it in arrays."""
         return SpellingTables(self.letters.tables, np.array(self._edges if self._listed else [0])[:, None])
 
     def _as_listed(self, word: str) -> list[Span]:
@@ -156,7 +149,6 @@ class LanguageModel(Learned):
 
     @cached_property
     def tables(self) -> ModelTables:
-        """All of it in arrays."""
         vocabulary = self.vocabulary
         first, counts = np.array(vocabulary.first), np.array(vocabulary.counts)
         counts = np.maximum(in_few_bits(counts, counts.sum()), 1)

@@ -1,9 +1,7 @@
 """The next word's distribution after some words, in machine code: one distribution function F in whole numbers.
 
-F(w) is the share, out of ONE, of all words before w. A word's share is [F(w), F(w + 1)), never empty. What is known of a context
-is written into an array of numbers, so that it is looked for once for all symbols.
-
-Nothing is remembered from one text to the next: the time of a record does not depend on other records.
+F(w) is the share, out of ONE, of all words before w. A word's share is [F(w), F(w + 1)), never empty. Nothing is remembered from
+one text to the next: the time of a record does not depend on other records.
 """
 
 from typing import NamedTuple
@@ -22,14 +20,11 @@ COLUMNS = 7
 
 
 class NextWord(NamedTuple):
-    """The distribution after some words, in arrays that change when one more is read.
-
-    Of words and of classes ``contexts`` holds the known ends of the window, the shortest first, and then how many there are.
-    """
+    """The distribution after some words, in arrays that change when one more is read."""
 
     window: Whole  # the last words, V before a text's first one (CONTEXT_WORDS,)
     classes: Whole  # their classes (CONTEXT_WORDS,)
-    contexts: Whole  # (2, CONTEXT_WORDS + 1, COLUMNS)
+    contexts: Whole  # known ends of the window, the shortest first, then their number (2, CONTEXT_WORDS + 1, COLUMNS)
     unknown: Whole  # F of UNKNOWN and of the word after it, where the model does not spell (2,)
 
 

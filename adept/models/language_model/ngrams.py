@@ -5,8 +5,7 @@ language modeling", Section 3) estimates
 
     p_k(w | h) = (c(h w) - D(c(h w))) / c(h) + rest(h) p_(k-1)(w | h without its oldest symbol),    p_0 uniform.
 
-The discounts are whole thousandths, and what is kept is not p but its distribution function F(j) = ONE * P(w < j), rounded down
-at every level of the recursion. So F(0) = 0, F(V) = ONE, and F is non-decreasing.
+The discounts are whole thousandths; kept is the distribution function F(j) = ONE * P(w < j), rounded down at every level.
 """
 
 from collections import Counter
@@ -35,19 +34,17 @@ Whole = NDArray[np.int64]
 
 
 class NgramTables(NamedTuple):
-    """The table of what was seen after which context: contexts are numbered by their lengths from 1 on, C in all.
+    """The table of what was seen after which context: C contexts, the shortest first.
 
     Columns of a context:
 
     - KEY: the place, among shorter contexts, of the context without its oldest symbol, times V + 1, plus that symbol.
-      It increases among contexts of one length.
     - START: where its followers begin.
     - REST: what was taken off their counts.
     - LIKELIEST: the symbol above UNKNOWN's that was seen most often, V where there is none.
     - LONGER: where the contexts begin that have one symbol more before it.
 
-    Columns of a follower: SYMBOL, in increasing order, and SUM, the discounted counts before it, summed up.
-
+    Columns of a follower: SYMBOL, in increasing order, and SUM, the discounted counts before it.
     The last context is the end of all, and has the likeliest symbol after anything.
     """
 
@@ -59,10 +56,7 @@ class NgramTables(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Ngrams(Learned):
-    """Distribution functions of the next symbol out of 0..V-1, given the symbols before it.
-
-    In contexts V stands for what is before the start.
-    """
+    """Distribution functions of the next symbol out of 0..V-1; in contexts V stands for what is before the start."""
 
     rows: NDArray[np.int32]  # different n-grams (M, n), the symbol that follows last
     counts: NDArray[np.int32]  # how often each was seen (M,)

@@ -1,7 +1,6 @@
 """The vocabulary of a language model, numbered class by class: words with the same neighbours share a class.
 
-So a city that was never seen after "to" is likely there, as cities are. Classes are found by k-means among vectors of positive
-pointwise mutual information with left and right neighbours.
+Classes are found by k-means among vectors of positive pointwise mutual information with left and right neighbours.
 """
 
 from collections import Counter
@@ -88,10 +87,7 @@ def _classes(texts: Sequence[Sequence[str]], known: list[str], counts: list[int]
 def word_classes(
     rows: Sequence[list[str]], vocabulary: list[str], *, weights: NDArray[np.float64], count: int, seed: int
 ) -> dict[str, int]:
-    """Return each word's class, one of at most ``count``, by texts of words of the vocabulary, the commonest first.
-
-    The ``weights`` say how much each word counts.
-    """
+    """Return each word's class, one of at most ``count``, by texts of words of the vocabulary, the commonest first."""
     from sklearn.cluster import KMeans  # slow to import
 
     vectors = _context_vectors(rows, vocabulary)

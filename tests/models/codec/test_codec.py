@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 import travel
 from distributions import after
@@ -20,9 +21,10 @@ from adept.errors import ConfigurationError, DataError, ModelError
 from adept.models.codec import arithmetic_code as text_code
 from adept.models.codec import codec as codec_module
 from adept.models.codec.arithmetic_code import ArithmeticCode, Band
-from adept.models.codec.beam_search import ANYWHERE, UNIT, BeamSearch
+from adept.models.codec.beam_search import ANYWHERE, UNIT, BeamSearch, Found
 from adept.models.codec.codec import SEAM_COST, Codec, text_of, words_of
 from adept.models.codec.codec_files import DESCRIPTION, TABLES, load_codec, save_codec
+from adept.models.codec.meaning import MISSING_COST
 from adept.models.language_model.model import LanguageModel, UnknownWords
 from adept.models.language_model.next_word import find, span
 from adept.models.language_model.vocabulary import END, UNKNOWN
@@ -294,11 +296,15 @@ def test_behind_a_gap_or_an_inserted_word_counts_what_the_next_one_costs_more_th
             between += own == place and before > 0 and before + cost > usual[own]
             place, before = own + 1, 0
         put_in = len([word for word in words if word not in record])
-        return sum(weigh(word) for word in record if word not in words) + 7 * put_in, seams, between
+        left_out = sum(weigh(word) for word in record if word not in words)
+        return MISSING_COST * left_out + 7 * put_in, seams, between
 
-    with_seams, without = (
-        [*BeamSearch(model, weigh=weigh, weigh_added=added, seam=seam).near(record, bits=40)] for seam in (SEAM_COST, 0)
-    )
+    def near(seam: int) -> list[Found]:
+        search = BeamSearch(model, weigh=weigh, seam=seam)
+        search._added = np.array([*map(added, model.vocabulary.words)])
+        return [*search.near(record, bits=40)]
+
+    with_seams, without = near(SEAM_COST), near(0)
     assert [found.distance for found in with_seams] == [sum(weighed(found.words)[:2]) for found in with_seams]
     assert [found.seams for found in with_seams] == [weighed(found.words)[1] for found in with_seams]
     assert [found.distance for found in without] == [weighed(found.words)[0] for found in without]
