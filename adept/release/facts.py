@@ -73,7 +73,7 @@ def label_facts(response: RandomizedResponse | JointResponse | None) -> dict[str
 def model_sha256(model: Autoencoder) -> str:
     """Return the digest of the weights, as ``sha256sum model.safetensors`` gives it."""
     precision = getattr(torch, model.config.precision)
-    weights = {name: tensor.cpu().to(precision).contiguous() for name, tensor in model.weights.items()}
+    weights = {name: tensor.cpu().to(precision).contiguous() for name, tensor in model.state_dict().items()}
     return hashlib.sha256(save(weights)).hexdigest()
 
 

@@ -7,22 +7,13 @@ its order is what counts.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from adept.models.language_model.model import (
-    CLASS_ORDER,
-    CONTEXT_WORDS,
-    SHARE_OF_CLASSES,
-    SHARE_OF_WORDS,
-    WORD_ORDER,
-    LanguageModel,
-)
-from adept.models.language_model.ngrams import ONE, REST, START, SUM, SYMBOL, Ngrams
+from adept.models.language_model.model import CONTEXT_WORDS, LanguageModel
 from adept.models.language_model.vocabulary import END_NUMBER, MAX_WORDS, UNKNOWN_NUMBER
 
 FIRST_BITS, STEP_BITS = 14.0, 3.0  # what texts may cost at first, and by how much that grows until many were found
@@ -36,7 +27,6 @@ MAX_LISTED_WORDS = 1 << 15  # of a vocabulary whose texts are kept as numbers
 
 Words = tuple[str, ...]
 Prefixes = tuple[Tensor, Tensor]
-Followers = tuple[NDArray[np.integer[Any]], NDArray[np.floating[Any]], float]
 
 
 class ListedTexts:
@@ -111,7 +101,7 @@ class _Search:
     """The search for texts by cost; prefixes are held in parts of one length: words (B, L), and what these cost (B,)."""
 
     def __init__(self, model: LanguageModel, texts: Sequence[Sequence[int]]) -> None:
-        self.next, self.size = NextWords(model), len(model.vocabulary.words)
+        self.model, self.size = model, len(model.vocabulary.words)
         self.batch, self.unread = max(64, TABLE_ENTRIES // self.size), MAX_PREFIXES
         self.after_word, self.pairs, self.after_pair = self._learn_rests(texts)
 
@@ -123,7 +113,7 @@ class _Search:
             length = max(full) if full else min(waiting)
             words, spent = self._take(waiting[length])
             self.unread -= len(spent)
-            shares = self.next.shares(words)
+            shares = next_shares(self.model, words)
             costs = spent - shares[:, END_NUMBER].log2()
             ended = costs <= bits
             if length and bool(ended.any()):
@@ -172,66 +162,17 @@ class _Search:
         """Return of texts (B, L) the word before each, each word, and what comes after it costs."""
         costs = [torch.zeros(len(rows))]
         for place in range(rows.shape[1]):
-            shares = self.next.shares(rows[:, :place])
+            shares = next_shares(self.model, rows[:, :place])
             costs.append(costs[-1] - shares.gather(1, rows[:, place : place + 1])[:, 0].log2())
         spent = torch.stack(costs[1:], dim=1)
         before = torch.cat([torch.full_like(rows[:, :1], self.size), rows[:, :-1]], dim=1)
         return before.flatten(), rows.flatten(), (spent[:, -1:] - spent).flatten()
 
 
-class NextWords:
-    """The next word's distribution after many prefixes at once, in floating point."""
+def next_shares(model: LanguageModel, words: Tensor) -> Tensor:
+    """Return the distributions (B, V) of the next word after words (B, L)."""
+    from adept.models.language_model.next_word import shares_after  # machine code, slow to import
 
-    def __init__(self, model: LanguageModel) -> None:
-        vocabulary = model.vocabulary
-        self.words, self.classes = _DenseNgrams(model.words, WORD_ORDER), _DenseNgrams(model.classes, CLASS_ORDER)
-        self.class_of = torch.tensor([*vocabulary.classes, model.classes.size])
-        self.of_word = self.class_of[:-1]
-        counts = torch.tensor(vocabulary.counts, dtype=torch.float32)
-        self.in_class = counts / torch.zeros(model.classes.size).index_add_(0, self.of_word, counts)[self.of_word]
-
-    def shares(self, words: Tensor) -> Tensor:
-        """Return the distributions (B, V) after words (B, L)."""
-        before = torch.full((len(words), CONTEXT_WORDS), len(self.of_word))
-        history = torch.cat([before, words], dim=1)[:, -CONTEXT_WORDS:]
-        shares = self.words(history[:, 1 - WORD_ORDER :]).mul_(SHARE_OF_WORDS / ONE)
-        classes = self.classes(self.class_of[history])
-        shares += classes.mul_(SHARE_OF_CLASSES / ONE).index_select(1, self.of_word).mul_(self.in_class)
-        return shares
-
-
-class _DenseNgrams:
-    """The distributions of an n-gram model after many contexts at once."""
-
-    def __init__(self, ngrams: Ngrams, order: int) -> None:
-        self.tables, self.order = ngrams.tables, order
-        self.alone = np.diff(self.tables.alone).astype(np.float32) / np.float32(ONE)
-        self._known: dict[int, Followers] = {}
-
-    def __call__(self, contexts: Tensor) -> Tensor:
-        """Return the distributions (B, V) after contexts (B, n - 1)."""
-        different, index = torch.unique(contexts, dim=0, return_inverse=True)
-        table = np.tile(self.alone, (len(different), 1))
-        for row, context in zip(table, different.numpy(), strict=True):
-            for end in self._ends(context):
-                symbols, shares, rest = self._followers(end)
-                row *= rest
-                row[symbols] += shares
-        return torch.from_numpy(table)[index]
-
-    def _ends(self, context: NDArray[np.int64]) -> list[int]:
-        from adept.models.language_model import next_word  # machine code, slow to import
-
-        known = np.zeros((self.order, next_word.COLUMNS), np.int64)
-        next_word.find_contexts(self.tables, context, known)
-        numbers: list[int] = known[: known[-1, next_word.CONTEXT], next_word.CONTEXT].tolist()
-        return numbers
-
-    def _followers(self, context: int) -> Followers:
-        if context not in self._known:
-            (begin, end), rest = self.tables.contexts[context : context + 2, START], self.tables.contexts[context, REST]
-            counts = np.diff(self.tables.followers[begin : end + 1, SUM])
-            total = counts.sum() + rest
-            symbols = self.tables.followers[begin:end, SYMBOL]
-            self._known[context] = symbols, (counts / total).astype(np.float32), float(rest / total)
-        return self._known[context]
+    before = torch.full((len(words), CONTEXT_WORDS), len(model.vocabulary.words))
+    windows = torch.cat([before, words], dim=1)[:, -CONTEXT_WORDS:].contiguous()
+    return torch.from_numpy(shares_after(model.tables, windows.numpy()))

@@ -7,6 +7,7 @@ one text to the next: the time of a record does not depend on other records.
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from adept.models.language_model.compiled import compiled, without_reference_counts
 from adept.models.language_model.model import CONTEXT_WORDS, SHARE_OF_CLASSES, SHARE_OF_WORDS, ModelTables
@@ -85,6 +86,38 @@ def span(tables: ModelTables, after: NextWord, word: int) -> tuple[int, int]:
     low, high = _around(tables.classes, after.contexts[1], own)
     begins, ends = _around(tables.words, after.contexts[0], word)
     return _edge(tables, after, own, low, high, word, begins), _edge(tables, after, own, low, high, word + 1, ends)
+
+
+@compiled
+def shares_after(tables: ModelTables, windows: Whole) -> NDArray[np.float32]:
+    """Return the distributions (B, V) after windows (B, CONTEXT_WORDS), in floating point."""
+    after, size = start(tables), len(tables.in_class)
+    shares = np.empty((len(windows), size), np.float32)
+    by_words, by_classes = np.empty(size), np.empty(len(tables.first) - 1)
+    for row in range(len(windows)):
+        after.window[:] = windows[row]
+        look(tables, after)
+        _spread(tables.words, after.contexts[0], by_words)
+        _spread(tables.classes, after.contexts[1], by_classes)
+        for word in range(size):
+            own = tables.class_of[word]
+            behind = ONE if word + 1 == tables.first[own + 1] else tables.in_class[word + 1]
+            in_class = by_classes[own] * (behind - tables.in_class[word]) / ONE
+            shares[row, word] = (SHARE_OF_WORDS * by_words[word] + SHARE_OF_CLASSES * in_class) / ONE
+    return shares
+
+
+@without_reference_counts
+def _spread(tables: NgramTables, contexts: Whole, shares: NDArray[np.float64]) -> None:
+    """Write down the share of every symbol, from what is seen after anything to the longest known context."""
+    for symbol in range(len(shares)):
+        shares[symbol] = (tables.alone[symbol + 1] - tables.alone[symbol]) / ONE
+    for end in contexts[: contexts[-1, CONTEXT]]:
+        for symbol in range(len(shares)):
+            shares[symbol] *= end[TAKEN_OFF] / end[ALL]
+        for place in range(end[BEGINS], end[ENDS]):
+            counted = tables.followers[place + 1, SUM] - tables.followers[place, SUM]
+            shares[tables.followers[place, SYMBOL]] += counted / end[ALL]
 
 
 @without_reference_counts

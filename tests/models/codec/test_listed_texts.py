@@ -21,7 +21,7 @@ from adept.models.codec.arithmetic_code import ArithmeticCode
 from adept.models.codec.beam_search import BeamSearch
 from adept.models.codec.codec import Codec, text_of, words_of
 from adept.models.codec.codec_files import DESCRIPTION, TABLES, load_codec, save_codec
-from adept.models.codec.listed_texts import NextWords, find_likeliest
+from adept.models.codec.listed_texts import find_likeliest, next_shares
 from adept.models.codec.training import learn_codec
 from adept.models.config import CodecConfig
 from adept.models.language_model.model import LanguageModel
@@ -51,12 +51,12 @@ def bits_of(model: LanguageModel, words: Sequence[str]) -> float:
 
 def test_many_texts_are_foreseen_at_once_as_each_is_by_itself(codec: Codec) -> None:
     model = codec.model
-    foreseen, rows = NextWords(model), [model.vocabulary.encode(words) for words in codec.utterances[:12]]
+    rows = [model.vocabulary.encode(words) for words in codec.utterances[:12]]
     length = min(map(len, rows)) - 1
     assert length > 2
     for place in range(length + 1):
         begun = torch.tensor([row[:place] for row in rows], dtype=torch.int64).reshape(len(rows), place)
-        shares = foreseen.shares(begun)
+        shares = next_shares(model, begun)
         for number, row in enumerate(rows):
             state_of = after(model, row[:place])
             shares_of = [span(model.tables, state_of, word) for word in range(shares.shape[1])]
@@ -92,13 +92,13 @@ def test_a_beginning_that_leaves_too_few_bits_for_the_rest_is_given_up(codec: Co
         with pytest.MonkeyPatch.context() as patch:
             search = likely_texts._Search(codec.model, rows)
             search.after_word, search.after_pair = factor * search.after_word, factor * search.after_pair
-            seen, shares = [0], search.next.shares
+            seen = [0]
 
-            def counted(words: torch.Tensor, seen: list[int] = seen, shares: object = shares) -> object:
+            def counted(model: LanguageModel, words: torch.Tensor, seen: list[int] = seen) -> torch.Tensor:
                 seen[0] += len(words)
-                return shares(words)  # type: ignore[operator]
+                return next_shares(model, words)
 
-            patch.setattr(search.next, "shares", counted)
+            patch.setattr(likely_texts, "next_shares", counted)
             found[name] = sum(len(costs) for costs, _ in search.within(15.0))
             read[name] = seen[0]
     assert found["none"] >= found["rests"] > 0.45 * found["none"] > 0  # with rests a quarter too dear: .35
