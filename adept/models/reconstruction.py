@@ -47,10 +47,6 @@ def reconstruction(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str
 
 def mean_word_f1(records: Sequence[str], rewrites: Sequence[str]) -> float:
     """Return the mean F1 of the bags of words of records and rewrites; two empty ones agree."""
-    return fmean(_word_f1(*pair) for pair in zip(records, rewrites, strict=True))
-
-
-def _word_f1(*texts: str) -> float:
-    record, rewrite = (Counter(text.lower().split()) for text in texts)
-    words = record.total() + rewrite.total()
-    return 2 * (record & rewrite).total() / words if words else 1.0
+    bags = [[Counter(text.lower().split()) for text in pair] for pair in zip(records, rewrites, strict=True)]
+    sizes = [record.total() + rewrite.total() for record, rewrite in bags]
+    return fmean(2 * (a & b).total() / words if words else 1.0 for (a, b), words in zip(bags, sizes, strict=True))

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -214,32 +215,26 @@ def _load_backend(path: Path) -> tokenizers.Tokenizer:
     """
     text, content = read_json(path)
     try:
-        words = _words(content)
-        _check_words(words, [token["content"] for token in content["added_tokens"]])
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise corrupt(path, str(error) if type(error) is ValueError else type(error).__name__) from None
-    try:
+        special = [token["content"] for token in content["added_tokens"]]
+        _check_words(_words(content, special), special)
         return tokenizers.Tokenizer.from_str(text)
-    except Exception:  # noqa: BLE001 - the Rust side raises bare Exception for every kind of damage
-        raise corrupt(path, "not a tokenizer") from None
+    except Exception as error:  # noqa: BLE001 - the Rust side raises bare Exception for every kind of damage
+        raise corrupt(path, str(error) if type(error) is ValueError else "not a tokenizer") from None
 
 
-def _words(content: dict[str, Any]) -> dict[str, int]:
+def _words(content: dict[str, Any], special: list[str]) -> dict[str, int]:
     """Return the vocabulary of a file; raise ValueError if a part of it is not as ``build`` makes it."""
     words = content["model"]["vocab"]
-    special = [token["content"] for token in content["added_tokens"]]
-    for lowercase in (True, False):
-        kinds = [build(TokenizerConfig(kind=kind, lowercase=lowercase)) for kind in ("word", "bpe")]
-        for ours in kinds:
-            ours.add_special_tokens(special[: FIRST_LABEL + MAX_LABELS])
-            expected = json.loads(ours.to_str())
-            expected["model"] |= {
-                name: content["model"].get(name) for name in ("vocab", "merges") if name in expected["model"]
-            }
-            if expected == content:
-                if ours.model.unk_token is None and not words.keys() >= set(BYTES):
-                    raise ValueError("a byte without a token")
-                return dict(words)
+    for kind, lowercase in product(("word", "bpe"), (True, False)):
+        ours = build(TokenizerConfig(kind=kind, lowercase=lowercase))
+        ours.add_special_tokens(special[: FIRST_LABEL + MAX_LABELS])
+        expected = json.loads(ours.to_str())
+        parts = [name for name in ("vocab", "merges") if name in expected["model"]]
+        expected["model"] |= {name: content["model"].get(name) for name in parts}
+        if expected == content:
+            if kind == "bpe" and not words.keys() >= set(BYTES):
+                raise ValueError("a byte without a token")
+            return dict(words)
     raise ValueError("not a tokenizer that adept train makes")
 
 
@@ -250,9 +245,8 @@ def _check_words(words: dict[str, int], special: list[str]) -> None:
     if any(type(number) is not int for number in words.values()) or sorted(words.values()) != list(range(len(words))):
         raise ValueError("ids with gaps")
     prefix, suffix = LABEL_TOKEN.split("{}")
-    if special[:FIRST_LABEL] != SPECIAL_TOKENS or len(set(special)) < len(special):
-        raise ValueError("other special tokens")
-    if not all(label.startswith(prefix) and label.endswith(suffix) for label in special[FIRST_LABEL:]):
+    named = all(label.startswith(prefix) and label.endswith(suffix) for label in special[FIRST_LABEL:])
+    if special[:FIRST_LABEL] != SPECIAL_TOKENS or len(set(special)) < len(special) or not named:
         raise ValueError("other special tokens")
     if any(words.get(token) != number for number, token in enumerate(special)):
         raise ValueError("special tokens without their ids")

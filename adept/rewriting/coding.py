@@ -5,7 +5,7 @@
     write     rows -> texts      from released rows and public numbers alone
 
 Rows are tensors: latents (``adept.rewriting.latents``), numbers of descriptions, or either with a label. A new kind of release is
-one more class, and an entry of ``CODINGS`` in ``adept.rewriting.rewriter``.
+one more ``Coding``, which ``Rewriter`` chooses.
 """
 
 from abc import ABC, abstractmethod
@@ -21,23 +21,16 @@ from adept.mechanisms import JointResponse, LocalRandomizer
 from adept.mechanisms.description import Described
 from adept.models.autoencoder import Autoencoder
 from adept.models.codec.training import complete
-from adept.models.config import DecodingConfig
-from adept.models.tokenizer import Tokenizer
 
 HALF_BITS = 60  # of a description, which may have 120 bits
 Pair = tuple[str, str | None]  # a text, and its label where one was written or released with it
 
 
 class Coding(ABC):
-    """Encoding of records for one model and mechanism, and writing of texts from released rows.
+    """Encoding of records for one model and mechanism, and writing of texts from released rows."""
 
-    Attributes:
-        labels: those that a text can come with.
-        probes: number of public texts that an estimate rests on.
-    """
-
-    labels: Sequence[str] = ()
-    probes: int = 100
+    labels: Sequence[str] = ()  # those that a text can come with
+    probes: int = 100  # public texts that an estimate rests on
 
     @abstractmethod
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
@@ -75,14 +68,7 @@ class DescriptionCoding(Coding):
     size: int
     probes = 40  # each is searched for
 
-    def __init__(
-        self,
-        model: Autoencoder,
-        tokenizer: Tokenizer,
-        mechanism: LocalRandomizer,
-        decoding: DecodingConfig,
-        batch_size: int,
-    ) -> None:
+    def __init__(self, model: Autoencoder, mechanism: LocalRandomizer) -> None:
         if model.codec is None:
             raise ModelError("the model has no codec: train one with this version")
         model.codec = self.codec = complete(model.codec)  # before any record is read
@@ -119,11 +105,7 @@ class PairCoding(Coding):
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
         """Return rows with a label each; raise ConfigurationError if a record has no label, or one outside the public set."""
-        if labels is None:
-            raise ConfigurationError(
-                f"labels must be given with every record for labels=joint_response, got 0 for {len(texts)}"
-            )
-        return self.join_labels(self.text.encode(texts), labels)
+        return self.join_labels(self.text.encode(texts), labels or [None] * len(texts))
 
     def check_labels(self, labels: Sequence[str | None]) -> None:
         """Raise ConfigurationError for a missing label, or one outside the public set."""

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -22,10 +22,6 @@ from adept.rewriting.coding import Coding, DescriptionCoding, Pair, PairCoding
 from adept.rewriting.latents import LatentCoding, pool_size
 from adept.rewriting.loading import check_release, fit_mechanism, load_model
 
-CODINGS: dict[str, Callable[[Autoencoder, Tokenizer, LocalRandomizer, DecodingConfig, int], Coding]] = {
-    "latent": LatentCoding,
-    "description": DescriptionCoding,
-}
 # A forked process has none of its parent's worker threads: with more than one PyTorch would wait for them for ever.
 os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
@@ -72,9 +68,13 @@ class Rewriter:
         self.joint, self.mechanism = fit_mechanism(mechanism, model)
         self.decoding = resolve_decoding(decoding or DecodingConfig(), model, self.mechanism)
         self.measurement = False
-        kind = CODINGS[self.mechanism.randomises]
-        coding = kind(model, tokenizer, self.mechanism, self.decoding, batch_size)
-        self.coding = PairCoding(coding, self.joint.labels) if self.joint else coding
+        self.coding: Coding = (
+            DescriptionCoding(model, self.mechanism)
+            if self.mechanism.randomises == "description"
+            else LatentCoding(model, tokenizer, self.mechanism, self.decoding, batch_size)
+        )
+        if self.joint:
+            self.coding = PairCoding(self.coding, self.joint.labels)
         check_release(
             self.guarantee,
             model.training_data,

@@ -27,7 +27,8 @@ ANYWHERE = 1 << 40  # further away than any text
 UNPAYABLE = 1 << 20  # UNITs: more than any budget
 NO_WORD = -1
 
-COST, DISTANCE, WINDOW = range(3)
+NUMBER, SPELLED, LEFT_OUT, USUAL = range(4)  # of a record's word: its letters' cost, its weight, its own cost
+COST, DISTANCE, WINDOW = range(3)  # of a text that was begun
 TEXT, WORD, INSERTED, SEAMS, COLUMNS = range(WINDOW + CONTEXT_WORDS, WINDOW + CONTEXT_WORDS + 5)
 
 
@@ -50,11 +51,11 @@ class BeamSearch:
     def near(self, words: Sequence[str], *, bits: float, within: int = ANYWHERE) -> Iterator[Found]:
         """Yield texts of at most ``bits`` bits nearer to a record than ``within``, by distance and then by cost."""
         vocabulary, kept = self.model.vocabulary, BEAM_WIDTHS[bits >= MANY_BITS]
-        numbers = np.array(vocabulary.encode(words))
-        spelled = np.array([*map(self._spelling_cost, words, numbers.tolist()), 0])
-        left_out = MISSING_COST * np.array([*map(self.weigh, words), 0])
-        most = int(bits * UNIT)
-        beam, texts = _search(self.model.tables, numbers, spelled, left_out, self._added, self.seam, most, within, kept)
+        numbers = vocabulary.encode(words)
+        spelled = [*map(self._spelling_cost, words, numbers), 0]
+        left_out = [*(MISSING_COST * self.weigh(word) for word in words), 0]
+        record, most = np.array([numbers, spelled, left_out, [0] * len(numbers)]).T.copy(), int(bits * UNIT)
+        beam, texts = _search(self.model.tables, record, self._added, self.seam, most, within, kept)
         spoken = _spell_out(texts.tolist(), words, vocabulary.words)
         for distance, seams, cost, text in beam[:, [DISTANCE, SEAMS, COST, TEXT]].tolist():
             yield Found(distance, seams, cost, spoken[text])
@@ -81,32 +82,23 @@ def _spell_out(
 
 @compiled
 def _search(
-    tables: ModelTables,
-    numbers: Whole,
-    spelled: Whole,
-    left_out: Whole,
-    added: Whole,
-    seam: int,
-    most: int,
-    within: int,
-    kept: int,
+    tables: ModelTables, record: Whole, added: Whole, seam: int, most: int, within: int, kept: int
 ) -> tuple[Whole, Whole]:
     """Return the states of closed texts, and all texts: the one before the last word, that word's place, what is inserted."""
     after, counts = start(tables), np.empty(most // UNIT + 1, np.int64)
     widest = kept * len(counts)
     beam, states = np.empty((3 * widest, COLUMNS), np.int64), np.empty((3 * widest, COLUMNS), np.int64)
     steps, order = np.empty((widest, 4), np.int64), np.empty(3 * widest, np.int64)
-    texts, written, count = np.empty(((len(numbers) + 1) * widest, 3), np.int64), 0, 1
+    texts, written, count = np.empty(((len(record) + 1) * widest, 3), np.int64), 0, 1
     beam[0], beam[0, WINDOW:TEXT], beam[0, TEXT] = 0, len(tables.class_of) - 1, NO_WORD
-    usual = _costs(tables, after, beam[0, WINDOW:TEXT], numbers)
-    for place in range(len(numbers)):
-        word = numbers[place]
-        _look_ahead(tables, after, beam[:count], word, steps)
-        count = _extend(
-            beam[:count], steps, word, spelled[place], left_out[place], added, usual[place], seam, most, states
-        )
+    for place in range(len(record)):
+        record[place, USUAL] = _cost_of(tables, after, record[place, NUMBER])
+        read(tables, after, record[place, NUMBER])
+    for place in range(len(record)):
+        _look_ahead(tables, after, beam[:count], record[place, NUMBER], steps)
+        count = _extend(beam[:count], steps, record[place], added, seam, most, states)
         count = _sort(states[:count], within, order)
-        if word != END_NUMBER:
+        if record[place, NUMBER] != END_NUMBER:
             count = _thin_out(states, order[:count], counts, kept)
         written = _go_on(beam, states, order[:count], place, texts, written)
     return beam[:count], texts[:written]
@@ -126,35 +118,24 @@ def _go_on(beam: Whole, states: Whole, order: Whole, place: int, texts: Whole, w
 
 
 @without_reference_counts
-def _extend(
-    beam: Whole,
-    steps: Whole,
-    word: int,
-    spelled: int,
-    left_out: int,
-    added: Whole,
-    usual: int,
-    seam: int,
-    most: int,
-    states: Whole,
-) -> int:
+def _extend(beam: Whole, steps: Whole, own: Whole, added: Whole, seam: int, most: int, states: Whole) -> int:
     """Write down the states after one more word, which is left out (but for an end) or appended; return how many they are."""
-    count = 0
+    word, count = own[NUMBER], 0
     for row in range(len(beam)):
-        own, likely, first, second = steps[row]
+        alone, likely, first, second = steps[row]
         if word != END_NUMBER:
             _copy(states[count], beam[row])
-            states[count, DISTANCE] += left_out
+            states[count, DISTANCE] += own[LEFT_OUT]
             states[count, WORD] = NO_WORD
             count += 1
-        for inserted, cost in ((NO_WORD, own), (likely, first + second)):
-            if beam[row, COST] + spelled + cost > most:
+        for inserted, cost in ((NO_WORD, alone), (likely, first + second)):
+            if beam[row, COST] + own[SPELLED] + cost > most:
                 continue
             state = states[count]
             _copy(state, beam[row])
-            state[COST] += spelled + cost
+            state[COST] += own[SPELLED] + cost
             if state[WORD] == NO_WORD or inserted != NO_WORD:
-                more = seam * max(cost - usual, 0) // UNIT
+                more = seam * max(cost - own[USUAL], 0) // UNIT
                 state[SEAMS] += more
                 state[DISTANCE] += more
             if inserted != NO_WORD:
@@ -164,18 +145,6 @@ def _extend(
             state[WORD], state[INSERTED] = word, inserted
             count += 1
     return count
-
-
-@compiled
-def _costs(tables: ModelTables, after: NextWord, window: Whole, words: Whole) -> Whole:
-    """Return what each of a text's words costs, in UNITs, without its letters."""
-    costs = np.empty(len(words), np.int64)
-    _copy(after.window, window)
-    look(tables, after)
-    for place, word in enumerate(words):
-        costs[place] = _cost_of(tables, after, word)
-        read(tables, after, word)
-    return costs
 
 
 @without_reference_counts

@@ -86,7 +86,7 @@ class Codec(Learned):
     directory: Path | None = None
 
     def __post_init__(self) -> None:
-        self.models = self.model.without_unknown_words(), self.model
+        self.models = replace(self.model, spells=False), self.model
         self._sizes: dict[int, _Sized] = {}
 
     @classmethod

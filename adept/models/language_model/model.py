@@ -7,7 +7,7 @@ lexicon's r-th word is about 1/(r + 20) as likely (Zipf). A share is an interval
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, takewhile
@@ -142,10 +142,6 @@ class LanguageModel(Learned):
             Ngrams.of(classes, order=CLASS_ORDER, size=vocabulary.classes[-1] + 1, least=least),
             UnknownWords.of(spelled, vocabulary.words),
         )
-
-    def without_unknown_words(self) -> "LanguageModel":
-        """Return the same model without words outside the vocabulary."""
-        return replace(self, spells=False)
 
     @cached_property
     def tables(self) -> ModelTables:

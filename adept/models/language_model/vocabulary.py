@@ -43,9 +43,14 @@ class Vocabulary(Learned):
         common = [word for word in in_texts(texts, least) if seen[word] >= LEAST_SEEN]
         known = sorted(common, key=lambda word: (-seen[word], word))
         rare = seen.total() - sum(seen[word] for word in known)
-        found = _classes(texts, known, [seen[word] for word in known], seed=seed)
+        count = min(MAX_CLASSES, len(known) // WORDS_PER_CLASS)
+        found = dict.fromkeys(known, 0)
+        if count > 1:
+            rows = [[word if word in found else UNKNOWN for word in text] for text in texts]
+            weights = np.sqrt([*(seen[word] for word in known), 1])
+            found = word_classes(rows, [*known, UNKNOWN], weights=weights, count=count, seed=seed)
         order = [END, UNKNOWN, *sorted(known, key=lambda word: (found[word], word))]
-        numbers = {label: place for place, label in enumerate(sorted(set(found.values())), start=2)}
+        numbers = {label: place for place, label in enumerate(sorted({found[word] for word in known}), start=2)}
         classes = [0, 1, *(numbers[found[word]] for word in order[2:])]
         return cls(order, classes, [len(texts), max(1, rare), *(seen[word] for word in order[2:])])
 
@@ -70,18 +75,6 @@ def in_texts(texts: Sequence[Sequence[str]], least: int) -> list[str]:
     """Return the words in at least so many different texts."""
     holders = Counter(word for text in dict.fromkeys(map(tuple, texts)) for word in set(text))
     return [word for word, count in holders.items() if count >= least]
-
-
-def _classes(texts: Sequence[Sequence[str]], known: list[str], counts: list[int], *, seed: int) -> dict[str, int]:
-    """Return the class of each known word, by its neighbours in the texts."""
-    count = min(MAX_CLASSES, len(known) // WORDS_PER_CLASS)
-    if count < 2:
-        return dict.fromkeys(known, 0)
-    kept = set(known)
-    rows = [[word if word in kept else UNKNOWN for word in text] for text in texts]
-    weights = np.sqrt([*counts, 1])
-    found = word_classes(rows, [*known, UNKNOWN], weights=weights, count=count, seed=seed)
-    return {word: found[word] for word in known}
 
 
 def word_classes(
