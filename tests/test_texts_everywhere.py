@@ -125,7 +125,7 @@ WITHOUT = {
     "release.tables.Table.__init__": "made by table_of",
     "rewriting.coding.Coding.encode": "called by Rewriter with checked texts",
     "rewriting.coding.DescriptionCoding.encode": "called by Rewriter with checked texts",
-    "rewriting.latents.LatentCoding.encode": "called by Rewriter with checked texts",
+    "rewriting.coding.LatentCoding.encode": "called by Rewriter with checked texts",
     "rewriting.coding.PairCoding.encode": "called by Rewriter with checked texts",
     "rewriting.expectation.Expectation.__init__": "counts texts",
     "synthesis.cells.PublicCells.__init__": "made by Synthesizer with checked texts",

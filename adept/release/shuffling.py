@@ -12,7 +12,7 @@ resumed permutes again, by other coins, which is one more such function of the s
 For ``shuffled_records=N`` rows are written in the old order, and somebody else moves them. Each row is written by one
 function of its record's release, of coins of its own, and of pools that are alike for all: (1) words, and places in
 pools, are drawn from the operating system's entropy, by no generator that has a seed or a state
-(``adept.models.decoding``, ``adept.rewriting.latents``); (2) no number that decides about a text is rounded by its place
+(``adept.models.decoding``, ``adept.rewriting.coding``); (2) no number that decides about a text is rounded by its place
 in a batch (``adept.models.adept``), except those that say which of several candidates fits best, which are refused; (3)
 the texts of a pool do not depend on who asks for them. So the rows, moved, are what moved releases would have been
 written as. QED.

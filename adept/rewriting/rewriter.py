@@ -18,8 +18,7 @@ from adept.models.autoencoder import Autoencoder
 from adept.models.card import model_card
 from adept.models.config import BATCH_SIZE, DecodingConfig
 from adept.models.tokenizer import Tokenizer
-from adept.rewriting.coding import Coding, DescriptionCoding, Pair, PairCoding
-from adept.rewriting.latents import LatentCoding, pool_size
+from adept.rewriting.coding import Coding, DescriptionCoding, LatentCoding, Pair, PairCoding, pool_size
 from adept.rewriting.loading import check_release, fit_mechanism, load_model
 
 # A forked process has none of its parent's worker threads: with more than one PyTorch would wait for them for ever.

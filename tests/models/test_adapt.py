@@ -15,7 +15,7 @@ from adept.models.autoencoder import Autoencoder, pad
 from adept.models.codec.codec import text_of
 from adept.models.config import OptimiserConfig, TrainerConfig, TrainingData
 from adept.models.tokenizer import Tokenizer
-from adept.rewriting.latents import pool_size
+from adept.rewriting.coding import pool_size
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 

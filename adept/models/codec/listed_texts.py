@@ -54,34 +54,19 @@ class ListedTexts:
         return ListedTexts(self.words, self.flat[: self.ends[count - 1] + 1 if count else 0], self.groups[:count])
 
 
+@torch.inference_mode()
 def list_likely(
     model: LanguageModel, utterances: Sequence[Words], *, count: int, report: Callable[[float], None]
 ) -> ListedTexts:
-    """Return the model's likeliest texts that are no utterances, so many that all of them are ``count``."""
+    """Return the likeliest texts that are no utterances, the likeliest first, so many that all of them are ``count``.
+
+    Fewer are found where too many prefixes would have to be read. The model was learned from the utterances.
+    """
     if len(model.vocabulary.words) > MAX_LISTED_WORDS:
         return ListedTexts()
     texts = [model.vocabulary.encode(words) for words in utterances]
-    said = {tuple(text[:-1]) for text in texts}
-    found = (row.tolist() for row in find_likeliest(model, texts, count=count, report=report))
-    kept = [row for row in found if tuple(row) not in said][: count - len(utterances)]
-    numbers = [number for row in kept for number in (*row, 0)]
-    return ListedTexts(model.vocabulary.words, np.array(numbers, dtype=np.int16))
-
-
-@torch.inference_mode()
-def find_likeliest(
-    model: LanguageModel,
-    texts: Sequence[Sequence[int]],
-    *,
-    count: int,
-    report: Callable[[float], None] = lambda share: None,
-) -> list[NDArray[np.int16]]:
-    """Return up to ``count`` of a model's likeliest texts as numbers of its words, the likeliest first, without their ends.
-
-    Fewer are found where too many prefixes would have to be read. The model was learned from the texts, numbers closed by the end.
-    """
     search = _Search(model, texts)
-    bits, step, found = FIRST_BITS, 0.0, 0
+    bits, step, found, listed = FIRST_BITS, 0.0, 0, list[tuple[NDArray[np.float32], NDArray[np.int16]]]()
     while found < count and search.unread > 0 and bits < MAX_BITS:
         bits += step
         listed, before = list(search.within(bits)), found
@@ -90,11 +75,11 @@ def find_likeliest(
         doubled = step / math.log2(found / before) if found > before > 0 else 1.0
         many = found * MANY_SHARE > count
         step = min(MAX_GROWTH_BITS, doubled) * math.log2(MARGIN * count / found) if many else STEP_BITS
-    if not found:
-        return []
-    costs = np.concatenate([part for part, _ in listed])
-    rows = [row for _, part in listed for row in part]
-    return [rows[place] for place in np.argsort(costs, kind="stable")[:count]]
+    costs = np.concatenate([np.zeros(0, dtype=np.float32), *(part for part, _ in listed)])
+    rows, said = [row for _, part in listed for row in part], set(map(tuple, texts))
+    likely = ((*rows[place].tolist(), END_NUMBER) for place in np.argsort(costs, kind="stable")[:count])
+    kept = [row for row in likely if row not in said][: count - len(utterances)]
+    return ListedTexts(model.vocabulary.words, np.array([number for row in kept for number in row], dtype=np.int16))
 
 
 class _Search:

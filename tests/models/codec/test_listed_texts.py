@@ -12,7 +12,6 @@ import pytest
 import torch
 import travel
 from distributions import after
-from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
 
 from adept.errors import ModelError
@@ -21,7 +20,7 @@ from adept.models.codec.arithmetic_code import ArithmeticCode
 from adept.models.codec.beam_search import BeamSearch
 from adept.models.codec.codec import Codec, text_of, words_of
 from adept.models.codec.codec_files import DESCRIPTION, TABLES, load_codec, save_codec
-from adept.models.codec.listed_texts import find_likeliest, next_shares
+from adept.models.codec.listed_texts import list_likely, next_shares
 from adept.models.codec.training import learn_codec
 from adept.models.config import CodecConfig
 from adept.models.language_model.model import LanguageModel
@@ -204,6 +203,7 @@ def test_learning_asks_for_as_many_as_it_is_told(texts: list[str]) -> None:
 
 
 def test_the_likeliest_texts_are_rows_of_word_numbers_without_an_end_or_unknown_words(codec: Codec) -> None:
-    rows: list[NDArray[np.int16]] = find_likeliest(codec.model, [[2, 0], [2, 3, 0]], count=50)
-    assert len(rows) == 50
-    assert all(0 < len(row) <= 40 and row.min() > 1 for row in rows)
+    listed = list_likely(codec.model, [codec.utterances[0]], count=50, report=lambda share: None)
+    rows = np.split(listed.flat, listed.ends + 1)[:-1]
+    assert len(rows) == 49
+    assert all(0 < len(row) - 1 <= 40 and row[:-1].min() > 1 for row in rows)
