@@ -138,7 +138,7 @@ def _refit(
 
 
 def own_texts(model: Autoencoder) -> list[str]:
-    """Return the public texts that a model holds, if it can be adapted."""
+    """Return the public texts of a model that can be adapted."""
     if model.config.encoder != TOPICS or model.labels:
         raise ModelError(
             "model_dir must hold a model with topics and without labels: train one with mechanism=learned_codebook"
@@ -149,7 +149,6 @@ def own_texts(model: Autoencoder) -> list[str]:
 
 
 def _origin(data: TrainingData, source: str, examples: int) -> TrainingData:
-    """Return the origin of the result, which is as public as the model was."""
     name = "".join(c for c in f"{data.name}, adapted to {examples} examples of {source}" if c.isprintable())[:200]
     return TrainingData(name, data.public, data.records + examples, data.examples + examples)
 

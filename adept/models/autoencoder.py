@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 CONFIG, WEIGHTS, CODEBOOKS = "config.json", "model.safetensors", "codebooks.safetensors"
 FORMAT_VERSION = 1  # of config.json
-DECLARED = ("model", "vocabulary_size", "clip", "labels", "training_data", "codebooks", "codec")  # in config.json
 MAX_CODEBOOKS, MAX_CODEWORDS = 20, 1 << 16
 MAX_HELD_OUT = 200  # texts that the model keeps for estimates
 HIDDEN_LABELS = 0.3  # share of labels that training hides from the encoder, so that it also serves unlabelled text
@@ -159,8 +158,6 @@ def _build(kind: type[Autoencoder], description: dict[str, Any], path: Path) -> 
                 f"{path} has format {printable(description['format_version'])}, "
                 f"this version reads {FORMAT_VERSION}: train again"
             )
-        if missing := [field for field in DECLARED if field not in description]:
-            raise corrupt(path, f"no {missing[0]}")
         if not isinstance(description["codec"], bool):
             raise corrupt(path, "codec must be true or false")
         texts = description.get("held_out", [])
@@ -184,7 +181,7 @@ def _build(kind: type[Autoencoder], description: dict[str, Any], path: Path) -> 
     except ConfigurationError as error:
         raise corrupt(path, str(error)) from None
     except (ValueError, KeyError, TypeError) as error:
-        raise corrupt(path, type(error).__name__) from None
+        raise corrupt(path, f"no {error.args[0]}" if isinstance(error, KeyError) else type(error).__name__) from None
 
 
 def pad(rows: Sequence[Sequence[int]], *, length: int | None = None) -> Tensor:

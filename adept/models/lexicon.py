@@ -74,19 +74,14 @@ class Lexicon:
     def nearest(self, known: Sequence[str], others: Iterable[str] | None = None) -> dict[str, str]:
         """Return for other words in lower case, or all of the lexicon, the known one that is most like each, if one is."""
         vectors, taken = self.of(known), {word.lower() for word in known}
-        asked = [
-            word for word in (self.words if others is None else others) if word in self.places and word not in taken
-        ]
+        candidates = self.words if others is None else others
+        asked = [word for word in candidates if word in self.places and word not in taken]
         found: dict[str, str] = {}
         for start in range(0, len(asked) if vectors.any() else 0, BATCH_WORDS):
             part = asked[start : start + BATCH_WORDS]
             like = self.vectors[[self.places[word] for word in part]] / 127.0 @ vectors.T
-            places, cosines = like.argmax(axis=1).tolist(), like.max(axis=1).tolist()
-            found |= {
-                word: known[place]
-                for word, place, cosine in zip(part, places, cosines, strict=True)
-                if cosine >= MIN_COSINE
-            }
+            near = like.max(axis=1) >= MIN_COSINE
+            found |= {part[row]: known[like[row].argmax()] for row in np.flatnonzero(near).tolist()}
         return found
 
 
@@ -142,14 +137,12 @@ class WordVectors:
     def encode(self, text: str) -> Floats:
         """Return a sentence's latent (n,), on the unit sphere: the direction of the sum of its words' vectors."""
         total = self.vectors[self.indices(text)].sum(axis=0)
-        result: Floats = total / max(float(np.linalg.norm(total)), 1e-12)
-        return result
+        return np.asarray(total / max(float(np.linalg.norm(total)), 1e-12))
 
     def distances(self) -> Floats:
         """Return Euclidean distances (V, V) between all words."""
         squares = np.square(self.vectors).sum(axis=1)
-        result: Floats = np.sqrt(np.maximum(squares[:, None] + squares - 2 * self.vectors @ self.vectors.T, 0.0))
-        return result
+        return np.asarray(np.sqrt(np.maximum(squares[:, None] + squares - 2 * self.vectors @ self.vectors.T, 0.0)))
 
 
 def learn_word_vectors(texts: Iterable[str], *, size: int, dim: int) -> WordVectors:

@@ -201,7 +201,7 @@ class Origin(Callback):
         checkpoint["origin"] = self.origin
 
     def on_load_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
-        """Set the learning rate by this run's epochs; the checkpoint holds the earlier run's."""
+        """Set the learning rate by this run's epochs."""
         done = checkpoint["epoch"] + 1
         checkpoint["lr_schedulers"][0]["last_epoch"] = done
         for group in checkpoint["optimizer_states"][0]["param_groups"]:
@@ -265,8 +265,7 @@ class LengthBatchSampler(Sampler[list[int]]):
     """Batches of indices of similar length, in an order that seed and epoch decide."""
 
     def __init__(self, lengths: Sequence[int], *, batch_size: int, seed: int | None = None) -> None:
-        self.lengths, self.batch_size, self.seed = lengths, batch_size, seed
-        self.epoch = 0
+        self.lengths, self.batch_size, self.seed, self.epoch = lengths, batch_size, seed, 0
         self.sampler = self  # where Lightning looks for set_epoch
 
     def set_epoch(self, epoch: int) -> None:

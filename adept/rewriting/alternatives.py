@@ -46,11 +46,22 @@ class InPositions:
     length: int  # T
     name: ClassVar[str]
     delta: ClassVar[float] = 0.0
+    exact: ClassVar[bool] = False
 
     @property
     def share(self) -> float:
         """The budget of a position."""
         return share(self.epsilon, self.length)
+
+    def guarantee(self) -> Guarantee:
+        """Return the guarantee of the release of one text."""
+        proven = "" if self.exact else "; the sampling is in floating point"
+        return Guarantee.pure(
+            epsilon=self.epsilon,
+            exact=self.exact,
+            text=f"The released text is {words(self.epsilon)}-LDP (pure) for any two records: {self.length} positions, padding "
+            f"included, with an epsilon of {words(self.share)} each{proven}.",
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +77,6 @@ class WordByWord(InPositions):
     """
 
     public: WordVectors
-    exact: ClassVar[bool]
 
     def __post_init__(self) -> None:
         check_integer(1, MAX_LENGTH, length=self.length)
@@ -89,14 +99,6 @@ class WordByWord(InPositions):
             row[: len(found)] = found
         released = self._release_symbols(symbols.ravel()).reshape(symbols.shape)
         return [self.public.text(row[row < known]) for row in released]
-
-    def guarantee(self) -> Guarantee:
-        return Guarantee.pure(
-            epsilon=self.epsilon,
-            exact=self.exact,
-            text=f"The released text is {words(self.epsilon)}-LDP (pure) for any two records: {self.length} positions, padding "
-            f"included, with an epsilon of {words(self.share)} each.",
-        )
 
     def _release_symbols(self, symbols: Indices) -> Indices:
         raise NotImplementedError
@@ -131,7 +133,6 @@ class TokenExponential(WordByWord):
     """
 
     name: ClassVar[str] = "token_exponential"
-    exact: ClassVar[bool] = False
 
     @cached_property
     def scores(self) -> Floats:
@@ -145,8 +146,7 @@ class TokenExponential(WordByWord):
     def _release_symbols(self, symbols: Indices) -> Indices:
         rows = np.array_split(symbols, max(1, len(symbols) // BATCH_SYMBOLS))
         chosen = [exponential_choice(torch.from_numpy(self.scores[row]), epsilon=self.share) for row in rows]
-        result: Indices = torch.cat(chosen).numpy()
-        return result
+        return np.asarray(torch.cat(chosen).numpy())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,14 +176,6 @@ class PromptSampling(InPositions):
         texts = text_list(texts)
         parts = [texts[start : start + BATCH_TEXTS] for start in range(0, len(texts), BATCH_TEXTS)]
         return [text for part in parts for text in self._write(part)]
-
-    def guarantee(self) -> Guarantee:
-        return Guarantee.pure(
-            epsilon=self.epsilon,
-            exact=False,
-            text=f"The released text is {words(self.epsilon)}-LDP (pure) for any two records, as far as the formula goes: "
-            f"{self.length} tokens with an epsilon of {words(self.share)} each; the sampling is in floating point.",
-        )
 
     @torch.inference_mode()
     def _write(self, texts: list[str]) -> list[str]:

@@ -155,7 +155,6 @@ class Pools:
         self.texts: dict[bytes, dict[int, Pair]] = {}  # by their codeword's bytes and their place in its pool
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles are empty pools."""
         return Pools, (self.size,)
 
     def draw(self, released: Tensor, *, samples: int, decode: Callable[[Tensor], list[Pair]]) -> list[Pair]:

@@ -38,7 +38,7 @@ NUMBERS = re.compile(r"\S*\d\S*")  # numbers and codes, which belong to no langu
 class Expectation:
     """Shares of a record that survive in its rewrite, and in another text's."""
 
-    texts: int  # number of public texts that it was measured on
+    texts: int  # public texts that it was measured on
     topic: float | None  # share about the same topic after as before; None for a model without codebooks
     topic_of_others: float | None
     words: float  # mean F1

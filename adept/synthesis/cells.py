@@ -61,8 +61,7 @@ class PublicCells:
         return np.rint(GRID * _unit(both))
 
     def nearest(self, features: Features) -> Places:
-        places: Places = (features @ self.codewords.T).argmax(axis=1)
-        return places
+        return np.asarray((features @ self.codewords.T).argmax(axis=1))
 
 
 def default_size(*, epsilon: float, sensitivity: int, labels: int, texts: int) -> int:

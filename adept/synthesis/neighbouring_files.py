@@ -42,8 +42,7 @@ class NeighbouringFiles:
     def privatize(self, names: Sequence[str]) -> NDArray[np.float64]:
         """Release each file once: counts (B, M)."""
         tallies = {name: self._tally(name) for name in dict.fromkeys(names)}
-        released = [self.synthesizer.release(tallies[name]).reshape(-1) for name in names]
-        return np.array(released, dtype=np.float64)
+        return np.array([self.synthesizer.release(tallies[name]).ravel() for name in names], dtype=np.float64)
 
     def supports(self, counts: object, name: str) -> float:
         """Return the log-likelihood of released counts for a file, in nats up to a constant."""

@@ -14,6 +14,7 @@ points. What ``number`` finds, ``write`` writes: both use the same points and in
 import math
 from collections.abc import Iterator, Sequence
 from hashlib import shake_256
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +28,6 @@ TAIL_BITS = 512  # of a point beyond those of K, from which the model writes on
 NARROWEST_BITS = 5 * BITS  # of a point that are left at an interval that is not divided any more: the text ends
 PLAIN_SIZE = 1 << 12  # numbers up to which each writes its first point's text
 BAND_RATIO, BAND_SHARE, MAX_ATTEMPTS = 64, 4, 12
-NONE_SPELLED = Spelled(np.empty((0, 2), dtype=np.int64), np.zeros(1, dtype=np.int64))
 
 
 class Band(NamedTuple):
@@ -54,15 +54,11 @@ class ArithmeticCode:
     def __init__(self, model: LanguageModel, size: int, *, end_bits: int = BITS) -> None:
         self.model, self.size, self._least_end = model, size, ONE >> end_bits
         self.precision = -(-(size.bit_length() + TAIL_BITS) // 8) * 8
+        self.bits = math.log2(size) + math.log2(BAND_RATIO)  # that a text may cost that has a number
         self.line = 1 << self.precision
         self._narrowest = self.precision - NARROWEST_BITS  # depth of an interval that is not divided any more
         self.bands = _bands(size, self.line)
         self._limits_of_bands = np.array([self._limits(band) for band in self.bands])
-
-    @property
-    def bits(self) -> float:
-        """The most bits that a text may cost that has a number."""
-        return math.log2(self.size) + math.log2(BAND_RATIO)
 
     def write(self, number: int) -> list[str]:
         band = next(band for band in self.bands if number < band.first + band.size)
@@ -82,7 +78,7 @@ class ArithmeticCode:
     def number(self, words: Sequence[str]) -> int | None:
         """Return a text's number, or None if it has none."""
         found = self.interval(words)
-        return None if found is None else self._number_in(found.band, found.low, found.low + found.width)
+        return self._number_in(found.band, found.low, found.low + found.width) if found else None
 
     def interval(self, words: Sequence[str]) -> Interval | None:
         """Return a text's interval in its band; None without a band, or with a word that cannot be spelled."""
@@ -102,13 +98,12 @@ class ArithmeticCode:
 
     def _spelled(self, words: Sequence[str], numbers: Sequence[int]) -> Spelled | None:
         """Return how unknown words are spelled; None if one of them cannot be."""
-        if UNKNOWN_NUMBER not in numbers:
-            return NONE_SPELLED
-        unknown = [word for word, number in zip(words, numbers, strict=False) if number == UNKNOWN_NUMBER]
-        shares = [self.model.spelling.spans(word) or [] for word in unknown]
-        if not all(shares):
+        unknown = [place for place, number in enumerate(numbers) if number == UNKNOWN_NUMBER]
+        shares = {place: self.model.spelling.spans(words[place]) or [] for place in unknown}
+        if not all(shares.values()):
             return None
-        return Spelled(np.concatenate(shares), np.cumsum([0, *map(len, shares)]))
+        flat = np.array([*chain.from_iterable(shares.values())], dtype=np.int64).reshape(-1, 2)
+        return Spelled(flat, np.cumsum([0, *(len(shares.get(place, ())) for place in range(len(numbers)))]))
 
     def _line_width(self, interval: WidthAndDepth) -> int:
         return int(interval[0]) << self._scale(interval)

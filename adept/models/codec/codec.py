@@ -63,27 +63,16 @@ MARKS = re.compile(f"({PUNCTUATION})")
 
 @dataclass(eq=False)
 class Codec(Learned):
-    """Public text as a code: made once, saved with the model, and fixed before any record is described.
-
-    Attributes:
-        model: says what text is likely.
-        weigh: the weights of words.
-        utterances: public utterances, as words, in order; none where the training text is not public.
-        held_out: public utterances that nothing was learned from, for estimates; never written.
-        listed: texts behind the utterances, each with a number.
-        unlisted: number of whole texts once they are ``with_list``, the utterances among them; 0 if they are.
-        lexicon: what words mean; without it records are described by their words alone.
-        directory: where it was loaded from.
-    """
+    """Public text as a code: made once, saved with the model, and fixed before any record is described."""
 
     model: LanguageModel
     weigh: WordWeights
-    utterances: list[Words]
-    held_out: Sequence[Words] = ()
-    listed: ListedTexts = field(default_factory=ListedTexts)
-    unlisted: int = 0
-    lexicon: Lexicon | None = None
-    directory: Path | None = None
+    utterances: list[Words]  # in order; none where the training text is not public
+    held_out: Sequence[Words] = ()  # utterances that nothing was learned from, for estimates; never written
+    listed: ListedTexts = field(default_factory=ListedTexts)  # behind the utterances
+    unlisted: int = 0  # whole texts once they are ``with_list``, utterances among them; 0 if they are
+    lexicon: Lexicon | None = None  # without it records are described by their words alone
+    directory: Path | None = None  # where it was loaded from
 
     def __post_init__(self) -> None:
         self.models = replace(self.model, spells=False), self.model
@@ -136,20 +125,14 @@ class Codec(Learned):
     def describe(self, texts: Sequence[str], *, size: int) -> list[int]:
         """Return each text's description, a number below ``size``: a function of that text alone.
 
-        Raises:
-            DataError: ``texts`` is not a list of strings.
-            ConfigurationError: ``size`` is below 2.
+        Raises DataError unless ``texts`` are strings, ConfigurationError for a ``size`` below 2.
         """
         sized, records = self._sized(size), [words_of(text) for text in text_list(texts)]
         nearest = zip(records, sized.index.nearest(records), strict=True)
         return [sized.describe(record, place, distance) for record, (place, distance) in nearest]
 
     def describe_by_several(self, texts: Sequence[str], *, size: int, count: int) -> list[list[int]]:
-        """Return ``count`` different descriptions of each text, those of the sentences nearest to it, nearest first.
-
-        Raises:
-            ConfigurationError: not all numbers below ``size`` are sentences, or ``size`` is below ``count``.
-        """
+        """Return each text's ``count`` nearest sentences; raise ConfigurationError unless all numbers below ``size`` are some."""
         records = [*map(words_of, text_list(texts))]
         if not count <= size <= self.sentences:
             raise ConfigurationError(
@@ -201,14 +184,12 @@ class _Sized:
 
     @cached_property
     def code(self) -> "ArithmeticCode":
-        """The code of the numbers behind the first ones."""
         from adept.models.codec.arithmetic_code import ArithmeticCode
 
         return ArithmeticCode(self.model, self.coded, end_bits=self.end_bits)
 
     @cached_property
     def search(self) -> "BeamSearch":
-        """The search for texts near to a record."""
         from adept.models.codec.beam_search import BeamSearch
 
         return BeamSearch(self.model, weigh=self.index.weigh, seam=self.seam)

@@ -18,11 +18,10 @@ from adept.models.language_model.vocabulary import END_NUMBER, MAX_WORDS, UNKNOW
 
 FIRST_BITS, STEP_BITS = 14.0, 3.0  # what texts may cost at first, and by how much that grows until many were found
 MANY_SHARE, MARGIN = 64, 1.05  # of the texts asked for, one in MANY_SHARE are many; how many more are aimed at
-MAX_GROWTH_BITS = 1.2  # for twice as many texts; 1.0 to 1.07 on ATIS and SNIPS
+MAX_GROWTH_BITS = 1.2  # for twice as many texts
 MAX_BITS = 60.0  # that texts may cost
 MAX_PREFIXES = 1 << 22  # that are read in all: text of another kind must not take hours
 TABLE_ENTRIES = 1 << 19  # of a table of prefixes and words that is made at once
-
 MAX_LISTED_WORDS = 1 << 15  # of a vocabulary whose texts are kept as numbers
 
 Words = tuple[str, ...]

@@ -43,10 +43,10 @@ Limits = NDArray[np.int64]
 
 
 class Spelled(NamedTuple):
-    """The words of a text that the vocabulary lacks."""
+    """How the words of a text are spelled that the vocabulary lacks."""
 
-    shares: Whole  # of their spellings, one after the other (S, 2)
-    starts: Whole  # where the shares of each word begin, and S
+    shares: Whole  # of the letters, one after the other (S, 2)
+    starts: Whole  # where those of each word begin, and S (L + 1,)
 
 
 class Foreseen(NamedTuple):
@@ -151,16 +151,14 @@ def encode(
 @compiled
 def _foresee(tables: ModelTables, words: Whole, spelled: Spelled, band: Limits, foreseen: Foreseen) -> WidthAndDepth:
     """Write down what is foreseen; return the width and depth of a text, or of a beginning too narrow for a band."""
-    after, text, unknown = start(tables), whole_line(), 0
+    after, text = start(tables), whole_line()
     for place, word in enumerate(words):
         low, high = span(tables, after, word)
         foreseen.spans[place, 0], foreseen.spans[place, 1] = low, high
         foreseen.ends[place] = span(tables, after, END_NUMBER)[1]
         narrow(text, low, high)
-        if word == UNKNOWN_NUMBER:
-            for letter in spelled.shares[spelled.starts[unknown] : spelled.starts[unknown + 1]]:
-                narrow(text, letter[0], letter[1])
-            unknown += 1
+        for letter in spelled.shares[spelled.starts[place] : spelled.starts[place + 1]]:
+            narrow(text, letter[0], letter[1])
         if _is_too_narrow(band, text[0], text[1]):
             break
         read(tables, after, word)
@@ -170,7 +168,7 @@ def _foresee(tables: ModelTables, words: Whole, spelled: Spelled, band: Limits, 
 @compiled
 def _steps(words: Whole, foreseen: Foreseen, spelled: Spelled, band: Limits) -> tuple[Whole, WidthAndDepth]:
     steps, taken = np.empty((2 * len(words) + len(spelled.shares), 2), np.int64), 0
-    text, own, unknown = whole_line(), whole_line(), 0
+    text, own = whole_line(), whole_line()
     for place, word in enumerate(words):
         end = foreseen.ends[place]
         share = end_share(band, text, end)
@@ -184,12 +182,10 @@ def _steps(words: Whole, foreseen: Foreseen, spelled: Spelled, band: Limits) -> 
         narrow(text, low, high)
         steps[taken] = narrow(own, edge_among_others(end, low), edge_among_others(end, high))
         taken += 1
-        if word == UNKNOWN_NUMBER:
-            for letter in spelled.shares[spelled.starts[unknown] : spelled.starts[unknown + 1]]:
-                narrow(text, letter[0], letter[1])
-                steps[taken] = narrow(own, letter[0], letter[1])
-                taken += 1
-            unknown += 1
+        for letter in spelled.shares[spelled.starts[place] : spelled.starts[place + 1]]:
+            narrow(text, letter[0], letter[1])
+            steps[taken] = narrow(own, letter[0], letter[1])
+            taken += 1
     return steps[:taken], own
 
 

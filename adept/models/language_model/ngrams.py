@@ -104,7 +104,6 @@ class Ngrams(Learned):
         )
 
     def _alone(self, level: "_Level") -> Whole:
-        """Return F where nothing is known of the context."""
         symbols = np.arange(self.size + 1)
         flat = ONE * symbols // self.size
         if not len(level.symbols):
