@@ -20,7 +20,7 @@ once for all records near to it: similar records are faster, and statements say 
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
@@ -105,12 +105,11 @@ class Codec(Learned):
         listed.groups = group_meanings(Meanings(lexicon, weigh).of([], listed), seed=seed)
         return cls(model, weigh, rows[:MAX_UTTERANCES], listed=listed, lexicon=lexicon)
 
-    def with_list(self, report: Callable[[float], None] = lambda share: None) -> "Codec":
-        """Return the codec with the list that it lacks, in minutes; ``report`` gets the share of the work that is done."""
+    def with_list(self) -> "Codec":
+        """Return the codec with the list that it lacks, which takes a while."""
         if not self.unlisted:
             return self
-        listed = list_likely(self.model, self.utterances, count=self.unlisted, report=report)
-        return replace(self, listed=listed, unlisted=0)
+        return replace(self, listed=list_likely(self.model, self.utterances, count=self.unlisted), unlisted=0)
 
     def choose_size(self, size: int, *, joint: bool = False) -> int:
         """Return the size to use at a budget for which ``size`` is best: for broad text often the number of all sentences."""
@@ -196,9 +195,9 @@ class _Sized:
 
     def _prepare(self) -> None:
         """Make every table and all machine code that a record or a number may need."""
-        from adept.models.language_model.compiled import making
+        from adept.models.language_model.compiled import telling
 
-        with making():
+        with telling("making machine code, once for this version: about half a minute"):
             words = self.code.write(self.coded // 2)
             if self.searches:
                 self.model.spelling.spans(self.model.spelling.alphabet[:2])

@@ -6,7 +6,7 @@ its order is what counts.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
@@ -54,9 +54,7 @@ class ListedTexts:
 
 
 @torch.inference_mode()
-def list_likely(
-    model: LanguageModel, utterances: Sequence[Words], *, count: int, report: Callable[[float], None]
-) -> ListedTexts:
+def list_likely(model: LanguageModel, utterances: Sequence[Words], *, count: int) -> ListedTexts:
     """Return the likeliest texts that are no utterances, the likeliest first, so many that all of them are ``count``.
 
     Fewer are found where too many prefixes would have to be read. The model was learned from the utterances.
@@ -70,7 +68,6 @@ def list_likely(
         bits += step
         listed, before = list(search.within(bits)), found
         found = sum(len(costs) for costs, _ in listed)
-        report(min(1.0, found / count))
         doubled = step / math.log2(found / before) if found > before > 0 else 1.0
         many = found * MANY_SHARE > count
         step = min(MAX_GROWTH_BITS, doubled) * math.log2(MARGIN * count / found) if many else STEP_BITS

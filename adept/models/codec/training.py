@@ -1,4 +1,4 @@
-"""Learns a codec from the training text, and lists its likely texts at its first use, which takes minutes.
+"""Learns a codec from the training text, and lists its likely texts at its first use.
 
 The list lies beside the model or else in the user's cache, in a file named by the digest of the codec that it completes. The
 first process that finishes writes it and all others read it: another machine may order a few texts otherwise.
@@ -6,10 +6,8 @@ first process that finishes writes it and all others read it: another machine ma
 
 import os
 import random
-import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 from safetensors import SafetensorError
@@ -55,8 +53,10 @@ def complete(codec: Codec) -> Codec:
     paths = [place / name for place in (codec.directory, cache_directory()) if place]
     if kept := next(filter(os.path.exists, paths), None):
         return _load(codec, kept)
-    with _bar() as report:
-        listed = codec.with_list(report)
+    from adept.models.language_model.compiled import telling  # machine code, slow to import
+
+    with telling("listing the codec's likely texts, once for this model: about a minute"):
+        listed = codec.with_list()
     kept = next((path for path in paths if _keep(listed, path)), None)
     return _load(codec, kept) if kept else listed
 
@@ -79,17 +79,3 @@ def _keep(listed: Codec, path: Path) -> bool:
     except (OSError, DataError, SafetensorError):
         return os.path.exists(path)  # noqa: PTH110 - False in a directory that may not be searched
     return True
-
-
-@contextmanager
-def _bar() -> Iterator[Callable[[float], None]]:
-    """Show on a terminal how much has been listed."""
-    if not sys.stderr.isatty():
-        yield lambda share: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True)) as progress:
-        task = progress.add_task("listing the codec's likely texts", total=1.0)
-        yield lambda share: progress.update(task, completed=share)

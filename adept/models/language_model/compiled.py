@@ -16,7 +16,6 @@ from numba.core import config
 from adept.data.files import cache_directory
 
 NOTICE_SECONDS = 2.0  # after which a person is told what takes so long
-NOTICE = "making machine code, once for this version: about half a minute"
 COMPILED_PACKAGES = "language_model", "codec"  # whose sources machine code is made of
 
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -60,9 +59,9 @@ def _directory() -> str | None:
 
 
 @contextmanager
-def making() -> Iterator[None]:
-    """Tell a person on a terminal what is being made, if it takes long."""
-    told = threading.Timer(NOTICE_SECONDS, print, [NOTICE], {"file": sys.stderr})
+def telling(line: str) -> Iterator[None]:
+    """Tell a person on a terminal what is being done, if it takes long."""
+    told = threading.Timer(NOTICE_SECONDS, print, [line], {"file": sys.stderr})
     told.daemon = True
     if sys.stderr.isatty():
         told.start()

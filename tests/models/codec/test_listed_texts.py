@@ -203,7 +203,7 @@ def test_learning_asks_for_as_many_as_it_is_told(texts: list[str]) -> None:
 
 
 def test_the_likeliest_texts_are_rows_of_word_numbers_without_an_end_or_unknown_words(codec: Codec) -> None:
-    listed = list_likely(codec.model, [codec.utterances[0]], count=50, report=lambda share: None)
+    listed = list_likely(codec.model, [codec.utterances[0]], count=50)
     rows = np.split(listed.flat, listed.ends + 1)[:-1]
     assert len(rows) == 49
     assert all(0 < len(row) - 1 <= 40 and row[:-1].min() > 1 for row in rows)

@@ -57,7 +57,7 @@ def model_directory(put_off: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(put_off, tmp_path / "model"))
 
 
-def nothing_is_listed(codec: Codec, report: object = None) -> NoReturn:
+def nothing_is_listed(codec: Codec) -> NoReturn:
     raise AssertionError("listed again")
 
 
@@ -120,7 +120,7 @@ def test_of_two_that_list_at_a_time_both_use_what_the_first_one_listed(
     listed = ListedTexts(words, at_once.listed.flat[at_once.listed.ends[0] + 1 :])
     theirs = Codec(codec.model, codec.weigh, codec.utterances, codec.held_out, listed)
 
-    def meanwhile(codec: Codec, report: object = None) -> Codec:
+    def meanwhile(codec: Codec) -> Codec:
         save_list(theirs, model_directory / f"codec-{codec_sha256(codec)[:32]}.safetensors")
         return at_once
 
