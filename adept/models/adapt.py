@@ -124,7 +124,6 @@ def _refit(
     examples: list[str],
     seed: int,
 ) -> tuple[Autoencoder, Tokenizer]:
-    """Return the model with topics of texts, and a tokenizer with the words of examples."""
     new_tokenizer, meaning = tokenizer.with_words(examples), 0.0
     if tokenizer.synonyms:
         new_tokenizer, meaning = new_tokenizer.with_synonyms(Lexicon.load()), MEANING
@@ -230,7 +229,6 @@ def _codec(
     seed: int,
     lexicon: Lexicon | None,
 ) -> Codec:
-    """Return a codec of examples and the model's texts whose first utterances are the examples."""
     codec = Codec.of([*examples, *own], public=True, seed=seed)
     ranked = [*examples, *own] if lexicon else examples  # a broad model's own texts come with the nearest first
     places = {words_of(text): place for place, text in enumerate(ranked)}
@@ -310,7 +308,6 @@ def nearest_first(
 
 
 def _meanings_of(codec: Codec) -> tuple[Meanings, Codes]:
-    """Return the meanings of words, and of all sentences of a broad codec (N, d)."""
     if codec.lexicon is None:
         raise ModelError("model_dir must hold a model of broad text: leave model_dir out, or give examples")
     meanings = Meanings(codec.lexicon, codec.weigh)

@@ -148,7 +148,6 @@ class Adept(nn.Module):
         return latents
 
     def read_rows(self, rows: Sequence[Sequence[int]]) -> Tensor:
-        """Return latents (ROWS, n) of ROWS records before the clip."""
         ends = []
         for suffix, direction in (("", rows), ("_reverse", [row[::-1] for row in rows])):
             tokens = pad_sequence([torch.tensor(row) for row in direction], padding_value=PAD)  # (T, ROWS)
@@ -206,7 +205,6 @@ def run(lstm: nn.LSTM, words: Tensor, state: State | None = None, *, suffix: str
 
 
 def step(lstm: nn.LSTM, words: Tensor, state: State, *, suffix: str = "") -> State:
-    """Return an LSTM's state after one input (B, I)."""
     return run(lstm, words[:, None], state, suffix=suffix)[1]
 
 
@@ -249,7 +247,6 @@ def lightning_module(
     weight_decay: float = 0.0,
     randomise: Callable[[Tensor], Tensor] | None = None,
 ) -> "LightningModule":
-    """Return the LightningModule that trains a model in place."""
     from pytorch_lightning import LightningModule  # takes two seconds
 
     class Training(LightningModule):

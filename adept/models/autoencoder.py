@@ -72,7 +72,6 @@ class Autoencoder(Adept):
             self.topics = TopicEncoder(vocabulary_size, config.latent_dim)
 
     def read(self, tokens: Tensor) -> Tensor:
-        """Return latents (B, n) before the clip, by topics or by the core's LSTM."""
         if self.training and self.labels:
             hidden = torch.rand(len(tokens), device=tokens.device) < HIDDEN_LABELS
             tokens = torch.cat([tokens[:, :1].masked_fill(hidden[:, None], UNKNOWN), tokens[:, 1:]], dim=1)
@@ -96,7 +95,6 @@ class Autoencoder(Adept):
 
     @property
     def held_out_texts(self) -> list[str]:
-        """Public texts that nothing was learned from, for estimates."""
         from adept.models.codec.codec import text_of
 
         return [text_of(words) for words in self.codec.held_out] if self.codec else self.held_out

@@ -68,7 +68,6 @@ Trained on {data.records} records of `{data.name}` ({origin}).
 
 
 def _source(card: str) -> str:
-    """Return the card of another model, without its metadata, one heading deeper."""
     text = re.sub(r"\A---\n.*?\n---\n", "", card, flags=re.DOTALL)
     deeper = re.sub("^#", "##", text, flags=re.MULTILINE).strip()
     return f"\n## The model that it was adapted from\n\n{deeper}\n" if text else ""

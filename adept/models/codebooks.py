@@ -18,7 +18,6 @@ TEXT_CODEWORDS = (256, 512, 1024, 2048, 4096, 8192)  # sizes of the codebooks of
 
 
 def learn_codebooks_of(model: Autoencoder, tokenizer: Tokenizer, corpus: Corpus, *, seed: int) -> dict[int, Tensor]:
-    """Learn codebooks from the latents of a corpus."""
     rows = tokenizer.encode_corpus(corpus, max_length=model.config.max_length)
     return learn_codebooks(model.encode_records(rows).cpu(), seed=seed)
 
@@ -32,7 +31,6 @@ def fit_topics(model: Autoencoder, tokenizer: Tokenizer, corpus: Corpus, spec: T
 
 
 def learn_codes(model: Autoencoder, tokenizer: Tokenizer, train: Corpus, validation: Corpus, spec: TrainSpec) -> None:
-    """Give a trained model its codebooks and its codec."""
     from adept.models.codec.training import learn_codec  # a model for l1 needs no codec
 
     if not model.codebooks:

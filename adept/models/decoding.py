@@ -97,6 +97,5 @@ class PublicTexts:
         return [self.texts[row[place % count]] for row in chosen for place in range(samples)]
 
     def _compare(self, latents: Tensor) -> Tensor:
-        """Return the similarity (B, N) of texts to at most NEAREST_ROWS latents (B, n), wherever they stand."""
         rows = fill_up(fill_up(latents, dim=0, width=NEAREST_ROWS), dim=1)
         return (rows @ self._table)[: len(latents), : len(self.texts)]

@@ -50,7 +50,6 @@ class Lexicon:
 
     @cached_property
     def sha256(self) -> str:
-        """The digest of words and vectors."""
         digest = hashlib.sha256("\n".join(self.words).encode())
         digest.update(np.ascontiguousarray(self.vectors).data)
         return digest.hexdigest()
@@ -112,7 +111,6 @@ class TextVectors:
 
 
 def _bare(words: Iterable[str]) -> list[str]:
-    """Return words without the signs around them: "paris?" means what "paris" means."""
     return [word.strip(string.punctuation) for word in words]
 
 
@@ -140,7 +138,6 @@ class WordVectors:
         return np.asarray(total / max(float(np.linalg.norm(total)), 1e-12))
 
     def distances(self) -> Floats:
-        """Return Euclidean distances (V, V) between all words."""
         squares = np.square(self.vectors).sum(axis=1)
         return np.asarray(np.sqrt(np.maximum(squares[:, None] + squares - 2 * self.vectors @ self.vectors.T, 0.0)))
 

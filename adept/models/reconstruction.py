@@ -25,7 +25,6 @@ class Reconstruction:
 
     @property
     def warning(self) -> str | None:
-        """One sentence if much is lost."""
         if self.share >= MIN_SHARE:
             return None
         return (

@@ -113,7 +113,6 @@ class Tokenizer:
 
     @property
     def words(self) -> list[str]:
-        """The tokens in the order of their ids."""
         return [word for _, word in sorted((number, word) for word, number in self.vocabulary.items())]
 
     @cached_property
@@ -180,12 +179,10 @@ class Tokenizer:
         return [re.sub(r" ([.,;:!?)\]])", r"\1", line) for line in lines]
 
     def decode_labels(self, rows: list[list[int]]) -> list[str]:
-        """Return the label that each row begins with, for a tokenizer with a label set."""
         return [self.labels[row[0] - FIRST_LABEL] for row in rows]
 
 
 def build(config: TokenizerConfig) -> tokenizers.Tokenizer:
-    """Put together normalisation, splitting and the empty model."""
     backend = tokenizers.Tokenizer(models.WordLevel(unk_token=SPECIAL_TOKENS[UNKNOWN]))
     split = [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Split(Regex(PUNCTUATION), behavior="isolated")]
     if config.kind == "bpe":

@@ -106,7 +106,6 @@ def supported_topics(texts: int, *, most: int) -> int:
 
 
 def _spelling(words: Sequence[str]) -> csr_matrix:
-    """Return the parts of each word as unit rows (V, parts); special tokens have none."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     parts = TfidfVectorizer(analyzer="char_wb", ngram_range=PART_LETTERS, min_df=MIN_WORDS)

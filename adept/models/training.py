@@ -71,7 +71,6 @@ def _sizes(spec: TrainSpec, *, texts: int) -> ModelConfig:
 
 
 def _tokenizer(train: Corpus, spec: TrainSpec, *, checkpoints: Path, resume: Path | None) -> Tokenizer:
-    """Train the tokenizer and save it beside the checkpoints, or load it from there."""
     if resume:
         return Tokenizer.from_pretrained(resume.parent)
     labels = sorted(set(train.labels or [])) if spec.joint_labels else []
@@ -176,7 +175,6 @@ def _shapes(weights: dict[str, Any]) -> dict[str, tuple[int, ...]]:
 
 
 def _read_checkpoint(path: Path) -> dict[str, Any]:
-    """Return the content of a checkpoint whose checksums and parts are right."""
     try:
         with zipfile.ZipFile(path) as archive:
             if archive.testzip() is not None:
@@ -218,7 +216,6 @@ def randomiser(model: Autoencoder, spec: TrainSpec) -> Callable[[Tensor], Tensor
 def make_trainer(
     config: TrainerConfig, directory: Path, callbacks: list[Callback], *, gradient_clip: float, checkpoints: bool = True
 ) -> lightning.Trainer:
-    """Return a Lightning trainer that logs to ``metrics.csv``."""
     show = sys.stderr.isatty() if config.progress_bar is None else config.progress_bar
     if show:
         callbacks = [*callbacks, RichProgressBar(console_kwargs={"stderr": True})]
@@ -250,7 +247,6 @@ class quiet_lightning(warnings.catch_warnings):  # noqa: N801 - used like a func
 
 
 def length_batches(lengths: Sequence[int], *, batch_size: int, seed: int | str) -> list[list[int]]:
-    """Return batches of indices of similar length, in random order."""
     rng = random.Random(seed)
     order = list(range(len(lengths)))
     rng.shuffle(order)

@@ -84,7 +84,6 @@ def _is_finite(tensor: Tensor) -> bool:
 
 @contextmanager
 def _open(path: Path) -> Iterator[Any]:
-    """Open a safetensors file; its size and its header are bounded before they are read."""
     check_file(path, limit=TENSOR_LIMIT)
     try:
         with path.open("rb") as stream:
@@ -99,5 +98,4 @@ def _open(path: Path) -> Iterator[Any]:
 
 
 def corrupt(path: Path, reason: str) -> ModelError:
-    """Return the error for a file that is not what it should be."""
     return ModelError(f"{path} is corrupt ({printable(reason)}): train the model again or restore it")

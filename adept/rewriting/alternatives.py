@@ -50,11 +50,9 @@ class InPositions:
 
     @property
     def share(self) -> float:
-        """The budget of a position."""
         return share(self.epsilon, self.length)
 
     def guarantee(self) -> Guarantee:
-        """Return the guarantee of the release of one text."""
         proven = "" if self.exact else "; the sampling is in floating point"
         return Guarantee.pure(
             epsilon=self.epsilon,
@@ -85,11 +83,9 @@ class WordByWord(InPositions):
 
     @property
     def symbols(self) -> int:
-        """Number of symbols."""
         return len(self.public.names) + 2
 
     def privatize(self, texts: Sequence[str]) -> list[str]:
-        """Release every text."""
         if not (texts := text_list(texts)):
             return []
         known = len(self.public.names)
@@ -116,7 +112,6 @@ class TokenResponse(WordByWord):
 
     @cached_property
     def response(self) -> RandomizedResponse:
-        """The mechanism of one position."""
         return RandomizedResponse(epsilon=self.share, labels=tuple(map(str, range(self.symbols))))
 
     def _release_symbols(self, symbols: Indices) -> Indices:
@@ -172,7 +167,6 @@ class PromptSampling(InPositions):
         check_between(*BUDGETS, epsilon=self.epsilon)
 
     def privatize(self, texts: Sequence[str]) -> list[str]:
-        """Write one text for each record."""
         texts = text_list(texts)
         parts = [texts[start : start + BATCH_TEXTS] for start in range(0, len(texts), BATCH_TEXTS)]
         return [text for part in parts for text in self._write(part)]
@@ -216,7 +210,6 @@ class Redaction:
         return cls(common=frozenset(word for word, count in counts.items() if count >= MIN_TEXTS))
 
     def privatize(self, texts: Sequence[str]) -> list[str]:
-        """Return the texts with tags in them."""
         words = [enumerate(text.split()) for text in text_list(texts)]
         return [" ".join(self._tag(word, first=not place) for place, word in row) for row in words]
 

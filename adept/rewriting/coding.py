@@ -57,12 +57,10 @@ class Coding(ABC):
         """Write ``samples`` pairs from each released row (B, n), consecutively: post-processing."""
 
     def pack(self, values: Any) -> Tensor:
-        """Return a mechanism's own values as rows."""
         rows: Tensor = values
         return rows
 
     def unpack(self, rows: Tensor) -> Any:
-        """Return rows as the mechanism's own values."""
         return rows
 
 
@@ -87,7 +85,6 @@ class LatentCoding(Coding):
             )
 
     def check_labels(self, labels: Sequence[str | None]) -> None:
-        """Raise ConfigurationError for a label that the model does not know."""
         if self.labels:
             self.tokenizer.label_ids(labels)
 
@@ -225,7 +222,6 @@ class PairCoding(Coding):
         return self.join_labels(self.text.encode(texts), labels or [None] * len(texts))
 
     def check_labels(self, labels: Sequence[str | None]) -> None:
-        """Raise ConfigurationError for a missing label, or one outside the public set."""
         known = set(self.labels)
         if (first := next((n for n, label in enumerate(labels) if label not in known), None)) is None:
             return
@@ -243,7 +239,6 @@ class PairCoding(Coding):
         return self.join_labels(self.text.pack(released), beside)
 
     def write(self, released: Tensor, *, samples: int) -> list[Pair]:
-        """Write texts from the rows, each with its released label."""
         rows, labels = self.split_labels(released)
         beside = (label for label in labels for _ in range(samples))
         return [(text, label) for (text, _), label in zip(self.text.write(rows, samples=samples), beside, strict=True)]
@@ -256,7 +251,6 @@ class PairCoding(Coding):
         return torch.cat([rows, places.reshape(-1, 1)], dim=1)
 
     def split_labels(self, rows: Tensor) -> tuple[Tensor, list[str]]:
-        """Return the text's row and the label of each row."""
         return rows[:, :-1], [self.labels[int(place)] for place in rows[:, -1].tolist()]
 
 

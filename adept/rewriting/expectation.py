@@ -47,7 +47,6 @@ class Expectation:
 
     @property
     def line(self) -> str:
-        """The same as a sentence."""
         topic = ""
         if self.topic is not None:
             topic = f"its record's topic in {self.topic:.0%} of all cases ({self.topic_of_others:.0%} by chance) and "

@@ -105,7 +105,6 @@ def best_exact(model: Autoencoder, *, epsilon: float | None = None) -> Kind:
 
 
 def packaged_directory() -> Path:
-    """Return the directory of the model that comes with the package."""
     return Path(__file__).parents[1] / "pretrained" / PACKAGED
 
 
@@ -143,7 +142,6 @@ def _sha256(path: Path) -> str:
 
 @torch.inference_mode()
 def _probe(model: Autoencoder, tokenizer: Tokenizer, directory: Path) -> None:
-    """Refuse a model whose weights are finite and their products infinite."""
     rows = tokenizer.encode(PROBE_TEXTS, max_length=model.config.max_length)
     latents = model.encode(pad(rows))
     if not all(bool(numbers.isfinite().all()) for numbers in (latents, model(latents, pad(rows)))):

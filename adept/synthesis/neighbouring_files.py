@@ -56,7 +56,6 @@ class NeighbouringFiles:
 
 
 def _files(synthesizer: Synthesizer) -> tuple[dict[str, list[Record]], list[tuple[str, str]]]:
-    """Return files in which a person has more rows than count, and the same files without that person."""
     places, most = synthesizer.cells.places, synthesizer.votes.votes_per_person
     first, second = (synthesizer.cells.texts[int((places == place).argmax())] for place in np.unique(places)[:2])
     one, other = synthesizer.labels[:2]

@@ -138,7 +138,6 @@ class Synthesizer:
         return list(self.write(self.release(tally), rows=rows))
 
     def tally(self) -> Tally:
-        """Return counts of no vote."""
         return Tally(self.cells.size * len(self.labels), votes_per_person=self.votes.votes_per_person)
 
     def vote(self, texts: Sequence[object], labels: Sequence[object] | None = None) -> list[int]:

@@ -97,7 +97,6 @@ class ArithmeticCode:
         return Interval(self.bands[band], low << self._scale(own), self._line_width(own), self._line_width(text))
 
     def _spelled(self, words: Sequence[str], numbers: Sequence[int]) -> Spelled | None:
-        """Return how unknown words are spelled; None if one of them cannot be."""
         unknown = [place for place, number in enumerate(numbers) if number == UNKNOWN_NUMBER]
         shares = {place: self.model.spelling.spans(words[place]) or [] for place in unknown}
         if not all(shares.values()):
@@ -157,12 +156,10 @@ class ArithmeticCode:
 
 
 def _turn(band: Band, attempt: int) -> int:
-    """Return by how many cells the points of an attempt are turned."""
     return attempt * (band.size * 618 // 1000)
 
 
 def _bands(size: int, whole: int) -> list[Band]:
-    """Return the bands of ``size`` numbers, less likely texts first."""
     if size <= PLAIN_SIZE:  # so all texts are at hand in a second
         return [Band(0, size, 0, whole + 1)]
     bands, left, wide = [], size, whole // size

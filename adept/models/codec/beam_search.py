@@ -106,7 +106,6 @@ def _search(
 
 @without_reference_counts
 def _go_on(beam: Whole, states: Whole, order: Whole, place: int, texts: Whole, written: int) -> int:
-    """Make chosen states the beam, and write down each text that has one more word."""
     for row in range(len(order)):
         state = beam[row]
         _copy(state, states[order[row]])

@@ -205,7 +205,6 @@ class _Sized:
                 next(self.search.near(words, bits=self.code.bits), None)
 
     def _find_candidates(self, weigh: WordWeights, size: int) -> None:
-        """Index the texts of some numbers, where there are no utterances."""
         pool = min(POOL_SIZE, size)
         letters = sum(LETTERS_OF_WORD + len(word) for words in self.code.spread(POOL_PROBES) for word in words)
         pool = min(pool, max(1, POOL_LETTERS * POOL_PROBES // max(1, letters)))  # written in some seconds
@@ -235,7 +234,6 @@ class _Sized:
 
 
 def _of_common_words(rows: Sequence[Words]) -> Sequence[Words]:
-    """Return the rows each of whose words stands in at least MIN_HOLDERS of them."""
     while True:
         holders = Counter(word for row in rows for word in set(row))
         common = {word for word, count in holders.most_common(MAX_LISTED_WORDS - 2) if count >= MIN_HOLDERS}
@@ -256,5 +254,4 @@ def words_of(text: str) -> Words:
 
 
 def text_of(words: Sequence[str]) -> str:
-    """Return the text of words, punctuation joined to the word before it."""
     return re.sub(r" ([.,;:!?)\]])", r"\1", " ".join(words))

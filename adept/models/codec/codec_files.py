@@ -40,7 +40,6 @@ MAX_LIKELY = (MAX_WORDS + 1) * MAX_LISTED_TEXTS
 
 
 def save_codec(codec: Codec, directory: Path) -> None:
-    """Write ``codec.json`` and ``codec.safetensors`` into a model directory."""
     description, tables = codec_content(codec)
     (directory / DESCRIPTION).write_text(json.dumps(description, ensure_ascii=False) + "\n", "utf-8")
     save_file({name: torch.from_numpy(table) for name, table in tables.items()}, directory / TABLES)
@@ -87,7 +86,6 @@ def codec_sha256(codec: Codec) -> str:
 
 
 def save_list(codec: Codec, path: Path) -> None:
-    """Write a codec's list of likely texts into one file."""
     save_file({LIKELY: torch.from_numpy(codec.listed.flat)}, path)
 
 
@@ -205,7 +203,6 @@ def _are_texts(flat: NDArray[np.int16], *, size: int) -> bool:
 
 
 def _are_ngrams(table: NDArray[np.int32], *, size: int) -> bool:
-    """Return True for n-grams of numbers up to ``size``, the last one below it, and their counts."""
     most = np.array([*[size] * (table.shape[1] - 2), size - 1, MAX_COUNT])
     inside = bool(((table >= 0) & (table <= most)).all() and (table[:, -1] >= 1).all())
     return inside and len(table) <= MAX_NGRAMS

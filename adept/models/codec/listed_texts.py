@@ -111,7 +111,6 @@ class _Search:
         return torch.cat(words), torch.cat(bits)
 
     def _append(self, prefixes: Tensor, spent: Tensor, shares: Tensor, bits: float) -> Iterator[Prefixes]:
-        """Yield prefixes with one more word, of shares (B, V), that leave bits for the rest."""
         shares[:, [END_NUMBER, UNKNOWN_NUMBER]] = 0.0
         enough = shares * torch.exp2(-self.after_word) >= torch.exp2(spent - bits)[:, None]
         rows, words = enough.nonzero(as_tuple=True)

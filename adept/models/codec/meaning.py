@@ -58,13 +58,11 @@ class WordWeights(Learned):
         return cls(Counter({word: count for word, count in holders.items() if count > 1}), len(texts))
 
     def __call__(self, word: str) -> int:
-        """Return the weight of a word; unknown words are the heaviest."""
         known, unknown = self._table
         return known.get(word, unknown)
 
     @cached_property
     def _table(self) -> tuple[dict[str, int], int]:
-        """The weights of known words, and that of the others."""
         known, unknown = {word: self._weigh(count) for word, count in self.holders.items()}, self._weigh(0)
         return known | {word: factor * known.get(word, unknown) for word, factor in self.times.items()}, unknown
 
@@ -113,7 +111,6 @@ class Meanings:
         return self.of_table(*tabulate(list(texts), more))
 
     def of_table(self, words: Iterable[str], table: sparse.csr_array) -> Codes:
-        """Return the meanings (N, d) of texts by a table of words."""
         places = np.array([self.lexicon.places.get(word, -1) for word in words] or [-1], dtype=np.int64)
         vectors = np.where(
             places[:, None] < 0, np.float32(0), self._rarity[places, None] * self.lexicon.vectors[places]
@@ -125,7 +122,6 @@ class Meanings:
 
 
 def _at_length(sums: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return sums of vectors (N, d) at MEANING_LENGTH, and whole."""
     wide = sums.astype(np.float64)
     lengths = np.sqrt(np.einsum("nd,nd->n", wide, wide))
     factors = (MEANING_LENGTH / np.maximum(lengths, 1)).astype(np.float32)
@@ -133,7 +129,6 @@ def _at_length(sums: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def multiply_all(asked: Codes, meanings: Codes) -> NDArray[np.float32]:
-    """Return the products (B, N) of meanings (B, d) with all others (N, d)."""
     parts = np.array_split(meanings, max(1, len(meanings) // BATCH_PRODUCTS))
     return np.concatenate([asked.astype(np.float32) @ part.astype(np.float32).T for part in parts], axis=1)
 

@@ -67,8 +67,6 @@ class TextTable:
 
 
 class NearestTextIndex(TextTable):
-    """The index of the text that is nearest by words."""
-
     def __init__(self, texts: Sequence[Sequence[str]], weigh: WordWeights, more: ListedTexts | None = None) -> None:
         super().__init__(texts, weigh, more)
         self._table = self._table.astype(np.int32)  # as wide as weights, for quick products
@@ -83,7 +81,6 @@ class NearestTextIndex(TextTable):
             yield max(equal, key=lambda place: (Counter(pairwise(("", *self[place], ""))) & pairs).total()), distance
 
     def nearer(self, record: Words, texts: Iterable[tuple[Words, int]], distance: int) -> Iterator[Words]:
-        """Yield those of some texts that are nearer to a record than ``distance``, in their order."""
         return (text for text, seams in texts if self.weigh.distance(record, text) + seams < distance)
 
     def _nearest(self, wanted: set[str]) -> tuple[int, list[int]]:
@@ -143,7 +140,6 @@ class NearestTextIndex(TextTable):
 
 
 def _nearer(known: tuple[int, Places], distances: NDArray[np.int32], places: Places) -> tuple[int, Places]:
-    """Return the least distance and the places that have it, of those known and of others."""
     least = min(known[0], int(distances.min(initial=known[0])))
     nearest = places[distances == least]
     return least, np.union1d(nearest, known[1]) if least == known[0] else nearest
@@ -178,7 +174,6 @@ class MeaningIndex(TextTable):
     def _compare(
         self, records: Sequence[Sequence[str]], shortlist: int
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Yield the distances of the texts that each record is compared with, and their numbers."""
         for begin in range(0, len(records), BATCH_RECORDS):
             some = records[begin : begin + BATCH_RECORDS]
             wanted = [set(record) for record in some]

@@ -69,7 +69,6 @@ class Decoder(NamedTuple):
 
 @compiled
 def whole_line() -> WidthAndDepth:
-    """Return the width and the depth of the line."""
     return np.array([1 << WIDTH, 0])
 
 
@@ -150,7 +149,6 @@ def encode(
 
 @compiled
 def _foresee(tables: ModelTables, words: Whole, spelled: Spelled, band: Limits, foreseen: Foreseen) -> WidthAndDepth:
-    """Write down what is foreseen; return the width and depth of a text, or of a beginning too narrow for a band."""
     after, text = start(tables), whole_line()
     for place, word in enumerate(words):
         low, high = span(tables, after, word)
@@ -191,7 +189,6 @@ def _steps(words: Whole, foreseen: Foreseen, spelled: Spelled, band: Limits) -> 
 
 @compiled
 def decoder(bits: NDArray[np.uint8], band: Limits, narrowest: int) -> Decoder:
-    """Return the decoder of a point."""
     offset = 0
     for byte in bits[: WIDTH // 8]:
         offset = offset << 8 | byte

@@ -61,7 +61,6 @@ class UnknownWords(Learned):
 
     @cached_property
     def _listed_words(self) -> list[str]:
-        """The lexicon's words that the vocabulary lacks; none if it is another language's."""
         lexicon, known = Lexicon.load(), set(self.known)
         if len(known & lexicon.places.keys()) < MIN_KNOWN_SHARE * len(known):
             return []

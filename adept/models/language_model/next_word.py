@@ -207,14 +207,12 @@ def _around(tables: NgramTables, contexts: Whole, symbol: int) -> tuple[int, int
 
 @without_reference_counts
 def _narrow_search(contexts: Whole, low_enough: bool) -> None:
-    """Go on with the followers from where a symbol was found, or with those before it."""
     for place in range(contexts[-1, CONTEXT]):
         contexts[place, BEGINS if low_enough else ENDS] = contexts[place, FOUND]
 
 
 @without_reference_counts
 def _widen_search(tables: NgramTables, contexts: Whole) -> None:
-    """Look for symbols among all followers again."""
     for place in range(contexts[-1, CONTEXT]):
         context = contexts[place, CONTEXT]
         contexts[place, BEGINS] = tables.contexts[context, START]

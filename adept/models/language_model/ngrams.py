@@ -79,7 +79,6 @@ class Ngrams(Learned):
 
     @cached_property
     def tables(self) -> NgramTables:
-        """Counts of what was seen after each context."""
         alone, *longer = _levels(self.rows, self.counts, size=self.size)
         keys, lengths, symbols, counts, off = (np.concatenate(parts) for parts in zip(_NO_LEVEL, *longer, strict=True))
         owner = np.repeat(np.arange(len(keys)), lengths)
@@ -114,7 +113,6 @@ class Ngrams(Learned):
         return np.asarray((below * ONE + rest * flat) // (sums[-1] + rest))
 
     def _longer(self, keys: Whole, levels: Whole) -> Whole:
-        """Return where the contexts of one symbol more begin, of each context."""
         parents = [
             begins + keys[level:end] // (self.size + 1)
             for begins, level, end in zip(levels, levels[1:], levels[2:], strict=False)

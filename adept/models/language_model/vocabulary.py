@@ -56,7 +56,6 @@ class Vocabulary(Learned):
 
     @cached_property
     def numbers(self) -> dict[str, int]:
-        """The number of each word."""
         return {word: number for number, word in enumerate(self.words)}
 
     @cached_property
@@ -72,7 +71,6 @@ class Vocabulary(Learned):
 
 
 def in_texts(texts: Sequence[Sequence[str]], least: int) -> list[str]:
-    """Return the words in at least so many different texts."""
     holders = Counter(word for text in dict.fromkeys(map(tuple, texts)) for word in set(text))
     return [word for word, count in holders.items() if count >= least]
 
@@ -90,7 +88,6 @@ def word_classes(
 
 
 def _context_vectors(rows: Sequence[list[str]], vocabulary: list[str]) -> NDArray[np.float64]:
-    """Return a unit vector for each word, by its left and right neighbours."""
     from scipy.sparse import csr_matrix  # slow to import
     from sklearn.decomposition import TruncatedSVD
     from sklearn.preprocessing import normalize
