@@ -7,8 +7,7 @@
 - the *decoder* reads the new topics by a linear map to the old ones, fitted by least squares.
 
 A *broad* model, which has a lexicon, orders its own texts by meaning. Few examples do not show where their domain ends: sentences
-about them join them, and half of the other codewords are taken by chance. Terms without examples (names of products, labels, a
-page of help) bring the sentences that mean most nearly what they do.
+about them join them, and half of the other codewords are taken by chance.
 """
 
 import random
@@ -66,7 +65,7 @@ def adapt(
     """Return a copy of a model of public text, and its tokenizer, for the domain of public examples.
 
     Args:
-        model, tokenizer: saved together; the model has topics.
+        model, tokenizer: saved together.
         examples: public texts of the domain, which the result holds word for word.
         source: their origin, for the model's card and every statement.
         said: True if people said them; False if they stand for names of things.
@@ -295,7 +294,7 @@ def sentences_about(codec: Codec, terms: Iterable[str]) -> list[str]:
 def nearest_first(
     codec: Codec, texts: Sequence[str], *, most: int, besides: int = 0
 ) -> tuple[list[Words], list[Words], ListedTexts]:
-    """Return a broad codec's ``most`` sentences nearest in meaning to some texts, ``besides`` others by chance, and the rest."""
+    """Return a broad codec's ``most`` sentences nearest to some texts, ``besides`` others by chance, and the rest."""
     meanings, table = _meanings_of(codec)
     nearness = np.full(len(table), -np.inf, dtype=np.float32)
     for start in range(0, len(texts), BATCH_TEXTS):

@@ -32,12 +32,8 @@ HIDDEN_LABELS = 0.3  # share of labels that training hides from the encoder, so 
 class Autoencoder(Adept):
     """Encodes token ids into a latent inside a bounded set, and writes token ids from a latent alone.
 
-    Args:
-        config: the sizes.
-        vocabulary_size: V.
-        clip: the set into which latents are clipped: "l1", "l2" or "sphere".
-        training_data: the origin of the weights; part of every privacy statement.
-        labels: number of label tokens. With any, every row begins with one, and the decoder writes label and text.
+    With any ``labels``, every row begins with a label's token, and the decoder writes label and text. The ``training_data``
+    are part of every privacy statement.
     """
 
     def __init__(

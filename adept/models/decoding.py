@@ -1,7 +1,6 @@
 """Decoding: texts from released latents, greedily, by sampling or as the nearest public text; all of it is post-processing.
 
-All draws come from the operating system: a seed would tell at which place of a file a text was written, which a shuffled file has
-to hide.
+All draws come from the operating system: a seed would tell where in a shuffled file a text was written.
 """
 
 from collections.abc import Sequence

@@ -64,16 +64,9 @@ class TopicEncoder(nn.Module):
         cooccurrence: float = COOCCURRENCE,
         meaning: float = 0.0,
     ) -> None:
-        """Fit topics on the token ids of public texts; those that the texts do not support stay zero.
+        """Fit topics on the token ids of public texts; raise DataError if they share no two words.
 
-        Args:
-            rows: token ids of each text.
-            seed: of the decomposition.
-            words: the V words in the order of their ids; without them words have neither spelling nor meaning.
-            cooccurrence, meaning: weights; 0 for none.
-
-        Raises:
-            DataError: texts share no two words.
+        Without the V ``words`` in the order of their ids there is neither spelling nor meaning.
         """
         from sklearn.decomposition import TruncatedSVD  # fitting alone needs scikit-learn, slow to import
         from sklearn.feature_extraction.text import TfidfTransformer

@@ -145,9 +145,7 @@ def resume_run(
 ) -> tuple[TrainSpec, int]:
     """Return the specification of a run that goes on from a checkpoint, and the epochs that are done.
 
-    Raises:
-        DataError: the checkpoint is damaged, or of another text, clip, label set or sizes.
-        ConfigurationError: no epoch is left.
+    Raises DataError for a damaged checkpoint or another text, clip, label set or sizes, ConfigurationError if no epoch is left.
     """
     if checkpoint is None:
         return spec, 0

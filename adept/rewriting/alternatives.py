@@ -148,8 +148,7 @@ class TokenExponential(WordByWord):
 class PromptSampling(InPositions):
     """Text from a decoder that sees the record, with clipped logits (DP-Prompt: Utpala, Hooker and Chen, Findings of EMNLP 2023).
 
-    The record conditions a language model, here the decoder on the record's latent *without* noise; each next token is drawn
-    from the softmax of logits clipped to a public interval [b1, b2], and T tokens are written.
+    The decoder reads the record's latent *without* noise; each of T tokens is drawn from the softmax of clipped logits.
 
     Claim: eps-LDP for any two records, with eps / T for each token. Proof: given the tokens so far, which were released, a
     token is drawn by the exponential mechanism with score (clipped logit - b1) / (b2 - b1) over a public set of tokens

@@ -172,12 +172,7 @@ class Pools:
 
 
 class DescriptionCoding(Coding):
-    """A model's codec at one number of descriptions, each a row of two int64 halves.
-
-    Raises:
-        ModelError: the model has no codec.
-        ConfigurationError: a record is to have several descriptions, and not all of them are sentences.
-    """
+    """A model's codec at one number of descriptions, each a row of two int64 halves."""
 
     size: int
     probes = 40  # each is searched for

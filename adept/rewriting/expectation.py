@@ -3,8 +3,7 @@
 An estimate reads no record: public texts that the model has not seen are rewritten and compared with their own and with another
 one's rewrite. Two texts are about the same *topic* if the same of the model's coarsest codewords is nearest to both.
 
-Warnings (text in another language, or too long) depend on the records without any noise, so they go to standard error and into no
-statement or output.
+Warnings (text in another language, or too long) depend on the records without any noise: they go to standard error alone.
 """
 
 import re

@@ -38,11 +38,6 @@ class Rewriter:
         batch_size: records that go through the model at once.
         accept_broken_claim, accept_inexact, accept_private_model: as for ``check_release``.
 
-    Attributes:
-        mechanism: randomises the text, with the model's codewords.
-        joint: randomises text and label as one symbol; None if the text is released alone.
-        measurement: True if made by ``for_measurement``: what it writes is never handed out.
-
     Raises:
         ModelError: the model was trained for a clip that the mechanism cannot use, or lacks codewords or codec.
         ConfigurationError: the mechanism's radius is not the model's.
@@ -64,9 +59,9 @@ class Rewriter:
         if batch_size < 1:
             raise ConfigurationError(f"batch_size must be at least 1, got {batch_size}")
         self.model, self.tokenizer, self.batch_size = model.eval(), tokenizer, batch_size
-        self.joint, self.mechanism = fit_mechanism(mechanism, model)
+        self.joint, self.mechanism = fit_mechanism(mechanism, model)  # of text and label, if any; of the text
         self.decoding = resolve_decoding(decoding or DecodingConfig(), model, self.mechanism)
-        self.measurement = False
+        self.measurement = False  # True for one whose texts are never handed out
         self.coding: Coding = (
             DescriptionCoding(model, self.mechanism)
             if self.mechanism.randomises == "description"

@@ -85,14 +85,10 @@ class Synthesizer:
         max_records_per_person: int = 1,
         **options: Any,
     ) -> "Synthesizer":
-        """Load a model directory, or the model that comes with the package, and give it a budget.
+        """Load a model directory, or the model that comes with the package; ``options`` are the constructor's.
 
-        Args:
-            model: the directory, or the run directory around it.
-            epsilon: the budget of a person, or of a record without persons, in nats.
-            neighbours: "add_or_remove" or "replace".
-            max_records_per_person: m, votes of a person.
-            options: of the constructor.
+        The budget ``epsilon``, in nats, is a person's, or a record's without persons; ``neighbours`` are "add_or_remove" or
+        "replace".
         """
         votes = Votes(epsilon=epsilon, neighbours=neighbours, votes_per_person=max_records_per_person)
         return cls(*load_model(model), votes=votes, **options)
@@ -120,11 +116,7 @@ class Synthesizer:
     def synthesize(self, texts: Any, labels: Any = None, persons: Any = None, *, rows: int | None = None) -> list[Pair]:
         """Release a collection once, and write synthetic records.
 
-        Args:
-            texts: a list, array or column of strings (``adept.data.texts``).
-            labels: the records' labels; None if labels are left out.
-            persons: the person of each record; None if each record is a person's only one.
-            rows: number of records to write; None: as many as the noisy counts say.
+        Without ``persons`` each record is a person's only one; without ``rows`` the noisy counts say how many are written.
 
         Raises:
             DataError: an argument is no list, a text is not a string, or the lengths differ.

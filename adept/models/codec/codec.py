@@ -2,19 +2,15 @@
 
 The numbers below K are of two kinds.
 
-- The first ones are whole texts: *public utterances*, so ordered that the first k of them are near to what people say, and behind
-  them other sentences of broad text, or a model's likeliest texts (``listed_texts``).
+- The first ones are whole texts: *public utterances*, the first k of which are near to what people say, and behind them other
+  sentences of broad text, or a model's likeliest texts (``listed_texts``).
 - The others belong to an arithmetic code under that model (``arithmetic_code``).
 
-A record is described by a text near to it that has a number (``nearest_text``): a whole text or, unless these have most of the
-numbers, what a search finds around the record (``beam_search``). So a small K says which known request a record resembles, a
-middle one keeps its slot values, a large one its very words.
+A record is described by a text near to it that has a number (``nearest_text``): a whole text or what a search finds around the
+record (``beam_search``). Privacy does not depend on it (``adept.mechanisms.description``).
 
-Describing is total, looks at one record at a time, and is integer arithmetic but for the logarithms that guide the search.
-Privacy does not depend on it (``adept.mechanisms.description``).
-
-No cache is kept from one batch to the next: time would reveal a repeated record. Within a batch, a group of public texts is read
-once for all records near to it: similar records are faster, and statements say so (``TIME``).
+No cache is kept from one batch to the next: time would reveal a repeated record. Within a batch similar records are faster, and
+statements say so (``TIME``).
 """
 
 import re

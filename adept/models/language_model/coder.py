@@ -5,8 +5,7 @@ where 2^(WIDTH - 1) < width <= 2^WIDTH. So a share of it is found by products of
 
 A *band* holds the texts whose probability lies between two limits and that end as sentences do. In a band the line is divided in
 two steps: first whether the text ends, then by which other word it goes on. An end has no share where the text would not be of the
-band. Where it would, its share is the model's among all ways to a text of the band: if the text may grow by b more bits, other
-ways have a probability of about b / GROWTH together.
+band; where it would, and may grow by b more bits, other ways have a probability of about b / GROWTH together.
 """
 
 from typing import NamedTuple
