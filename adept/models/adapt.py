@@ -136,7 +136,6 @@ def _refit(
 
 
 def own_texts(model: Autoencoder) -> list[str]:
-    """Return the public texts of a model that can be adapted."""
     if model.config.encoder != TOPICS or model.labels:
         raise ModelError(
             "model_dir must hold a model with topics and without labels: train one with mechanism=learned_codebook"

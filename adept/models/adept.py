@@ -118,7 +118,6 @@ class Adept(nn.Module):
         return torch.autocast("cpu", torch.bfloat16, enabled=self.training and fast)
 
     def initial_state(self, latents: Tensor) -> State:
-        """Return the decoder's hidden and cell state (B, H) before the first word."""
         hidden, cell = torch.tanh(multiply(self.to_state, self.scale(latents))).chunk(2, dim=1)
         return hidden.contiguous(), cell.contiguous()
 
@@ -231,8 +230,6 @@ def choose_likeliest(logits: Tensor, begins: Tensor) -> Tensor:
 
 
 def noise_between(mechanism: Callable[[float], Mechanism], low: float, high: float) -> Callable[[Tensor], Tensor]:
-    """Return the noise of a mechanism in training, at budgets drawn log-uniformly from an interval."""
-
     def randomise(latents: Tensor) -> Tensor:
         share = torch.rand(()).item()
         return mechanism(low * (high / low) ** share).simulate(latents, None)

@@ -84,7 +84,6 @@ class Autoencoder(Adept):
 
     @property
     def public_texts(self) -> list[str]:
-        """The utterances that a model of public text holds; none if its text is not public."""
         from adept.models.codec.codec import text_of
 
         return [text_of(words) for words in self.codec.utterances] if self.codec else []
@@ -96,7 +95,6 @@ class Autoencoder(Adept):
         return [text_of(words) for words in self.codec.held_out] if self.codec else self.held_out
 
     def save_pretrained(self, directory: str | Path) -> None:
-        """Write ``config.json`` and ``model.safetensors`` into a directory, making it where needed."""
         directory = Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
         description = {

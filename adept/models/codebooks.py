@@ -23,7 +23,6 @@ def learn_codebooks_of(model: Autoencoder, tokenizer: Tokenizer, corpus: Corpus,
 
 
 def fit_topics(model: Autoencoder, tokenizer: Tokenizer, corpus: Corpus, spec: TrainSpec) -> None:
-    """Fit the topics of a model in place, and codebooks to its latents."""
     rows = tokenizer.encode_corpus(corpus, max_length=model.config.max_length)
     meaning = MEANING if spec.training.content.lexicon else 0.0
     model.topics.fit(rows, seed=spec.seed, words=tokenizer.words, meaning=meaning)

@@ -38,7 +38,6 @@ def likelihood(model: Autoencoder, latents: Tensor, tokens: Tensor) -> Tensor:
 
 
 def writable(model: Autoencoder, *, labels: bool = False) -> Tensor:
-    """Return a mask (V,) of the ids of words and END, or of labels."""
     numbers = torch.arange(model.vocabulary_size, device=model.to_words.weight.device)
     label = (numbers >= FIRST_LABEL) & (numbers < FIRST_LABEL + model.labels)
     return label if labels else (numbers >= END) & ~label

@@ -36,8 +36,6 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Words and their vectors."""
-
     words: tuple[str, ...]  # in lower case, the commonest first
     vectors: NDArray[np.int8]  # (W, n) of whole numbers, 127 times a unit vector
 

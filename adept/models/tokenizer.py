@@ -90,7 +90,6 @@ class Tokenizer:
             (Path(directory) / self.SYNONYMS).write_text(json.dumps(self.synonyms, ensure_ascii=False), "utf-8")
 
     def with_synonyms(self, lexicon: "Lexicon") -> "Tokenizer":
-        """Return a tokenizer that reads unknown words as the nearest known ones in a lexicon."""
         return Tokenizer(self._backend, lexicon.nearest(self.words[FIRST_LABEL + len(self.labels) :]))
 
     def with_words(self, texts: Iterable[str]) -> "Tokenizer":
@@ -142,7 +141,6 @@ class Tokenizer:
         return [[head, *row] for head, row in zip(heads, rows, strict=True)]
 
     def encode_corpus(self, corpus: Corpus, *, max_length: int) -> list[list[int]]:
-        """Return the ids of a corpus, with its labels if the tokenizer has a label set."""
         return self.encode(corpus.texts, max_length=max_length, labels=corpus.labels if self.labels else None)
 
     def _ids(self, texts: list[str]) -> list[list[int]]:

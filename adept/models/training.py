@@ -129,7 +129,6 @@ def fit(
 
 
 def origin_of(spec: TrainSpec, train: Corpus) -> dict[str, Any]:
-    """Return the origin that a checkpoint records: of the text no more than a digest."""
     content = json.dumps([train.texts, train.labels]).encode()
     return {
         "clip": spec.clip,
@@ -274,6 +273,5 @@ class LengthBatchSampler(Sampler[list[int]]):
 
 
 def token_loader(rows: list[list[int]], *, batch_size: int, seed: int | None = None) -> DataLoader[list[int]]:
-    """Return a loader of token batches (B, T), reshuffled each epoch if there is a seed."""
     sampler = LengthBatchSampler([len(row) for row in rows], batch_size=batch_size, seed=seed)
     return DataLoader(cast("Dataset[list[int]]", rows), batch_sampler=sampler, collate_fn=pad)

@@ -94,7 +94,6 @@ class LatentCoding(Coding):
         return self.model.encode_records(rows)
 
     def write(self, released: Tensor, *, samples: int) -> list[Pair]:
-        """Write from latents (B, n): public texts, from pools, or afresh."""
         if self.decoding.strategy == "nearest":
             texts = self._public_texts().write(released, samples=samples, most=self.most)
             return [(text, None) for text in texts]
@@ -239,7 +238,6 @@ class PairCoding(Coding):
         return [(text, label) for (text, _), label in zip(self.text.write(rows, samples=samples), beside, strict=True)]
 
     def join_labels(self, rows: Tensor, labels: Sequence[str | None]) -> Tensor:
-        """Return rows with the place of each one's label behind it."""
         self.check_labels(labels)
         place_of: dict[str | None, int] = {label: place for place, label in enumerate(self.labels)}
         places = torch.tensor([place_of[label] for label in labels], dtype=rows.dtype, device=rows.device)

@@ -20,8 +20,6 @@ FILES = ["config.json", "tokenizer.json", "synonyms.json", "codec.json", "README
 
 
 class HubModel(ModelHubMixin, library_name="adept", tags=TAGS):
-    """A model and its tokenizer as the Hub's library publishes them."""
-
     def __init__(self, model: Autoencoder, tokenizer: Tokenizer) -> None:
         self.model, self.tokenizer = model, tokenizer
 

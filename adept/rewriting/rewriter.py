@@ -159,7 +159,6 @@ class Rewriter:
         return torch.cat([self.coding.release(self.coding.encode(*batch), mechanism) for batch in batches])
 
     def write(self, released: Tensor, *, samples: int = 1) -> list[Pair]:
-        """Write ``samples`` pairs of text and label from each released row alone."""
         return self.coding.write(released, samples=samples)
 
     def save_pretrained(self, directory: str | Path) -> None:

@@ -54,7 +54,6 @@ def estimate(released: NDArray[np.int64], cells: PublicCells, *, decay: float) -
 
 
 def _weights(counts: Numbers, shares: Numbers, *, total: float, variance: float) -> Numbers:
-    """Return the votes of each codeword (K,), from its noisy total and its public share."""
     found, expected, noise = counts.sum(axis=1), total * shares, variance * counts.shape[1]
     apart = max(float(np.mean((found - expected) ** 2 - expected)) - noise, 0.0)
     both = (apart * found + noise * expected) / (apart + noise)
@@ -78,7 +77,6 @@ def _labels(counts: Numbers, weights: Numbers, cells: PublicCells, decay: float)
 
 
 def _share_out(counts: Numbers, weights: Numbers, labels: Numbers, places: NDArray[np.int64], decay: float) -> Numbers:
-    """Return the expected votes (n, L) of each text and label, given p(c|z_t) (n, L)."""
     sums = np.zeros_like(counts)
     np.add.at(sums, places, labels)
     means = np.maximum(weights[:, None] * sums, 1e-9)

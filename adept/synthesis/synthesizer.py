@@ -100,7 +100,6 @@ class Synthesizer:
 
     @property
     def neighbours(self) -> str:
-        """The neighbouring relation."""
         return self.votes.neighbours
 
     @property

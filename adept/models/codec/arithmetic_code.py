@@ -74,7 +74,6 @@ class ArithmeticCode:
         return self._read([point], self._limits(Band(0, 1, 0, self.line + 1)))[1]
 
     def number(self, words: Sequence[str]) -> int | None:
-        """Return a text's number, or None if it has none."""
         found = self.interval(words)
         return self._number_in(found.band, found.low, found.low + found.width) if found else None
 

@@ -76,7 +76,6 @@ def codec_content(codec: Codec) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
 
 
 def codec_sha256(codec: Codec) -> str:
-    """Return the digest of everything that a codec is made of."""
     description, tables = codec_content(codec)
     digest = hashlib.sha256(json.dumps(description, sort_keys=True).encode("ascii"))
     for name, table in sorted(tables.items()):

@@ -53,7 +53,6 @@ class WordWeights(Learned):
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[str]]) -> "WordWeights":
-        """Count in how many texts each word stands; words of one text are forgotten."""
         holders = Counter(word for text in texts for word in dict.fromkeys(text))
         return cls(Counter({word: count for word, count in holders.items() if count > 1}), len(texts))
 
@@ -179,8 +178,6 @@ def _nearest(table: Tensor, found: Tensor) -> Tensor:
 
 
 class InvertedFile:
-    """The inverted file: meanings (N, d) by the groups (N,) that they have."""
-
     def __init__(self, meanings: Codes, groups: Groups) -> None:
         of_text = _cut(torch.from_numpy(groups.astype(np.int64)), JOINED_GROUP_TEXTS)
         self.order, self.sizes = torch.argsort(of_text, stable=True), torch.bincount(of_text)

@@ -146,8 +146,6 @@ def _nearer(known: tuple[int, Places], distances: NDArray[np.int32], places: Pla
 
 
 class MeaningIndex(TextTable):
-    """The index of the text that is nearest in meaning and in words."""
-
     def __init__(self, texts: Sequence[Sequence[str]], meanings: Meanings, more: ListedTexts | None = None) -> None:
         super().__init__(texts, replace(meanings.weigh, times=dict.fromkeys(NEGATIONS, NEGATION_FACTOR)), more)
         self.meanings = meanings

@@ -40,7 +40,6 @@ def learn_codec(train: Corpus, validation: Corpus, *, public: bool, seed: int, c
 
 
 def drop_known(codec: Codec, texts: Sequence[str]) -> list[Words]:
-    """Return those of some texts, as words, that a codec does not hold as they stand."""
     held = set(codec.utterances)
     return [words for words in dict.fromkeys(map(words_of, texts)) if words and words not in held]
 

@@ -32,8 +32,6 @@ Span = tuple[int, int]  # a share of an interval, from the first to the second n
 
 
 class SpellingTables(NamedTuple):
-    """The spelling of unknown words in arrays."""
-
     letters: NgramTables
     edges: Whole  # F of each listed word and of their end (M + 1, 1); one number where none is listed
 
@@ -105,8 +103,6 @@ class UnknownWords(Learned):
 
 
 class ModelTables(NamedTuple):
-    """A model of V words in C classes as arrays."""
-
     words: NgramTables
     classes: NgramTables
     class_of: Whole  # the class of each word, and C for what is before a text (V + 1,)

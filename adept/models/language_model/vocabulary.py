@@ -60,12 +60,10 @@ class Vocabulary(Learned):
 
     @cached_property
     def first(self) -> list[int]:
-        """The first word of each class, and the number of words."""
         starts = [i for i, (a, b) in enumerate(pairwise([-1, *self.classes])) if a != b]
         return [*starts, len(self.words)]
 
     def encode(self, text: Iterable[str]) -> list[int]:
-        """Return the numbers of a text's words, closed by END."""
         unknown = self.numbers[UNKNOWN]
         return [*(self.numbers.get(word, unknown) for word in text), self.numbers[END]]
 
