@@ -2,11 +2,11 @@
 
 - *words* of the examples are added to the vocabulary;
 - *topics*, one more for every example, are fitted to the examples and to some of the model's own texts;
-- *codewords* are the examples and the model's own texts nearest to them, for small budgets their means;
-- the *codec* has the examples as its first utterances, and behind them the model's own texts;
-- the *decoder* reads the new topics by a linear map to the old ones, fitted by least squares.
+- *codewords* are the examples and own texts nearest to them, for small budgets their means;
+- the *codec* has the examples as its first utterances, and behind them own texts;
+- the *decoder* reads the new topics by a linear map to the old ones.
 
-A *broad* model, which has a lexicon, orders its own texts by meaning. Few examples do not show where their domain ends: sentences
+A *broad* model has a lexicon, and orders its own texts by meaning. Few examples do not show where their domain ends: sentences
 about them join them, and half of the other codewords are taken by chance.
 """
 
@@ -263,17 +263,17 @@ def fine_tune(
 
 
 def spell_out(name: str) -> str:
-    """Return a label's or a product's name in words: "card_payment-failed" and "CardPaymentFailed" are three."""
+    """Return a name in words: "card_payment-failed" and "CardPaymentFailed" are three."""
     return " ".join(words_of(re.sub(r"(?<=[a-z])(?=[A-Z])|[_\-./:]+", " ", name)))
 
 
 def are_terms(lines: Sequence[str]) -> bool:
-    """Return True if lines name things rather than say something: most of them have at most MAX_TERM_WORDS words."""
+    """Return True if most lines name things: they have at most MAX_TERM_WORDS words."""
     return 2 * sum(len(words_of(line)) <= MAX_TERM_WORDS for line in lines) > len(lines)
 
 
 def read_page(page: str) -> list[str]:
-    """Return the headings and sentences of a page in Markdown or plain text, without marks, addresses and code."""
+    """Return headings and sentences of a page in Markdown, without marks, addresses and code."""
     text = re.sub(r"```.*?```|<[^>]*>|!?\[([^\]]*)\]\([^)]*\)", r"\1", page, flags=re.DOTALL)
     lines = (re.sub(r"^[\s#>*+\-|]+|[*_`|]+", " ", line) for line in text.splitlines())
     parts = (part.strip() for line in lines for part in re.split(r"(?<=[.!?])\s+", line))
@@ -281,7 +281,7 @@ def read_page(page: str) -> list[str]:
 
 
 def sentences_about(codec: Codec, terms: Iterable[str]) -> list[str]:
-    """Return the sentences of a broad codec that mean most nearly what terms do; raise ModelError if it is not broad."""
+    """Return a broad codec's sentences nearest to terms; raise ModelError if it is not broad."""
     asked = list(dict.fromkeys(filter(None, map(spell_out, terms))))
     meanings, table = _meanings_of(codec)
     each = max(MIN_PER_TERM, MAX_SENTENCES // max(1, len(asked)))
@@ -293,7 +293,7 @@ def sentences_about(codec: Codec, terms: Iterable[str]) -> list[str]:
 def nearest_first(
     codec: Codec, texts: Sequence[str], *, most: int, besides: int = 0
 ) -> tuple[list[Words], list[Words], ListedTexts]:
-    """Return a broad codec's ``most`` sentences nearest to some texts, ``besides`` others by chance, and the rest."""
+    """Return the ``most`` sentences nearest to texts, ``besides`` others by chance, and the rest."""
     meanings, table = _meanings_of(codec)
     nearness = np.full(len(table), -np.inf, dtype=np.float32)
     for start in range(0, len(texts), BATCH_TEXTS):
@@ -318,7 +318,7 @@ def _sentence(codec: Codec, place: int) -> Words:
 
 
 def _list_without(codec: Codec, table: Codes, places: NDArray[np.int64]) -> ListedTexts:
-    """Return all sentences but those at some places; raise ModelError for more words than numbers of 16 bits."""
+    """Return all sentences but some; raise ModelError for more words than numbers of 16 bits."""
     said, listed = codec.utterances, codec.listed
     kept = np.ones(len(table), dtype=bool)
     kept[places] = False

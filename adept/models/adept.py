@@ -37,7 +37,7 @@ class Adept(nn.Module):
         vocabulary_size: V.
         clip, clip_norm: the ball to which latents are clipped ("l1", "l2"), or "sphere", and its radius C.
         dropout: share of embeddings and of the decoder's outputs that is dropped in training.
-        word_dropout: share of the decoder's input words that are hidden in training, which teaches it to use the latent.
+        word_dropout: share of the decoder's input words that are hidden in training.
         encoder: False if a subclass has its own encoder and overrides ``read`` and ``read_rows``.
     """
 
@@ -218,7 +218,7 @@ def multiply(layer: nn.Linear, rows: Tensor) -> Tensor:
 
 
 def fill_up(matrix: Tensor, *, dim: int, width: int = REGISTER_FLOATS) -> Tensor:
-    """Fill a dimension with zeros to a multiple of ``width``, so that all rows begin alike in a register and round alike."""
+    """Fill a dimension with zeros to a multiple of ``width``, so that all rows round alike."""
     missing = -matrix.shape[dim] % width
     padding = (0, missing) if dim == 1 else (0, 0, 0, missing)
     return nn.functional.pad(matrix, padding) if missing else matrix

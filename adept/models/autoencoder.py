@@ -26,7 +26,7 @@ CONFIG, WEIGHTS, CODEBOOKS = "config.json", "model.safetensors", "codebooks.safe
 FORMAT_VERSION = 1  # of config.json
 MAX_CODEBOOKS, MAX_CODEWORDS = 20, 1 << 16
 MAX_HELD_OUT = 200  # texts that the model keeps for estimates
-HIDDEN_LABELS = 0.3  # share of labels that training hides from the encoder, so that it also serves unlabelled text
+HIDDEN_LABELS = 0.3  # share of labels that training hides, to serve unlabelled text too
 
 
 class Autoencoder(Adept):
@@ -120,7 +120,7 @@ class Autoencoder(Adept):
 
     @classmethod
     def from_pretrained(cls, directory: str | Path) -> "Autoencoder":
-        """Load a model, in evaluation mode; raise ModelError if a file is missing, damaged or does not fit the others."""
+        """Load a model; raise ModelError if a file is missing, damaged or does not fit."""
         directory = Path(directory)
         _, description = read_json(directory / CONFIG)
         model = _build(cls, description, directory / CONFIG)
@@ -143,7 +143,7 @@ class Autoencoder(Adept):
 
 
 def _build(kind: type[Autoencoder], description: dict[str, Any], path: Path) -> Autoencoder:
-    """Build the model of a ``config.json`` on the "meta" device: every number is checked before anything is allocated."""
+    """Build the model on the "meta" device: numbers are checked before anything is allocated."""
     try:
         if description["format_version"] != FORMAT_VERSION:
             raise ModelError(

@@ -19,7 +19,7 @@ NEAREST_ROWS = 32  # latents in every product; fewer are filled up
 
 
 def decode(model: Autoencoder, latents: Tensor, decoding: DecodingConfig | None = None) -> Tensor:
-    """Write token ids (B, at most max_length, after the label's) from latents (B, n) alone; END is the only special token."""
+    """Write token ids (B, T) from latents (B, n) alone; END is the only special token."""
     words, labels = writable(model), writable(model, labels=True)
 
     def choice(logits: Tensor, begins: Tensor) -> Tensor:

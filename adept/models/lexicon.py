@@ -1,12 +1,7 @@
 """Vectors of public words: a lexicon of English, and vectors that any public text gives its own words.
 
-The lexicon holds a vector for each of the 60,000 commonest words of English. So a word outside a vocabulary is read as the
-*nearest known* one ("bike" as "ride"), and topics know words by their vectors too. Each word is looked up by itself, whatever the
-record's other words are.
-
-The lexicon is *distilled* from an encoder of sentences (all-MiniLM-L6-v2: Wang et al. 2020; Reimers and Gurevych 2019,
-"Sentence-BERT"): 128 dimensions, fitted by ridge regression (5.0) so that means of words, weighted by how rare they are, come
-nearest to its vectors of texts. What is common to all vectors is taken away.
+The lexicon holds a vector for each of the 60,000 commonest words of English, distilled from an encoder of sentences
+(``pretrained/lexicon/README.md``). Each word is looked up by itself, whatever the record's other words are.
 """
 
 import hashlib
@@ -64,12 +59,12 @@ class Lexicon:
         return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9))
 
     def of(self, words: Sequence[str]) -> NDArray[np.float64]:
-        """Return the vectors (V, n) of a vocabulary: those of ``look_up``, or zeros if most words are another language's."""
+        """Return the vectors (V, n) of a vocabulary, or zeros if most words are another language's."""
         vectors = self.look_up(words)
         return vectors * bool(vectors.any(axis=1).sum() >= MIN_KNOWN_SHARE * len(words))
 
     def nearest(self, known: Sequence[str], others: Iterable[str] | None = None) -> dict[str, str]:
-        """Return for other words in lower case, or all of the lexicon, the known one that is most like each, if one is."""
+        """Return the known word that is most like each other one, if one is."""
         vectors, taken = self.of(known), {word.lower() for word in known}
         candidates = self.words if others is None else others
         asked = [word for word in candidates if word in self.places and word not in taken]
@@ -131,7 +126,7 @@ class WordVectors:
         return " ".join(self.names[i] for i in indices)
 
     def encode(self, text: str) -> Floats:
-        """Return a sentence's latent (n,), on the unit sphere: the direction of the sum of its words' vectors."""
+        """Return a sentence's latent (n,): the direction of the sum of its words' vectors."""
         total = self.vectors[self.indices(text)].sum(axis=0)
         return np.asarray(total / max(float(np.linalg.norm(total)), 1e-12))
 

@@ -1,8 +1,7 @@
 """Text to token ids and back, by a `tokenizers.Tokenizer` that is saved with the model.
 
-The vocabulary comes from the training text alone: one of the text that is to be rewritten would carry its words past the
-mechanism. A word outside it is unknown, or is read as the nearest known word in meaning (``adept.models.lexicon``). Subwords are
-of bytes, so that any text has tokens.
+The vocabulary comes from the training text alone. A word outside it is unknown, or is read as the nearest known word in meaning
+(``adept.models.lexicon``). Subwords are of bytes, so that any text has tokens.
 """
 
 import json
@@ -78,7 +77,7 @@ class Tokenizer:
 
     @classmethod
     def from_pretrained(cls, directory: str | Path) -> "Tokenizer":
-        """Load ``tokenizer.json`` and ``synonyms.json``, if there is one; raise ModelError if one is damaged."""
+        """Load ``tokenizer.json`` and ``synonyms.json``, if any; raise ModelError for a damaged one."""
         backend = _load_backend(Path(directory) / cls.FILE)
         return cls(backend, _load_synonyms(Path(directory) / cls.SYNONYMS, backend))
 
@@ -161,7 +160,7 @@ class Tokenizer:
         ]
 
     def label_ids(self, labels: Sequence[str | None]) -> list[int]:
-        """Return the id of each label's token, UNKNOWN for None; raise ConfigurationError for one outside the set."""
+        """Return the id of each label; raise ConfigurationError for one outside the set."""
         if unknown := [i for i, label in enumerate(labels) if label is not None and label not in self.labels]:
             raise ConfigurationError(
                 f"labels must be in the model's label set, got another one in record {unknown[0] + 1}"

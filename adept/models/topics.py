@@ -1,12 +1,11 @@
 """Topics: an encoder that is a linear map of a text's words, fitted to public text, without a network.
 
-A text is the unit vector of its words, each weighted by the logarithm of how often it occurs there and by how rare it is in public
-text (TF-IDF). Topics are the first singular directions of the public texts, half whitened: divided by the square root of their
-standard deviation. A record's latent depends on its own tokens alone.
+Topics are the first singular directions of public texts by TF-IDF, half whitened: divided by the square root of their standard
+deviation. A record's latent depends on its own tokens alone.
 
 A word counts in up to four ways, each a unit vector with a weight of its own: as *itself*; by its *spelling*, the parts of three
-to five letters that it shares with other words; by its *co-occurrence* with other words; and by its *meaning*, the lexicon's
-vector (``adept.models.lexicon``), for models of many domains. A table of words remains.
+to five letters that it shares with others; by its *co-occurrence* with others; and, for models of many domains, by its *meaning*
+(``adept.models.lexicon``). A table of words remains.
 """
 
 from collections import Counter, defaultdict

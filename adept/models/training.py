@@ -1,4 +1,4 @@
-"""A training run, from a corpus to a model directory; a model is declared public only if every one of its runs was."""
+"""A training run; a model is declared public only if every one of its runs was."""
 
 import hashlib
 import json

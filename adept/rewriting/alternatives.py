@@ -1,4 +1,4 @@
-"""Alternatives to a rewriter: text to text (``privatize``), with a guarantee for a whole record; redaction guarantees nothing."""
+"""Alternatives to a rewriter, with a guarantee for a whole record; redaction has none."""
 
 import math
 import re

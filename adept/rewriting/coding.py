@@ -65,7 +65,7 @@ class Coding(ABC):
 
 
 class LatentCoding(Coding):
-    """A model's encoder and decoder; raises ModelError if public texts are to answer and the model holds none."""
+    """A model's encoder and decoder; raises ModelError if public texts are missing."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class LatentCoding(Coding):
 
     @torch.inference_mode()
     def fittest(self, released: Tensor) -> Tensor:
-        """Write token ids (B, T): of several candidates the one of likeliest text or, with topics, of nearest topics."""
+        """Write token ids (B, T): of several candidates the likeliest or, with topics, the nearest."""
         count = self.decoding.candidates if self.decoding.strategy == "sample" else 1
         latents = released.repeat_interleave(count, dim=0)
         tokens = decode(self.model, latents, self.decoding)
@@ -154,7 +154,7 @@ class Pools:
         return Pools, (self.size,)
 
     def draw(self, released: Tensor, *, samples: int, decode: Callable[[Tensor], list[Pair]]) -> list[Pair]:
-        """Draw ``samples`` texts for each codeword (B, n), each place of its pool once before any comes again."""
+        """Draw ``samples`` texts for each codeword (B, n), each of its pool once before any again."""
         keys = [row.numpy().tobytes() for row in released.cpu()]
         drawn = [(key, place) for key in keys for place in self._places(samples)]
         wanted = [(key, place) for key, place in dict.fromkeys(drawn) if place not in self.texts.get(key, ())]
@@ -212,7 +212,7 @@ class PairCoding(Coding):
         self.text, self.labels, self.probes = text, labels, text.probes
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return rows with a label each; raise ConfigurationError if a record has no label, or one outside the public set."""
+        """Return rows with a label each; raise ConfigurationError for none, or one outside the set."""
         return self.join_labels(self.text.encode(texts), labels or [None] * len(texts))
 
     def check_labels(self, labels: Sequence[str | None]) -> None:
@@ -254,7 +254,7 @@ def pack(numbers: Iterable[int]) -> Tensor:
 
 
 def unpack(rows: Tensor) -> list[int]:
-    """Return the whole numbers of rows (B, 2); raise ConfigurationError if these are no released descriptions."""
+    """Return the numbers of rows (B, 2); raise ConfigurationError if these are no descriptions."""
     if rows.dtype != torch.int64 or rows.ndim != 2 or rows.shape[1] != 2:
         raise ConfigurationError(f"released must be rows of two int64, got {tuple(rows.shape)} of {rows.dtype}")
     return [(high << HALF_BITS) + low for high, low in rows.tolist()]

@@ -1,9 +1,8 @@
 """Estimates and warnings before a release.
 
-An estimate reads no record: public texts that the model has not seen are rewritten and compared with their own and with another
-one's rewrite. Two texts are about the same *topic* if the same of the model's coarsest codewords is nearest to both.
-
-Warnings (text in another language, or too long) depend on the records without any noise: they go to standard error alone.
+An estimate compares public texts that the model has not seen with their own and with another one's rewrite. Two texts are about
+the same *topic* if the same of the model's coarsest codewords is nearest to both. Warnings (text in another language, or too
+long) depend on the records without any noise: they go to standard error alone.
 """
 
 import re
@@ -58,7 +57,7 @@ class Expectation:
 
 
 def expected_lines(rewriter: Rewriter, public: Sequence[str] | None = None) -> list[str]:
-    """Return the expectation of a rewriter in lines, by the user's public texts or those that its model holds out."""
+    """Return the expectation in lines, by the user's public texts or those that the model holds out."""
     expected = expectation(rewriter, public)
     return [f"at epsilon {words(rewriter.guarantee.epsilon)} {expected.line}"] if expected else []
 

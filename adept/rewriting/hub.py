@@ -32,7 +32,7 @@ class HubModel(ModelHubMixin, library_name="adept", tags=TAGS):
 
 
 def fetch(name: str, **options: Any) -> tuple[Autoencoder, Tokenizer]:
-    """Load a model by its name on the Hub, with options of ``snapshot_download``; raise ModelError if that fails."""
+    """Load a model of the Hub, with options of ``snapshot_download``; raise ModelError if that fails."""
     with _explain_errors(f"{printable(name)} is neither a model directory nor a model that the Hub gives"):
         return load_model(snapshot_download(name, allow_patterns=FILES, **options))
 

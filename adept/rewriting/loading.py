@@ -95,7 +95,7 @@ def _with_codewords(mechanism: Randomizer, model: Autoencoder, *, most: int | No
 
 
 def best_exact(model: Autoencoder, *, epsilon: float | None = None) -> Kind:
-    """Return the exact mechanism with the best measured utility for a model, at a record's budget (``docs/decisions.md``)."""
+    """Return the exact mechanism with the best measured utility at a record's budget."""
     if model.clip == "l1":
         return L1Laplace
     least = MIN_SENTENCE_EPSILON if model.codec and model.codec.sentences else MIN_DESCRIPTION_EPSILON

@@ -34,7 +34,7 @@ Places = NDArray[np.int64]
 
 
 class PublicCells:
-    """Codewords (K, d) of different public texts, by their features (n, d), and the codeword of each text: ``places`` (n,)."""
+    """Codewords (K, d) of public texts of features (n, d), and each text's: ``places`` (n,)."""
 
     def __init__(self, model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str], *, size: int) -> None:
         self._tokenizer, self._model = tokenizer, model

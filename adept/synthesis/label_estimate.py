@@ -7,9 +7,9 @@ This is learning from proportions (Quadrianto, Smola, Caetano and Le 2009, "Esti
 *Weights*: a codeword's noisy total is its votes and noise of variance s^2; its share of public texts is another guess, off by t^2.
 Both together are best weighted t^2 : s^2, and t^2 is read off their distances in all codewords (empirical Bayes).
 
-*Labels*: expectation maximisation. Each count has its mean given the release and the mean that W gives it (``expected_counts``); it
-is shared out among the codeword's texts in proportion to p(c|z_t); W is fitted to that by regularised logistic regression. A
-text's label is the likeliest one, a quarter of log p(c) aside: without that a rare label is never the likeliest.
+*Labels*: expectation maximisation. Each count's mean given the release (``expected_counts``) is shared out among the codeword's
+texts in proportion to p(c|z_t), and W is fitted to that by regularised logistic regression. A text's label is the likeliest one,
+a quarter of log p(c) aside: without that a rare label is never the likeliest.
 
 *Claim*: all of this costs no budget. *Proof*: it reads released counts and public texts, and draws nothing. QED.
 """

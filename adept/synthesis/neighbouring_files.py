@@ -31,7 +31,7 @@ class NeighbouringFiles:
 
     @classmethod
     def from_pretrained(cls, model_dir: str | None, *, epsilon: float, **options: Any) -> "NeighbouringFiles":
-        """Load a synthesizer of few codewords and labels; further options are those of ``Synthesizer.from_pretrained``."""
+        """Load a synthesizer of few codewords and labels."""
         few: dict[str, Any] = {"label_set": LABEL_SET, "cells": CELLS, "accept_private_model": True}
         return cls(Synthesizer.from_pretrained(model_dir, epsilon=epsilon, **few, **options))
 

@@ -170,7 +170,7 @@ class Synthesizer:
 
 
 def _apportion(found: Estimate, places: NDArray[np.int64], rows: int) -> Iterator[int]:
-    """Yield the place of each row's text, in proportion to weights (rounded once a codeword), in an order that says nothing."""
+    """Yield the place of each row's text, by weights (rounded once a codeword), in a public order."""
     order = np.lexsort((found.labels, places))
     weights = found.weights[order] if found.weights.sum() > 0 else np.ones(len(order))
     ends = np.floor(np.cumsum(weights) * (rows / weights.sum()) + 0.5).astype(np.int64)

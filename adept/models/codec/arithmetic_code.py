@@ -23,13 +23,13 @@ from adept.models.language_model.ngrams import BITS, ONE
 from adept.models.language_model.vocabulary import END, MAX_WORDS, UNKNOWN_NUMBER
 
 TAIL_BITS = 512  # of a point beyond those of K, from which the model writes on
-NARROWEST_BITS = 5 * BITS  # of a point that are left at an interval that is not divided any more: the text ends
+NARROWEST_BITS = 5 * BITS  # of a point that are left where a text ends
 PLAIN_SIZE = 1 << 12  # numbers up to which each writes its first point's text
 BAND_RATIO, BAND_SHARE, MAX_ATTEMPTS = 64, 4, 12
 
 
 class Band(NamedTuple):
-    """Numbers from ``first`` on whose texts have a probability of ``narrow`` to ``wide`` units of 2^-precision."""
+    """Numbers from ``first`` on; their texts' probabilities are ``narrow`` to ``wide`` 2^-precision."""
 
     first: int
     size: int
@@ -47,7 +47,7 @@ class Interval(NamedTuple):
 
 
 class ArithmeticCode:
-    """The code of one model with K = ``size`` numbers; a text whose end costs more than ``end_bits`` has none."""
+    """The code of K = ``size`` numbers; a text whose end costs more than ``end_bits`` has none."""
 
     def __init__(self, model: LanguageModel, size: int, *, end_bits: int = BITS) -> None:
         self.model, self.size, self._least_end = model, size, ONE >> end_bits
@@ -127,7 +127,7 @@ class ArithmeticCode:
         return None
 
     def _first_inside(self, band: Band, place: int, attempts: int) -> tuple[int, list[str]]:
-        """Return the first attempt at which a number's text is of its band, ``attempts`` for none, and the text."""
+        """Return the first attempt whose text is of the band, or ``attempts``, and the text."""
         if not band.narrow:
             return 0, self.text_at(self._point(band, place, 0))
         return self._read([self._point(band, place, attempt) for attempt in range(attempts)], self._limits(band))

@@ -31,7 +31,7 @@ TEXT, WORD, INSERTED, SEAMS, COLUMNS = range(WINDOW + CONTEXT_WORDS, WINDOW + CO
 
 
 class Found(NamedTuple):
-    """A text, its distance from the record, the part of it that seams add, and what the text costs in UNITs."""
+    """A text; of its distance seams are a part, and it costs so many UNITs."""
 
     distance: int
     seams: int
@@ -40,14 +40,14 @@ class Found(NamedTuple):
 
 
 class BeamSearch:
-    """The search for texts near to records, by the weights of words; behind a gap each bit more adds ``seam``."""
+    """The search for texts near to records; behind a gap each bit more adds ``seam``."""
 
     def __init__(self, model: LanguageModel, *, weigh: Callable[[str], int], seam: int = 0) -> None:
         self.model, self.weigh, self.seam = model, weigh, seam
         self._added = ADDED_COST * np.array([*map(weigh, model.vocabulary.words)])
 
     def near(self, words: Sequence[str], *, bits: float, within: int = ANYWHERE) -> Iterator[Found]:
-        """Yield texts of at most ``bits`` bits nearer to a record than ``within``, by distance and then by cost."""
+        """Yield texts of at most ``bits`` bits nearer than ``within``, by distance and cost."""
         vocabulary, kept = self.model.vocabulary, BEAM_WIDTHS[bits >= MANY_BITS]
         numbers = vocabulary.encode(words)
         spelled = [*map(self._spelling_cost, words, numbers), 0]
@@ -82,7 +82,7 @@ def _spell_out(
 def _search(
     tables: ModelTables, record: Whole, added: Whole, seam: int, most: int, within: int, kept: int
 ) -> tuple[Whole, Whole]:
-    """Return the states of closed texts, and all texts: the one before the last word, that word's place, what is inserted."""
+    """Return the states of closed texts, and all texts: what is before a word, its place, what is inserted."""
     after, counts = start(tables), np.empty(most // UNIT + 1, np.int64)
     widest = kept * len(counts)
     beam, states = np.empty((3 * widest, COLUMNS), np.int64), np.empty((3 * widest, COLUMNS), np.int64)
@@ -116,7 +116,7 @@ def _go_on(beam: Whole, states: Whole, order: Whole, place: int, texts: Whole, w
 
 @without_reference_counts
 def _extend(beam: Whole, steps: Whole, own: Whole, added: Whole, seam: int, most: int, states: Whole) -> int:
-    """Write down the states after one more word, which is left out (but for an end) or appended; return how many they are."""
+    """Write down the states with and without one more word; return how many they are."""
     word, count = own[NUMBER], 0
     for row in range(len(beam)):
         alone, likely, first, second = steps[row]
@@ -146,7 +146,7 @@ def _extend(beam: Whole, steps: Whole, own: Whole, added: Whole, seam: int, most
 
 @without_reference_counts
 def _sort(states: Whole, within: int, order: Whole) -> int:
-    """Order the states nearer than ``within``, which come nearly in order, by distance and cost; return how many there are."""
+    """Order the states nearer than ``within``, nearly in order as they come; return how many."""
     count = 0
     for row in range(len(states)):
         if states[row, DISTANCE] >= within:
@@ -173,7 +173,7 @@ def _is_nearer(one: Whole, other: Whole) -> bool:
 
 @without_reference_counts
 def _look_ahead(tables: ModelTables, after: NextWord, beam: Whole, word: int, steps: Whole) -> None:
-    """Write down for each state: a word's cost, the word to insert, its cost, and that of the word after it."""
+    """Write down a word's cost, the word to insert, its cost, and that of the word after it."""
     for row in range(len(beam)):
         twin = _twin(beam, row)
         if twin < row:
@@ -200,7 +200,7 @@ def _twin(beam: Whole, row: int) -> int:
 
 @without_reference_counts
 def _thin_out(states: Whole, order: Whole, counts: Whole, kept: int) -> int:
-    """Put first the ``kept`` states for each whole number of bits that cost no more, without twins; return how many these are."""
+    """Put first ``kept`` states for each number of bits, without twins; return how many."""
     counts[:], count = 0, 0
     for row in order:
         bucket = states[row, COST] // UNIT
@@ -233,7 +233,7 @@ def _same(one: Whole, other: Whole) -> bool:
 
 @without_reference_counts
 def _likeliest(tables: ModelTables, after: NextWord) -> int:
-    """Return the word most often seen after a window, in its longest known end; NO_WORD where there was none."""
+    """Return the word most often seen after a window, or NO_WORD."""
     known = after.contexts[0, -1, CONTEXT]
     word = tables.words.contexts[after.contexts[0, known - 1, CONTEXT] if known else -1, LIKELIEST]
     return word if word < len(tables.in_class) else NO_WORD

@@ -44,7 +44,7 @@ OPEN_SIZE = 1 << 18  # numbers from which on texts may hold unknown words
 MAX_LISTED_SIZE = 1 << 24  # numbers from which on a list wins little and costs time
 MIN_SEARCH_RATIO = 2  # times as many numbers as whole texts make a search worth while
 MAX_PART_SIZE = 1 << 9  # numbers up to which a codec of broad text uses a part of its sentences
-POOL_SIZE, POOL_LETTERS = 4096, 200_000  # candidates for every record, and their letters, where there are no utterances
+POOL_SIZE, POOL_LETTERS = 4096, 200_000  # candidates, and their letters, if there are no utterances
 POOL_PROBES = 16  # of these, by whose length the others' is estimated
 LETTERS_OF_WORD = 5  # that a word takes as long as
 SEAM_COST = 3_000  # of broad text, for each bit by which the word after a gap costs more than in the record
@@ -78,8 +78,8 @@ class Codec(Learned):
     def of(cls, texts: Sequence[str], *, public: bool, listed: int = 0, seed: int = 0) -> "Codec":
         """Learn from texts; if they are public, ``listed`` whole texts are to have the first numbers (``with_list``).
 
-        Unless they are public, no utterance is kept, and nothing that occurs in one text alone: no sequence of words, no word,
-        and not its spelling. What one person says in two different texts may be kept.
+        Unless they are public, no utterance is kept, and no word or sequence that occurs in one text alone. What one person says
+        in two different texts may be kept.
         """
         rows = [row for row in map(words_of, texts) if row]
         different = list(dict.fromkeys(rows))
@@ -91,7 +91,7 @@ class Codec(Learned):
 
     @classmethod
     def of_sentences(cls, texts: Sequence[str], *, lexicon: Lexicon, seed: int = 0) -> "Codec":
-        """Learn from broad public text, whose sentences of common words have the first numbers, in an order that says nothing."""
+        """Learn from broad public text, whose sentences of common words have the first numbers."""
         different = list(dict.fromkeys(row for row in map(words_of, texts) if row))
         rows = sorted(_of_common_words(different), key=lambda row: len(row) not in SPOKEN_WORDS)
         model = LanguageModel.of(rows, seed=seed)
@@ -108,7 +108,7 @@ class Codec(Learned):
         return replace(self, listed=list_likely(self.model, self.utterances, count=self.unlisted), unlisted=0)
 
     def choose_size(self, size: int, *, joint: bool = False) -> int:
-        """Return the size to use at a budget for which ``size`` is best: for broad text often the number of all sentences."""
+        """Return the size to use where ``size`` is best: for broad text often the number of sentences."""
         most = MIN_SEARCH_RATIO * self.sentences
         return self.sentences if (self.sentences if joint else MAX_PART_SIZE) < size <= most else size
 
@@ -127,7 +127,7 @@ class Codec(Learned):
         return [sized.describe(record, place, distance) for record, (place, distance) in nearest]
 
     def describe_by_several(self, texts: Sequence[str], *, size: int, count: int) -> list[list[int]]:
-        """Return each text's ``count`` nearest sentences; raise ConfigurationError unless all numbers below ``size`` are some."""
+        """Return each text's ``count`` nearest sentences; raise ConfigurationError for fewer of them."""
         records = [*map(words_of, text_list(texts))]
         if not count <= size <= self.sentences:
             raise ConfigurationError(
@@ -214,7 +214,7 @@ class _Sized:
         self.numbers, self.index = list(written), NearestTextIndex(list(written.values()), weigh)
 
     def describe(self, record: Words, place: int, distance: int) -> int:
-        """Return the number of the text at a place, ``distance`` away from a record, or of one that is nearer."""
+        """Return the number of the text at a place, or of one that is nearer to the record."""
         if self.searches and tuple(self.index[place]) != record:
             for words in chain([record], self._near(record, distance)):
                 if (number := self.code.number(words)) is not None:

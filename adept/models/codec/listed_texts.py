@@ -1,8 +1,7 @@
 """Listed texts: those behind a codec's utterances that have a number each, mostly the likeliest ones of its language model.
 
 They are found from the empty text by appending every word that leaves enough bits for the rest, as the training texts went on
-after the same two words. A text whose rest is estimated too dear is missed. The list is made once, in floating point, and saved:
-its order is what counts.
+after the same two words. The list is made once, in floating point, and saved.
 """
 
 import math
@@ -16,7 +15,7 @@ from torch import Tensor
 from adept.models.language_model.model import CONTEXT_WORDS, LanguageModel
 from adept.models.language_model.vocabulary import END_NUMBER, MAX_WORDS, UNKNOWN_NUMBER
 
-FIRST_BITS, STEP_BITS = 14.0, 3.0  # what texts may cost at first, and by how much that grows until many were found
+FIRST_BITS, STEP_BITS = 14.0, 3.0  # of texts at first; growth until many were found
 MANY_SHARE, MARGIN = 64, 1.05  # of the texts asked for, one in MANY_SHARE are many; how many more are aimed at
 MAX_GROWTH_BITS = 1.2  # for twice as many texts
 MAX_BITS = 60.0  # that texts may cost
@@ -29,7 +28,7 @@ Prefixes = tuple[Tensor, Tensor]
 
 
 class ListedTexts:
-    """Texts as numbers of words in one array, each closed by 0; each is of a group (``adept.models.codec.meaning``)."""
+    """Texts as numbers of words in one array, each closed by 0, and the group of each (``meaning``)."""
 
     def __init__(
         self,
@@ -87,7 +86,7 @@ class _Search:
         self.after_word, self.pairs, self.after_pair = self._learn_rests(texts)
 
     def within(self, bits: float) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int16]]]:
-        """Yield texts (M, L) that cost at most ``bits``, and what they cost (M,): deep ones first, to hold few."""
+        """Yield costs (M,) and texts (M, L) of at most ``bits``: deep ones first, to hold few."""
         waiting: dict[int, list[Prefixes]] = {0: [(torch.zeros((1, 0), dtype=torch.int64), torch.zeros(1))]}
         while waiting and self.unread > 0:
             full = [length for length, parts in waiting.items() if sum(len(part[1]) for part in parts) >= self.batch]
@@ -122,7 +121,7 @@ class _Search:
             yield torch.cat([prefixes[row], word[:, None]], dim=1), cost
 
     def _cost_after(self, before: Tensor, words: Tensor) -> Tensor:
-        """Return what the rest costs after pairs of words, or after the last one where no text has the pair."""
+        """Return what the rest costs after pairs of words, or after the last one."""
         keys = before * self.size + words
         places = torch.searchsorted(self.pairs, keys).clamp_max(len(self.pairs) - 1)
         return torch.where(self.pairs[places] == keys, self.after_pair[places], self.after_word[words])

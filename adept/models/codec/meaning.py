@@ -45,7 +45,7 @@ Groups = NDArray[np.int16]
 
 @dataclass(frozen=True, eq=False)
 class WordWeights(Learned):
-    """The weights of words: the square root of the logarithm of their inverse document frequency in public text."""
+    """The weights of words: square roots of logarithms of inverse document frequencies."""
 
     holders: Counter[str]  # how many texts hold each word
     texts: int
@@ -77,7 +77,7 @@ class WordWeights(Learned):
 def tabulate(
     texts: Sequence[Collection[str]], more: ListedTexts | None = None
 ) -> tuple[dict[str, int], sparse.csr_array]:
-    """Return the columns of words, and a table of ones: which texts (N), and listed ones behind them, hold which."""
+    """Return the columns of words, and a table of ones: which texts hold which."""
     more = more or ListedTexts()
     words: dict[str, int] = {}
     for word in chain(*texts, more.words):
@@ -106,7 +106,7 @@ class Meanings:
         self._rarity = rarity.astype(np.float32)
 
     def of(self, texts: Iterable[Collection[str]], more: ListedTexts | None = None) -> Codes:
-        """Return the meanings (N, d) of texts, given as words, and of listed ones; zeros without a known word."""
+        """Return the meanings (N, d) of texts and of listed ones; zeros without a known word."""
         return self.of_table(*tabulate(list(texts), more))
 
     def of_table(self, words: Iterable[str], table: sparse.csr_array) -> Codes:
@@ -154,7 +154,7 @@ def _cut(groups: Tensor, most: int) -> Tensor:
 
 
 def join_groups(meanings: Codes, groups: Groups) -> Groups:
-    """Return the groups of meanings (N, d) of which the last have groups; up to MAX_UNGROUPED are one group."""
+    """Return the groups (N,) of meanings of which the last have groups."""
     if len(meanings) <= MAX_UNGROUPED or not len(groups):
         return np.zeros(len(meanings), dtype=np.int16)
     first, of_others = len(meanings) - len(groups), torch.from_numpy(groups.astype(np.int64))
@@ -185,7 +185,7 @@ class InvertedFile:
         self.centres = _find_centres(self.table, of_text[self.order], len(self.sizes))
 
     def nearest(self, meanings: Codes, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the ``count`` texts (B, S) whose products with meanings (B, d) are largest, and these, in order."""
+        """Return the ``count`` texts (B, S) of largest products with meanings (B, d), and these."""
         asked = torch.from_numpy(meanings).float()
         groups = len(self.sizes)
         probed = _keys(asked @ self.centres.T, torch.arange(groups)).topk(min(PROBED_GROUPS, groups), dim=1)

@@ -1,9 +1,8 @@
 """Nearest texts: which of many texts is nearest to a record, by words alone or by meaning too.
 
-By words, the distance of a text from a record is the weights of the words that it lacks, and a part of those that it adds, in
-whole numbers. By meaning too, a multiple of the weight of all of the record's words is added for what the cosine of both meanings
-lacks to one (``adept.models.codec.meaning``), and less of it among MANY_TEXTS texts. By rarity alone "don't shuffle" would become
-"shuffle": words that negate weigh NEGATION_FACTOR times as much.
+By words, the distance of a text from a record is the weights of the words that it lacks, and a part of those that it adds. By
+meaning too, a multiple of the weight of all of the record's words is added for what the cosine of both meanings lacks to one, and
+less of it among MANY_TEXTS texts. Words that negate weigh NEGATION_FACTOR times as much.
 """
 
 import random
@@ -51,7 +50,7 @@ Places = NDArray[np.integer[Any]]
 
 
 class TextTable:
-    """Texts, numbered from 0 on: which of them hold which words, and what these weigh; ``more`` stand behind the others."""
+    """Texts by their words, and what these weigh; ``more`` stand behind the others."""
 
     def __init__(self, texts: Sequence[Sequence[str]], weigh: WordWeights, more: ListedTexts | None = None) -> None:
         self.texts, self.more, self.weigh = texts, more or ListedTexts(), weigh
@@ -86,8 +85,7 @@ class NearestTextIndex(TextTable):
     def _nearest(self, wanted: set[str]) -> tuple[int, list[int]]:
         """Return the least distance of any text from a record of these words, and the first texts that are so near.
 
-        A text that lacks the heaviest words is as far away as they weigh: texts are compared that hold the heaviest one, then the
-        next one, until the nearest is nearer than that; where they are too many, all are.
+        Texts are compared that hold the heaviest word, then the next one, until the nearest is nearer than these words weigh.
         """
         gains, weight = self._gains(wanted), self._weigh_all(wanted)
         lacked, looked, least = 0, 0, weight + 1
@@ -164,7 +162,7 @@ class MeaningIndex(TextTable):
             yield int(places[row == least].min()), int(least)
 
     def several(self, records: Sequence[Sequence[str]], count: int) -> Iterator[list[int]]:
-        """Yield the ``count`` different texts nearest to each record; where fewer are compared, the first texts of all."""
+        """Yield the ``count`` different texts nearest to each record."""
         for row, places in self._compare(records, max(SHORTLIST_TEXTS, SHORTLIST_FACTOR * count)):
             ordered = dict.fromkeys(places[np.lexsort((places, row))].tolist())
             yield list(islice(dict.fromkeys(chain(ordered, range(count))), count))
@@ -183,7 +181,7 @@ class MeaningIndex(TextTable):
             yield from zip(distances, numbers, strict=True)
 
     def nearer(self, record: Words, texts: Iterable[tuple[Words, int]], distance: int) -> Iterator[Words]:
-        """Yield those of the first texts that are nearer to a record than ``distance``, the nearest first, without scraps."""
+        """Yield the texts nearer to a record than ``distance``, the nearest first, without scraps."""
         least = _least_words(record)
         pairs = [*islice((pair for pair in texts if _length(pair[0]) >= least), SHORTLIST_TEXTS)]
         by_words = np.array([self.weigh.distance(record, text) + seams for text, seams in pairs], dtype=np.int64)

@@ -1,7 +1,7 @@
 """Learns a codec from the training text, and lists its likely texts at its first use.
 
-The list lies beside the model or else in the user's cache, in a file named by the digest of the codec that it completes. The
-first process that finishes writes it and all others read it: another machine may order a few texts otherwise.
+The list lies beside the model or else in the user's cache, named by the digest of the codec that it completes. The first process
+writes it and all others read it: another machine may order a few texts otherwise.
 """
 
 import os
@@ -45,7 +45,7 @@ def drop_known(codec: Codec, texts: Sequence[str]) -> list[Words]:
 
 
 def complete(codec: Codec) -> Codec:
-    """Return a codec with its list of likely texts, found or made now; raise ModelError if the file is damaged."""
+    """Return a codec with its list of likely texts, found or made; raise ModelError for a damaged file."""
     if not codec.unlisted:
         return codec
     name = f"codec-{codec_sha256(codec)[:32]}.safetensors"

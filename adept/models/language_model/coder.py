@@ -73,7 +73,7 @@ def whole_line() -> WidthAndDepth:
 
 @without_reference_counts
 def narrow(interval: WidthAndDepth, low: int, high: int) -> tuple[int, int]:
-    """Go on to a share of an interval; return where it begins there, and by how many bits that is refined then."""
+    """Go on to a share of an interval; return where it begins, and by how many bits that is refined."""
     begins, width, more = _share(interval[0], low, high)
     interval[0], interval[1] = width, interval[1] + more
     return begins, more

@@ -22,9 +22,9 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def compiled(function: Function, *, counts: bool = True) -> Function:
-    """Return a function of numbers and arrays as machine code: made at the first call and kept in the user's cache, if possible.
+    """Return a function of numbers and arrays as machine code, kept in the user's cache if possible.
 
-    Without reference ``counts`` it is several times as fast; it must neither make nor return arrays, nor call a function that does.
+    Without reference ``counts`` it is several times as fast; then it must not make arrays, nor call a function that does.
     """
     options: dict[str, Any] = {"error_model": "numpy", "_nrt": counts}
     settings, directory = vars(config), _directory()

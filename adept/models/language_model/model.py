@@ -1,8 +1,7 @@
 """The language model: how likely each next word is, as a mixture of n-grams over words and n-grams over word classes.
 
-A text is its words and an end. A word of the vocabulary is one symbol, any other one is UNKNOWN and then its spelling: as one of
-the commonest words of English, if the vocabulary is English, or letter by letter. The wider of both intervals is used. The
-lexicon's r-th word is about 1/(r + 20) as likely (Zipf). A share is an interval [low, high) inside [0, ONE), never empty.
+A word of the vocabulary is one symbol, any other one is UNKNOWN and then its spelling: as one of the commonest words of English,
+if the vocabulary is English, or letter by letter, whichever is likelier. A share is an interval [low, high) inside [0, ONE).
 """
 
 from collections import Counter

@@ -56,7 +56,7 @@ class NgramTables(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Ngrams(Learned):
-    """Distribution functions of the next symbol out of 0..V-1; in contexts V stands for what is before the start."""
+    """Distribution functions of the next symbol out of 0..V-1; in contexts V is before the start."""
 
     rows: NDArray[np.int32]  # different n-grams (M, n), the symbol that follows last
     counts: NDArray[np.int32]  # how often each was seen (M,)

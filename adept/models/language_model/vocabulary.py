@@ -76,7 +76,7 @@ def in_texts(texts: Sequence[Sequence[str]], least: int) -> list[str]:
 def word_classes(
     rows: Sequence[list[str]], vocabulary: list[str], *, weights: NDArray[np.float64], count: int, seed: int
 ) -> dict[str, int]:
-    """Return each word's class, one of at most ``count``, by texts of words of the vocabulary, the commonest first."""
+    """Return the class of each word, the commonest first, one of at most ``count``."""
     from sklearn.cluster import KMeans  # slow to import
 
     vectors = _context_vectors(rows, vocabulary)
