@@ -153,6 +153,8 @@ class ContentConfig:
 class CodecConfig:
     """Text that descriptions are learned from; each public text in the codec takes memory where the model is used."""
 
+    learn: str = "later"
+    """When likely texts are listed: later (at first use, beside the model) | now (in training)."""
     texts: int | None = None
     """Training texts that it is learned from, a random sample; null: all."""
     likely: int = MAX_LISTED_TEXTS
@@ -161,6 +163,7 @@ class CodecConfig:
     """Give each training text a number, found by meaning, for text of many domains."""
 
     def __post_init__(self) -> None:
+        check_choice(("later", "now"), **{"training.codec.learn": self.learn})
         if (self.texts is not None and self.texts < 1) or not 0 <= self.likely <= MAX_LISTED_TEXTS:
             raise ConfigurationError(
                 f"training.codec.texts must be positive and training.codec.likely from 0 to {MAX_LISTED_TEXTS}, "

@@ -22,7 +22,10 @@ from adept.mechanisms import BY_NAME, L1Laplace, LearnedCodebook, Mechanism, Sqr
 from adept.models.adept import lightning_module
 from adept.models.autoencoder import Autoencoder, pad
 from adept.models.codebooks import draw_codewords
+from adept.models.codec import listed_texts
+from adept.models.codec import training as codec_training
 from adept.models.config import (
+    CodecConfig,
     ContentConfig,
     FitResult,
     ModelConfig,
@@ -293,6 +296,18 @@ def test_a_model_directory_is_complete_and_tells_where_it_comes_from(tiny_run: P
         400,
     )
     assert not [p for p in tiny_run.rglob("*") if "=" in p.name]
+
+
+def test_likely_texts_are_listed_in_training_if_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listed_texts, "MAX_PREFIXES", 2_000)
+    monkeypatch.setattr(codec_training, "MIN_TEXTS_TO_LIST", 200)
+    listed = {}
+    for learn in ("later", "now"):
+        config = tiny_config(tmp_path / learn, epochs=1)
+        config.training.codec = CodecConfig(learn=learn, likely=600)
+        train.run(config)
+        listed[learn] = [*(tmp_path / learn / "model").glob("codec-*.safetensors")]
+    assert (len(listed["later"]), len(listed["now"])) == (0, 1)
 
 
 def test_users_files_count_as_private_unless_declared_public(tmp_path: Path) -> None:
