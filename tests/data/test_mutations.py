@@ -41,11 +41,13 @@ def test_damaged_files_with_values_of_any_kind_are_used_or_refused_in_one_line(
     assert 0 < sum(refused) < 3 * len(refused)
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize(
+    "count", [pytest.param(1_000, marks=pytest.mark.slow), pytest.param(10_000, marks=pytest.mark.hours)]
+)
 @pytest.mark.parametrize("name", mutations.NAMES)
-def test_ten_thousand_damaged_files_come_to_an_end_and_stay_within_two_gibibytes(
-    labelling_model: Path, name: str
+def test_thousands_of_damaged_files_come_to_an_end_and_stay_within_two_gibibytes(
+    labelling_model: Path, name: str, count: int
 ) -> None:
-    program = [sys.executable, str(Path(mutations.__file__)), name, "0", "10000", str(labelling_model)]
+    program = [sys.executable, str(Path(mutations.__file__)), name, "0", str(count), str(labelling_model)]
     done = subprocess.run(program, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
