@@ -9,6 +9,7 @@ From Adept Require Import Privacy Symbols Noise Papers Exponential.
 Import ListNotations.
 Open Scope Z_scope.
 
+(** The most terms of the series that the checker computes. *)
 Definition max_terms : Z := 10000.
 
 (** a / b <= e^epsilon, for b > 0: by the sum of the series' first terms, each rounded down. *)
@@ -28,9 +29,8 @@ Qed.
 (** What one symbol stands for: a text, a label, or both. *)
 Inductive released := of_text | of_label | of_both.
 
-(** The numbers of a certificate's part, and those of the statement that are compared with them: how many labels there
-  are, and the
-    epsilons of text and label by themselves. *)
+(** The numbers of a certificate's part, and those of the statement that are compared with them: how many labels there are, and
+    the epsilons of text and label by themselves. *)
 Record symbols_part := {
   kind : released;
   symbol_count : Z;
@@ -45,15 +45,21 @@ Record symbols_part := {
   text_epsilon : Q;
   label_epsilon : Q }.
 
+(** Python's bit_length. *)
 Definition bit_length (n : Z) : Z := if n =? 0 then 0 else Z.log2 n + 1.
 
+(** How many labels there are; one if none is released. *)
 Definition count_of_labels (c : symbols_part) : Z := match kind c with of_text => 1 | _ => label_count c end.
+
+(** How many outcomes of the text there are; one if none is released. *)
 Definition count_of_texts (c : symbols_part) : Z := match kind c with of_label => 1 |
   _ => symbol_count c / count_of_labels c end.
 
+(** Equality of numbers that may be missing. *)
 Definition same_count (given : option Z) (expected : option Z) : bool :=
   match given, expected with Some a, Some b => a =? b | None, None => true | _, _ => false end.
 
+(** The verdict of [_symbols], condition by condition. *)
 Definition accepts_symbols (c : symbols_part) : bool :=
   let total := top c * heavy c + (symbol_count c - top c) * light c in
   let labels_ := count_of_labels c in
@@ -75,9 +81,8 @@ Ltac split_accepted H :=
   | _ && _ = true => let A := fresh "A" in apply andb_true_iff in H; destruct H as [H A]
   end.
 
-(** If the checker accepts numbers of symbols, then the release with these weights is epsilon-private,
-  for any two records, whatever
-    their heavy symbols are, as long as each record has exactly [top] of them. *)
+(** If the checker accepts numbers of symbols, then the release with these weights is epsilon-private, for any two records,
+    whatever their heavy symbols are, as long as each record has exactly [top] of them. *)
 Theorem accepted_symbols_are_private : forall c, accepts_symbols c = true ->
   private (Q2R (epsilon c)) (fun _ _ => True)
     (fun x : described (Z.to_nat (symbol_count c)) (Z.to_nat (top c)) => numbers (Z.to_nat (symbol_count c)) (heavy c)
@@ -100,8 +105,7 @@ Proof.
     change (Z.succ (Z.log2 (W - 1))) with (Z.log2 (W - 1) + 1) in U. lia.
 Qed.
 
-(** If it accepts numbers of a text and a label as one symbol, the pair is private,
-  and each half by itself at its own epsilon. *)
+(** If it accepts numbers of a text and a label as one symbol, the pair is private, and each half by itself at its own epsilon. *)
 Theorem accepted_pairs_are_private : forall c, accepts_symbols c = true -> kind c = of_both -> 0 < label_count c ->
   let k := Z.to_nat (count_of_texts c) in let L := Z.to_nat (label_count c) in let t := Z.to_nat (top c) in
   Z.of_nat (k * L) = symbol_count c /\
@@ -145,6 +149,7 @@ Record laplace_part := {
   said_sensitivity : Z;  (* in units of 2^-1074 *)
   said_scale : Z }.  (* in units of 2^-1074 *)
 
+(** The radius of the clip has at least 2^20 steps. *)
 Definition grid_bits : Z := 20.
 
 (** The grid's step is 2^(shift - 1074): the clip's radius has 2^20 to 2^21 steps. Counts have steps of one. *)
@@ -152,8 +157,11 @@ Definition shift (c : laplace_part) : Z := match what c with counts => 1074 | _ 
 
 (** The largest l1 norm, and the largest sum of squares, in steps of the grid. *)
 Definition l1_radius (c : laplace_part) : Z := Z.shiftr (clip_norm c) (shift c).
+
+(** The largest sum of squares, in steps of the grid. *)
 Definition l2_radius_squared (c : laplace_part) : Z := Z.shiftr (clip_norm c * clip_norm c) (2 * shift c).
 
+(** The largest l1 distance of two records, or of two files' counts. *)
 Definition diameter (c : laplace_part) : Z :=
   match what c with
   | clipped_l1 => 2 * l1_radius c
@@ -161,6 +169,7 @@ Definition diameter (c : laplace_part) : Z :=
   | counts => (if persons_replaced c then 2 else 1) * votes_per_person c
   end.
 
+(** The verdict of [_laplace], condition by condition. *)
 Definition accepts_laplace (c : laplace_part) : bool :=
   (0 <=? Qnum (scale c)) && (0 <=? Qnum (noise_epsilon c)) && (0 <=? shift c)
   && match what c with counts => 0 <? votes_per_person c | _ => 0 <? dim c end

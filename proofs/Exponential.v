@@ -7,6 +7,7 @@
 From Coq Require Import Reals Lra Lia ZArith.
 Open Scope R_scope.
 
+(** Terms are counted in units of 2^-128. *)
 Definition series_bits : Z := 128.
 
 (** One step for epsilon = p / q: the next term is the last one times p / (q i), rounded down. *)
@@ -78,8 +79,11 @@ Qed.
 
 (** The weights that the programs use, [exact_odds]: B = 2^64, and A is the series cut off to units of 2^-64. *)
 Definition odds_bits : Z := 64.
+
+(** The two weights A and B. *)
 Definition exact_odds (p q : Z) (terms : nat) : Z * Z := (series p q terms / 2 ^ odds_bits, 2 ^ odds_bits)%Z.
 
+(** They are positive, A is the larger one, and A <= e^epsilon B. *)
 Theorem exact_odds_are_right : forall p q terms A B, (0 <= p)%Z -> (0 < q)%Z -> (A, B) = exact_odds p q terms ->
   (0 < B <= A)%Z /\ IZR A <= exp (IZR p / IZR q) * IZR B.
 Proof.

@@ -1,6 +1,5 @@
-(** The checker and the sampler as OCaml programs; [driver.ml] reads their inputs.
-  Numbers stay those of Coq, bit by bit: only truth
-    values, pairs, options and lists become OCaml's own. *)
+(** The checker and the sampler as OCaml programs; [driver.ml] reads their inputs. Numbers stay those of Coq, bit by bit: only
+    truth values, pairs, options and lists become OCaml's own. *)
 
 From Coq Require Import Extraction ExtrOcamlBasic.
 From Adept Require Import Checker Sampler.

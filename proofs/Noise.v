@@ -17,8 +17,10 @@ Fixpoint distance (x y : list Z) : Z :=
   | _, _ => 0
   end.
 
-(** The sum of |x_i|, and that of x_i^2. *)
+(** The sum of |x_i|. *)
 Fixpoint l1_norm (x : list Z) : Z := match x with [] => 0 | a :: x => Z.abs a + l1_norm x end.
+
+(** The sum of x_i^2. *)
 Fixpoint squares (x : list Z) : Z := match x with [] => 0 | a :: x => a * a + squares x end.
 
 Lemma distance_nonneg : forall x y, (0 <= distance x y)%Z.
@@ -26,6 +28,9 @@ Proof. induction x as [|a x IH]; intros [|b y]; simpl; try lia. specialize (IH y
 
 Lemma distance_self : forall x, distance x x = 0%Z.
 Proof. induction x as [|a x IH]; simpl; lia. Qed.
+
+Lemma distance_sym : forall x y, distance x y = distance y x.
+Proof. induction x as [|a x IH]; intros [|b y]; simpl; auto. rewrite IH. lia. Qed.
 
 Lemma triangle : forall x x' y, length x = length y -> length x' = length y ->
   (distance x' y <= distance x y + distance x x')%Z.
@@ -45,8 +50,8 @@ Qed.
 
 (** ** The noise *)
 
-(** The weight of y when the vector x gets independent noise of scale b on every coordinate: the product of all
-    e^(-|y_i - x_i| / b). Vectors of another length have weight 0. *)
+(** The weight of y when the vector x gets independent noise of scale b on every coordinate: the product of all e^(-|y_i - x_i| /
+    b). Vectors of another length have weight 0. *)
 Definition geometric (b : R) (x y : list Z) : R :=
   if (length y =? length x)%nat then exp (- IZR (distance x y) / b) else 0.
 
@@ -188,6 +193,7 @@ Qed.
 (** The claim: for vectors at l1 distance at most D, noise of scale b >= D / epsilon is epsilon-private. *)
 Definition within (n : nat) (D : Z) (x x' : list Z) : Prop := length x = n /\ length x' = n /\ (distance x x' <= D)%Z.
 
+(** Such vectors are epsilon-indistinguishable after the noise. *)
 Theorem geometric_is_private : forall n D b epsilon, 0 < b -> IZR D / b <= epsilon ->
   private epsilon (within n D) (geometric b).
 Proof.
@@ -214,9 +220,7 @@ Proof.
   { destruct P as (W & W0 & HW & E), P' as (W' & _ & HW' & E').
     apply (totals_agree b x x') in HW; auto. rewrite (is_lub_u _ _ _ HW' HW) in E'. rewrite E, E'. unfold geometric.
       rewrite L, Nat.eqb_refl, distance_self.
-    assert (S : distance x' x = distance x x').
-    { clear. revert x'. induction x as [|a x IH]; intros [|a' x']; simpl; auto. rewrite IH. lia. }
-    rewrite S. unfold Rdiv. rewrite Ropp_0, Rmult_0_l, exp_0, <- Rmult_assoc.
+    rewrite (distance_sym x' x). unfold Rdiv. rewrite Ropp_0, Rmult_0_l, exp_0, <- Rmult_assoc.
       apply Rmult_lt_compat_r; [now apply Rinv_0_lt_compat|].
     rewrite <- exp_plus, <- exp_0. apply exp_increasing. unfold Rdiv in H. lra. }
   split; auto. intros I. assert (C : close e p p') by (apply indistinguishable_is_close; auto; intros;
@@ -229,6 +233,7 @@ Qed.
 (** The scale is D / epsilon, rounded *up* to a multiple of a unit. *)
 Definition smallest_scale (D : Z) (epsilon unit : Q) : Q := (inject_Z (Qceiling (inject_Z D / epsilon / unit)) * unit)%Q.
 
+(** So the scale is positive, and D / b is at most epsilon. *)
 Theorem scale_is_large_enough : forall D epsilon unit, (0 < D)%Z -> (0 < epsilon)%Q -> (0 < unit)%Q ->
   0 < Q2R (smallest_scale D epsilon unit) /\ IZR D / Q2R (smallest_scale D epsilon unit) <= Q2R epsilon.
 Proof.
@@ -255,9 +260,8 @@ Definition cut (limit z : Z) : Z := Z.max (- limit) (Z.min limit z).
 Theorem cutting_brings_together : forall limit x x', (0 <= limit)%Z -> (Z.abs (cut limit x - cut limit x') <= Z.abs (x - x'))%Z.
 Proof. intros. unfold cut. lia. Qed.
 
-(** Where the noise z is beyond 2 limits, the program adds some z' with the same sign that is beyond 2 limits too.
-  The sum, which is
-    cut off, is the same: so a release is a function of x + z, as if the noise had no end. *)
+(** Where the noise z is beyond 2 limits, the program adds some z' with the same sign that is beyond 2 limits too. The sum, which
+    is cut off, is the same: so a release is a function of x + z, as if the noise had no end. *)
 Theorem cut_noise_is_post_processing : forall limit x z z', (Z.abs x <= limit)%Z ->
   z' = z \/ (2 * limit <= z /\ 2 * limit <= z')%Z \/ (z <= - (2 * limit) /\ z' <= - (2 * limit))%Z ->
     cut limit (x + z') = cut limit (x + z).
@@ -265,21 +269,24 @@ Proof. intros. unfold cut. lia. Qed.
 
 (** ** Votes *)
 
-(** A file is a list of persons, a person a list of rows.
-  A rule that reads the rows of one person alone turns them into votes for
-    cells, at most m of them. The histogram counts the votes of all persons for each cell. *)
+(** A file is a list of persons, a person a list of rows. A rule that reads the rows of one person alone turns them into votes for
+    cells, at most m of them. *)
 Definition at_most (m : nat) (rule : list nat -> list nat) : Prop := forall rows, (length (rule rows) <= m)%nat.
 
+(** The histogram counts the votes of all persons for each cell. *)
 Definition histogram (cells : list nat) (rule : list nat -> list nat) (file : list (list nat)) : list Z :=
   map (fun cell => Z.of_nat (count_occ Nat.eq_dec (flat_map rule file) cell)) cells.
 
-(** Neighbours: one file has the rows of one person more; or other rows in their place. *)
+(** Neighbours: one file has the rows of one person more. *)
 Definition add_or_remove (file file' : list (list nat)) : Prop :=
   exists before person after, (file = before ++ person :: after /\
     file' = before ++ after) \/ (file' = before ++ person :: after /\ file = before ++ after).
+
+(** The second relation: one person has other rows. *)
 Definition replace_one (file file' : list (list nat)) : Prop :=
   exists before person person' after, file = before ++ person :: after /\ file' = before ++ person' :: after.
 
+(** The counts of some votes, cell by cell. *)
 Definition counts_of (cells votes : list nat) : list Z := map (fun cell => Z.of_nat (count_occ Nat.eq_dec votes cell)) cells.
 
 Lemma counts_sum : forall cells votes, NoDup cells -> (l1_norm (counts_of cells votes) <= Z.of_nat (length votes))%Z.
@@ -318,6 +325,7 @@ Lemma distance_to_none : forall cells v, distance (counts_of cells v) (counts_of
   distance (counts_of cells []) (counts_of cells v) = l1_norm (counts_of cells v).
 Proof. intros. unfold counts_of. induction cells as [|c cells [IH IH']]; simpl in *; [auto|]. rewrite IH, IH'. lia. Qed.
 
+(** One person more or less moves the histogram by at most m in l1 distance. *)
 Theorem one_person_moves_m : forall cells m rule file file', NoDup cells -> at_most m rule -> add_or_remove file file' ->
   within (length cells) (Z.of_nat m) (histogram cells rule file) (histogram cells rule file').
 Proof.
@@ -327,6 +335,7 @@ Proof.
     pose proof (counts_sum cells (rule person) N); specialize (M person); lia.
 Qed.
 
+(** Another person in someone's place moves it by at most 2 m. *)
 Theorem another_person_moves_2m : forall cells m rule file file', NoDup cells -> at_most m rule -> replace_one file file' ->
   within (length cells) (2 * Z.of_nat m) (histogram cells rule file) (histogram cells rule file').
 Proof.
@@ -346,6 +355,7 @@ Proof.
   - now apply one_person_moves_m.
 Qed.
 
+(** The same where persons are replaced: the scale must be twice as large. *)
 Theorem votes_are_private_for_replacing : forall cells m rule b epsilon, NoDup cells -> at_most m rule -> 0 < b ->
   2 * INR m / b <= epsilon ->
   private epsilon replace_one (fun file => geometric b (histogram cells rule file)).
@@ -380,6 +390,19 @@ Proof.
   - cbn [app firstn]. pose proof (own_votes_move cells [e] [] (firstn m (earlier ++ vote :: later)) (firstn m (earlier ++
     later))) as O.
     rewrite !app_nil_r in O. simpl app in O. rewrite O. apply IH.
+Qed.
+
+(** Replacing one row by another moves it by at most 4. *)
+Theorem another_row_moves_4 : forall cells m (earlier later : list nat) vote vote', NoDup cells ->
+  (distance (counts_of cells (firstn m (earlier ++ vote :: later)))
+     (counts_of cells (firstn m (earlier ++ vote' :: later))) <= 4)%Z.
+Proof.
+  intros cells m earlier later vote vote' N. pose proof (one_row_moves_2 cells m earlier later vote N) as A.
+  pose proof (one_row_moves_2 cells m earlier later vote' N) as B. rewrite distance_sym in A.
+  pose proof (triangle (counts_of cells (firstn m (earlier ++ later))) (counts_of cells (firstn m (earlier ++ vote :: later)))
+    (counts_of cells (firstn m (earlier ++ vote' :: later))) ltac:(unfold counts_of; now rewrite !map_length)
+    ltac:(unfold counts_of; now rewrite !map_length)) as T.
+  rewrite distance_sym in B. lia.
 Qed.
 
 (** Two rounds: counts of the first round, then counts of cells that were chosen by the *noisy* first ones. Budgets add up. *)

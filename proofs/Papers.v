@@ -63,21 +63,19 @@ Proof.
   intros n Q b e B E x x' (L & L' & H & H'). apply (geometric_is_private n _ b e B E x x'). now apply l2_ball_has_l1_diameter.
 Qed.
 
-(** The published mechanism, [original]: clip in l2 to radius C, noise of scale 2 C / epsilon.
-  On the grid C is a real number of steps;
-    [radius] is C, and [Q] is C^2, both rounded down. For n = 1 the claim holds. *)
+(** The published mechanism, [original]: clip in l2 to radius C, noise of scale 2 C / epsilon. On the grid C is a real number of
+    steps; [radius] is C, and [Q] is C^2, both rounded down. For n = 1 the claim holds. *)
 Theorem original_is_private_in_one_dimension : forall radius Q b epsilon, Z.sqrt Q = radius -> 0 < b ->
   IZR (2 * radius) / b <= epsilon ->
   private epsilon (both_in (fun x => (squares x <= Q)%Z) 1) (geometric b).
 Proof. intros radius Q b e H B E. apply sqrt_n_is_private; auto. replace (Z.of_nat 1 * Q)%Z with Q by lia. now rewrite H. Qed.
 
-(** For n > 1 it is false, for every epsilon: on the grid as it is, of at least 2^20 steps,
-  there are two records in the ball and an
-    output that is more than e^epsilon times as likely for one of them.
-      (adept rounds the scale up by less than one part in 2^22.) *)
+(** The published scale 2 C / epsilon, in grid steps; adept rounds it up by less than one part in 2^22. *)
 Definition claimed_scale (radius : Z) (epsilon b : R) : Prop := IZR (2 * radius) / epsilon <= b < IZR (2 * radius) /
   epsilon * (1 + / 2 ^ 22).
 
+(** For n > 1 the claim is false, for every epsilon: on a grid of at least 2^20 steps there are two records in the ball, and an
+    output that is more than e^epsilon times as likely for one of them. *)
 Theorem original_is_not_private : forall n radius Q b epsilon, (2 <= n)%nat -> (2 ^ 20 <= radius)%Z ->
   (radius * radius <= Q)%Z ->
   0 < epsilon -> claimed_scale radius epsilon b ->
@@ -117,7 +115,11 @@ Qed.
 
 (** Norms and distances of real vectors. *)
 Definition real_squares (x : list R) : R := fold_right (fun a s => a * a + s) 0 x.
+
+(** The l2 norm. *)
 Definition l2_norm (x : list R) : R := sqrt (real_squares x).
+
+(** The l1 distance. *)
 Fixpoint real_distance (x y : list R) : R :=
   match x, y with
   | a :: x, b :: y => Rabs (a - b) + real_distance x y
@@ -150,8 +152,7 @@ Proof.
   rewrite <- (sqrt_sqrt (INR n)) at 1 by lra. field. lra.
 Qed.
 
-(** The density of Laplace noise of scale b on every coordinate of x, at y;
-  and the probability that y lies above the corner z in
+(** The density of Laplace noise of scale b on every coordinate of x, at y; and the probability that y lies above the corner z in
     every coordinate, for a corner that lies above x. *)
 Fixpoint laplace_density (b : R) (x y : list R) : R :=
   match x, y with
@@ -159,8 +160,10 @@ Fixpoint laplace_density (b : R) (x y : list R) : R :=
   | _, _ => 1
   end.
 
+(** The probability that a + noise lies beyond c, for c >= a. *)
 Definition tail (b a c : R) : R := / 2 * exp (- (c - a) / b).
 
+(** The probability that all coordinates lie above the corner z: the product of the tails. *)
 Fixpoint above_corner (b : R) (x z : list R) : R :=
   match x, z with
   | a :: x, c :: z => tail b a c * above_corner b x z
@@ -184,10 +187,9 @@ Proof.
     apply Rmult_lt_reg_r with b; auto. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra. lra.
 Qed.
 
-(** Theorem 5.1: for n > 1 and every epsilon > 0 the published mechanism, scale 2 C / epsilon, is not epsilon-private.
-  The event is
-    "y lies above C / sqrt(n) in every coordinate": it is e^(epsilon sqrt(n)) times as likely for one record as for the
-      other. *)
+(** Theorem 5.1: for n > 1 and every epsilon > 0 the published mechanism, scale 2 C / epsilon, is not epsilon-private. The event
+    is "y lies above C / sqrt(n) in every coordinate": it is e^(epsilon sqrt(n)) times as likely for one record as for the other.
+    *)
 Theorem published_claim_is_false : forall n C epsilon, (1 < n)%nat -> 0 < C -> 0 < epsilon ->
   let b := 2 * C / epsilon in let corner := C / sqrt (INR n) in let x := diagonal n corner in let x' := diagonal n (- corner) in
   l2_norm x = C /\ l2_norm x' = C /\

@@ -39,8 +39,7 @@ Definition drawn_by {T} (w p : T -> R) : Prop :=
 
 (** ** What is guaranteed *)
 
-(** (epsilon, delta)-indistinguishability: no event is likelier under p than e^epsilon times as likely as under q,
-  plus delta. *)
+(** (epsilon, delta)-indistinguishability: no event is likelier under p than e^epsilon times as likely as under q, plus delta. *)
 Definition indistinguishable {T} (epsilon delta : R) (p q : T -> R) : Prop :=
   forall S u v, probability p S u -> probability q S v -> u <= exp epsilon * v + delta.
 
@@ -197,8 +196,17 @@ Proof.
   pose proof (I _ _ _ (H p P) (H q Q)). lra.
 Qed.
 
-(** The argument behind every mechanism of ours: two records have the same total of weights,
-  and no weight differs by more than a
+(** A release that does not depend on the record tells nothing: epsilon is 0. ([random]) *)
+Theorem same_law_tells_nothing : forall T (p : T -> R), indistinguishable 0 0 p p.
+Proof. intros T p. apply close_is_indistinguishable. intros o. rewrite exp_0. lra. Qed.
+
+(** An output that is possible for one record and impossible for another gives them away, whatever epsilon. ([identity]; [dptext],
+    whose noise is never negative, so that the record itself is the least output) *)
+Theorem impossible_output_gives_away : forall T epsilon (p q : T -> R) o,
+  (forall o, 0 <= p o) -> (forall o, 0 <= q o) -> 0 < p o -> q o = 0 -> ~ indistinguishable epsilon 0 p q.
+Proof. intros T e p q o P Q O Z I. pose proof (indistinguishable_is_close _ e p q P Q I o). rewrite Z in *. lra. Qed.
+
+(** The argument behind every mechanism of ours: two records have the same total of weights, and no weight differs by more than a
     factor of e^epsilon. *)
 Theorem same_total_and_close_weights : forall T epsilon (w w' p p' : T -> R),
   (forall W, probability w everything W -> probability w' everything W) -> close epsilon w w' ->
@@ -233,6 +241,7 @@ Proof. intros. now apply (H (fun o => S (f o))). Qed.
 (** Two releases about the same record: first o, then u, whose mechanism may depend on what o was. *)
 Definition then_ {T U} (first : T -> R) (second : T -> U -> R) (ou : T * U) : R := first (fst ou) * second (fst ou) (snd ou).
 
+(** If the first mechanism is e1-close and the second one e2-close, both releases together are (e1 + e2)-close. *)
 Theorem composition : forall T U e1 e2 (p1 q1 : T -> R) (p2 q2 : T -> U -> R),
   (forall o, 0 <= p1 o) -> (forall o u, 0 <= p2 o u) ->
   close e1 p1 q1 -> (forall o, close e2 (p2 o) (q2 o)) -> close (e1 + e2) (then_ p1 p2) (then_ q1 q2).
@@ -241,11 +250,9 @@ Proof.
   apply Rle_trans with ((exp e1 * q1 o) * (exp e2 * q2 o u)); [apply Rmult_le_compat; auto; apply C1 || apply C2 | lra].
 Qed.
 
-(** Many releases, the i-th at most e_i: together at most the sum of all e_i.
-  [laws] holds e_i and the i-th law under the one and
-    under the other record; [together] is the law of the list of all releases.
-      So it is with the blocks of a codebook, and with the
-    records of one person. *)
+(** Many releases, the i-th at most e_i: together at most the sum of all e_i. [laws] holds e_i and the i-th law under the one and
+    under the other record; [together] is the law of the list of all releases. So it is with the blocks of a codebook, and with
+    the records of one person. *)
 Fixpoint together {T} (laws : list (T -> R)) (releases : list T) : R :=
   match laws, releases with
   | [], [] => 1
@@ -253,8 +260,10 @@ Fixpoint together {T} (laws : list (T -> R)) (releases : list T) : R :=
   | _, _ => 0
   end.
 
+(** The sum of epsilons. *)
 Fixpoint total (epsilons : list R) : R := match epsilons with [] => 0 | e :: rest => e + total rest end.
 
+(** All releases together are as close as the sum of all epsilons says. *)
 Theorem composition_of_many : forall T (parts : list (R * (T -> R) * (T -> R))),
   (forall e p q, In (e, p, q) parts -> (forall o, 0 <= p o) /\ close e p q) ->
   close (total (map (fun part => fst (fst part)) parts))
@@ -396,8 +405,7 @@ Proof.
   rewrite exp_plus. lra.
 Qed.
 
-(** Randomised post-processing: beside the release o there are coins, whose law may depend on o but not on the record.
-  Whatever is
+(** Randomised post-processing: beside the release o there are coins, whose law may depend on o but not on the record. Whatever is
     computed from both ([post_processing]) is as private as o. *)
 Corollary randomised_post_processing : forall T C (D : forall a b : T, {a = b} + {a <> b}) e d (p q : T ->
   R) (coins : T -> C -> R),

@@ -17,6 +17,7 @@ Fixpoint first_accepted (accept : Z -> bool) (tape : list Z) : option (Z * list 
   | word :: rest => if accept word then Some (word, rest) else first_accepted accept rest
   end.
 
+(** Read words until one is accepted; return what it means, with the rest of the tape. *)
 Definition draw (accept : Z -> bool) (value : Z -> Z) (tape : list Z) : option (Z * list Z) :=
   match first_accepted accept tape with
   | Some (word, rest) => Some (value word, rest)
@@ -36,6 +37,7 @@ Definition draw_remainder (bits bound : Z) : list Z -> option (Z * list Z) :=
 Definition rank_of (near heavy light number : Z) : Z :=
   if number <? near * heavy then number / heavy else near + (number - near * heavy) / light.
 
+(** A rank: the first word below W, the total of all weights, says which one. *)
 Definition draw_rank (near far heavy light : Z) : list Z -> option (Z * list Z) :=
   let total := near * heavy + far * light in draw (fun word => word <? total) (rank_of near heavy light).
 
@@ -110,8 +112,8 @@ Proof.
     now rewrite A). ring.
 Qed.
 
-(** Some tape reads on and ends: the number of continuations is positive where there is a word. *)
-Lemma continuations_positive : forall words rejected d, (0 < words)%nat -> (0 < d)%nat ->
+(** Some tape ends: the number of continuations is positive where there is a word. *)
+Theorem some_tapes_end : forall words rejected d, (0 < words)%nat -> (0 < d)%nat ->
   (0 < continuations words rejected d)%nat.
 Proof. intros words rejected [|d] W D; [lia|]. cbn [continuations].
   assert (words ^ d <> 0)%nat by (apply Nat.pow_nonzero; lia). lia. Qed.
@@ -141,7 +143,7 @@ Qed.
 (** ** What the programs draw *)
 
 (** Each number below the bound comes from one word. *)
-Theorem numbers_are_uniform : forall b bound v, 0 < bound <= 2 ^ b -> 0 <= v < bound ->
+Lemma words_of_a_number : forall b bound v, 0 < bound <= 2 ^ b -> 0 <= v < bound ->
   count (fun word => (word <? bound) && (word =? v)) (numbers_below (2 ^ b)) = 1%nat.
 Proof.
   intros b m v M V. apply Nat2Z.inj. rewrite (count_ext _ _ (fun i => (v <=? i) && (i <? v + 1))).
@@ -150,7 +152,7 @@ Proof.
 Qed.
 
 (** Each remainder comes from 2^b / bound words, rounded down. *)
-Theorem remainders_are_uniform : forall b bound v, 0 <= b -> 0 < bound <= 2 ^ b -> 0 <= v < bound ->
+Lemma words_of_a_remainder : forall b bound v, 0 <= b -> 0 < bound <= 2 ^ b -> 0 <= v < bound ->
   Z.of_nat (count (fun word => (2 ^ b mod bound <=? word) && (word mod bound =? v)) (numbers_below (2 ^ b))) = 2 ^ b / bound.
 Proof.
   intros b m v HB M V. set (r := 2 ^ b mod m). assert (R : 0 <= r < m) by (apply Z.mod_pos_bound; lia).
@@ -185,7 +187,7 @@ Proof.
 Qed.
 
 (** Each rank comes from as many words as its weight says: A if it is one of the first [near], otherwise B. *)
-Theorem words_of_a_rank : forall b near far heavy light r, 0 < near -> 0 < far -> 0 < light -> 0 < heavy ->
+Lemma words_of_a_rank : forall b near far heavy light r, 0 < near -> 0 < far -> 0 < light -> 0 < heavy ->
   near * heavy + far * light <= 2 ^ b -> 0 <= r < near + far ->
   Z.of_nat (count (fun word => (word <? near * heavy + far * light) && (rank_of near heavy light word =? r))
     (numbers_below (2 ^ b)))
@@ -206,6 +208,21 @@ Proof.
       cbn [andb]; auto; exfalso; try nia.
 Qed.
 
+(** So all numbers below the bound have equally many tapes: the same number of continuations. *)
+Theorem numbers_are_uniform : forall b d bound v, 0 < bound <= 2 ^ b -> 0 <= v < bound ->
+  count (leads_to (draw_below bound) v) (tapes b d) =
+  continuations (length (numbers_below (2 ^ b))) (count (fun word => negb (word <? bound)) (numbers_below (2 ^ b))) d.
+Proof. intros b d m v M V. unfold draw_below. rewrite tapes_of_a_value, words_of_a_number by auto. apply Nat.mul_1_l. Qed.
+
+(** And all remainders: 2^b / bound times the continuations. *)
+Theorem remainders_are_uniform : forall b d bound v, 0 <= b -> 0 < bound <= 2 ^ b -> 0 <= v < bound ->
+  Z.of_nat (count (leads_to (draw_remainder b bound) v) (tapes b d)) =
+  2 ^ b / bound * Z.of_nat (continuations (length (numbers_below (2 ^ b)))
+    (count (fun word => negb (2 ^ b mod bound <=? word)) (numbers_below (2 ^ b))) d).
+Proof.
+  intros b d m v B M V. unfold draw_remainder. rewrite tapes_of_a_value, Nat2Z.inj_mul, words_of_a_remainder by auto. reflexivity.
+Qed.
+
 (** So a rank's tapes are its weight times a number that is the same for all ranks: the ranks have exactly their weights. *)
 Theorem ranks_have_their_weights : forall b d near far heavy light r, 0 < near -> 0 < far -> 0 < light -> 0 < heavy ->
   near * heavy + far * light <= 2 ^ b -> 0 <= r < near + far ->
@@ -220,9 +237,8 @@ Qed.
 
 (** ** From ranks to symbols *)
 
-(** A program turns the rank into a symbol: [place] is a bijection between ranks and symbols that takes the ranks below
-  [near] to the
-    record's heavy symbols. Then each symbol comes from as many words as its weight says. *)
+(** A program turns the rank into a symbol: [place] is a bijection between ranks and symbols that takes the ranks below [near] to
+    the record's heavy symbols. Then each symbol comes from as many words as its weight says. *)
 Theorem words_of_a_symbol : forall T (same : T -> T -> bool) (place : Z -> T) (is_heavy : T -> bool) b near far heavy light r,
   0 < near -> 0 < far -> 0 < light -> 0 < heavy -> near * heavy + far * light <= 2 ^ b ->
   (forall i j, 0 <= i < near + far -> 0 <= j < near + far -> same (place i) (place j) = true <-> i = j) ->
@@ -257,9 +273,8 @@ Proof.
     end; lia.
 Qed.
 
-(** Text and label as one symbol: rank r means the outcome of rank r mod k and the label of rank r div k.
-  That is a bijection, and the
-    ranks below t are those of the t nearest outcomes with the own label, whose rank is 0. *)
+(** Text and label as one symbol: rank r means the outcome of rank r mod k and the label of rank r div k. That is a bijection, and
+    the ranks below t are those of the t nearest outcomes with the own label, whose rank is 0. *)
 Theorem pair_of_ranks : forall k t, 0 < t <= k ->
   (forall i j, i mod k = j mod k /\ i / k = j / k <-> i = j) /\ (forall i, 0 <= i -> i mod k < t /\ i / k = 0 <-> i < t).
 Proof.

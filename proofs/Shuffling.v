@@ -12,8 +12,8 @@ Open Scope R_scope.
 
 (** ** Shuffling never hurts *)
 
-(** A file is the list of all releases; [together laws] is its law.
-  One record is replaced by another: one law of the list changes. *)
+(** A file is the list of all releases; [together laws] is its law. One record is replaced by another: one law of the list
+    changes. *)
 Theorem one_record_of_many : forall T epsilon (before after : list (T -> R)) p q, 0 <= epsilon ->
   (forall r, In r (before ++ p :: after) -> forall o, 0 <= r o) -> close epsilon p q ->
   close epsilon (together (before ++ p :: after)) (together (before ++ q :: after)).
@@ -30,6 +30,7 @@ Qed.
 (** Whoever sees a file without its order can tell only events that hold for all orders of a file, or for none. *)
 Definition without_order {T} (S : list T -> Prop) : Prop := forall file file', Permutation file file' -> S file -> S file'.
 
+(** (epsilon, delta)-indistinguishability for those who see a file without its order. *)
 Definition shuffled_indistinguishable {T} (epsilon delta : R) (p q : list T -> R) : Prop :=
   forall S u v, without_order S -> probability p S u -> probability q S v -> u <= exp epsilon * v + delta.
 
@@ -82,10 +83,9 @@ Proof.
   intros s _. rewrite sum_map. simpl. rewrite sum_scale. ring.
 Qed.
 
-(** n + 1 people release by subset selection, all of them x, or one of them x' instead.
-  Let [own] be symbols that are heavy for x and
-    not for x'. Whatever bound of the form (c, delta) holds for the shuffled file, delta is at least
-    (t' / W) (A - e^c B) (t' A / W)^n, with t' = the number of symbols in [own]. *)
+(** n + 1 people release by subset selection, all of them x, or one of them x' instead. Let [own] be symbols that are heavy for x
+    and not for x'. Whatever bound of the form (c, delta) holds for the shuffled file, delta is at least (t' / W) (A - e^c B) (t'
+    A / W)^n, with t' = the number of symbols in [own]. *)
 Theorem floor_of_delta : forall k t A B heavy heavy' p p' own n c delta, (0 < B <= A)%Z ->
   heavy_set (symbols k) t heavy -> heavy_set (symbols k) t heavy' ->
   drawn_by (numbers k A B heavy) p -> drawn_by (numbers k A B heavy') p' ->
@@ -141,6 +141,7 @@ Fixpoint mean_positive (cells : list (R * R)) (n : nat) (s : R) : R :=
 Definition blanket (k t' o W A e : R) : list (R * R) :=
   [(t' / W, A - e); (t' / W, 1 - e * A); (o / W, A * (1 - e)); ((k - 2 * t' - o) / W, 1 - e); (1 - k / W, 0)].
 
+(** Chances are not negative and sum to one. *)
 Definition chances (cells : list (R * R)) : Prop := (forall cell, In cell cells -> 0 <= fst cell) /\ sum fst cells = 1.
 
 Lemma mean_positive_grows : forall cells n s, chances cells ->
@@ -166,8 +167,8 @@ Proof.
   apply Rmult_le_reg_r with (INR n); auto. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra. lra.
 Qed.
 
-(** From the local epsilon on (e >= A >= 1) the claim is delta = 0: the central epsilon that it yields never exceeds the
-  local one. *)
+(** From the local epsilon on (e >= A >= 1) the claim is delta = 0: the central epsilon that it yields never exceeds the local
+    one. *)
 Theorem claim_is_zero_from_the_local_epsilon_on : forall k t' o W A e n, chances (blanket k t' o W A e) -> (0 < n)%nat ->
   1 <= A -> A <= e ->
   mean_positive (blanket k t' o W A e) n 0 / INR n <= 0.
@@ -177,8 +178,8 @@ Proof.
   unfold blanket; simpl. rewrite !Rmax_right by lra. lra.
 Qed.
 
-(** The floor of the claim: p (A - e) (1 - g)^(n-1), with p = t' / W and g = k / W,
-  from the files where no other record is a blanket. *)
+(** The floor of the claim: p (A - e) (1 - g)^(n-1), with p = t' / W and g = k / W, from the files where no other record is a
+    blanket. *)
 Theorem floor_of_the_claim : forall k t' o W A e n, chances (blanket k t' o W A e) -> e <= A -> (0 < n)%nat ->
   t' / W * (A - e) * (1 - k / W) ^ (n - 1) <= mean_positive (blanket k t' o W A e) n 0 / INR n.
 Proof.

@@ -98,7 +98,7 @@ Proof.
 Qed.
 
 (** The factor A / B is attained where a symbol is heavy for one record and not for the other: a smaller epsilon is not
-  guaranteed. *)
+    guaranteed. *)
 Theorem subset_selection_is_tight : forall t A B heavy heavy' s epsilon p p', (0 < B <= A)%Z ->
   heavy_set t heavy -> heavy_set t heavy' -> In s alphabet -> heavy s = true -> heavy' s = false ->
   drawn_by (selection A B heavy) p -> drawn_by (selection A B heavy') p' ->
@@ -122,7 +122,10 @@ Arguments selection {T}.
 
 (** ** Symbols that are numbers from 0 to k - 1: labels, codewords, descriptions *)
 
+(** The k symbols. *)
 Definition symbols (k : nat) : list nat := seq 0 k.
+
+(** The test of being one of them. *)
 Definition below (k : nat) (s : nat) : bool := (s <? k)%nat.
 
 Lemma below_spec : forall k s, below k s = true <-> In s (symbols k).
@@ -149,6 +152,7 @@ Record described (k t : nat) := { its : list nat; its_differ : NoDup its; its_nu
   its_range : forall s, In s its -> (s < k)%nat }.
 Arguments its {k t}.
 
+(** The claim for [Codebook], [LearnedCodebook] and [Description]: epsilon-private for any two records. *)
 Theorem descriptions_are_private : forall k t A B epsilon, (0 < B <= A)%Z -> IZR A <= exp epsilon * IZR B ->
   private epsilon (fun _ _ => True) (fun x : described k t => numbers k A B (own (its x))).
 Proof.
@@ -166,6 +170,7 @@ Arguments place {k}.
 Lemma NoDup_one : forall n : nat, NoDup [n].
 Proof. intros. constructor; [simpl; tauto | constructor]. Qed.
 
+(** The weights: A for the own label, B for each other one. *)
 Definition response (k : nat) (A B : Z) (x : label k) : nat -> R := numbers k A B (own [place x]).
 
 Lemma one_is_heavy : forall k (x : label k), heavy_set (symbols k) 1 (own [place x]).
@@ -173,6 +178,7 @@ Proof.
   intros k [x X]. apply different_numbers_are_heavy; auto; [apply NoDup_one | intros s [<-|[]]; exact X].
 Qed.
 
+(** The claim for [RandomizedResponse]: epsilon-private for any two labels. *)
 Theorem randomized_response_is_private : forall k A B epsilon, (0 < B <= A)%Z -> IZR A <= exp epsilon * IZR B ->
   private epsilon (fun _ _ => True) (response k A B).
 Proof.
@@ -195,9 +201,8 @@ Proof.
   - apply in_seq. destruct x; simpl; lia.
 Qed.
 
-(** The lecture's first theta, P(keep) = (epsilon + 1) / (epsilon + 2): weights A / B = 1 + epsilon.
-  It is ln(1 + epsilon)-private,
-    and that is at most epsilon (Habernal 2025). *)
+(** The lecture's first theta, P(keep) = (epsilon + 1) / (epsilon + 2): weights A / B = 1 + epsilon. It is ln(1 +
+    epsilon)-private, and that is at most epsilon (Habernal 2025). *)
 Theorem lecture_theta_is_private : forall A B epsilon, (0 < B)%Z -> 0 < epsilon -> IZR A = (1 + epsilon) * IZR B ->
   private (ln (1 + epsilon)) (fun _ _ => True) (response 2 A B) /\ ln (1 + epsilon) <= epsilon /\
   forall (x : label 2) p, drawn_by (response 2 A B x) p -> p (place x) = (epsilon + 1) / (epsilon + 2).
@@ -220,7 +225,10 @@ Section Joint.
 (** k outcomes of the text, L labels. *)
 Variables k L : nat.
 
+(** All pairs of an outcome and a label. *)
 Definition pairs : list (nat * nat) := list_prod (symbols k) (symbols L).
+
+(** The test of being one of them. *)
 Definition below_both (s : nat * nat) : bool := below k (fst s) && below L (snd s).
 
 Lemma pair_dec : forall a b : nat * nat, {a = b} + {a <> b}.
@@ -251,6 +259,7 @@ Definition with_label (heavy : nat -> bool) (c : nat) (s : nat * nat) : bool := 
 Record pair_of (t : nat) := { outcomes : nat -> bool; outcomes_heavy : heavy_set (symbols k) t outcomes; its_label : nat;
   label_range : (its_label < L)%nat }.
 
+(** The weights of pairs for such a record. *)
 Definition joint (t : nat) (A B : Z) (x : pair_of t) : nat * nat -> R :=
   selection below_both A B (with_label (outcomes t x) (its_label t x)).
 
@@ -276,6 +285,7 @@ Proof.
   destruct (h v); simpl; [now rewrite heavy_labels | now rewrite length_filter_none].
 Qed.
 
+(** The claim for [JointResponse]: epsilon-private for any two pairs of text and label. *)
 Theorem joint_response_is_private : forall t A B epsilon, (0 < B <= A)%Z -> IZR A <= exp epsilon * IZR B ->
   private epsilon (fun _ _ => True) (joint t A B).
 Proof.
@@ -286,8 +296,10 @@ Proof.
   - apply t_pairs_are_heavy.
 Qed.
 
-(** The law of the text alone, and of the label alone, if the pair has the law p. *)
+(** The law of the text alone, if the pair has the law p. *)
 Definition text_alone (p : nat * nat -> R) (v : nat) : R := sum (fun c => p (v, c)) (symbols L).
+
+(** The same for the label. *)
 Definition label_alone (p : nat * nat -> R) (c : nat) : R := sum (fun v => p (v, c)) (symbols k).
 
 Lemma selection_by_text : forall A B h c v, (v < k)%nat -> (c < L)%nat ->
@@ -381,6 +393,7 @@ Variables heavy_weight light_weight : nat -> Z.
 Record labelled := { copied : nat; nearest : nat -> bool;
   nearest_heavy : heavy_set (symbols (size copied)) (top copied) nearest }.
 
+(** The weights of pairs (symbol, label): those of the record's label, and nothing for other labels. *)
 Definition label_aware (x : labelled) (s : nat * nat) : R :=
   if (snd s =? copied x)%nat then numbers (size (copied x)) (heavy_weight (copied x)) (light_weight (copied x)) (nearest
     x) (fst s) else 0.
@@ -421,8 +434,7 @@ Proof.
     destruct (below (size (copied x)) v); [|lra]. destruct (nearest x v), (nearest x' v); nra.
 Qed.
 
-(** Records with different labels can always be told apart: no epsilon holds for the pair,
-  nor for a text that names its label. *)
+(** Records with different labels can always be told apart: no epsilon holds for the pair, nor for a text that names its label. *)
 Theorem different_labels_are_told_apart : forall epsilon x x' p p',
   (forall c, (0 < light_weight c <= heavy_weight c)%Z /\ (0 < size c)%nat) -> copied x <> copied x' ->
   drawn_by (label_aware x) p -> drawn_by (label_aware x') p' -> ~ indistinguishable epsilon 0 p p'.

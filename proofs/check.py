@@ -1,7 +1,7 @@
 """Check all proofs with Coq, and show on which axioms each theorem rests. Standard library only: ``python proofs/check.py``.
 
-Sources are copied to build/proofs/ and compiled there. The check fails if a proof fails, if a source postpones a proof or assumes
-something, or if a theorem rests on an axiom beyond those of Coq's real numbers. Where Coq is missing, it says so.
+Sources are copied to build/proofs/ and compiled there, if they are new. The check fails if a proof fails, if a source postpones a
+proof or assumes something, or if a theorem rests on an axiom beyond those of the real numbers. Where Coq is missing, it says so.
 """
 
 import re
@@ -9,11 +9,12 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 HERE = Path(__file__).parent
 BUILD = HERE.parent / "build" / "proofs"
-FILES = ("Privacy", "Symbols", "Noise", "Exponential", "Papers", "Checker", "Sampler", "Shuffling")
+FILES = ("Privacy", "Symbols", "Noise", "Exponential", "Papers", "Checker", "Sampler", "DiscreteLaplace", "Shuffling")
 """The sources, each after those that it builds on."""
 
 AXIOMS = {
@@ -55,17 +56,38 @@ def check_sources(sources: Path = HERE) -> None:
             raise Failed(f"{file}.v says {found.group()}: a proof must be complete and assume nothing")
 
 
-def compile_proofs(folder: Path = BUILD, files: tuple[str, ...] = FILES) -> None:
-    """Compile sources that lie in a folder, in order.
+def build(sources: Path = HERE, folder: Path = BUILD) -> None:
+    """Copy sources to a folder and compile what is new there, in order.
 
     Raises:
         Failed: Coq refuses one of them.
     """
-    for file in files:
-        _coqc(folder, file)
+    folder.mkdir(parents=True, exist_ok=True)
+    new = False
+    for file in FILES:
+        text, copy, compiled = (sources / f"{file}.v").read_bytes(), folder / f"{file}.v", folder / f"{file}.vo"
+        new = new or not compiled.is_file() or copy.read_bytes() != text
+        if new:
+            compiled.unlink(missing_ok=True)
+            copy.write_bytes(text)
+            run_coq(folder, file)
 
 
-def _coqc(folder: Path, file: str) -> str:
+def extract(folder: Path = BUILD) -> Path:
+    """Return the OCaml program that answers questions with the checker and the sampler that were proved."""
+    for name in ("Extract.v", "driver.ml"):
+        shutil.copy(HERE / name, folder)
+    run_coq(folder, "Extract")
+    (folder / "extracted.mli").unlink(missing_ok=True)
+    command = ["ocamlopt", "-w", "-a", "extracted.ml", "driver.ml", "-o", "driver"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Failed(f"the extracted program does not compile: {(done.stdout + done.stderr).strip()}")
+    return folder / "driver"
+
+
+def run_coq(folder: Path, file: str) -> str:
+    """Return what Coq prints of a source in a folder; raise Failed if it refuses it."""
     command = ["coqc", "-q", "-Q", ".", "Adept", f"{file}.v"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -73,30 +95,22 @@ def _coqc(folder: Path, file: str) -> str:
     return done.stdout
 
 
-def assumptions(folder: Path = BUILD) -> dict[str, list[str]]:
-    """Return the axioms that each theorem rests on, as Coq prints them (Print Assumptions).
+def assumptions(folder: Path = BUILD, names: Iterable[str] | None = None) -> dict[str, list[str]]:
+    """Return the axioms that each theorem rests on, or each of some, as Coq prints them (Print Assumptions).
 
     Raises:
         Failed: an axiom is none of the real numbers'.
     """
-    names = theorems(folder)
+    names = list(theorems(folder) if names is None else names)
     lines = [f"From Adept Require Import {' '.join(FILES)}.", *(f"Print Assumptions {name}." for name in names)]
     (folder / "Assumptions.v").write_text("\n".join(lines) + "\n", "utf-8")
-    shown = re.split(r"^(?=Axioms:|Closed under)", _coqc(folder, "Assumptions"), flags=re.MULTILINE)[1:]
+    shown = re.split(r"^(?=Axioms:|Closed under)", run_coq(folder, "Assumptions"), flags=re.MULTILINE)[1:]
     found = {name: re.findall(r"^([\w.]+)\s*:", text, re.MULTILINE) for name, text in zip(names, shown, strict=True)}
     found = {name: [axiom for axiom in axioms if axiom != "Axioms"] for name, axioms in found.items()}
     for name, axioms in found.items():
         if beyond := set(axioms) - set(AXIOMS):
             raise Failed(f"{name} rests on {', '.join(sorted(beyond))}, which is no axiom of the real numbers")
     return found
-
-
-def copy_sources(folder: Path = BUILD) -> None:
-    """Copy all sources to an empty folder."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    for path in HERE.glob("*.v"):
-        shutil.copy(path, folder)
 
 
 def main() -> int:
@@ -106,9 +120,8 @@ def main() -> int:
         return 1
     start = time.monotonic()
     try:
-        copy_sources()
         check_sources()
-        compile_proofs()
+        build()
         found = assumptions()
     except Failed as error:
         sys.stderr.write(f"{error}\n")

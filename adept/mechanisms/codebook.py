@@ -17,6 +17,8 @@ blocks of n_j coordinates, each released by its own draw with budget eps n_j / n
 budgets add up, to eps exactly, as fractions. The rule: each block's codebook has 2^12 to 2^14 codewords, the smallest power of
 two that is at least 10 / q, and m is the power of two with the largest expected mean cosine. It reads n, eps and the
 options, no data.
+
+Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``; ``proofs/Privacy.v``, ``composition_of_many``.
 """
 
 import math

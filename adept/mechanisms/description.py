@@ -20,6 +20,8 @@ The rule for K, where t = 1: the K that transmits most where descriptions are eq
 A codec of *broad* text describes a record by whole sentences. All of them are used (``Codec.choose_size``), and the t nearest to
 the record are heavy. t is such that one of them comes out with odds of about s = eps - ODDS_BELOW_EPSILON to one:
 t = K s / (e^eps + s), rounded, at least 1 (``docs/decisions.md``, "Heavy sentences").
+
+Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``.
 """
 
 import math

@@ -10,6 +10,8 @@ A *part* is one draw of a record's release. Its numbers are those of the mechani
 - ``discrete_gaussian``: noise of parameter s on n integers at l2 distance at most D: (**) of ``adept.mechanisms.gaussian``.
 
 Numbers that a float may not hold are strings: integers, and fractions as "p/q".
+
+Checked proof: ``proofs/Checker.v``, ``accepted_symbols_are_private``, ``accepted_noise_is_private``.
 """
 
 import math

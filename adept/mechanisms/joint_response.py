@@ -18,6 +18,8 @@ ln((t A + (k - t) B) / (k B))-LDP. Randomised response on each would have to spl
 
 The rules read the budget and L alone. t is .8 k L / (e^eps + 1), at least 1. k is 128, or the largest power of two up to 1024 with
 which the own symbol has probability 2/3 (``docs/decisions.md``, "Codewords beside labels").
+
+Checked proof: ``proofs/Symbols.v``, ``joint_response_is_private``, ``text_alone_is_private``, ``label_alone_is_private``.
 """
 
 import math

@@ -19,6 +19,8 @@ The release is exact: integers on the public grid, discrete Laplace noise, and a
 that D / b <= eps for the integer diameter D. On the grid, D = 2 R for the l1 ball of integer radius R, and
 D <= 2 isqrt(n Q) for integer vectors with sum z^2 <= Q, because an integer that is at most sqrt(n Q) is at most
 isqrt(n Q).
+
+Checked proof: ``proofs/Papers.v``, ``l1_is_private``, ``sqrt_n_is_private``, ``original_is_not_private``.
 """
 
 import math

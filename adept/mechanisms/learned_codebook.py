@@ -10,6 +10,8 @@ of k / (e^eps + 1) keeps most information: Ye and Barg 2018, Eq. 10; ``docs/deci
 Of *broad* text all codewords are used; only where their numbers leave a gap, since the smaller ones are of a domain that the model
 was adapted to, no more than four times the k above. A heavy one comes out with odds of s = eps - 2 to one, at least 4 to 3, which
 needs t = k s / (e^eps + s) (``docs/decisions.md``, "Heavy codewords of broad text"). All rules read budget and public model alone.
+
+Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, and for labels ``same_label_is_private``.
 """
 
 import math

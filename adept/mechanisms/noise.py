@@ -65,6 +65,8 @@ def exponential_series(epsilon: Fraction) -> tuple[int, int]:
 
     Proof: it is a partial sum of exp(epsilon) = sum epsilon^i / i!, whose terms are all positive, computed in integers that are
     rounded down at every step; so it can only be too small.
+
+    Checked proof: ``proofs/Exponential.v``, ``series_is_a_lower_bound``, ``exact_odds_are_right``.
     """
     term = total = 1 << 2 * ODDS_BITS
     count = 0

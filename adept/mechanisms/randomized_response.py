@@ -4,6 +4,8 @@ Randomised response (Warner 1965; Habernal 2025, lecture 5): report the truth wi
 otherwise. With k labels and P(keep) = e^eps / (e^eps + k - 1) it is eps-LDP, and none keeps every label more often: each of the
 k - 1 wrong reports has probability at least e^-eps P(keep), and all sum to one. Scalar Laplace: the same lecture's numeric
 query, "how many classes did you skip?", a number from 0 to 15.
+
+Checked proof: ``proofs/Symbols.v``, ``randomized_response_is_private``, ``lecture_theta_is_private``.
 """
 
 import math

@@ -31,6 +31,8 @@ one record alone, E[X+], and two *floors* below the claim are checked, with p = 
     p (A - e) (p A)^(n-1), the truth where all other records are x and release what x alone makes likely.
 
 A number that is below a floor, or none, is not believed: E[X+] then stands, so that the local epsilon is stated.
+
+Checked proof, but of (1) to (5): ``proofs/Shuffling.v``, ``claim_is_at_most_alone``, ``floor_of_the_claim``, ``floor_of_delta``.
 """
 
 import math

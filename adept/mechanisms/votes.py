@@ -36,6 +36,8 @@ cell without votes were left out, its absence would reveal that nobody had voted
 
 Source: Dwork, McSherry, Nissim and Smith 2006, "Calibrating noise to sensitivity in private data analysis", section 3.1
 (histograms); Ghosh, Roughgarden and Sundararajan 2009, "Universally utility-maximizing privacy mechanisms" (the noise).
+
+Checked proof: ``proofs/Noise.v``, ``votes_are_private``, ``votes_are_private_for_replacing``, ``one_row_moves_2``.
 """
 
 import math

@@ -215,7 +215,7 @@ def _shuffling(said: Json, symbols: bool) -> None:
 
 
 def _symbols(said: Json, part: Json) -> None:
-    """A / B <= e^epsilon, and what the halves of a pair tell alone."""
+    """A / B <= e^epsilon, and for halves alone. Checked proof: ``proofs/Checker.v``, ``accepted_symbols_are_private``."""
     size, top, heavy, light = (_whole(part[name]) for name in ("size", "top", "heavy", "light"))
     total, of = top * heavy + (size - top) * light, part["of"]
     labels = 1 if of == "text" else len(said["label_set"])
