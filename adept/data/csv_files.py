@@ -161,6 +161,8 @@ def _header(
         return (first, parsed) if set(first) <= set(named) else (named, chain([first], parsed))
     if not first:
         raise DamagedRecord("no names of columns")
+    if first[0].startswith("sep="):
+        raise UnfitFile("begins with a line that names the separator: remove that line, and add delimiter=")
     others = [name for name, other in DELIMITERS.items() if other in first[0]]
     if len(first) == 1 and others and not sure:
         raise UnfitFile(f"begins with one cell that holds {DELIMITERS[others[0]]!r}: add delimiter={others[0]}")
