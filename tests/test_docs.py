@@ -297,10 +297,10 @@ def test_every_decision_that_the_code_refers_to_is_there() -> None:
     sources = [path.read_text("utf-8") for path in sorted((ROOT / "adept").rglob("*.py"))]
     named = {name for text in sources for name in re.findall(r'``docs/decisions.md``,\s+"([^"]+)"', text)}
     assert len(named) >= 5
-    assert [name for name in sorted(named) if f"**{name}" not in decisions] == []
+    assert [name for name in sorted(named) if f"### {name}\n" not in decisions] == []
 
 
-@pytest.mark.parametrize(("page", "most"), [("README.md", 120), ("docs/results.md", 150)])
+@pytest.mark.parametrize(("page", "most"), [("README.md", 120), ("docs/results.md", 220), ("docs/decisions.md", 350)])
 def test_a_page_that_is_to_be_short_is(page: str, most: int) -> None:
     assert len((ROOT / page).read_text("utf-8").splitlines()) <= most
 
