@@ -40,6 +40,7 @@ from adept.data.json_files import to_json
 
 PIECE_CHARACTERS = 2**20  # most that are read at once
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+SEPARATOR = re.compile(r"sep=(.)\s*", re.DOTALL)  # a first line that some spreadsheets write into a csv
 
 # A state is spelled as the beginning of a row that leads to it.
 CELL_BEGINS, BARE, QUOTED, QUOTE_IN_QUOTED = "", "x", '"', '""'
@@ -130,9 +131,10 @@ def read_csv(
             a first row that holds some of these names and nothing else for a header.
         on_header: called with the names of the columns before any record is read; it may raise.
     """
-    parsed = _cells(Rows(stream, delimiter, raises=not tolerant), tolerant=tolerant)
+    rows = Rows(stream, delimiter, raises=not tolerant)
+    parsed = _cells(rows, tolerant=tolerant)
     try:
-        names, parsed = _header(parsed, named, tolerant=tolerant, sure=sure)
+        names, parsed = _header(rows, parsed, named, tolerant=tolerant, sure=sure)
     except DamagedRecord as error:
         raise UnfitFile(f"is damaged (header: {error}): repair it") from None
     if not names and not tolerant:
@@ -150,7 +152,7 @@ def read_csv(
 
 
 def _header(
-    parsed: Iterator[list[str]], named: Sequence[str] | None, *, tolerant: bool, sure: bool
+    rows: Rows, parsed: Iterator[list[str]], named: Sequence[str] | None, *, tolerant: bool, sure: bool
 ) -> tuple[Sequence[str], Iterator[list[str]]]:
     if named is not None and tolerant:
         return named, parsed
@@ -159,11 +161,15 @@ def _header(
         return named or [], parsed
     if named is not None:
         return (first, parsed) if set(first) <= set(named) else (named, chain([first], parsed))
+    if found := SEPARATOR.fullmatch(rows.delimiter.join(first)):
+        if found[1] != rows.delimiter and (sure or tolerant or found[1] not in DELIMITERS.values()):
+            raise UnfitFile("says in its first line that another character separates cells: set delimiter= to it")
+        rows.delimiter = found[1]
+        parsed = _cells(rows, tolerant=tolerant)
+        first = next(parsed, [])
     if not first:
         raise DamagedRecord("no names of columns")
-    if first[0].startswith("sep="):
-        raise UnfitFile("begins with a line that names the separator: remove that line, and add delimiter=")
-    others = [name for name, other in DELIMITERS.items() if other in first[0]]
+    others = [name for name, other in DELIMITERS.items() if other in first[0] and other != rows.delimiter]
     if len(first) == 1 and others and not sure:
         raise UnfitFile(f"begins with one cell that holds {DELIMITERS[others[0]]!r}: add delimiter={others[0]}")
     return first, parsed

@@ -45,6 +45,8 @@ def placed(directory: Path, name: str, content: bytes) -> str:
         ("a.tsv", CSV, {"delimiter": "comma"}),
         ("a.csv", b'text;intent\nplay a song;music\n"set; an, alarm";alarm\n', {"delimiter": "semicolon"}),
         ("a.csv", b"text|intent\nplay a song|music\nset; an, alarm|alarm\n", {"delimiter": "pipe"}),
+        ("a.csv", b'sep=;\r\ntext;intent\r\nplay a song;music\r\n"set; an, alarm";alarm\r\n', {}),
+        ("a.csv", b"\xef\xbb\xbfsep=,\r\n" + CSV, {}),
         ("a.csv", CSV.partition(b"\n")[2], {"columns": ["text", "intent"]}),
         ("a.csv", b'"intent","text"\nmusic,play a song\nalarm,"set; an, alarm"\n', {"columns": ["text", "intent"]}),
         ("a.json", ARRAY, {}),
