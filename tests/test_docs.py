@@ -305,6 +305,18 @@ def test_a_page_that_is_to_be_short_is(page: str, most: int) -> None:
     assert len((ROOT / page).read_text("utf-8").splitlines()) <= most
 
 
+def test_the_version_is_the_same_wherever_it_is_stated() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+    cited = re.findall(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text("utf-8"), re.MULTILINE)
+    released = re.findall(r"^## (\S+)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    assert [project] == cited == released[:1]
+
+
+def test_each_change_is_one_line() -> None:
+    changes = (ROOT / "CHANGELOG.md").read_text("utf-8").splitlines()
+    assert [line for line in changes if line[:2] not in ("", "- ", "# ", "##") or len(line) > 100] == []
+
+
 def test_the_odds_are_those_of_epsilon() -> None:
     text = (ROOT / "docs" / "guarantees.md").read_text("utf-8")
     rows = [

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -271,7 +272,7 @@ def test_a_closed_pipe_does_not_make_the_help_fail() -> None:
 def test_help_lists_every_status_and_version_is_the_packages(adept: Run) -> None:
     said = adept("--help").stdout
     assert all(f" {status}  " in said for status in (0, 1, 2, 70, 130))
-    assert adept("--version").stdout == "adept 0.1.0\n"
+    assert adept("--version").stdout == f"adept {version('adept-dp')}\n"
 
 
 def test_garbage_is_collected_again_once_a_command_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
