@@ -50,8 +50,9 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def lines(page: Path) -> list[str]:
-    """The command lines of a page's blocks, without comments."""
-    found = [line.split("  #")[0].split("   #")[0].strip() for text in blocks(page, "sh") for line in text.splitlines()]
+    """Return the command lines of a page's blocks, without comments; a backslash joins a line to the next."""
+    joined = [re.sub(r" *\\\n *", " ", text) for text in blocks(page, "sh")]
+    found = [line.split("  #")[0].split("   #")[0].strip() for text in joined for line in text.splitlines()]
     return [line for line in found if line and not line.startswith("#")]
 
 
