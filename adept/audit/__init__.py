@@ -1,7 +1,7 @@
 """Audits of claims of local differential privacy: certified violations."""
 
 from adept.audit.auditor import run
-from adept.audit.result import AuditResult, Check, NotJudged, Verdict
+from adept.audit.result import AuditResult, Check, Kind, NotJudged, Verdict
 from adept.audit.stats.confidence_bounds import GameCounts, clopper_pearson, epsilon_lower_bound
 from adept.audit.subject.claim import Claim, JointReports
 
@@ -11,6 +11,7 @@ __all__ = [
     "Claim",
     "GameCounts",
     "JointReports",
+    "Kind",
     "NotJudged",
     "Verdict",
     "clopper_pearson",

@@ -8,6 +8,7 @@ every dimension, so it is tried at 1, 2, 8 and 1,024 too, unless it has a ``dim`
 import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any
@@ -26,9 +27,9 @@ from adept.audit.distinguisher.pairs import (
     value_pairs,
 )
 from adept.audit.questions import Question
-from adept.audit.result import AuditResult, Check, MechanismFailure, Verdict, judge, judged
+from adept.audit.result import AuditResult, Check, Kind, MechanismFailure, Verdict, judge, judged
 from adept.audit.stats.confidence_bounds import rounds_needed
-from adept.audit.subject.claim import Rewriting
+from adept.audit.subject.claim import CALLER, Rewriting
 from adept.audit.subject.target import fresh_copy
 from adept.audit.subject.value import ValueTarget, alphabet_of
 from adept.audit.subject.vector import VectorTarget
@@ -142,7 +143,10 @@ def _answer(experiment: Experiment[Any], table: Sequence[Question], *, trials: i
     for question, asked in _posed(experiment, table):
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # lengths of huge latents are infinite
             share = question.share * alpha
-            checks[question] = judge(question.name, partial(question.check, asked, share), sees=question.sees)
+            check = partial(question.check, asked, share)
+            checks[question] = _left_to_caller(
+                judge(question.name, check, sees=question.sees, kind=question.kind), question, target.mechanism
+            )
     decisive = {question: check for question, check in checks.items() if question.of_releases}
     event_alpha = max((question.share for question in decisive), default=1.0) * alpha
     result = AuditResult(
@@ -159,6 +163,13 @@ def _answer(experiment: Experiment[Any], table: Sequence[Question], *, trials: i
         not_looked_at=not_looked_at(checks.values(), trials=trials, claimed=target.epsilon, alpha=event_alpha),
     )
     return judged(result)
+
+
+def _left_to_caller(check: Check, question: Question, mechanism: Any) -> Check:
+    """Return the check, noted only where it found noise that is repeated and the claim leaves seeding to the caller."""
+    excused = question.of_seeding and getattr(mechanism, "randomness", None) == CALLER
+    found = check.verdict is Verdict.FAILED and check.kind is Kind.RANDOMNESS
+    return replace(check, verdict=Verdict.NOTED) if excused and found else check
 
 
 def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha: float) -> tuple[str, ...]:

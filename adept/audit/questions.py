@@ -18,7 +18,7 @@ from adept.audit.checks import (
     text,
 )
 from adept.audit.distinguisher.experiment import event, event_elsewhere
-from adept.audit.result import Check
+from adept.audit.result import Check, Kind
 from adept.audit.subject.value import response_of
 
 TEST_SHARE = 0.015  # of alpha, for each test with a p-value in an audit of vectors
@@ -34,6 +34,8 @@ class Question:
     dim: int | None = None  # None: that of the audit
     of_releases: bool = False  # an audit that could not answer it has not looked at the releases
     of_responses: bool = False  # of k-ary response alone
+    kind: Kind = Kind.DISTRIBUTION  # of the violation that it looks for
+    of_seeding: bool = False  # a finding is left to the caller where the claim says so
 
     def concerns(self, target: Any) -> bool:
         return not self.of_responses or response_of(target.mechanism) is not None
@@ -50,7 +52,7 @@ class Question:
 
 EVENT = Question("event", 0.5, event, of_releases=True)
 SHARED_NOISE = Question("shared noise", TEST_SHARE, independence.in_batch)
-BATCH_NEIGHBOURS = Question("batch neighbours", TEST_SHARE, independence.of_neighbours)
+BATCH_NEIGHBOURS = Question("batch neighbours", TEST_SHARE, independence.of_neighbours, kind=Kind.STATE)
 
 OF_VECTORS = [
     Question("sensitivity", 0, declared_noise.sensitivity),
@@ -61,18 +63,18 @@ OF_VECTORS = [
     Question("Gaussian noise", 0, declared_noise.undeclared_gaussian),
     SHARED_NOISE,
     BATCH_NEIGHBOURS,
-    Question("seed", TEST_SHARE, independence.after_one_seed),
-    Question("fork", TEST_SHARE, independence.in_forks),
-    Question("finiteness", 0, floating_point.finiteness),
-    Question("metadata", 0.02, metadata.of_vectors),
-    Question("grid", 0, floating_point.grid),
-    Question("lowest bit", TEST_SHARE, floating_point.lowest_bit),
-    Question("representability", TEST_SHARE, floating_point.representability),
-    Question("float32 sums", TEST_SHARE, floating_point.float32_sums),
+    Question("seed", TEST_SHARE, independence.after_one_seed, kind=Kind.RANDOMNESS, of_seeding=True),
+    Question("fork", TEST_SHARE, independence.in_forks, kind=Kind.RANDOMNESS, of_seeding=True),
+    Question("finiteness", 0, floating_point.finiteness, kind=Kind.FLOATING_POINT),
+    Question("metadata", 0.02, metadata.of_vectors, kind=Kind.METADATA),
+    Question("grid", 0, floating_point.grid, kind=Kind.FLOATING_POINT),
+    Question("lowest bit", TEST_SHARE, floating_point.lowest_bit, kind=Kind.FLOATING_POINT),
+    Question("representability", TEST_SHARE, floating_point.representability, kind=Kind.FLOATING_POINT),
+    Question("float32 sums", TEST_SHARE, floating_point.float32_sums, kind=Kind.FLOATING_POINT),
     *SHARED_NOISE.at(2, share=TEST_SHARE),
     *BATCH_NEIGHBOURS.at(2, share=TEST_SHARE),
-    Question("fresh copy", 0.01, calls.first_release),
-    Question("copy with a past", 0.01, calls.after_another_dimension),
+    Question("fresh copy", 0.01, calls.first_release, kind=Kind.STATE, of_seeding=True),
+    Question("copy with a past", 0.01, calls.after_another_dimension, kind=Kind.STATE),
     Question("batch of one", 0.05, calls.one),
     Question("repeated outputs", 0.02, repeated_outputs.come_back_or_lie_near),
     Question("batch of three", 0.05, calls.three),
@@ -90,14 +92,14 @@ OF_VALUES = [
     Question("distribution", 0, discrete_distribution.stated),
     Question("frequencies", 0.02, discrete_distribution.frequencies),
     Question("batch of one", 0.08, calls.one_value),
-    Question("metadata", 0.02, metadata.of_values),
+    Question("metadata", 0.02, metadata.of_values, kind=Kind.METADATA),
     Question("shared noise", 0.02, independence.in_batch),
-    Question("batch neighbours", 0.02, independence.of_neighbouring_values),
-    Question("seed", 0.02, independence.after_one_seed),
+    Question("batch neighbours", 0.02, independence.of_neighbouring_values, kind=Kind.STATE),
+    Question("seed", 0.02, independence.after_one_seed, kind=Kind.RANDOMNESS, of_seeding=True),
 ]
 
 OF_TEXTS = [
     replace(EVENT, name="guessing game", share=0.98),
-    Question("batch neighbours", 0.02, independence.of_neighbouring_values),
-    Question("replay", 0, text.replay, of_releases=True),
+    Question("batch neighbours", 0.02, independence.of_neighbouring_values, kind=Kind.STATE),
+    Question("replay", 0, text.replay, of_releases=True, kind=Kind.METADATA),
 ]

@@ -11,11 +11,34 @@ from adept.mechanisms.guarantee import json_number
 
 
 class Verdict(StrEnum):
-    """The outcome of one check. ``FAILED``: the claim, or a declaration that its proof rests on, is refuted."""
+    """The outcome of one check.
+
+    ``FAILED``: the claim, or a declaration that its proof rests on, is refuted. ``NOTED``: a finding that the claim leaves
+    to the caller.
+    """
 
     PASSED = "passed"
+    NOTED = "noted"
     FAILED = "failed"
     UNJUDGED = "could not be judged"
+
+
+class Kind(StrEnum):
+    """The kinds of violations, the one first that is named first."""
+
+    DISTRIBUTION = "distribution"  # the outputs' probabilities contradict the claim
+    RANDOMNESS = "randomness"  # noise is missing, or repeated by whoever sets a seed, forks or copies
+    STATE = "state"  # earlier calls or other records show in outputs
+    METADATA = "metadata"  # type, length or error tells
+    FLOATING_POINT = "floating point"  # the claim fails in low bits, NaN or infinity
+
+
+KIND_OUTCOMES = {  # of a kind, by the most serious verdict of its checks
+    Verdict.FAILED: "violated",
+    Verdict.NOTED: "noted",
+    Verdict.PASSED: "not refuted",
+    Verdict.UNJUDGED: "not judged",
+}
 
 
 class MechanismFailure(Exception):
@@ -27,6 +50,7 @@ class Check:
     """The answer of a mechanism to one question."""
 
     name: str = ""  # of the question
+    kind: Kind = Kind.DISTRIBUTION  # of the violation that was looked for, or found
     verdict: Verdict
     statistic: float | None = None  # what was measured; ``evidence`` says in which unit
     p_value: float | None = None  # the largest chance of data this bad if the claim were true
@@ -63,30 +87,50 @@ class AuditResult:
         return any(check.verdict is Verdict.FAILED for check in self.checks)
 
     @property
+    def kinds(self) -> dict[str, str]:
+        """Outcome of each kind: "violated", "noted" (the claim leaves it to the caller), "not refuted" or "not judged"."""
+        found = {kind: {check.verdict for check in self.checks if check.kind is kind} for kind in Kind}
+        return {
+            kind.value: next((word for verdict, word in KIND_OUTCOMES.items() if verdict in verdicts), "not judged")
+            for kind, verdicts in found.items()
+        }
+
+    @property
     def outcome(self) -> str:
         """One of "violated", "not refuted" (which is no proof), and "not judged" (which `NotJudged` raises)."""
         return ("violated" if self.violated else "not refuted") if self.judged else "not judged"
 
     @property
     def strongest(self) -> Check | None:
-        """The check that certifies most, of those that failed if any did."""
-        failed = [check for check in self.checks if check.verdict is Verdict.FAILED]
-        looked = [check for check in self.checks if check.verdict is not Verdict.UNJUDGED]
-        return max(
-            failed or looked, key=lambda check: (check.certified_epsilon or 0.0, -(check.p_value or 0.0)), default=None
-        )
+        """The check that certifies most: of the first kind that is violated, or of all."""
+        failed = self._with(Verdict.FAILED)
+        return failed[0] if failed else _most_certain(self._with(Verdict.PASSED))
+
+    def _with(self, verdict: Verdict) -> list[Check]:
+        """Return the strongest check of each kind with this verdict; of all kinds together if it is no finding."""
+        checks = [check for check in self.checks if check.verdict is verdict]
+        if verdict is Verdict.PASSED:
+            return checks
+        strongest = (_most_certain([check for check in checks if check.kind is kind]) for kind in Kind)
+        return [check for check in strongest if check is not None]
 
     @property
     def sentence(self) -> str:
-        """The verdict and its strongest evidence, in one sentence."""
+        """The verdict with its kind and strongest evidence in one sentence, and a short one for what else was found."""
         claim = f"the claim of {self.mechanism}, epsilon {self.claimed_epsilon:g}"
         if not self.judged or self.strongest is None:
             return f"Not judged: nothing could be looked at to judge {claim}."
-        evidence = f"{self.strongest.name}: {self.strongest.evidence}"
         certified = f"certified epsilon at least {self.certified_epsilon:.3g} at confidence {self.confidence:g}"
+        check = self.strongest
         if self.violated:
-            return f"Violation found: {claim}, is refuted by the check {evidence} ({certified})."
-        return f"No violation found, which is no proof of {claim}; strongest evidence, {evidence} ({certified})."
+            said = f"Violation found: {claim}, is refuted by the check {_said(check)} ({certified})."
+        else:
+            said = (
+                f"No violation found, which is no proof of {claim}; strongest evidence, {_said(check)} ({certified})."
+            )
+        also = [f"Also violated: {_said(other)}." for other in self._with(Verdict.FAILED)[1:]]
+        left = [f"Left to the caller: {_said(other)}." for other in self._with(Verdict.NOTED)]
+        return " ".join([said, *also, *left])
 
     @property
     def judged(self) -> bool:
@@ -96,13 +140,15 @@ class AuditResult:
     @property
     def certified_epsilon(self) -> float:
         """The largest certified lower bound on epsilon, zero if there is none: from counted releases alone."""
-        return max((check.certified_epsilon or 0.0 for check in self.checks), default=0.0)
+        counted = (check for check in self.checks if check.verdict is not Verdict.NOTED)
+        return max((check.certified_epsilon or 0.0 for check in counted), default=0.0)
 
     def rows(self) -> list[dict[str, str]]:
         """Return the checks as rows of a plain table, for people."""
         return [
             {
                 "check": check.name,
+                "kind": check.kind.value,
                 "verdict": check.verdict.value,
                 "statistic": _short(check.statistic),
                 "p-value": _short(check.p_value),
@@ -115,7 +161,8 @@ class AuditResult:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it, with the same numbers as the table."""
         plain = {name: value for name, value in asdict(self).items() if name != "checks"}
-        verdicts = {name: getattr(self, name) for name in ("violated", "judged", "outcome", "certified_epsilon")}
+        named = ("violated", "kinds", "judged", "outcome", "certified_epsilon")
+        verdicts = {name: getattr(self, name) for name in named}
         checks = [{name: _json(value) for name, value in asdict(check).items()} for check in self.checks]
         return {name: _json(value) for name, value in {**verdicts, **plain}.items()} | {"checks": checks}
 
@@ -141,12 +188,25 @@ def judged(result: AuditResult) -> AuditResult:
     return result
 
 
-def judge(name: str, question: Callable[[], Check], *, sees: str) -> Check:
-    """Ask one question; a mechanism that fails to answer could not be judged, for the reason that it gave."""
+def judge(name: str, question: Callable[[], Check], *, sees: str, kind: Kind = Kind.DISTRIBUTION) -> Check:
+    """Ask one question; a mechanism that fails to answer could not be judged, for the reason that it gave.
+
+    ``kind`` is that of the question; a check that found another kind than the distribution keeps its own.
+    """
     try:
-        return replace(question(), name=name, sees=sees)
+        found = question()
     except MechanismFailure as failure:
-        return Check(name=name, verdict=Verdict.UNJUDGED, evidence=str(failure), sees=sees)
+        return Check(name=name, kind=kind, verdict=Verdict.UNJUDGED, evidence=str(failure), sees=sees)
+    return replace(found, name=name, sees=sees, kind=kind if found.kind is Kind.DISTRIBUTION else found.kind)
+
+
+def _most_certain(checks: list[Check]) -> Check | None:
+    return max(checks, key=lambda check: (check.certified_epsilon or 0.0, -(check.p_value or 0.0)), default=None)
+
+
+def _said(check: Check) -> str:
+    kind = f" ({check.kind})" if check.verdict is not Verdict.PASSED else ""
+    return f"{check.name}{kind}: {check.evidence}"
 
 
 def _short(value: float | None) -> str:

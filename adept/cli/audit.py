@@ -9,6 +9,7 @@ from typing import Any
 
 from adept import audit
 from adept.audit import AuditResult, Claim, JointReports, NotJudged, Verdict
+from adept.audit.result import KIND_OUTCOMES
 from adept.cli.config import SYNTHESIZER, AuditConfig
 from adept.cli.console import progress, show_table, write_json
 from adept.data.files import new_directory
@@ -85,7 +86,13 @@ def load_foreign(config: AuditConfig) -> Claim:
             ) from None
     if config.target == "rewriter" and not hasattr(found, "privatize") and hasattr(found, "rewrite"):
         found = Claim(found.rewrite, epsilon=getattr(found, "epsilon", None))
-    return Claim(found, epsilon=config.epsilon, alphabet=config.alphabet, memoised=config.memoised or None)
+    return Claim(
+        found,
+        epsilon=config.epsilon,
+        alphabet=config.alphabet,
+        memoised=config.memoised or None,
+        randomness=config.randomness,
+    )
 
 
 def _audit_mechanism(mechanism: Any, config: AuditConfig, advance: Advance, *, dim: int | None = None) -> AuditResult:
@@ -147,9 +154,16 @@ def _summary(results: list[AuditResult]) -> dict[str, Any]:
         **results[0].to_dict(),
         "sentence": _sentence(results),
         "violated": any(result.violated for result in results),
+        "kinds": _kinds(results),
         "certified_epsilon": max(result.certified_epsilon for result in results),
         "checks": [check for result in results for check in result.to_dict()["checks"]],
     }
+
+
+def _kinds(results: list[AuditResult]) -> dict[str, str]:
+    """Return the most serious outcome of each kind."""
+    order = list(KIND_OUTCOMES.values())
+    return {kind: min((result.kinds[kind] for result in results), key=order.index) for kind in results[0].kinds}
 
 
 def _sentence(results: list[AuditResult]) -> str:

@@ -141,6 +141,8 @@ class AuditConfig:
     """For anyone's mechanism on the numbers 0 to K-1: K."""
     memoised: bool = False
     """Declare that anyone's mechanism has a memory: it answers a record with its earlier release, or its budget runs out."""
+    randomness: str = "mechanism"
+    """Who answers for the generator of anyone's mechanism: mechanism | caller (noise that a seed repeats is then a note)."""
     reports: int = 1
     """Reports of one record that are released and judged together, against so many times epsilon (memoised: against epsilon)."""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from adept.audit.result import AuditResult, Check, MechanismFailure, Verdict, judge, judged
+from adept.audit.result import AuditResult, Check, Kind, MechanismFailure, Verdict, judge, judged
 from adept.data.files import record_writer
 from adept.data.formats import Record
 from adept.mechanisms.votes import Counts, Votes
@@ -39,7 +39,7 @@ class _Frozen(Votes):
 def replay(files: NeighbouringFiles) -> AuditResult:
     """Release the same counts for every file, and compare all else; NotJudged if no file was released."""
     started = time.monotonic()
-    check = judge("replay", lambda: _compare_answers(files), sees=SEES)
+    check = judge("replay", lambda: _compare_answers(files), sees=SEES, kind=Kind.METADATA)
     result = AuditResult(
         mechanism=files.name,
         claimed_epsilon=files.epsilon,

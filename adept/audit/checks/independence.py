@@ -14,6 +14,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
@@ -23,7 +24,7 @@ from torch import Tensor
 
 from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.distinguisher.pairs import FAR_FACTOR
-from adept.audit.result import Check, MechanismFailure
+from adept.audit.result import Check, Kind, MechanismFailure
 from adept.audit.stats.exact_tests import Difference, differences, fisher, least_probable
 from adept.audit.subject.target import Caller, Floats
 from adept.audit.subject.value import ValueTarget
@@ -66,7 +67,9 @@ def in_batch(experiment: Experiment[Any], alpha: float) -> Check:
     apart = _joined([(call[:quarter], call[half : half + quarter]) for call in released])
     last = _joined([(a[-quarter:], b[-quarter:]) for a, b in zip(released[::2], released[1::2], strict=True)])
     found += _compared(apart, last, f"rows {half} apart")
-    return least_probable(found, f"{rows} rows in each of {calls} batches", alpha=alpha)
+    found_together = least_probable(found, f"{rows} rows in each of {calls} batches", alpha=alpha)
+    again = all((call == released[0]).all() for call in released[1:])
+    return replace(found_together, kind=Kind.RANDOMNESS) if again else found_together
 
 
 def after_one_seed(experiment: Experiment[Any], alpha: float) -> Check:

@@ -24,7 +24,7 @@ from torch import Tensor
 
 from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.distinguisher.vector_statistics import release_keys
-from adept.audit.result import Check, MechanismFailure
+from adept.audit.result import Check, Kind, MechanismFailure
 from adept.audit.stats.confidence_bounds import clopper_pearson
 from adept.audit.subject.target import Floats
 from adept.audit.subject.vector import VectorTarget
@@ -32,6 +32,7 @@ from adept.audit.subject.vector import VectorTarget
 Integers = NDArray[np.int64]
 
 RECORDS = 96
+SEEN = "came back as"
 NOBODY = -1
 MIN_RIGHT = 3  # rightly named releases that choose a rule
 CHOOSING_ALPHA = 1e-6  # chance of error of the bound that chooses it
@@ -64,6 +65,7 @@ def come_back_or_lie_near(experiment: Experiment[VectorTarget], alpha: float) ->
         statistic=best.right / best.rows,
         threshold=alpha,
         certified_epsilon=bound,
+        kind=Kind.RANDOMNESS if best.how == SEEN else Kind.DISTRIBUTION,
     )
 
 
@@ -94,7 +96,7 @@ def _records(target: VectorTarget) -> Tensor:
 
 def _named(target: VectorTarget, records: Tensor, most: int, share: float, *, alone: bool) -> tuple[_Counts, _Counts]:
     """Return the counts of either rule; half of the releases choose, and nothing more is drawn where they promise nothing."""
-    seen, near = _Counts("came back as"), _Counts("lay nearest by far to")
+    seen, near = _Counts(SEEN), _Counts("lay nearest by far to")
     rows = target.affordable(most, share=share, alone=alone) // (2 * RECORDS)
     if rows < 1:
         return seen, near

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adept.audit.distinguisher.choice import Distinguisher, Game, choose, choosing_rows, samples_of, screening_rows
+from adept.audit.distinguisher.kind import kind_of
 from adept.audit.distinguisher.pairs import AnyTarget, InputPair, PairSample
 from adept.audit.result import Check, MechanismFailure
 from adept.audit.stats.confidence_bounds import GameCounts, game_lower_bound
@@ -127,7 +128,9 @@ class Experiment(Generic[TargetT]):
         )
         evidence = "; ".join([evidence, *self._failures])
         claim = {"epsilon": self.target.epsilon, "delta": self.target.delta}
-        return certified(counts, evidence, **claim, alpha=alpha, tests=tests)
+        played = next(sample for sample in self.samples if sample.pair is score.pair)
+        kind = kind_of(played, unit=self.target.clip_norm)
+        return replace(certified(counts, evidence, **claim, alpha=alpha, tests=tests), kind=kind)
 
 
 def event(experiment: Experiment[Any], alpha: float) -> Check:

@@ -8,6 +8,9 @@ import torch
 from torch import Tensor
 
 from adept.errors import ConfigurationError
+from adept.ranges import check_choice
+
+MECHANISM, CALLER = RANDOMNESS = ("mechanism", "caller")
 
 
 class Claim:
@@ -22,6 +25,8 @@ class Claim:
         supports: (outcome, value) -> number, high where the outcome speaks for the value.
         memoised: the mechanism has a memory, such as permanent responses or a budget that runs out, so every release is
             drawn from a fresh copy of it. Undeclared, releases that do not vary are a violation.
+        randomness: who answers for the noise's generator: "mechanism", or "caller", for whom noise that a seed, a fork or a
+            copy repeats is no violation but a note. Outputs that never vary are a violation either way.
     """
 
     def __init__(
@@ -34,7 +39,9 @@ class Claim:
         distribution: Callable[[Any], Mapping[Any, Any]] | None = None,
         supports: Callable[[Any, Any], float] | None = None,
         memoised: bool | None = None,
+        randomness: str | None = None,
     ) -> None:
+        check_choice(RANDOMNESS, randomness=randomness or MECHANISM)
         self.mechanism = mechanism
         self.name = str(getattr(mechanism, "name", getattr(mechanism, "__name__", type(mechanism).__name__)))
         declared = {
@@ -44,6 +51,7 @@ class Claim:
             "distribution": distribution,
             "supports": supports,
             "memoised": memoised,
+            "randomness": randomness,
         }
         vars(self).update({name: value for name, value in declared.items() if value is not None})
 

@@ -1,0 +1,54 @@
+"""The kind of violation that a pair of records shows, read off the releases that screened it."""
+
+import math
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from adept.audit.distinguisher.pairs import InputPair, PairSample
+from adept.audit.result import Kind
+from adept.audit.subject.vector import JITTER
+
+
+def kind_of(sample: PairSample, *, unit: float) -> Kind:
+    """Return the kind of a violation by which the two records of a pair are told apart.
+
+    A record that is not finite: floating point. Outputs that never vary: randomness. Outputs of one type and length for
+    each record, and of another for the other: metadata. Everything else: distribution.
+    """
+    if not is_finite(sample.pair):
+        return Kind.FLOATING_POINT
+    if all(_never_varies(side, unit) for side in sample.releases):
+        return Kind.RANDOMNESS
+    if all(side.dtype == object for side in sample.releases):
+        shapes = [{_shape(outcome) for outcome in side} for side in sample.releases]
+        if all(len(each) == 1 for each in shapes) and shapes[0] != shapes[1]:
+            return Kind.METADATA
+    return Kind.DISTRIBUTION
+
+
+def is_finite(pair: InputPair) -> bool:
+    """Return True if neither record holds NaN or infinity."""
+    return all(map(_finite, (pair.first, pair.second)))
+
+
+def _finite(record: Any) -> bool:
+    if isinstance(record, Tensor):
+        return bool(record.isfinite().all())
+    if isinstance(record, tuple):
+        return all(map(_finite, record))
+    return not isinstance(record, float) or math.isfinite(record)
+
+
+def _never_varies(releases: Any, unit: float) -> bool:
+    if releases.dtype == object:
+        return all(outcome == releases[0] for outcome in releases)
+    return bool((np.abs(releases - releases[0]) <= 2 * JITTER * unit).all())
+
+
+def _shape(outcome: Any) -> tuple[type, int]:
+    if isinstance(outcome, str):
+        return str, len(outcome.split())
+    return type(outcome), len(outcome) if isinstance(outcome, Collection) else 1
