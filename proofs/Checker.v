@@ -52,8 +52,8 @@ Definition bit_length (n : Z) : Z := if n =? 0 then 0 else Z.log2 n + 1.
 Definition count_of_labels (c : symbols_part) : Z := match kind c with of_text => 1 | _ => label_count c end.
 
 (** How many outcomes of the text there are; one if none is released. *)
-Definition count_of_texts (c : symbols_part) : Z := match kind c with of_label => 1 |
-  _ => symbol_count c / count_of_labels c end.
+Definition count_of_texts (c : symbols_part) : Z :=
+  match kind c with of_label => 1 | _ => symbol_count c / count_of_labels c end.
 
 (** Equality of numbers that may be missing. *)
 Definition same_count (given : option Z) (expected : option Z) : bool :=
@@ -85,8 +85,8 @@ Ltac split_accepted H :=
     whatever their heavy symbols are, as long as each record has exactly [top] of them. *)
 Theorem accepted_symbols_are_private : forall c, accepts_symbols c = true ->
   private (Q2R (epsilon c)) (fun _ _ => True)
-    (fun x : described (Z.to_nat (symbol_count c)) (Z.to_nat (top c)) => numbers (Z.to_nat (symbol_count c)) (heavy c)
-      (light c) (own (its x))).
+    (fun x : described (Z.to_nat (symbol_count c)) (Z.to_nat (top c)) =>
+       numbers (Z.to_nat (symbol_count c)) (heavy c) (light c) (own (its x))).
 Proof.
   intros c H. unfold accepts_symbols in H. split_accepted H. apply Z.ltb_lt in H, A7, A6. apply Z.leb_le in A5.
   apply descriptions_are_private; [lia|]. now apply at_most_e_to_is_sound with (terms c).
@@ -94,8 +94,8 @@ Qed.
 
 (** A word of the stated bits holds the total of all weights, and a word with one bit less does not. *)
 Theorem accepted_bits_hold_the_weights : forall c, accepts_symbols c = true ->
-  let total := total_weight (Z.to_nat (symbol_count c)) (Z.to_nat (top c)) (heavy c) (light c) in 2 ^ (bits c - 1) < total
-    <= 2 ^ bits c.
+  let total := total_weight (Z.to_nat (symbol_count c)) (Z.to_nat (top c)) (heavy c) (light c) in
+  2 ^ (bits c - 1) < total <= 2 ^ bits c.
 Proof.
   intros c H. unfold accepts_symbols in H. split_accepted H. apply Z.ltb_lt in H, A7, A6. apply Z.leb_le in A5.
     apply Z.eqb_eq in A3.

@@ -71,17 +71,16 @@ Theorem original_is_private_in_one_dimension : forall radius Q b epsilon, Z.sqrt
 Proof. intros radius Q b e H B E. apply sqrt_n_is_private; auto. replace (Z.of_nat 1 * Q)%Z with Q by lia. now rewrite H. Qed.
 
 (** The published scale 2 C / epsilon, in grid steps; adept rounds it up by less than one part in 2^22. *)
-Definition claimed_scale (radius : Z) (epsilon b : R) : Prop := IZR (2 * radius) / epsilon <= b < IZR (2 * radius) /
-  epsilon * (1 + / 2 ^ 22).
+Definition claimed_scale (radius : Z) (epsilon b : R) : Prop :=
+  IZR (2 * radius) / epsilon <= b < IZR (2 * radius) / epsilon * (1 + / 2 ^ 22).
 
 (** For n > 1 the claim is false, for every epsilon: on a grid of at least 2^20 steps there are two records in the ball, and an
     output that is more than e^epsilon times as likely for one of them. *)
 Theorem original_is_not_private : forall n radius Q b epsilon, (2 <= n)%nat -> (2 ^ 20 <= radius)%Z ->
-  (radius * radius <= Q)%Z ->
-  0 < epsilon -> claimed_scale radius epsilon b ->
+  (radius * radius <= Q)%Z -> 0 < epsilon -> claimed_scale radius epsilon b ->
   exists x x', both_in (fun x => (squares x <= Q)%Z) n x x' /\
-    forall p p', drawn_by (geometric b x) p -> drawn_by (geometric b x') p' -> p x > exp epsilon * p' x /\
-      ~ indistinguishable epsilon 0 p p'.
+    forall p p', drawn_by (geometric b x) p -> drawn_by (geometric b x') p' ->
+      p x > exp epsilon * p' x /\ ~ indistinguishable epsilon 0 p p'.
 Proof.
   intros n radius Q b e N HR HQ He [S1 S2]. set (h := Z.sqrt (radius * radius / 2)).
   pose (v := fun s : Z => ((s * h)%Z :: (s * h)%Z :: repeat 0%Z (n - 2))).

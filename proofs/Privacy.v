@@ -357,8 +357,8 @@ Proof.
 Qed.
 
 (** Two releases with epsilons and deltas: both are added. The second mechanism may depend on the first release. *)
-Theorem composition_with_deltas : forall T U (D : forall a b : T, {a = b} + {a <> b}) e1 e2 d1 d2 (p1 q1 : T ->
-  R) (p2 q2 : T -> U -> R),
+Theorem composition_with_deltas : forall T U (D : forall a b : T, {a = b} + {a <> b}) e1 e2 d1 d2
+    (p1 q1 : T -> R) (p2 q2 : T -> U -> R),
   law p1 -> law q1 -> (forall o, law (p2 o)) -> (forall o, law (q2 o)) -> 0 <= d2 ->
   indistinguishable e1 d1 p1 q1 -> (forall o, indistinguishable e2 d2 (p2 o) (q2 o)) ->
   indistinguishable (e1 + e2) (d1 + d2) (then_ p1 p2) (then_ q1 q2).

@@ -243,8 +243,8 @@ Theorem words_of_a_symbol : forall T (same : T -> T -> bool) (place : Z -> T) (i
   0 < near -> 0 < far -> 0 < light -> 0 < heavy -> near * heavy + far * light <= 2 ^ b ->
   (forall i j, 0 <= i < near + far -> 0 <= j < near + far -> same (place i) (place j) = true <-> i = j) ->
   (forall i, 0 <= i < near + far -> is_heavy (place i) = (i <? near)) -> 0 <= r < near + far ->
-  Z.of_nat (count (fun word => (word <? near * heavy + far * light) && same (place (rank_of near heavy light word)) (place
-    r)) (numbers_below (2 ^ b)))
+  Z.of_nat (count (fun word => (word <? near * heavy + far * light) && same (place (rank_of near heavy light word)) (place r))
+    (numbers_below (2 ^ b)))
   = if is_heavy (place r) then heavy else light.
 Proof.
   intros T same place is_heavy b near far A B r N F HB HA W Inj Hv R.

@@ -148,7 +148,10 @@ Proof.
 Qed.
 
 (** Codewords and descriptions: a record is its t different symbols. *)
-Record described (k t : nat) := { its : list nat; its_differ : NoDup its; its_number : length its = t;
+Record described (k t : nat) := {
+  its : list nat;
+  its_differ : NoDup its;
+  its_number : length its = t;
   its_range : forall s, In s its -> (s < k)%nat }.
 Arguments its {k t}.
 
@@ -256,7 +259,10 @@ Qed.
 Definition with_label (heavy : nat -> bool) (c : nat) (s : nat * nat) : bool := heavy (fst s) && (snd s =? c)%nat.
 
 (** A record of text and label: the t heavy outcomes of its text, and its label. *)
-Record pair_of (t : nat) := { outcomes : nat -> bool; outcomes_heavy : heavy_set (symbols k) t outcomes; its_label : nat;
+Record pair_of (t : nat) := {
+  outcomes : nat -> bool;
+  outcomes_heavy : heavy_set (symbols k) t outcomes;
+  its_label : nat;
   label_range : (its_label < L)%nat }.
 
 (** The weights of pairs for such a record. *)
@@ -390,13 +396,16 @@ Variables size top : nat -> nat.
 Variables heavy_weight light_weight : nat -> Z.
 
 (** A record: its label, and the heavy symbols of its text among the symbols of its label. *)
-Record labelled := { copied : nat; nearest : nat -> bool;
+Record labelled := {
+  copied : nat;
+  nearest : nat -> bool;
   nearest_heavy : heavy_set (symbols (size copied)) (top copied) nearest }.
 
 (** The weights of pairs (symbol, label): those of the record's label, and nothing for other labels. *)
 Definition label_aware (x : labelled) (s : nat * nat) : R :=
-  if (snd s =? copied x)%nat then numbers (size (copied x)) (heavy_weight (copied x)) (light_weight (copied x)) (nearest
-    x) (fst s) else 0.
+  if (snd s =? copied x)%nat
+  then numbers (size (copied x)) (heavy_weight (copied x)) (light_weight (copied x)) (nearest x) (fst s)
+  else 0.
 
 Lemma label_aware_total : forall x W, (0 < light_weight (copied x) <= heavy_weight (copied x))%Z ->
   probability (label_aware x) everything W <->
@@ -417,6 +426,16 @@ Proof.
         rewrite seq_length. unfold heavy_set in N. now rewrite N.
       + intros. unfold w, label_aware; simpl. now rewrite Nat.eqb_refl. }
   split; [intros HW; now apply (is_lub_u _ _ _ HW H) | now intros ->].
+Qed.
+
+(** These are the weights of a law. *)
+Theorem label_aware_is_well_defined : forall x, (0 < light_weight (copied x) <= heavy_weight (copied x))%Z ->
+  (0 < size (copied x))%nat -> well_defined (label_aware x).
+Proof.
+  intros x HB K. eapply total_makes_law; [| |apply label_aware_total; [exact HB | reflexivity]].
+  - intros [v b]. unfold label_aware; simpl. destruct (b =? copied x)%nat; [apply selection_nonneg; lia | lra].
+  - apply (IZR_lt 0). pose proof (total_is_positive nat (symbols (size (copied x))) (top (copied x)) _ _ (nearest x) HB
+      (nearest_heavy x)) as P. unfold symbols in P at 1 2. rewrite seq_length in P. now apply P.
 Qed.
 
 (** Records with the same label cannot be told apart by more than e^epsilon. *)
