@@ -31,7 +31,10 @@ from adept.mechanisms.base import MechanismChoice
 from adept.studies.limits import reconstruction
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md")),
+    *(page for folder in ("docs", "docs/tutorials") for page in sorted((ROOT / folder).glob("*.md"))),
+]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"`([^`\n]+)`")
 OPTION = re.compile(r"[a-z_]+(\.[a-z_0-9]+)*=\S+")
@@ -163,6 +166,7 @@ def composes_somewhere(*options: str) -> bool:
         given = ("model_dir", "input", "output", "train", "test", "output_dir", "statement")
         required = [f"{key}=x" for key in given if key in schema.__dataclass_fields__ and command != "audit"]
         required += ["examples=x"] * (command == "adapt")
+        required += ["person_column=x", "max_records_per_person=5"] * ("excess=drop" in options)
         try:
             compose_line(["adept", command, *required, *options])
         except (AdeptError, HydraException, OmegaConfBaseException):
@@ -195,9 +199,8 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ]
     for name in ("in.jsonl", "utterances.jsonl", "test.jsonl", "train.jsonl", "validation.jsonl"):
         (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    cells = "".join(f"{row['text']};{row['topic']};{row['user']}\n" for row in rows)
     for name in ("tickets.csv", "new.csv"):
-        (tmp_path / name).write_text(f"utterance;category;customer\n{cells}", "utf-8")
+        shutil.copy(ROOT / "examples" / name, tmp_path)
     (tmp_path / "utterances.txt").write_text("which airlines fly to lisbon\nwhat does fare code q mean\n", "utf-8")
     (tmp_path / "examples.txt").write_text("".join(f"my {row['text']}\n" for row in rows[:30]), "utf-8")
     monkeypatch.chdir(tmp_path)
@@ -220,6 +223,7 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "README.md",
         pytest.param("docs/recipes.md", marks=pytest.mark.slow),
         pytest.param("docs/operation.md", marks=pytest.mark.slow),
+        pytest.param("docs/tutorials/vendor.md", marks=pytest.mark.slow),
         "docs/mechanisms.md",
     ],
 )
@@ -275,7 +279,8 @@ def test_every_file_named_in_the_text_exists(page: Path) -> None:
 
 def test_every_page_and_every_package_is_in_the_built_docs() -> None:
     listed = (ROOT / "mkdocs.yml").read_text("utf-8")
-    assert [page.name for page in PAGES if page.parent.name == "docs" and f": {page.name}" not in listed] == []
+    written = [str(page.relative_to(ROOT / "docs")) for page in PAGES if page.is_relative_to(ROOT / "docs")]
+    assert [name for name in written if f": {name}" not in listed] == []
     pages = sorted((ROOT / "docs" / "api").glob("*.md"))
     assert [page.name for page in pages if f": api/{page.name}" not in listed] == []
     described = {
