@@ -1,4 +1,4 @@
-"""``adept adapt``: put a model's topics, codewords and texts where a few hundred public examples are."""
+"""``adept adapt``: adapt a model's topics, codewords and texts to public examples."""
 
 import time
 from pathlib import Path
@@ -65,14 +65,14 @@ def _check(config: AdaptConfig) -> None:
 
 
 def _card(model_dir: str | None) -> str:
-    """Return the card of the model that is adapted, with its licences; empty if there is none."""
+    """Return the card of the model before adaptation, with licences, or an empty text."""
     place = packaged_directory() if is_packaged(model_dir) else Path(model_dir or "")
     cards = [path for path in (place / "README.md", place / MODEL / "README.md") if path.is_file()]
     return cards[0].read_text("utf-8", "replace") if cards else ""
 
 
 def _examples(config: AdaptConfig, model: Autoencoder, lines: list[str]) -> tuple[list[str], bool]:
-    """Return the file's texts and the model's sentences about names; and True if the file has texts."""
+    """Return the file's texts with sentences about names, and True if it has texts."""
     terms = list(config.label_set or []) + (lines if are_terms(lines) else [])
     said = [] if are_terms(lines) else lines
     if not terms:

@@ -28,7 +28,7 @@ QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)  # w
 
 
 def register_mechanisms() -> None:
-    """Make each mechanism's dataclass a schema; budget and radius come from elsewhere unless set."""
+    """Register each mechanism's dataclass as a schema, with budget and radius left open."""
     for name, kind in BY_NAME.items():
         node = OmegaConf.structured(kind)
         OmegaConf.set_readonly(node, None)
@@ -64,7 +64,7 @@ def compose(command: str, arguments: list[str]) -> Any:
 
 
 def _plain(message: str) -> str:
-    """Say what Hydra says in the words of our own errors, for the messages that users meet often."""
+    """Reword Hydra's frequent messages in the style of our own errors."""
     if several := re.search(r"Ambiguous value for argument '(\S+?)=(.*?)' ", message):
         name, value = several.groups()
         if DECIMAL_COMMA.fullmatch(value):
@@ -83,7 +83,7 @@ def _plain(message: str) -> str:
 
 
 def literal_overrides(arguments: list[str], schema: type[Any]) -> list[str]:
-    """Quote the values of text fields, so that a file name, a column or a label is taken as it was typed.
+    """Quote the values of text fields, so that names and labels are taken as typed.
 
     A list written as ``@FILE`` has this one entry, and ``~/`` is the home directory.
     """
@@ -125,7 +125,7 @@ def _text_fields(schema: type[Any], prefix: str = "") -> Iterator[tuple[str, boo
 
 
 def instantiate(config: DictConfig) -> Any:
-    """Return a composed configuration as its dataclass, the mechanism as a ``MechanismChoice``."""
+    """Return a composed configuration as its dataclass, with a ``MechanismChoice``."""
     OmegaConf.set_struct(config, False)
     mechanism = config.pop("mechanism", None)
     result: Any = OmegaConf.to_object(config)

@@ -1,4 +1,4 @@
-"""``adept attack``: what can be found out about a record from its rewrite, beside what the guarantee allows."""
+"""``adept attack``: measure what a rewrite reveals about its record."""
 
 import math
 import sys
@@ -100,7 +100,7 @@ def _play(game: AttackGame, config: AttackConfig) -> Found:
 
 
 def verdict(rows: list[AttackRow]) -> str:
-    """Say what the attacks found, with the one that speaks against the claim or else succeeds most often."""
+    """Describe what the attacks found, and the one that succeeds most or refutes the claim."""
     against = [row for row in rows if row.refutes_any]
     strongest = max(against or rows, key=lambda row: (row.beyond_bound, row.refutes_claim, row.rate.value))
     if strongest.beyond_bound:

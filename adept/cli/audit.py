@@ -63,7 +63,7 @@ def _audits(config: AuditConfig, advance: Advance) -> list[Audited]:
 
 
 def load_foreign(config: AuditConfig) -> Claim:
-    """Return anyone's mechanism by its MODULE:ATTRIBUTE, looked for in the working directory too.
+    """Return anyone's mechanism by MODULE:ATTRIBUTE; the working directory counts too.
 
     A class is built with ``epsilon``; an object or a function is taken as it is, and claims ``epsilon`` if one is given.
     """
@@ -110,7 +110,7 @@ def _audit_mechanism(mechanism: Any, config: AuditConfig, advance: Advance, *, d
 
 
 def _pairs(texts: list[str]) -> list[tuple[str, str]]:
-    """Return the longest text with each of the others, the shortest first: length is hard to hide."""
+    """Return the longest text paired with each other text, the shortest first."""
     longest = max(texts, key=len)
     return [(longest, text) for text in sorted(set(texts) - {longest}, key=len)]
 
@@ -132,7 +132,7 @@ def _audits_of_rewriter(config: AuditConfig, advance: Advance) -> list[Audited]:
 
 
 def _audits_of_synthesizer(config: AuditConfig, advance: Advance) -> list[Audited]:
-    """Return two audits: by guessing from released counts, and by replay of all else that is seen."""
+    """Return two audits: guesses from released counts, and a replay of all else."""
     if config.epsilon is None:
         raise ConfigurationError("epsilon must be given for target=synthesizer, got none: add epsilon=1")
     files = NeighbouringFiles.from_pretrained(
@@ -172,7 +172,7 @@ def _sentence(results: list[AuditResult]) -> str:
 
 
 def show(results: list[AuditResult], *, verbose: bool) -> None:
-    """Print the verdict and its strongest evidence, then the number of checks, or all of them if ``verbose``."""
+    """Print the verdict, its strongest evidence, and a count or table of the checks."""
     sys.stdout.write(f"{_sentence(results)}\n")
     checks = [check for result in results for check in result.checks]
     count = Counter(check.verdict for check in checks)

@@ -1,4 +1,4 @@
-"""``adept compare``: mechanisms x budgets x seeds on one data set, with a table, a figure and a page."""
+"""``adept compare``: mechanisms x budgets x seeds on one data set: table, figure, page."""
 
 import sys
 
@@ -10,7 +10,7 @@ from adept.report.page import write
 
 
 def main(config: CompareConfig) -> None:
-    """Compare, write the report, and print the first lines of its page, the tables, and where the page is."""
+    """Compare, write the report, and print the page's first lines, tables and place."""
     comparison = trust.TrustComparison(config) if config.trust == ALL else Comparison(config)
     with progress("rows", lambda: comparison.size) as advance:
         for done in comparison.run():

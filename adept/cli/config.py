@@ -1,4 +1,4 @@
-"""Configurations of the commands: help prints their fields, so nothing here imports PyTorch or NumPy."""
+"""Configurations of the commands, which help prints; nothing here imports PyTorch or NumPy."""
 
 from dataclasses import dataclass, field
 from typing import Any, ClassVar

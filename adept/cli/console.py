@@ -17,7 +17,7 @@ PIPE_COLUMNS = 160  # width of a table that is not on a terminal
 
 
 def write_json(result: Any, path: Path) -> None:
-    """Write a dict or a dataclass as JSON; infinite and undefined numbers become strings, which JSON can hold."""
+    """Write a dict or dataclass as JSON; infinite and undefined numbers become strings."""
     path.write_text(json.dumps(_plain(result), indent=2) + "\n", "utf-8")
 
 
@@ -40,7 +40,7 @@ def show_table(title: str, headings: list[str], rows: Iterable[Iterable[str]]) -
 
 @contextmanager
 def progress(title: str, estimate: Callable[[], int | None] = lambda: None) -> Iterator[Callable[..., None]]:
-    """Show how far long work is, and how long it will take; on a terminal alone.
+    """Show progress and remaining time of long work, on a terminal only.
 
     Yields a function of the steps done, and of their number if only the work itself knows; else ``estimate`` tells it.
     """

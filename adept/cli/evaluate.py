@@ -53,7 +53,7 @@ def _stated(location: str) -> dict[str, Any]:
 
 
 def _columns(config: EvaluateConfig, stated: dict[str, Any]) -> Columns:
-    """Return the columns of both files: those of the options, or else of the statement, or else the usual ones."""
+    """Return both files' columns: from the options, the statement, or the defaults."""
     named = {name: stated[name] for name in ("text_column", "label_column") if isinstance(stated.get(name), str)}
     asked = {"text_column": config.text_column, "label_column": config.label_column}
     return Columns(**named | {name: column for name, column in asked.items() if column is not None})

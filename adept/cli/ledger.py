@@ -24,7 +24,7 @@ def main(config: LedgerConfig) -> None:
 
 
 def run(config: LedgerConfig) -> tuple[list[LedgerEntry], LedgerSum, float | None]:
-    """Set the limit if one is given; return the releases of a ledger, their sums, and its limit."""
+    """Set a given limit; return a ledger's releases, their sums, and its limit."""
     place = _place(config)
     with closing(Ledger(place)) as ledger:
         if config.limit is not None:

@@ -1,4 +1,4 @@
-"""Options of a command, read from its configuration: a field, its default, and the sentence below it."""
+"""Options of a command, from its configuration: a field, its default, and a sentence."""
 
 import ast
 import inspect
@@ -66,7 +66,7 @@ def configuration(command: str) -> type[Any]:
 
 
 def mechanism_options(name: str) -> list[Option]:
-    """Return the options of one mechanism, such as ``mechanism.delta``; importing mechanisms takes seconds."""
+    """Return a mechanism's options, as ``mechanism.delta``; the import takes seconds."""
     from adept.mechanisms import BY_NAME
 
     if name not in BY_NAME:
@@ -121,7 +121,7 @@ def _default(schema: type[Any], name: str) -> Any:
 
 
 def groups(command: str) -> dict[str, str | None]:
-    """Return the groups of ``conf/`` from which a command chooses a file each, with the default."""
+    """Return the groups of ``conf/`` that a command chooses from, with defaults."""
     listed = yaml.safe_load((config_directory() / f"{command}.yaml").read_text("utf-8"))["defaults"]
     return {group: default for entry in listed if isinstance(entry, dict) for group, default in entry.items()}
 
@@ -133,13 +133,13 @@ def names(group: str, command: str) -> list[str]:
 
 
 def config_directory() -> Path:
-    """Return ``conf/``: inside the package as installed from a wheel, or in the checkout's root."""
+    """Return ``conf/``, inside the installed package or in the checkout's root."""
     package = Path(__file__).parents[1]
     return next(path for path in (package / "conf", package.parent / "conf") if path.is_dir())
 
 
 def write_out(command: str, arguments: list[str]) -> list[str]:
-    """Write out a first word without its name, and ``mechanism=MODULE:ATTRIBUTE`` as ``foreign=``."""
+    """Add a bare first word's option name; turn ``mechanism=MODULE:...`` into ``foreign=``."""
     if command in BARE and arguments and "=" not in arguments[0] and not arguments[0].startswith("-"):
         return [f"{BARE[command]}={arguments[0]}", *arguments[1:]]
     if command == "audit":  # Hydra would look for a file of that name in conf/mechanism
@@ -148,7 +148,7 @@ def write_out(command: str, arguments: list[str]) -> list[str]:
 
 
 def check_options(command: str, arguments: list[str]) -> None:
-    """Raise ConfigurationError, with the nearest name, for an option or a choice that the command does not have."""
+    """Raise ConfigurationError for an unknown option or choice, naming the nearest."""
     known = [option.name for option in options(command)]
     whole = [name[: dot.start()] for name in known for dot in re.finditer(r"\.", name)]  # which Hydra can set
     for argument in arguments:
@@ -175,7 +175,7 @@ def _meant(name: str, known: list[str]) -> str:
 
 
 def help_text(command: str, sentence: str, arguments: list[str]) -> str:
-    """Return the help of a command; ``mechanism=NAME`` among the arguments adds that mechanism's options."""
+    """Return a command's help; ``mechanism=NAME`` in the arguments adds its options."""
     chosen = [argument.partition("=")[2] for argument in arguments if argument.startswith("mechanism=")]
     listed = [*options(command), *(option for name in chosen for option in mechanism_options(name))]
     width = max(72, min(120, shutil.get_terminal_size((100, 24)).columns))

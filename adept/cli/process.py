@@ -1,4 +1,4 @@
-"""Command and operating system: the exit status, one line for whatever goes wrong, signals and streams.
+"""A command's exit status, its one-line errors, and its handling of signals and streams.
 
 All of it is in place before PyTorch is imported, which takes seconds.
 """
@@ -28,7 +28,7 @@ _late: list[int] | None = None  # signals that came in a command's last step or 
 
 
 def guard(action: Callable[[], int]) -> int:
-    """Return an action's exit status; what it raises becomes one line on stderr and the status for its kind.
+    """Return an action's exit status; an error becomes one line on stderr and its status.
 
     The line never quotes an error that is not ours: its message may hold a record.
     """
@@ -66,13 +66,13 @@ def _verdict(error: BaseException) -> tuple[str, int]:
 
 
 def is_interrupted() -> bool:
-    """Return True if a signal has come, whatever has become of its exception."""
+    """Return True if a signal has come, even if its exception was lost."""
     return bool(_arrived)
 
 
 @contextlib.contextmanager
 def last_step() -> Iterator[None]:
-    """Let no signal interrupt the last step of a command; if the step fails, a late signal counts."""
+    """Protect a command's last step from signals; a late one counts if the step fails."""
     global _late
     _late = []
     try:
@@ -97,35 +97,35 @@ class Interruptible:
 
 
 def collect_no_garbage() -> None:
-    """Look for no garbage while modules are imported: there is almost none."""
+    """Switch off garbage collection during imports, which leave almost no garbage."""
     gc.disable()
 
 
 def resume_collection() -> None:
-    """Collect garbage again, but do not look for it among what was imported, which stays."""
+    """Switch collection on again, and exempt all that was imported, which stays."""
     if not gc.isenabled():
         gc.freeze()
         gc.enable()
 
 
 def leave_garbage() -> None:
-    """Skip the last collection, as the process is about to end."""
+    """Skip the last garbage collection, because the process ends now."""
     gc.disable()
     gc.freeze()
 
 
 def leave_on_signals() -> None:
-    """Leave at once on a signal: imports leave nothing to clean up, and C code might lose an exception."""
+    """Leave at once on a signal, during imports, which leave nothing to clean up."""
     _handle(_leave)
 
 
 def interrupt_on_signals() -> None:
-    """Raise a signal as KeyboardInterrupt, so that what was begun is cleaned up."""
+    """Raise a signal as KeyboardInterrupt, so that cleanup code runs."""
     _handle(_interrupt)
 
 
 def ignore_signals() -> None:
-    """Ignore signals once a command is done: its status is what it did."""
+    """Ignore signals once a command is done: its status is decided."""
     _handle(signal.SIG_IGN)
 
 
@@ -150,7 +150,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 class _Lossy(io.FileIO):
-    """A stream whose reader may leave: what it does not take is lost, and the work goes on."""
+    """A stream whose reader may leave: later output is lost, and the work goes on."""
 
     def write(self, data: Any) -> int:
         try:

@@ -1,4 +1,4 @@
-"""``adept rewrite``: write private text from a file of utterances, and state beside it what is guaranteed.
+"""``adept rewrite``: write private text from a file, and state the guarantee beside it.
 
 ``adept synthesize`` shares the steps that begin with ``run_release``.
 """
@@ -75,7 +75,7 @@ def run(config: RewriteConfig) -> PrivacyStatement:
 
 
 def _label_lines(config: RewriteConfig, inputs: Inputs) -> list[str]:
-    """Return a line if a file may have labels under an unusual name, where nobody looks for them."""
+    """Return a line if a file may have labels in a column with an unusual name."""
     asked = config.labels != "copy" or config.label_column or config.output.endswith((".txt", ".txt.gz"))
     first = {} if asked else next(iter(inputs.first_records(1)), {})
     others = first.keys() - {config.text_column, config.person_column, *config.keep_columns}
@@ -85,7 +85,7 @@ def _label_lines(config: RewriteConfig, inputs: Inputs) -> list[str]:
 
 
 def _public_texts(config: RewriteConfig, inputs: Inputs) -> list[str] | None:
-    """Return the texts of ``expect``; refuse the input, as what survives of it would be a release."""
+    """Return the texts of ``expect``; refuse the input file, which needs a release."""
     if config.expect is None:
         return None
     if config.public is not True:
@@ -112,7 +112,7 @@ def _same(one: str, other: str) -> bool:
 
 
 def summary(statement: PrivacyStatement, *, output: str, place: str | None) -> list[str]:
-    """Return what was written, what is guaranteed, and where it is stated; ``place`` is None for a dry run."""
+    """Return the output, its guarantee and statement; ``place`` is None in a dry run."""
     samples = f", {statement.samples} texts each" if statement.samples > 1 else ""
     by = f"by {statement.mechanism}{samples}"
     done = f"rewritten {by}: {output}" if place else f"would be rewritten {by}: dry run, nothing was released"
@@ -146,7 +146,7 @@ def _guaranteed(statement: PrivacyStatement) -> Iterator[str]:
 
 
 def _parts(statement: PrivacyStatement) -> str:
-    """Return the parts of text and label, if labels are released."""
+    """Return the total's parts for text and label, if labels are released."""
     if statement.label_epsilon is None:
         return ""
     if statement.labels == "joint_response":
@@ -155,7 +155,7 @@ def _parts(statement: PrivacyStatement) -> str:
 
 
 def _warnings(config: RewriteConfig, statement: PrivacyStatement) -> Iterator[str]:
-    """Yield what a complete release has left behind, and what its guarantee does not cover."""
+    """Yield notes on leftover files, and on what the guarantee does not cover."""
     publication = Publication.of(config.output, config.statement, card=config.card)
     if not config.dry_run and (left := publication.leftovers):
         yield (
@@ -176,7 +176,7 @@ def run_release(
     title: str,
     begin: Callable[[], None] = lambda: None,
 ) -> Stated:
-    """Make a release with its ledger and a progress bar titled ``title``, and return its statement.
+    """Make a release with ledger and progress bar ``title``, and return its statement.
 
     ``release`` takes ``resume``, ``ledger`` and ``progress``; ``begin`` is called whenever records were written.
     """
@@ -200,7 +200,7 @@ def tell_curator(lines: list[str]) -> None:
 
 
 def foreign_lines(writer: Rewriter | Synthesizer, texts: list[str]) -> list[str]:
-    """Return lines about texts that the model was not made for."""
+    """Return lines about texts unlike those the model was made for."""
     return foreign_warnings(writer.tokenizer, texts, max_length=writer.model.config.max_length)
 
 

@@ -1,4 +1,4 @@
-"""``adept study``: the papers' figures and the limits recomputed, published values beside ours."""
+"""``adept study``: recompute the papers' figures and limits beside published values."""
 
 import sys
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ BATCH_TEXTS = 256
 
 
 def main(config: StudyConfig) -> None:
-    """Run a study, write ``STUDY.csv``, ``STUDY.svg`` and ``result.json``, and print its tables."""
+    """Run a study, write ``STUDY.csv``, ``STUDY.svg``, ``result.json``; print its tables."""
     directory = new_directory(config.output_dir)
     study = STUDIES[config.study]
     rows = list(study_rows(config))
@@ -36,7 +36,7 @@ def main(config: StudyConfig) -> None:
 
 
 def study_rows(config: StudyConfig) -> Iterator[Any]:
-    """Yield the rows of a study, with a progress bar on a terminal, and of a model where one is given."""
+    """Yield a study's rows, and a given model's; show progress on a terminal."""
     study, options = STUDIES[config.study], _options(config)
     with progress(config.study, lambda: study.cells(options)) as advance:
         for done, row in enumerate(study.module.run(**options), start=1):
@@ -60,7 +60,7 @@ def _options(config: StudyConfig) -> dict[str, Any]:
 
 
 def model_rows(config: StudyConfig) -> list[sensitivity.SensitivityRow]:
-    """Measure the latents of a trained model, clipped as it was trained, which the paper could only simulate."""
+    """Measure a trained model's latents, clipped as in training; the paper simulated them."""
     model, tokenizer = load_model(config.model_dir or "")
     clip_norm = model.config.clip_norm
     rewriter = Rewriter.for_measurement(model, tokenizer, mechanism=Identity(clip_norm=clip_norm))

@@ -56,7 +56,7 @@ def run(config: SynthesizeConfig) -> CentralStatement:
 
 
 def summary(statement: CentralStatement, *, output: str, place: str | None) -> list[str]:
-    """Return what was written, what is guaranteed, and where it is stated; ``place`` is None for a dry run."""
+    """Return the output, its guarantee and statement; ``place`` is None in a dry run."""
     protected = f"epsilon {words(statement.epsilon)} for each {statement.unit}"
     most = statement.votes.votes_per_person
     persons = f", of whom at most {most} record{'s' * (most > 1)} counted" if statement.persons else ""

@@ -1,4 +1,4 @@
-"""``adept train``: fit an autoencoder whose latents fit a mechanism, and save it as a model directory."""
+"""``adept train``: fit an autoencoder for a mechanism, and save it as a model directory."""
 
 import json
 import math
@@ -138,7 +138,7 @@ def _prepare(config: TrainConfig) -> tuple[Path, Path | None]:
 
 
 def _write_overrides(config: TrainConfig, overrides: list[str], directory: Path) -> None:
-    """Keep what began a run, with absolute paths, so that it can be continued from another directory."""
+    """Store a run's options, with absolute paths, to continue it from elsewhere."""
     kept = [override for override in overrides if _key(override) not in (*PATHS, "resume_from", "output_dir")]
     paths = {f"data.{name}": getattr(config.data, name) for name in ("path", "broad")}
     kept += [f"{name}={Path(path).absolute()}" for name, path in paths.items() if path is not None]
@@ -146,7 +146,7 @@ def _write_overrides(config: TrainConfig, overrides: list[str], directory: Path)
 
 
 def complete(given: list[str]) -> list[str]:
-    """Put the overrides that began a run before those that continue it with ``resume_from``: the later ones count."""
+    """Put a run's first overrides before those that resume it; later ones count."""
     directories = [argument.partition("=")[2] for argument in given if argument.startswith("resume_from=")]
     if not directories:
         return given

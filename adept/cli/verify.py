@@ -28,7 +28,7 @@ def _restate(said: Json) -> Json | None:
 
 
 def _model(name: str | None) -> str | None:
-    """Return the model's directory; its name will do for the one that comes with the package, as everywhere."""
+    """Return the model's directory; a packaged model's name is enough, as everywhere."""
     if name is None or Path(name).exists():
         return name
     from adept.rewriting.loading import PACKAGED, packaged_directory  # seconds to import, and rarely needed

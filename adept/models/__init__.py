@@ -1,2 +1,4 @@
-"""The public model: tokenizer, language model, codec, topics, network, training and adaptation. A room imports from those before
-it."""
+"""The public model: tokenizer, language model, codec, topics, network, training, adaptation.
+
+Each part imports only from those named before it.
+"""

@@ -62,7 +62,7 @@ READ_LATENTS = ("topics.rarity", "topics.directions", "topics.offset", "to_state
 def adapt(
     model: Autoencoder, tokenizer: Tokenizer, examples: Sequence[str], *, source: str, said: bool = True, seed: int = 0
 ) -> tuple[Autoencoder, Tokenizer]:
-    """Return a copy of a model of public text, and its tokenizer, for the domain of public examples.
+    """Return a copy of a public model and its tokenizer, adapted to public examples.
 
     Args:
         model, tokenizer: saved together.
@@ -151,7 +151,7 @@ def _origin(data: TrainingData, source: str, examples: int) -> TrainingData:
 
 
 def wider(model: Autoencoder, vocabulary_size: int, *, topics: int, training_data: TrainingData) -> Autoencoder:
-    """Return a copy of a model with more words, read as the unknown word; topics are still to be set."""
+    """Return a copy of a model with room for more words; its topics are not set yet."""
     config = replace(model.config, latent_dim=topics, decoder="nearest")
     wider = Autoencoder(config, vocabulary_size=vocabulary_size, clip=model.clip, training_data=training_data)
     kept = {name: tensor.cpu() for name, tensor in model.state_dict().items() if name not in READ_LATENTS}
@@ -168,7 +168,7 @@ def wider(model: Autoencoder, vocabulary_size: int, *, topics: int, training_dat
 
 @torch.no_grad()
 def translate(model: Autoencoder, new: Tensor, old: Tensor, *, source: Autoencoder) -> None:
-    """Let a decoder of latents z (N, n) read others z' (N, n'): its weights W become W A, with z ~ A z'."""
+    """Turn a decoder of latents z (N, n) into one of z' (N, n'): W becomes W A, z ~ A z'."""
     new, old = model.scale(new).double().cpu(), source.scale(old).double().cpu()  # as the weights meet them
     linear = torch.linalg.lstsq(new, old, driver="gelsd").solution.T.float()  # (n, n')
     inputs, size = source.decoder.get_parameter("weight_ih_l0").cpu(), model.config.embedding_dim
@@ -177,7 +177,7 @@ def translate(model: Autoencoder, new: Tensor, old: Tensor, *, source: Autoencod
 
 
 def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[int, Tensor]:
-    """Return codebooks for latents (N, n) of examples: means, the examples, and these with own texts (M, n) near to them."""
+    """Return codebooks for latents (N, n) of examples: means, examples, also own texts."""
     distinct = torch.unique(latents.cpu(), dim=0)
     books = learn_codebooks(distinct, seed=seed, also=len(distinct) // 2)
     if len(distinct) <= most:
@@ -205,7 +205,7 @@ def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) 
 
 
 def _near(directions: Tensor, own: Tensor, *, count: int) -> Tensor:
-    """Return up to ``count`` of M directions that are near to any of N others, and unlike each other."""
+    """Return up to ``count`` of M directions: each near one of N others, and spread out."""
     nearness = (own @ directions.T).max(dim=1).values
     likeness = torch.full_like(nearness, -1.0)
     chosen: list[int] = []
@@ -244,7 +244,7 @@ def fine_tune(
     output_dir: Path,
     seed: int = 0,
 ) -> FitResult:
-    """Train an adapted model's decoder in place, on its own texts and the examples that ``adapt`` did not hold out."""
+    """Train an adapted model's decoder in place, on its own texts and the training examples."""
     own, held_out = own_texts(model), set(model.codec.held_out if model.codec else ())
     examples = Corpus([text for text in examples.texts if tuple(words_of(text)) not in held_out])
     weight, beside, _ = MANY_PLACING
@@ -273,7 +273,7 @@ def are_terms(lines: Sequence[str]) -> bool:
 
 
 def read_page(page: str) -> list[str]:
-    """Return headings and sentences of a page in Markdown, without marks, addresses and code."""
+    """Return the headings and sentences of a Markdown page, without marks, links and code."""
     text = re.sub(r"```.*?```|<[^>]*>|!?\[([^\]]*)\]\([^)]*\)", r"\1", page, flags=re.DOTALL)
     lines = (re.sub(r"^[\s#>*+\-|]+|[*_`|]+", " ", line) for line in text.splitlines())
     parts = (part.strip() for line in lines for part in re.split(r"(?<=[.!?])\s+", line))
@@ -281,7 +281,7 @@ def read_page(page: str) -> list[str]:
 
 
 def sentences_about(codec: Codec, terms: Iterable[str]) -> list[str]:
-    """Return a broad codec's sentences nearest to terms; raise ModelError if it is not broad."""
+    """Return a broad model's sentences nearest to terms; ModelError if it is not broad."""
     asked = list(dict.fromkeys(filter(None, map(spell_out, terms))))
     meanings, table = _meanings_of(codec)
     each = max(MIN_PER_TERM, MAX_SENTENCES // max(1, len(asked)))
@@ -293,7 +293,7 @@ def sentences_about(codec: Codec, terms: Iterable[str]) -> list[str]:
 def nearest_first(
     codec: Codec, texts: Sequence[str], *, most: int, besides: int = 0
 ) -> tuple[list[Words], list[Words], ListedTexts]:
-    """Return the ``most`` sentences nearest to texts, ``besides`` others by chance, and the rest."""
+    """Return the ``most`` nearest sentences, ``besides`` random others, and the rest."""
     meanings, table = _meanings_of(codec)
     nearness = np.full(len(table), -np.inf, dtype=np.float32)
     for start in range(0, len(texts), BATCH_TEXTS):
@@ -318,7 +318,7 @@ def _sentence(codec: Codec, place: int) -> Words:
 
 
 def _list_without(codec: Codec, table: Codes, places: NDArray[np.int64]) -> ListedTexts:
-    """Return all sentences but some; raise ModelError for more words than numbers of 16 bits."""
+    """Return all sentences but some; raise ModelError if their words do not fit 16 bits."""
     said, listed = codec.utterances, codec.listed
     kept = np.ones(len(table), dtype=bool)
     kept[places] = False

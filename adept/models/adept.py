@@ -1,4 +1,4 @@
-"""ADePT as its papers describe it: encode a text, bound its latent, add noise, write a new text.
+"""ADePT as in its papers: encode a text, bound its latent, add noise, write a new text.
 
     tokens -> LSTM encoder -> r in R^n -> clip to a ball of radius C -> noise -> LSTM decoder -> tokens
 
@@ -31,7 +31,7 @@ Choice = Callable[[Tensor, Tensor], Tensor]  # next words (B,), of logits (B, V)
 
 
 class Adept(nn.Module):
-    """An autoencoder with a bounded latent; its decoder sees only the latent and the words written so far.
+    """An autoencoder with a bounded latent; its decoder sees only the latent and earlier words.
 
     Args:
         vocabulary_size: V.
@@ -71,11 +71,11 @@ class Adept(nn.Module):
     # --- Training: whole batches through nn.LSTM
 
     def encode(self, tokens: Tensor) -> Tensor:
-        """Return clipped latents (B, n) of tokens (B, T): r * min(1, C / ||r||), Eq. 9 of Habernal 2021."""
+        """Return clipped latents (B, n) of tokens (B, T): r min(1, C / ||r||), Eq. 9."""
         return clip_latents(self.read(tokens), clip=self.clip, clip_norm=self.clip_norm)
 
     def loss(self, tokens: Tensor, randomise: Callable[[Tensor], Tensor] | None = None) -> Tensor:
-        """Return the reconstruction loss of tokens (B, T): cross-entropy in nats per token, END included.
+        """Return the reconstruction loss of tokens (B, T), END included, in nats per token.
 
         The decoder reads latents (B, n) as ``randomise`` leaves them, so that it learns from noisy ones.
         """
@@ -84,7 +84,7 @@ class Adept(nn.Module):
         return nn.functional.cross_entropy(logits.flatten(0, 1), tokens.flatten(), ignore_index=PAD)
 
     def forward(self, latents: Tensor, tokens: Tensor) -> Tensor:
-        """Return logits (B, T, V) of tokens (B, T), each given the latent (B, n) and the tokens before it."""
+        """Return logits (B, T, V) of tokens (B, T), given latents (B, n) and earlier tokens."""
         inputs = torch.cat([torch.full_like(tokens[:, :1], START), tokens[:, :-1]], dim=1)  # (B, T)
         if self.training:
             hidden = torch.rand(inputs.shape, device=inputs.device) < self.word_dropout
@@ -97,7 +97,7 @@ class Adept(nn.Module):
         return logits.float()
 
     def read(self, tokens: Tensor) -> Tensor:
-        """Return latents r (B, n) before the clip: a linear map of the LSTM's last states in both directions."""
+        """Return latents r (B, n) before the clip, linear in the two-way LSTM's last states."""
         lengths = (tokens != PAD).sum(dim=1)
         positions = torch.arange(tokens.shape[1], device=tokens.device)
         backward = (lengths[:, None] - 1 - positions).clamp(min=0)  # (B, T): last token first
@@ -113,7 +113,7 @@ class Adept(nn.Module):
         return latents
 
     def autocast(self) -> torch.autocast:
-        """Return a context in which training multiplies in bfloat16, if the processor has AMX units."""
+        """Return a context in which training uses bfloat16 if the processor has AMX units."""
         fast = bool(torch.cpu.get_capabilities().get("amx_bf16", False))
         return torch.autocast("cpu", torch.bfloat16, enabled=self.training and fast)
 
@@ -122,14 +122,14 @@ class Adept(nn.Module):
         return hidden.contiguous(), cell.contiguous()
 
     def scale(self, latents: Tensor) -> Tensor:
-        """Scale latents by a public constant, so that coordinates are of order one for any n and C."""
+        """Scale latents by a public constant: coordinates are about 1 for any n and C."""
         return latents * ((self.latent_dim if self.clip == "l1" else math.sqrt(self.latent_dim)) / self.clip_norm)
 
     # --- Release: one word at a time through the same weights, always ROWS rows
 
     @torch.inference_mode()
     def encode_records(self, records: Sequence[Sequence[int]]) -> Tensor:
-        """Return clipped latents (B, n) of records, token ids closed by END; each depends on its own record alone.
+        """Return clipped latents (B, n) of records, which are token ids closed by END.
 
         Claim: to the last bit, a latent does not depend on the other records, their number, their lengths or its place.
         Proof: row i of every product, gate and sum is computed from row i of its input. Its rounding depends on the order
@@ -160,7 +160,7 @@ class Adept(nn.Module):
 
     @torch.inference_mode()
     def write(self, latents: Tensor, *, max_length: int, choose: Choice | None = None) -> Tensor:
-        """Write token ids (B, at most max_length) from latents (B, n) alone: greedily, unless ``choose`` draws.
+        """Write token ids (B, <= max_length) from latents (B, n), greedily or by ``choose``.
 
         Texts end with END and are padded with PAD. Each depends on its own latent and draws alone, by the claim of
         ``encode_records``. A row whose text ends begins the next one: released latents decide when.
@@ -187,7 +187,7 @@ class Adept(nn.Module):
             going = going & (words != END) & (position < max_length)
 
     def next_word(self, words: Tensor, latents: Tensor, state: State) -> tuple[Tensor, State]:
-        """Return logits (B, V) of the words after ``words`` (B,), and the decoder's next state."""
+        """Return logits (B, V) of the words after ``words`` (B,), and the next state."""
         state = step(self.decoder, torch.cat([self.embedding(words), self.scale(latents)], dim=1), state)
         return multiply(self.to_words, state[0]), state
 
@@ -213,7 +213,7 @@ def _select(mask: Tensor, first: State, second: State) -> State:
 
 
 def multiply(layer: nn.Linear, rows: Tensor) -> Tensor:
-    """Return a linear layer's output for rows (B, I), which are filled up to whole registers."""
+    """Return a linear layer's output for rows (B, I), padded to whole registers."""
     return nn.functional.linear(fill_up(rows, dim=1), fill_up(layer.weight, dim=1), layer.bias)
 
 
@@ -247,7 +247,7 @@ def lightning_module(
     from pytorch_lightning import LightningModule  # takes two seconds
 
     class Training(LightningModule):
-        """Minimises the reconstruction loss by AdamW; the learning rate falls linearly to zero."""
+        """Training by AdamW on the reconstruction loss; the rate falls linearly to zero."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -257,7 +257,7 @@ def lightning_module(
             return self._logged(tokens, "train_loss")
 
         def validation_step(self, tokens: Tensor, batch_idx: int) -> None:
-            """Use the same draws in every epoch, so that none seems best because it drew less noise."""
+            """Draw the same noise in every epoch, so that their losses can be compared."""
             with torch.random.fork_rng():
                 torch.manual_seed(batch_idx)
                 self._logged(tokens, "validation_loss")

@@ -1,4 +1,4 @@
-"""The autoencoder of a model directory: the core with labels, topics, codebooks, a codec and files."""
+"""The autoencoder in a model directory: network, labels, topics, codebooks, codec, files."""
 
 import json
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ HIDDEN_LABELS = 0.3  # share of labels that training hides, to serve unlabelled 
 
 
 class Autoencoder(Adept):
-    """Encodes token ids into a latent inside a bounded set, and writes token ids from a latent alone.
+    """An encoder of token ids into a bounded latent, and a decoder that sees only this latent.
 
     With any ``labels``, every row begins with a label's token, and the decoder writes label and text. The ``training_data``
     are part of every privacy statement.
@@ -75,7 +75,7 @@ class Autoencoder(Adept):
         return latents
 
     def read_rows(self, rows: Sequence[Sequence[int]]) -> Tensor:
-        """Return latents (ROWS, n) before the clip; topics are computed in one shape for all lengths."""
+        """Return latents (ROWS, n) before the clip; topics use one shape for all lengths."""
         if self.config.encoder != TOPICS:
             return super().read_rows(rows)
         tokens = pad(rows, length=self.config.max_length + 2).to(self.topics.offset.device)
@@ -143,7 +143,7 @@ class Autoencoder(Adept):
 
 
 def _build(kind: type[Autoencoder], description: dict[str, Any], path: Path) -> Autoencoder:
-    """Build the model on the "meta" device: numbers are checked before anything is allocated."""
+    """Build the model on the "meta" device, to check its sizes before allocating memory."""
     try:
         if description["format_version"] != FORMAT_VERSION:
             raise ModelError(
@@ -183,7 +183,7 @@ def pad(rows: Sequence[Sequence[int]], *, length: int | None = None) -> Tensor:
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], *, precision: str = "float32") -> None:
-    """Write float32 tensors into a safetensors file; raise ModelError for a value beyond the precision."""
+    """Write float32 tensors as safetensors; raise ModelError for a value out of range."""
     held = {  # copies, as two codebooks may be one tensor
         name: tensor.to(getattr(torch, precision)).clone(memory_format=torch.contiguous_format)
         for name, tensor in tensors.items()

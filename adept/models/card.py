@@ -1,4 +1,4 @@
-"""The README of a model directory: sizes, origin, measurements, and the limits of all guarantees."""
+"""The README of a model directory: sizes, origin, measurements and limits of guarantees."""
 
 import json
 import re
@@ -30,7 +30,7 @@ is code.
 
 
 def model_card(model: Autoencoder, *, metrics: Mapping[str, float] | None = None, adapted_from: str = "") -> str:
-    """Return the card, with metadata for the Hugging Face Hub and the card before an adaptation."""
+    """Return the card with metadata for the Hub and, once adapted, the earlier card."""
     data, config = model.training_data, model.config
     origin = "declared public" if data.public else "PRIVATE: do not hand this directory out"
     measured = "\n".join(f"- {name}: {value:.4g}" for name, value in (metrics or {}).items()) or "- none was kept"
@@ -74,7 +74,7 @@ def _source(card: str) -> str:
 
 
 def _metadata(model: Autoencoder) -> str:
-    """Return the card's YAML: every value is JSON, so that no name can break out of its line."""
+    """Return the card's YAML; values are JSON, so that no name can break its line."""
     name = model.training_data.name
     terms = LICENSES.get(name, "other")
     fields: dict[str, object] = {"library_name": "adept", "tags": TAGS, "license": terms, "datasets": [name]}

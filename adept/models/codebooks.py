@@ -57,7 +57,7 @@ def encode_public(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]
 
 
 def draw_codewords(latents: Tensor, *, books: dict[int, Tensor], clip_norm: float) -> Tensor:
-    """Draw a codeword for each latent, from a random codebook: mostly the nearest, sometimes one beside it.
+    """Draw a codeword from a random codebook for each latent: the nearest or one beside it.
 
     So the decoder learns to write the public texts around a codeword. With n codebooks, one draw in n + 1 keeps the latent.
     """

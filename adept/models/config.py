@@ -83,7 +83,7 @@ class TrainingData:
 
 @dataclass
 class TokenizerConfig:
-    """Vocabulary, made of whole words with a frequency cut, or byte-pair encoding, which knows any word."""
+    """Vocabulary of whole words, or of byte-pair encoding, which knows any word."""
 
     kind: str = "word"
     """Kind of token: word | bpe (parts of words, down to bytes, for any language)."""
@@ -151,7 +151,7 @@ class ContentConfig:
 
 @dataclass
 class CodecConfig:
-    """Text that descriptions are learned from; each public text in the codec takes memory where the model is used."""
+    """Text to learn descriptions from; each public text takes memory when the model runs."""
 
     learn: str = "later"
     """When likely texts are listed: later (at first use, beside the model) | now (in training)."""
@@ -213,7 +213,7 @@ class TrainingConfig(OptimiserConfig):
 
     @property
     def budgets(self) -> tuple[float, float]:
-        """The lowest and the highest epsilon of noise-aware training; NaN if they are no numbers."""
+        """Lowest and highest epsilon of noise-aware training; NaN if they are no numbers."""
         try:
             low, high = self.epsilon if isinstance(self.epsilon, list | tuple) else (self.epsilon, self.epsilon)
             return float(low), float(high)
@@ -275,7 +275,7 @@ class TrainSpec:
 
 @dataclass(frozen=True)
 class FitResult:
-    """Figures of a training run; speed counts tokens without padding, and time with validation."""
+    """Figures of a training run: speed without padding, and time with validation."""
 
     epochs: int
     validation_loss: float

@@ -1,4 +1,4 @@
-"""Decoding: texts from released latents, greedily, by sampling or as the nearest public text; all of it is post-processing.
+"""Decoding: texts from released latents, by words or as public texts; all post-processing.
 
 All draws come from the operating system: a seed would tell where in a shuffled file a text was written.
 """
@@ -31,7 +31,7 @@ def decode(model: Autoencoder, latents: Tensor, decoding: DecodingConfig | None 
 
 @torch.inference_mode()
 def likelihood(model: Autoencoder, latents: Tensor, tokens: Tensor) -> Tensor:
-    """Return the mean log-likelihood (B,), in nats per token, of tokens (B, T) given latents (B, n)."""
+    """Return mean log-likelihoods (B,) of tokens (B, T) by latents (B, n), nats per token."""
     logits = model(latents, tokens).transpose(1, 2)
     losses = torch.nn.functional.cross_entropy(logits, tokens, ignore_index=PAD, reduction="none")
     return -losses.sum(dim=1) / (tokens != PAD).sum(dim=1).clamp(min=1)
@@ -74,12 +74,12 @@ def _draw(weights: Tensor) -> Tensor:
 
 
 def fresh_uniform(count: int) -> Tensor:
-    """Return numbers (count,) in [0, 1), multiples of 2^-53, from the operating system's entropy."""
+    """Return numbers (count,) in [0, 1), multiples of 2^-53, from system entropy."""
     return torch.from_numpy((entropy.source.words(count) >> np.uint64(11)) * 2.0**-53)
 
 
 class PublicTexts:
-    """Public utterances by their latents (N, n): a release is answered with the nearest ones."""
+    """Public utterances and their latents (N, n); a release is answered by the nearest."""
 
     def __init__(self, texts: Sequence[str], latents: Tensor) -> None:
         self.texts = list(texts)
@@ -87,7 +87,7 @@ class PublicTexts:
         self._table = fill_up(fill_up(directions, dim=0), dim=1).T.contiguous()  # (n, N)
 
     def write(self, released: Tensor, *, samples: int, most: int | None = None) -> list[str]:
-        """Return ``samples`` texts for each latent (B, n), consecutively: the nearest, ``most`` different."""
+        """Return ``samples`` texts per latent (B, n): the nearest, up to ``most`` different."""
         count = min(samples, most or samples, len(self.texts))
         distinct, index = torch.unique(released.to(self._table), dim=0, return_inverse=True)
         near = [self._compare(part).topk(count, dim=1).indices for part in torch.split(distinct, NEAREST_ROWS)]

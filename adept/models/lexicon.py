@@ -1,4 +1,4 @@
-"""Vectors of public words: a lexicon of English, and vectors that any public text gives its own words.
+"""Vectors of public words: a lexicon of English, and vectors learned from any public text.
 
 The lexicon holds a vector for each of the 60,000 commonest words of English, distilled from an encoder of sentences
 (``pretrained/lexicon/README.md``). Each word is looked up by itself, whatever the record's other words are.
@@ -52,14 +52,14 @@ class Lexicon:
         return {word: place for place, word in enumerate(self.words)}
 
     def look_up(self, words: Sequence[str]) -> NDArray[np.float64]:
-        """Return unit vectors (V, n) of words, of "what's" that of "what"; zeros for unknown ones."""
+        """Return unit vectors (V, n) of words ("what's" as "what"); 0 for unknown ones."""
         found = [self.places.get(word.lower(), self.places.get(word.lower().split("'")[0], -1)) for word in words]
         places = np.array(found, dtype=np.int64)
         vectors = self.vectors[places].astype(np.float64) * (places >= 0)[:, None]
         return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9))
 
     def of(self, words: Sequence[str]) -> NDArray[np.float64]:
-        """Return the vectors (V, n) of a vocabulary, or zeros if most words are another language's."""
+        """Return a vocabulary's vectors (V, n), or zeros if most words are not English."""
         vectors = self.look_up(words)
         return vectors * bool(vectors.any(axis=1).sum() >= MIN_KNOWN_SHARE * len(words))
 
@@ -78,7 +78,7 @@ class Lexicon:
 
 
 class TextVectors:
-    """The mean of a text's word vectors, each times its rarity (inverse document frequency): what the text is about.
+    """The mean of a text's word vectors, each times its rarity (inverse document frequency).
 
     Words without a rarity count as much as the rarest. ``known`` is True if the lexicon knows the words' language; if it does
     not, all vectors are zero.
@@ -90,7 +90,7 @@ class TextVectors:
         self.known = bool(self._lexicon.of(_bare(rarity)).any())
 
     def of(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors (N, n) of texts: of length 1, or 0 if the lexicon has no word of a text."""
+        """Return the vectors (N, n) of texts: of length 1, or 0 if no word is known."""
         from scipy.sparse import csr_matrix
 
         places: dict[str, int] = {}
@@ -119,7 +119,7 @@ class WordVectors:
         return {name: place for place, name in enumerate(self.names)}
 
     def indices(self, text: str, *, unknown: int = 0) -> Indices:
-        """Return the places of a text's words; words that are not public have the place ``unknown``."""
+        """Return the places of a text's words; words that are not public get ``unknown``."""
         return np.array([self.places.get(word, unknown) for word in text.lower().split()], dtype=np.int64)
 
     def text(self, indices: Indices) -> str:
@@ -136,7 +136,7 @@ class WordVectors:
 
 
 def learn_word_vectors(texts: Iterable[str], *, size: int, dim: int) -> WordVectors:
-    """Return the ``size`` commonest words of public texts, with vectors of up to ``dim`` numbers.
+    """Return the ``size`` commonest words of texts, and vectors of up to ``dim`` numbers.
 
     They are singular vectors of positive pointwise mutual information within WINDOW words (Levy and Goldberg 2014).
     """

@@ -37,12 +37,12 @@ UNWRITABLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # control, format, halves of charac
 
 
 class Tokenizer:
-    """Encodes texts into ids, and decodes ids into texts without line breaks and special tokens."""
+    """An encoder of texts into ids; decoded texts have no line breaks or special tokens."""
 
     FILE, SYNONYMS = "tokenizer.json", "synonyms.json"
 
     def __init__(self, backend: tokenizers.Tokenizer, synonyms: Mapping[str, str] | None = None):
-        """Wrap a trained backend of ``build``, with the known word as which another one is read."""
+        """Wrap a backend of ``build``, and the known words that stand for other ones."""
         self._backend, self.synonyms, numbers = backend, dict(synonyms or {}), backend.get_vocab()
         self._read_as = {word: numbers[known] for word, known in self.synonyms.items()}
         self._backend.encode_special_tokens = True  # a text that says "[END]" is text
@@ -77,12 +77,12 @@ class Tokenizer:
 
     @classmethod
     def from_pretrained(cls, directory: str | Path) -> "Tokenizer":
-        """Load ``tokenizer.json`` and ``synonyms.json``, if any; raise ModelError for a damaged one."""
+        """Load ``tokenizer.json`` and any ``synonyms.json``; raise ModelError if damaged."""
         backend = _load_backend(Path(directory) / cls.FILE)
         return cls(backend, _load_synonyms(Path(directory) / cls.SYNONYMS, backend))
 
     def save_pretrained(self, directory: str | Path) -> None:
-        """Write ``tokenizer.json`` into a model directory, and ``synonyms.json`` if there are any."""
+        """Write ``tokenizer.json``, and any ``synonyms.json``, into a model directory."""
         (Path(directory) / self.FILE).write_text(self._backend.to_str(pretty=False), "utf-8")
         (Path(directory) / self.SYNONYMS).unlink(missing_ok=True)
         if self.synonyms:
@@ -92,7 +92,7 @@ class Tokenizer:
         return Tokenizer(self._backend, lexicon.nearest(self.words[FIRST_LABEL + len(self.labels) :]))
 
     def with_words(self, texts: Iterable[str]) -> "Tokenizer":
-        """Return a tokenizer with the words of public texts behind its own, and without synonyms."""
+        """Return a tokenizer with the words of public texts added, and without synonyms."""
         backend, content = self._backend, json.loads(self._backend.to_str())
         words: dict[str, int] = content["model"]["vocab"]
         for text in texts if isinstance(backend.model, models.WordLevel) else ():  # subwords spell all words already
@@ -115,7 +115,7 @@ class Tokenizer:
 
     @cached_property
     def labels(self) -> list[str]:
-        """The public label set of the training text, where the model writes labels; empty otherwise."""
+        """The public label set, if the model writes labels; empty otherwise."""
         prefix, suffix = LABEL_TOKEN.split("{}")
         special = [token.content for _, token in sorted(self._backend.get_added_tokens_decoder().items())]
         named = (token.removeprefix(prefix).removesuffix(suffix) for token in special[FIRST_LABEL:])
@@ -143,7 +143,7 @@ class Tokenizer:
         return self.encode(corpus.texts, max_length=max_length, labels=corpus.labels if self.labels else None)
 
     def _ids(self, texts: list[str]) -> list[list[int]]:
-        """Return the ids of each text; none if it cannot be encoded, so that no failure tells of a record."""
+        """Return each text's ids; none if encoding fails, so that no error reveals a record."""
         try:
             encoded = self._backend.encode_batch(texts, add_special_tokens=False)
         except Exception:  # noqa: BLE001 - the Rust side raises bare Exception; none is known for a pipeline that was checked
@@ -217,7 +217,7 @@ def _load_backend(path: Path) -> tokenizers.Tokenizer:
 
 
 def _words(content: dict[str, Any], special: list[str]) -> dict[str, int]:
-    """Return the vocabulary of a file; raise ValueError if a part of it is not as ``build`` makes it."""
+    """Return a file's vocabulary; raise ValueError for a part that ``build`` does not make."""
     words = content["model"]["vocab"]
     for kind, lowercase in product(("word", "bpe"), (True, False)):
         ours = build(TokenizerConfig(kind=kind, lowercase=lowercase))
@@ -233,7 +233,7 @@ def _words(content: dict[str, Any], special: list[str]) -> dict[str, int]:
 
 
 def _check_words(words: dict[str, int], special: list[str]) -> None:
-    """Raise ValueError unless ids are 0, 1, 2, ..., special tokens first, and tokens can be written."""
+    """Raise ValueError unless ids are 0, 1, ..., special tokens first, all writable."""
     if not FIRST_LABEL <= len(words) <= MAX_VOCABULARY + MAX_LABELS:
         raise ValueError("too few or too many tokens")
     if any(type(number) is not int for number in words.values()) or sorted(words.values()) != list(range(len(words))):

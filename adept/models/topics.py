@@ -1,4 +1,4 @@
-"""Topics: an encoder that is a linear map of a text's words, fitted to public text, without a network.
+"""Topics: an encoder that is linear in a text's words, fitted to public text; no network.
 
 Topics are the first singular directions of public texts by TF-IDF, half whitened: divided by the square root of their standard
 deviation. A record's latent depends on its own tokens alone.
@@ -63,7 +63,7 @@ class TopicEncoder(nn.Module):
         cooccurrence: float = COOCCURRENCE,
         meaning: float = 0.0,
     ) -> None:
-        """Fit topics on the token ids of public texts; raise DataError if they share no two words.
+        """Fit topics on token ids of public texts; DataError if they share no two words.
 
         Without the V ``words`` in the order of their ids there is neither spelling nor meaning.
         """
@@ -93,7 +93,7 @@ class TopicEncoder(nn.Module):
 
 
 def supported_topics(texts: int, *, most: int) -> int:
-    """Return the number of topics that some public texts support, at most ``most`` and at least 2."""
+    """Return the number of topics that public texts support, from 2 to ``most``."""
     return max(2, min(most, texts // TEXTS_PER_TOPIC))
 
 
@@ -108,7 +108,7 @@ def _spelling(words: Sequence[str]) -> csr_matrix:
 
 
 def _counts(rows: Sequence[Sequence[int]], *, vocabulary_size: int) -> csr_matrix:
-    """Return counts of words in texts (N, V), without special tokens and words of a single text."""
+    """Return word counts (N, V), without special tokens and words of a single text."""
     texts_with = Counter(word for row in rows for word in set(row))
     entries = Counter(
         (place, word)
@@ -122,7 +122,7 @@ def _counts(rows: Sequence[Sequence[int]], *, vocabulary_size: int) -> csr_matri
 
 
 def cooccurrence_vectors(rows: Sequence[Sequence[int]], *, words: int, seed: int) -> NDArray[np.float64]:
-    """Return a unit vector (words, n), n <= 150, for each word; zero for words without neighbours.
+    """Return each word's unit vector (words, n), n <= 150; zero without neighbours.
 
     It is the word's left singular vector of the positive pointwise mutual information times the square roots of the singular
     values (Levy and Goldberg 2014, Sections 3 and 4). A neighbour's frequency counts with a power of .75 (Levy, Goldberg and Dagan
@@ -141,7 +141,7 @@ def cooccurrence_vectors(rows: Sequence[Sequence[int]], *, words: int, seed: int
 
 
 def _information(rows: Sequence[Sequence[int]], words: int) -> csr_matrix:
-    """Return the positive pointwise mutual information of words and their neighbours (words, words)."""
+    """Return the positive pointwise mutual information of words (words, words)."""
     near: defaultdict[tuple[int, int], float] = defaultdict(float)
     for row in rows:
         for place, word in enumerate(row):

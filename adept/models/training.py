@@ -38,7 +38,7 @@ POOL_BATCHES = 50  # batches whose records are sorted by length together
 def train_model(
     train: Corpus, validation: Corpus, spec: TrainSpec, *, output_dir: Path, resume: Path | None = None
 ) -> tuple[Autoencoder, Tokenizer, FitResult]:
-    """Train tokenizer and model from scratch, or go on from a checkpoint (``resume_run``), and save both."""
+    """Train tokenizer and model from scratch or from a checkpoint, and save both."""
     first = train.take(range(min(len(train), spec.training.most or len(train))))
     spec, _ = resume_run(replace(spec, model=_sizes(spec, texts=len(train))), first, resume)
     lightning.seed_everything(spec.seed, verbose=False)
@@ -97,7 +97,7 @@ def fit(
     output_dir: Path,
     resume: Path | None = None,
 ) -> FitResult:
-    """Fit ``model`` in place, up to the weights of the best validation loss; log into ``output_dir``."""
+    """Fit ``model`` in place, to the best validation loss, and log into ``output_dir``."""
     spec, done = resume_run(spec, train, resume, model)
     config, length = spec.training, model.config.max_length
     rows, unseen = (tokenizer.encode_corpus(corpus, max_length=length) for corpus in (train, validation))
@@ -147,7 +147,7 @@ def origin_of(spec: TrainSpec, train: Corpus) -> dict[str, Any]:
 def resume_run(
     spec: TrainSpec, train: Corpus, checkpoint: Path | None, model: Autoencoder | None = None
 ) -> tuple[TrainSpec, int]:
-    """Return the specification of a run that goes on from a checkpoint, and the epochs that are done.
+    """Return the specification of a resumed run, and the number of epochs that are done.
 
     Raises DataError for a damaged checkpoint or another text, clip, label set or sizes, ConfigurationError if no epoch is left.
     """
@@ -239,7 +239,7 @@ def make_trainer(
 
 
 class quiet_lightning(warnings.catch_warnings):  # noqa: N801 - used like a function
-    """Keep Lightning's advice (hardware found, workers, existing folders) from the user's terminal."""
+    """Hide Lightning's advice (hardware, workers, existing folders) in the terminal."""
 
     def __enter__(self) -> None:
         super().__enter__()

@@ -58,7 +58,7 @@ def read_json(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def read_tensors(path: Path, expected: dict[str, tuple[str, Shape]], *, description: str) -> dict[str, Tensor]:
-    """Return the tensors of a safetensors file, floats as float32, if they are as a ``description`` expects."""
+    """Return a safetensors file's tensors, floats as float32; ModelError if unexpected."""
     with _open(path) as file:
         held = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
         wrong = sorted(expected.keys() ^ held.keys())

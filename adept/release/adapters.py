@@ -1,4 +1,4 @@
-"""Rewriting inside other libraries' pipelines: a callable for ``datasets.Dataset.map``, and the release of a list of texts.
+"""Rewriting inside other libraries: a callable for ``datasets.Dataset.map``, and text lists.
 
 Every call is a release: it draws new noise, so rows that pass twice are released twice. With ``ledger=`` a second
 release is refused, or counted if it is wanted (``again=True``).
@@ -22,7 +22,9 @@ CHECK_ROWS = 1000  # records that ``check`` holds in memory
 
 @dataclass(frozen=True)
 class DatasetRewriter:
-    """Function for ``dataset.map(DatasetRewriter(rewriter), batched=True, remove_columns=dataset.column_names)``.
+    """A callable for ``dataset.map(..., batched=True)`` that rewrites the texts of a batch.
+
+    Pass ``remove_columns=dataset.column_names`` to ``map``, so that no original column remains.
 
     It returns only the rewritten text. Columns that ``map`` does not remove stay in the data set and are not private. A call
     checks its own batch alone, so call ``check`` first. Never give it to ``set_transform`` or ``with_transform``: they call
@@ -54,7 +56,7 @@ class DatasetRewriter:
         return {self.text_column: private[0] if single else private}
 
     def check(self, dataset: Any) -> int:
-        """Check all texts of a data set before any is released, and return their number; a message gives a position."""
+        """Check all texts of a data set before releasing any; return their number."""
         if not instance_of(dataset, (("datasets", "Dataset"), ("datasets", "IterableDataset"))):
             raise DataError(f"dataset must be a datasets.Dataset, got a {type(dataset).__name__}: check each split")
         if dataset.column_names is not None:

@@ -1,4 +1,4 @@
-"""From a batch of records to rows: what is drawn, which costs budget and is kept in the journal, and what is written from it.
+"""Batches of records as rows: what is drawn and journalled, and the texts written from it.
 
 ``draw`` is the only place where a file's records meet a mechanism; ``rows`` and ``last_rows`` are post-processing,
 beside the columns that are copied. So a journal that holds every draw can write all rows again without drawing anything.
@@ -36,7 +36,7 @@ JOINT_TREATMENTS = ("joint", "joint_response")  # treatments that put the label 
 
 
 class PlainBatches:
-    """Batches that are written record by record; kept columns may be ``copied`` within Arrow."""
+    """Batches written record by record; Arrow may copy the kept columns (``copied``)."""
 
     def __init__(
         self, rewriter: Rewriter, label_column: str | None, options: ReleaseOptions, *, copied: bool = False
@@ -54,7 +54,7 @@ class PlainBatches:
         return self.rewriter.release(texts, self._labels(batch) if self._joint else None)
 
     def randomise_labels(self, batch: Sequence[Record]) -> list[Any] | None:
-        """Release labels that have a budget of their own."""
+        """Release labels that have their own budget."""
         labels, response = self._labels(batch), self.options.response
         return response.privatize(labels) if labels is not None and isinstance(response, RandomizedResponse) else None
 
@@ -68,7 +68,7 @@ class PlainBatches:
         return entry
 
     def rows(self, batch: Sequence[Record], entry: Entry) -> Iterator[Record]:
-        """Yield a batch's output rows; only kept columns and copied labels of its records are read."""
+        """Yield a batch's output rows; they use only kept columns and copied labels."""
         labels, options = entry.get("labels"), self.options
         if labels is None:
             labels = _repeat(self._labels(batch) or [], options.samples)
@@ -83,7 +83,7 @@ class PlainBatches:
             yield row
 
     def last_rows(self) -> Iterator[list[Record]]:
-        """Yield the rows that are written when every record is released: none."""
+        """Yield no rows yet: texts are written when every record is released."""
         return iter(())
 
     def _labels(self, batch: Sequence[Record]) -> list[Any] | None:
@@ -109,7 +109,7 @@ class ShuffledBatches:
         self._kind = ""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Workers draw, and need no release of another batch."""
+        """Pickle without releases: a worker only draws, and needs no other batch's."""
         return ShuffledBatches, (self._batches,)
 
     def draw(self, batch: Sequence[Record]) -> Entry:
@@ -161,7 +161,7 @@ class Drawing:
         return self._run.ledger if self._run.ledger and self._run.ledger.keeps else None
 
     def claim_all(self) -> None:
-        """Check and claim every record of an input that can be read twice, before anything is drawn."""
+        """Check and claim all records before the first draw, if the input can be read twice."""
         plan, text, person, count = self._plan, self._plan.options.text_column, self._plan.options.person_column, 0
         if ledger := self._ledger:
             ledger.identity(text_column=text, person_column=person)

@@ -1,4 +1,4 @@
-"""The release of a whole file as synthetic records, under a central guarantee: rows are counted once, with noise.
+"""The release of a file as synthetic records, under a central guarantee: noisy counts of rows.
 
 *Claim*: output, statement, standard output and exit status are epsilon-DP for adding, removing or replacing a person's
 rows (``adept.mechanisms.votes``), however often a run is killed and resumed. *Proof*. (1) A run keeps only the votes

@@ -1,4 +1,4 @@
-"""Check a statement: its certificate must imply its guarantee, and output and model must be those that it names.
+"""Check a statement: its certificate must imply its guarantee; output and model must match.
 
 One file, the standard library only: ``python checker.py OUTPUT.privacy.json [output=OUTPUT] [model_dir=DIR]``.
 
@@ -54,11 +54,11 @@ LIMITS = (
 
 
 class Refused(Exception):
-    """Raised with a sentence that says what is wrong."""
+    """An error whose message says what is wrong."""
 
 
 def check(statement: str, output: Name = None, model_dir: Name = None, *, restate: Any = None) -> list[str]:
-    """Check OUTPUT.privacy.json, the output (by default the file beside it) and the model; return sentences.
+    """Check OUTPUT.privacy.json, its output (default: the file beside it) and the model.
 
     ``restate`` takes a statement and returns fields as adept writes them, with sentences, or None for another version.
 
@@ -113,7 +113,7 @@ def statement_sha256(said: Json) -> str:
 
 
 def _implied(said: Json, parts: list[Json]) -> tuple[list[str], list[str]]:
-    """Check the other fields against parts and declared facts; return a sentence, and the fields that were not checked."""
+    """Check the other fields by parts and facts; return a sentence, and unchecked fields."""
     central = _check_kind(said, [part["of"] for part in parts])
     whole = {name: sum((_number(part.get(name, "0")) for part in parts), Fraction(0)) for name in ("epsilon", "delta")}
     _budgets(said, _number(parts[-1]["epsilon"]), central, whole)
@@ -133,7 +133,7 @@ def _implied(said: Json, parts: list[Json]) -> tuple[list[str], list[str]]:
 
 
 def _check_kind(said: Json, of: list[str]) -> bool:
-    """Check that the draws belong to the stated kind of release; return True if it is central."""
+    """Check that the draws fit the stated kind of release; return True if central."""
     labels, texts = said["labels"], of[:-1] if of[-1:] == ["label"] else of
     kinds = {"counts": ("vote", "drop"), "text and label": ("joint_response",), "text": ("copy", "drop", "joint", None)}
     allowed = ("randomized_response",) if texts is not of else kinds[of[0]]
@@ -150,7 +150,7 @@ def _check_kind(said: Json, of: list[str]) -> bool:
 
 
 def _budgets(said: Json, last: Fraction, central: bool, whole: dict[str, Fraction]) -> None:
-    """Check all epsilons and deltas, which were rounded up once; ``last`` is the epsilon of the last draw."""
+    """Check all epsilons and deltas, rounded up once; ``last`` is the last draw's epsilon."""
     people, labels = said["max_records_per_person"], said["labels"]
     label, stated = last if labels == "randomized_response" else None, dict[str, Any](whole)
     if labels != "joint_response":  # there ``_symbols`` compares them
@@ -171,7 +171,7 @@ def _budgets(said: Json, last: Fraction, central: bool, whole: dict[str, Fractio
 
 
 def _draws(said: Json, drawn: list[Json], symbols: bool, central: bool) -> None:
-    """Check the fields about draws that ``_symbols``, ``_laplace`` and ``_gaussian`` do not compare."""
+    """Check the draw fields that ``_symbols``, ``_laplace`` and ``_gaussian`` leave out."""
     if symbols:
         labels = [part["labels"] or 1 for part in drawn]
         sizes = [_whole(part["size"]) // count for part, count in zip(drawn, labels, strict=True)]
@@ -215,7 +215,10 @@ def _shuffling(said: Json, symbols: bool) -> None:
 
 
 def _symbols(said: Json, part: Json) -> None:
-    """A / B <= e^epsilon, and for halves alone. Checked proof: ``proofs/Checker.v``, ``accepted_symbols_are_private``."""
+    """Check A / B <= e^epsilon, and the same for halves alone.
+
+    Checked proof: ``proofs/Checker.v``, ``accepted_symbols_are_private``.
+    """
     size, top, heavy, light = (_whole(part[name]) for name in ("size", "top", "heavy", "light"))
     total, of = top * heavy + (size - top) * light, part["of"]
     labels = 1 if of == "text" else len(said["label_set"])
@@ -237,7 +240,7 @@ def _symbols(said: Json, part: Json) -> None:
 
 
 def _at_most_e_to(epsilon: Fraction, ratio: Fraction, terms: int, name: str) -> None:
-    """ratio <= e^epsilon: it is at most the sum of the series' first terms, each rounded down; the others are positive."""
+    """Check ratio <= e^epsilon by first terms of the series (all positive), rounded down."""
     term = total = 1 << SERIES_BITS
     for count in range(1, min(terms, MAX_TERMS) + 1):
         term = term * epsilon.numerator // (epsilon.denominator * count)
@@ -247,7 +250,7 @@ def _at_most_e_to(epsilon: Fraction, ratio: Fraction, terms: int, name: str) -> 
 
 
 def _laplace(said: Json, part: Json) -> None:
-    """D / b <= epsilon, D the l1 diameter of what is clipped, or how far all votes of a person move the counts."""
+    """Check D / b <= epsilon: D is the clip's l1 diameter or a person's effect on counts."""
     scale, distance = _number(part["scale"]), _whole(part["sensitivity"])
     if part["of"] == "counts":
         step = Fraction(1)
@@ -263,7 +266,7 @@ def _laplace(said: Json, part: Json) -> None:
 
 
 def _gaussian(said: Json, part: Json) -> None:
-    """Inequality (**) of adept/mechanisms/gaussian.py: exp(a) (Phi(-low) - e^spent Phi(-high)) + tail <= delta."""
+    """Check (**) of gaussian.py: exp(a) (Phi(-low) - e^spent Phi(-high)) + tail <= delta."""
     step, distance, scale, dim = _step(said), _number(part["distance"]), _number(part["scale"]), part["dim"]
     stated = Fraction(_float(said, "sensitivity")) / step, Fraction(_float(said, "scale")) / step, said["dim"]
     found = 2 * Fraction(_float(said, "clip_norm")) / step, distance, scale, dim
@@ -282,20 +285,20 @@ def _gaussian(said: Json, part: Json) -> None:
 
 
 def _upper_tail(x: Decimal) -> Decimal:
-    """Phi(-x) = 1/2 - e^(-x^2/2) / sqrt(2 pi) (x + x^3 / 3 + x^5 / 15 + ...), and pi by Gauss and Legendre."""
+    """Phi(-x) = 1/2 - e^(-x^2/2) / sqrt(2 pi) (x + x^3 / 3 + x^5 / 15 + ...)."""
     term = total = x
     odd, a, b, t, p = 1, Decimal(1), Decimal("0.5").sqrt(), Decimal("0.25"), 1
     while abs(term) > Decimal(10) ** -DECIMALS:
         odd += 2
         term *= x * x / odd
         total += term
-    for _ in range(11):
+    for _ in range(11):  # pi by Gauss and Legendre
         a, b, t, p = (a + b) / 2, (a * b).sqrt(), t - p * ((a - b) / 2) ** 2, 2 * p
     return Decimal("0.5") - (-x * x / 2).exp() / ((a + b) ** 2 / (2 * t)).sqrt() * total
 
 
 def _step(said: Json) -> Fraction:
-    """Return the width of the public grid: a power of two, of which clip_norm has 2^20 to 2^21. Vectors have a whole dimension."""
+    """Return the public grid's width, a power of two: clip_norm / 2^21 to clip_norm / 2^20."""
     _same(type(said["dim"]) is int and said["dim"] > 0, True, "dim must be a whole number from 1 on")
     bits = int(Fraction(_float(said, "clip_norm")) * 2**1074).bit_length()
     return Fraction(2 ** (bits - 1 - GRID_BITS), 2**1074)
@@ -329,7 +332,7 @@ def _float(said: Json, name: str) -> float:
 
 
 def quoted(value: Any) -> str:
-    """Return a value of a statement for a sentence: ASCII in quotes, without line ends and escapes, and cut off."""
+    """Quote a value of a statement for a sentence: ASCII, on one line, escaped, cut off."""
     if isinstance(value, list | dict):
         value = f"a {type(value).__name__}"
     elif isinstance(value, int) and abs(value) >= 10**MAX_SHOWN:

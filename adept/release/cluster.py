@@ -42,14 +42,14 @@ Draw = Callable[[Sequence[Record]], Entry]
 
 
 def draw_parts(draw: Draw, parts: Iterator[Part], options: PersonOptions) -> Iterator[tuple[Part, Entry]]:
-    """Pair every part, which begins with its batch of records, with what is drawn for it, here or on a cluster."""
+    """Pair every part (its batch comes first) with its draw, made here or on a cluster."""
     if options.engine == "ray":
         return draw_on_cluster(draw, parts, workers=options.workers)
     return ((part, draw(part[0])) for part in parts)
 
 
 def draw_on_cluster(draw: Draw, parts: Iterator[Part], *, workers: int | None) -> Iterator[tuple[Part, Entry]]:
-    """Pair every part with what a worker drew for it, in the order of the parts, a few of which are read ahead.
+    """Pair every part with a worker's draw, in order; a few parts are read ahead.
 
     Args:
         draw: what draws for a batch of records; it can be pickled.

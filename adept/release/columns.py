@@ -1,4 +1,4 @@
-"""Columns of a local release: which are read, which reach the output and with what types, and the checks of every record.
+"""Columns of a local release: those read, those written with their types, and record checks.
 
 Text and label are what a record is about; a person's column is counted and never written; kept columns are copied as
 they are, and so not private. Everything else is dropped.
@@ -79,7 +79,7 @@ class ReleaseOptions(FileOptions):
 
 
 def find_label(first: Record, options: ReleaseOptions) -> str | None:
-    """Return the label column of the output; a model that writes labels needs none in the input."""
+    """Return the output's label column; a model that writes labels needs no input column."""
     found = find_label_column(first, options.label_column)
     if options.labels == "drop":
         if found in options.keep_columns:
@@ -91,7 +91,7 @@ def find_label(first: Record, options: ReleaseOptions) -> str | None:
 
 
 def output_columns(label_column: str | None, options: ReleaseOptions) -> list[str]:
-    """Return the columns of the output, all different: a kept column could put the raw text where the rewrite belongs."""
+    """Return the output's columns, all different, so that no kept column hides the rewrite."""
     if options.person_column in options.keep_columns:
         raise ConfigurationError("keep_columns must not hold the person column, which is never written: drop it there")
     labels = [label_column] if label_column else []
@@ -107,7 +107,7 @@ def output_columns(label_column: str | None, options: ReleaseOptions) -> list[st
 
 
 class CheckedRecords:
-    """Records whose used columns are checked one by one, and notes on those that were read so far.
+    """Records whose columns are checked one by one, and notes on those read so far.
 
     *Claim*: with excess=drop, it depends only on the number of earlier records of the same person if a record is passed on.
     *Proof*: ``_Persons`` counts each name by itself, and looks at nothing else of a record before. QED. So if the content of
@@ -210,7 +210,7 @@ class _Persons:
 
 @dataclass(frozen=True)
 class KeptColumns:
-    """Kept columns, with their types in a parquet output; ``copied`` is True if values are copied within Arrow."""
+    """Kept columns and their parquet types; ``copied`` is True if Arrow copies the values."""
 
     columns: tuple[str, ...] = ()
     format: str = "jsonl"
@@ -254,7 +254,7 @@ def _is_readable_as(found: Any, kind: Any) -> bool:
 
 
 def decide_kept(inputs: Inputs, options: ReleaseOptions, output_format: str, first: Record) -> KeptColumns:
-    """Decide the types of the kept columns; the input is read once more if types must be found."""
+    """Return the kept columns with their types; may read the input once more to find them."""
     columns = tuple(options.keep_columns)
     formats = inputs.formats if columns and output_format == "parquet" else set()  # elsewhere no types are needed
     if options.schema and (not formats or "parquet" in formats):
@@ -311,7 +311,7 @@ def _find_types(inputs: Inputs, columns: tuple[str, ...]) -> dict[str, Any]:
 
 
 def find_label_type(inputs: Inputs, column: str | None, drawn: Iterable[str], first: Record) -> Any:
-    """Return the type of whole numbers that labels are written as, in every format of the output; None if they are text.
+    """Return the integer type of the output's labels in every format; None if they are text.
 
     *Claim*: the choice tells nothing of a record, and every label that is written has the type. *Proof*. It is a function of
     the schemas and of ``drawn``, the public labels that may be written instead of a record's own. A label that is copied
@@ -325,7 +325,7 @@ def find_label_type(inputs: Inputs, column: str | None, drawn: Iterable[str], fi
 
 
 def _widest(kinds: set[Any]) -> Any:
-    """Return a type that holds all values of some types of whole numbers; None if there is none."""
+    """Return a type that holds all values of the given integer types, or None."""
     if not kinds or not all(map(types.is_integer, kinds)):
         return None
     if len(kinds) == 1:

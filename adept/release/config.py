@@ -1,4 +1,4 @@
-"""Options of releases: of a file's columns, persons, labels and ledger. Nothing here imports PyTorch."""
+"""Options of releases: columns, persons, labels, ledger. Nothing here imports PyTorch."""
 
 from dataclasses import dataclass, field
 from typing import Any

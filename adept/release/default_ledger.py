@@ -1,4 +1,4 @@
-"""The ledger that a release uses: a file of its own, none, or the default ledger in the user's state directory.
+"""The ledger that a release uses: a given file, none, or the default in the state directory.
 
 The default ledger refuses only releases above its limit. If it cannot be kept (without a home, on a full disk, or if
 another run holds it for long), the release goes on without it, and one line says so. Earlier claims stay claimed. If
@@ -77,7 +77,7 @@ class DefaultLedger(Ledger):
             tell(f"the default ledger of another key has a limit, which does not hold for this release ({path})")
 
     def identity(self, *, text_column: str, person_column: str | None) -> Identity:
-        """Return the identity of records; by their text if the file lacks a column of the ledger."""
+        """Return the identity of records; by text if the file lacks a ledger column."""
         try:
             return super().identity(text_column=text_column, person_column=person_column)
         except (ConfigurationError, DataError, OSError) as error:
@@ -109,7 +109,7 @@ class DefaultLedger(Ledger):
     finish = _guard(Ledger.finish)
 
     def _lose(self, reason: str) -> None:
-        """Give the ledger up and go on without it; ReleaseRefused if it has a limit, which nobody could check."""
+        """Give the ledger up and go on without it; ReleaseRefused if it has a limit."""
         if not self.keeps:
             return
         self.keeps = False
@@ -148,7 +148,7 @@ def find_key(options: LedgerOptions, *, needed: bool = False) -> bytes | None:
 
 @contextmanager
 def open_ledger(options: LedgerOptions, key: bytes | None, *, tell: Tell = LOG.warning) -> Iterator[Ledger | None]:
-    """Open the ledger of a release for the duration of the context; without a ledger yield None.
+    """Open the ledger of a release as a context; without a ledger yield None.
 
     Args:
         key: the key of the digests; None if no key can be kept.
@@ -179,7 +179,7 @@ def claim_records(
     text_column: str = "text",
     person_column: str | None = None,
 ) -> Iterator[None]:
-    """Hold the claims of records in a ledger while they are released; without a ledger do nothing.
+    """Hold the claims of records in a ledger during their release; no ledger, no effect.
 
     *Claim*: a call that fails leaves the ledger as it was, and a call that returns has its records there. *Proof*. All
     records are claimed in one transaction before the body begins. No caller sees a result before the context ends. If
@@ -206,7 +206,7 @@ def claim_records(
 
 
 def describe_overlap(ledger: Ledger | None) -> list[str]:
-    """Return lines for the curator: how often records were released before, and what they have spent."""
+    """Return lines for the curator: earlier releases of the records, and their budgets."""
     if ledger is None or not ledger.keeps or not ledger.overlap.epsilon:
         return []
     overlap = ledger.overlap

@@ -1,4 +1,4 @@
-"""Fields of a statement about model, mechanism and programs: they make a release checkable and its distribution known."""
+"""Statement fields on model, mechanism and programs, which make a release checkable."""
 
 import hashlib
 import importlib.metadata
@@ -22,7 +22,7 @@ MAX_NAME_LENGTH = 100
 
 
 def mechanism_options(mechanism: LocalRandomizer) -> dict[str, Any]:
-    """Return the mechanism's fields that JSON can hold; an infinite epsilon is the string "inf"."""
+    """Return the mechanism's fields that JSON can hold; an infinite epsilon is "inf"."""
     values = {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}
     plain = {name: value for name, value in values.items() if value is None or isinstance(value, int | float | str)}
     return {name: json_number(value) if isinstance(value, float) else value for name, value in plain.items()}
@@ -45,7 +45,7 @@ def latent_facts(mechanism: LocalRandomizer, dim: int) -> dict[str, Any]:
 
 
 def codebook_facts(mechanism: LocalRandomizer, dim: int, codec: Codec | None = None) -> dict[str, Any]:
-    """Return the size k of a realised codebook, its number t of heavy codewords, and the digest of all codewords.
+    """Return a realised codebook's size k, its number t of heavy codewords, and its digest.
 
     They are lists if there are several draws; the digest is of little-endian float32 values, row by row, or that of the codec.
     """

@@ -1,4 +1,4 @@
-"""The release of a pandas data frame or a data set in memory, as ``adept rewrite`` releases a file.
+"""The release of a data frame or a data set, as ``adept rewrite`` releases a file.
 
 Plan, checks, batches, ledger and statement are those of the command. The statement is the only file that is written.
 """
@@ -142,7 +142,7 @@ def _choice(mechanism: Any) -> MechanismChoice | None:
 
 
 def _checked_columns(table: Table, request: ReleaseRequest) -> list[str]:
-    """Return the columns to read: those that are used; with a ledger all, since any may identify a record."""
+    """Return the columns to read: those in use, or all with a ledger, which may need any."""
     named = {"text": request.text_column, "label": request.label_column, "person": request.person_column}
     used = [(option, name) for option, name in named.items() if name is not None]
     used += [("keep_columns", name) for name in request.keep_columns]

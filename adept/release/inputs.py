@@ -49,7 +49,7 @@ class Inputs:
 
     @classmethod
     def of(cls, source: str, options: ReadingOptions) -> "Inputs":
-        """Find the files of a name: a file, a directory of files, or else a pattern, in the order of their names."""
+        """Find the files of a name (a file, directory or pattern), sorted by name."""
         given = options.format
         found: tuple[str, ...] = (source,)
         if is_directory(source):
@@ -72,7 +72,7 @@ class Inputs:
         columns: Collection[str] | None = None,
         required: RequiredColumns | None = None,
     ) -> Iterator[Record]:
-        """Yield the records of all files; arguments are as for ``read_records``. A file may grow, and not become shorter."""
+        """Yield all files' records, as ``read_records``; no file may shrink meanwhile."""
         wanted = None if columns is None else (*columns, *self.also)
         several, total = len(self.locations) > 1, 0
         for location, size in zip(self.locations, self.sizes or [0] * len(self.locations), strict=True):
@@ -89,7 +89,7 @@ class Inputs:
             raise DataError(f"{', '.join(self.locations[:3])} and others have no records: give files with at least one")
 
     def first_records(self, most: int) -> list[Record]:
-        """Return the first records; fewer if one is damaged, none if the input can be read only once."""
+        """Return the first records: fewer if damaged, none if the input is a stream."""
         found: list[Record] = []
         with suppress(DataError):  # the release itself reports errors
             found.extend(islice(self.records(), most if self.repeatable else 0))
@@ -101,7 +101,7 @@ class Inputs:
         return {file_format(name, self.options.format) for name in self.locations}
 
     def schemas(self, first: Record) -> list[dict[str, Any]]:
-        """Return the Arrow types of the columns of each file, if all are parquet; a stream has one schema."""
+        """Return each file's Arrow column types if all are parquet; streams have one schema."""
         if self.formats != {"parquet"}:
             return []
         if self.repeatable:
@@ -112,7 +112,7 @@ class Inputs:
         return [{name: long_indices(bare_type(kind)) for name, kind in zip(schema.names, schema.types, strict=True)}]
 
     def check_columns(self, required: RequiredColumns) -> None:
-        """Raise DataError unless each file declares the columns; a pipe is checked when it is read."""
+        """Raise DataError unless each file has the columns; a pipe is checked while read."""
         for location in self.locations if self.repeatable else ():
             if (names := declared_columns(location, self.options)) is not None:
                 header = self.options.columns is None and file_format(location, self.options.format) == "csv"
@@ -120,12 +120,12 @@ class Inputs:
 
     @property
     def mismatches(self) -> list[str]:
-        """Sentences about files whose first bytes do not fit the format in which they are read."""
+        """Sentences about files whose first bytes do not fit their format."""
         found = [mismatch(location, self.options) for location in self.locations if self.repeatable]
         return [sentence for sentence in found if sentence]
 
     def estimate(self) -> int | None:
-        """Return about how many records there are; None if lines cannot be counted."""
+        """Return the approximate number of records; None if lines cannot be counted."""
         if not self.repeatable or "parquet" in self.formats or any(map(is_gzip_name, self.locations)):
             return None
         return sum(map(_count_lines, self.locations))

@@ -1,4 +1,4 @@
-r"""The journal of a release: everything that was drawn, in order, so that a killed run is continued and not repeated.
+r"""The journal of a release: all draws in order, so that an interrupted run never draws twice.
 
 *Visible* is what stands under the output's final name, and what was written to standard output; until it has that name
 a file is its owner's alone (mode 0600). A *release* is one randomised output of the mechanism (and of randomised
@@ -73,7 +73,7 @@ Entry = dict[str, Any]
 
 
 class Database(sqlite3.Connection):
-    """An open SQLite file, of a journal or a ledger; errors name its ``path`` and say how it is ``damaged``, with ``advice``.
+    """An open SQLite file (journal or ledger) whose errors name its path and give advice.
 
     Each method that reads or writes raises OSError if the same run can go on later, for example when the disk is full or
     another run holds the file, and otherwise DataError.
@@ -155,7 +155,7 @@ class Journal:
         return bool(self._terms.get(LEDGER))
 
     def begin(self, terms: Entry) -> None:
-        """Write down the terms of a release of which nothing was drawn yet.
+        """Store the terms of a release that has drawn nothing yet.
 
         Raises:
             DataError: a begun release had other terms, or the journal cannot be written.
@@ -185,7 +185,7 @@ class Journal:
             yield json.loads(content)
 
     def append(self, entry: Entry, *, durable: bool) -> None:
-        """Add what was drawn for the next records, ``durable`` if it is to survive the death of the machine too."""
+        """Store the draws of the next records; if ``durable``, on the disk at once."""
         number, records = self._entries + 1, self.records + entry["records"]
         self._write({number: entry, PROGRESS: _progress(number, records)})
         self._entries, self.records = number, records
@@ -193,7 +193,7 @@ class Journal:
             self.sync()
 
     def finish(self) -> None:
-        """Note that everything was published."""
+        """Mark the release as published."""
         self._write({PROGRESS: _progress(self._entries, self.records, finished=True)})
         self.sync()
         self.finished = True
@@ -207,7 +207,7 @@ class Journal:
         self._synced = time.monotonic()
 
     def give_up(self) -> None:
-        """Forget what was drawn, which nobody can have read."""
+        """Delete all draws, which nobody can have read."""
         self._start()
         self.sync()
 
@@ -258,7 +258,7 @@ class Journal:
         self._entries = self.records = 0
 
     def _use_log(self) -> None:
-        """Write into a log from here on; a new file is whole by then."""
+        """Write into a write-ahead log from here on; a new file is complete by then."""
         self._database.run("PRAGMA journal_mode = WAL")
         self._database.run("PRAGMA synchronous = NORMAL")  # ``sync`` alone waits for the disk
         self._database.run("PRAGMA secure_delete = ON")  # overwrite what is deleted

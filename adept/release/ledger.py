@@ -1,4 +1,4 @@
-"""The ledger: a list of released records and their budgets, so that nobody spends a budget twice without knowing.
+"""The ledger: released records with their budgets, so that no budget is spent twice unnoticed.
 
 It holds a line for each release and, of local releases, a keyed digest of each record and of each person
 (``adept.release.record_identity``). The key lies elsewhere: no guess at a record can be tested against the ledger alone.
@@ -85,7 +85,7 @@ ON CONFLICT DO UPDATE SET times = MAX(times, excluded.times)
 
 @dataclass
 class Overlap:
-    """Records that other releases had claimed: their number, the most releases of one, and the largest total."""
+    """Records that earlier releases claimed: number, most releases of one, largest total."""
 
     records: int = 0
     releases: int = 0
@@ -128,7 +128,7 @@ class Ledger(LedgerFile):
 
     @property
     def limit(self) -> float | None:
-        """Smaller one of the ledger's own limit and the run's."""
+        """The smaller of the ledger's own limit and the run's."""
         limits = (self._own_limit(), self._asked_limit)
         return min((limit for limit in limits if limit is not None), default=None)
 
@@ -137,7 +137,7 @@ class Ledger(LedgerFile):
         self._database.run("UPDATE adept SET epsilon_limit = ?", check_limit(limit, "limit"))
 
     def identity(self, *, text_column: str, person_column: str | None) -> Identity:
-        """Return the identity of a file's records, by this ledger or, if it has no releases yet, by the run."""
+        """Return the identity of a file's records: the ledger's or, in a new one, the run's."""
         asked = choose_roles(self.record_columns, text_column=text_column, person_column=person_column)
         kept = self._kept_roles()
         if asked and kept and asked != kept:
@@ -175,12 +175,12 @@ class Ledger(LedgerFile):
             self._database.executemany(COLLECT, subjects)
 
     def collect_records(self, records: Iterable[Record], *, before: int = 0) -> None:
-        """Collect records and their persons, by their ``identity``; ``before`` records precede them."""
+        """Collect records and their persons, by ``identity``, after ``before`` records."""
         numbered = enumerate(records, start=before + 1)
         self.collect(found for number, record in numbered for found in self._identity.subjects(record, number))
 
     def claim(self) -> None:
-        """Claim the digests that were collected and are not claimed yet; ReleaseRefused if they must not be released."""
+        """Claim the collected new digests; ReleaseRefused if they must not be released."""
         (due,) = self._database.row(f"SELECT EXISTS {DUE}")
         if not due and self._release_id():
             return
@@ -243,7 +243,7 @@ class Ledger(LedgerFile):
                 )
 
     def _after(self, found: Counter[Asked], kind: int) -> Counter[Budget]:
-        """Count the records, or persons, by the total that they would have spent after the run."""
+        """Count records, or persons, by the total that they would have spent after the run."""
         spending, spent, everywhere = self._spending, self._spent(), self._everywhere(kind)
         counts: Counter[Budget] = Counter()
         if spending.central:
@@ -299,7 +299,7 @@ class Ledger(LedgerFile):
         return int(self._database.row("SELECT COALESCE(MAX(shown), 0) FROM releases WHERE run = ?", run)[0])
 
     def forget(self, run: str) -> None:
-        """Give up the claims of a release that nobody can have read, and columns that it fixed."""
+        """Remove a release's claims, and columns it fixed, if nobody can have read it."""
         with self._database.transaction():
             chosen = "(SELECT id FROM releases WHERE run = ? AND NOT shown)"
             self._database.execute(f"DELETE FROM claims WHERE release IN {chosen}", (run,))
@@ -308,7 +308,7 @@ class Ledger(LedgerFile):
             self._database.execute("UPDATE asked SET claimed = 0")
 
     def finish(self, run: str) -> None:
-        """Note that a release is complete; the duration of a central one is not stored."""
+        """Mark a release as complete; a central one's duration is not stored."""
         ended = f"CASE scope WHEN '{EVERYWHERE}' THEN started ELSE ? END"
         self._database.run(f"UPDATE releases SET finished = {ended} WHERE run = ?", _now(), run)
 

@@ -1,4 +1,4 @@
-"""The file of a ledger: an SQLite data base of mode 0600, its tables, the checks for damage, and exact sums of what it lists.
+"""The file of a ledger: an SQLite database (mode 0600), its damage checks, and exact sums.
 
 *Claim*: if one bit changes on the disk, or the end of the file is lost, no record becomes unknown and no limit larger
 without an error. *Proof*. SQLite keeps each claim in two trees, the table and the index ``claims_again``, whose pages have
@@ -121,7 +121,7 @@ class Spending:
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One release, as the ledger lists it; ``counted`` is how often its epsilon counts in the sum of a record."""
+    """One release in the ledger; a record's sum counts its epsilon ``counted`` times."""
 
     started: str
     finished: str | None
@@ -258,7 +258,7 @@ class LedgerFile:
         return {release: exact(epsilon) for release, epsilon in rows}
 
     def _everywhere(self, kind: int) -> Budget:
-        """Return the epsilon that other releases have spent on every record, or on every person."""
+        """Return the epsilon that other releases spent on every record, or person."""
         factor = "per_row" if kind == ROW_KIND else "per_person"
         rows = self._database.run(
             f"SELECT epsilon, {factor} FROM releases WHERE scope = '{EVERYWHERE}' AND run != ?", self._run
@@ -308,7 +308,7 @@ def exact(budget: float) -> Budget:
 
 
 def add_up(spent: Mapping[int, Budget], claims: Iterable[tuple[int, int]]) -> Budget:
-    """Add up the budgets of releases, each as often as it counts; those missing in ``spent`` count elsewhere."""
+    """Add up budgets, each times its count; releases missing in ``spent`` count elsewhere."""
     return sum((spent[release] * times for release, times in claims if release in spent), Fraction())
 
 

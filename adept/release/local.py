@@ -1,4 +1,4 @@
-"""The local release of a file: every record is randomised by itself and written as private text.
+"""The local release of a file: every record is randomised alone and written as private text.
 
 ``open_release`` decides who is released and with what: model, mechanism, the budget and its shares, and refusals.
 ``release_file`` decides what of a file reaches the output: the rewritten text, the label as ``labels=`` says, and kept
@@ -50,7 +50,7 @@ FREE_OPTIONS = (
 
 
 def open_release(request: ReleaseRequest) -> tuple[Rewriter, ReleaseOptions]:
-    """Load the model, give it the budget, and return the rewriter and the options of the output.
+    """Load the model, give it the budget; return the rewriter and the output's options.
 
     Raises:
         ModelError: the directory holds no model, or the mechanism cannot use it.
@@ -77,7 +77,7 @@ def open_release(request: ReleaseRequest) -> tuple[Rewriter, ReleaseOptions]:
 
 
 def _share(request: ReleaseRequest, epsilon: float | None) -> float | None:
-    """Return one record's share of a budget; what is out of range is left to the mechanism to refuse."""
+    """Return one record's share of a budget; the mechanism refuses values out of range."""
     if epsilon is None or request.epsilon_per == "record" or not (epsilon > 0 and math.isfinite(epsilon)):
         return epsilon
     return share(epsilon, request.max_records_per_person or 1)

@@ -1,4 +1,4 @@
-"""The files of a release: statement, card and data, which appear together and only when all of them are complete.
+"""The files of a release: statement, card and data, which appear only when all are complete.
 
 Each is written under a temporary name beside its own. It gets its name by a link, which fails if the name is taken
 meanwhile. The data comes last: beside data there is always its statement, which holds its digest. The temporary names
@@ -58,7 +58,7 @@ class Publication:
 
     @classmethod
     def of(cls, target: str, statement: str | None, *, card: bool, others: tuple[str, ...] = ()) -> "Publication":
-        """Name the files of a release; DataError if one is also another file (``others``) that the run reads or writes."""
+        """Name the files of a release; DataError if the run uses one for something else."""
         if target == STANDARD_STREAM and (statement is None or card):
             raise DataError("statement= must name a file, and card=false, when the output is standard output")
         places = cls(target, statement or target + STATEMENT, target + CARD if card else None)
@@ -157,7 +157,7 @@ class Publication:
                 raise DataError(f"cannot write {path}: {error.strerror}") from None
 
     def publish(self) -> None:
-        """Give each complete file its name, on the disk before the next one; DataError if one was taken meanwhile."""
+        """Give each complete file its name, one after the other; DataError if one is taken."""
         for path, name in zip(self.temporary, self.names, strict=True):
             try:
                 publish(path, Path(name))

@@ -1,4 +1,4 @@
-"""Identity of records and persons in journal and ledger: the key, and the digests that it makes of rows and identifying columns.
+"""Identity of records and persons in journal and ledger: a key, and keyed digests.
 
 A digest without a key is an oracle: anybody who holds it can try every likely utterance. The key lies outside journal and ledger,
 in a file of its own that its owner alone can read. So either of them can be handed on by mistake without telling anything.
@@ -68,7 +68,7 @@ def identity_text(value: Any) -> str | None:
 
 
 def _spelled(text: str) -> str:
-    """Return one text for all spellings of a date with or without its time, of a boolean, and of a fraction."""
+    """Return one text for all spellings of a date, a time, a boolean or a fraction."""
     if text in ("True", "False", "TRUE", "FALSE"):
         return text.lower()
     if fraction := FRACTION.fullmatch(text):
@@ -84,7 +84,7 @@ def _spelled(text: str) -> str:
 
 @dataclass(frozen=True)
 class Identity:
-    """The columns of one file that identify its records, as sorted pairs of role and column, and the key of their digests."""
+    """A file's identifying columns, as sorted pairs (role, column), and their digests' key."""
 
     key: bytes
     columns: tuple[tuple[Role, str], ...]
@@ -92,7 +92,7 @@ class Identity:
 
     @classmethod
     def of(cls, key: bytes, roles: Sequence[Role], *, text_column: str, person_column: str | None) -> "Identity":
-        """Return the identity of a file's records; ConfigurationError if it needs persons that no column names."""
+        """Return a file's record identity; ConfigurationError if it needs an unnamed column."""
         if PERSON in roles and person_column is None:
             raise ConfigurationError(
                 "person_column must be given, got none: the ledger identifies records by their person too; name the column, or "
@@ -102,7 +102,7 @@ class Identity:
         return cls(key, tuple((role, plays.get(role, role[1])) for role in sorted(roles)), person_column)
 
     def subjects(self, record: Mapping[str, Any], number: int) -> Iterator[tuple[bytes, int]]:
-        """Yield the digest of a record and, if persons are named, that of its person, each with its kind."""
+        """Yield the digest of a record and of its person, if named, each with its kind."""
         yield self._record(record, number), ROW_KIND
         if self.person_column is not None:
             name = person_name(record.get(self.person_column)) or ""
@@ -147,7 +147,7 @@ def _digest(key: bytes, content: str, domain: bytes) -> bytes:
 
 
 def user_directory(variable: str, usual: str) -> Path:
-    """Return the directory of a variable or, below the home directory, the usual one; RuntimeError without a home."""
+    """Return a variable's directory or, by default, the home's; RuntimeError without one."""
     given = os.environ.get(variable)
     return (Path(given) if given else Path("~").expanduser() / usual) / "adept"
 
@@ -158,7 +158,7 @@ def key_location() -> Path:
 
 
 def secret_key(path: str | None = None) -> bytes:
-    """Return the key, 32 bytes, made on first use with mode 0600; DataError if it cannot be kept, or others can read it."""
+    """Return the 32-byte key, made on first use (mode 0600); DataError if it is not safe."""
     advice = "give key=FILE"
     try:
         location = Path(path) if path else key_location()
@@ -195,7 +195,7 @@ def _make(location: Path) -> None:
 
 
 def row_digest(key: bytes, record: Mapping[str, Any]) -> bytes:
-    """Return the keyed digest of a whole row, 16 bytes; the order of the columns does not matter, types do."""
+    """Return the keyed digest (16 bytes) of a row: types matter, column order does not."""
     content = repr(sorted(record.items(), key=lambda item: item[0])).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(content, key=key, digest_size=DIGEST_BYTES, person=b"adept row").digest()
 

@@ -1,4 +1,4 @@
-"""One flow for every release: plan it, or continue one that was interrupted, draw, publish, and tidy up.
+"""One flow for every release: plan or continue it, draw, publish, and tidy up.
 
 The order is the proof of ``adept.release.journal`` and ``adept.release.publication``. Plans are of two kinds
 (``adept.release.local``, ``adept.release.central``).
@@ -61,7 +61,7 @@ class Plan(ABC, Generic[Stated]):
         return facts.model_facts(self.writer.model, self.model_sha256)
 
     def terms(self) -> dict[str, Any]:
-        """Return public values that must be the same for an interrupted release to be continued."""
+        """Return the public values that a resumed release must share with its first run."""
         return {
             "output": Path(self.publication.target).name,  # without a directory: a run can be resumed from another one
             "format_written": self.format,
@@ -72,7 +72,7 @@ class Plan(ABC, Generic[Stated]):
 
     @abstractmethod
     def own_terms(self) -> dict[str, Any]:
-        """Return those of this kind of release."""
+        """Return the terms that this kind of release adds."""
 
     @abstractmethod
     def preview(self) -> tuple[Stated, Any]:
@@ -84,10 +84,10 @@ class Plan(ABC, Generic[Stated]):
 
     @abstractmethod
     def draw(self, run: "Run[Stated]") -> tuple[Stated, Any]:
-        """Draw, journal and write all rows; return the statement, and notes for the curator or None."""
+        """Draw, journal and write all rows; return statement and curator's notes, or None."""
 
     def complete(self, described: dict[str, Any]) -> Stated:
-        """Return the statement of a complete release; raise DataError with the first difference if it is another one."""
+        """Return the complete release's statement; DataError names a first difference."""
         stated = self.expected_statement()
         fields = json.loads(json.dumps(stated.to_json()))
         for name in self.same:
@@ -174,7 +174,7 @@ class Run(Generic[Stated]):
         return self.plan.publication
 
     def begin(self, *, resume: bool) -> None:
-        """Write down the terms; raise DataError unless they are those of an interrupted run, which is resumed."""
+        """Store the terms; DataError unless a resumed run began with the same ones."""
         journal, ledger = self.journal, self.ledger
         if journal.begun and not resume:
             self.publication.refuse_to_restart(" ".join(self.plan.done).format(journal.records))
@@ -216,7 +216,7 @@ class Run(Generic[Stated]):
             self.ledger.show(self.journal.run, self.journal.records)
 
     def tidy(self) -> None:
-        """Remove what a complete release needs no longer; if that fails, a resumption does it."""
+        """Remove what a complete release no longer needs; a resumption repeats this."""
         with suppress(OSError, AdeptError, KeyboardInterrupt):
             self.journal.finish()
             if self.ledger:
@@ -235,7 +235,7 @@ class Run(Generic[Stated]):
             publication.publish()
 
     def _leave(self, error: BaseException, *, keep: bool) -> None:
-        """Leave what a resumption needs, or nothing after a mistake of the user's in the first run of a file."""
+        """Keep what a resumption needs; nothing if the user's mistake stopped a first run."""
         self.publication.withdraw()
         self.publication.clear()
         if not self.journal.begun or (isinstance(error, AdeptError) and not keep):
@@ -267,7 +267,7 @@ def _is_interrupt(error: BaseException | None) -> bool:
 
 
 def _check_newest(journal: Journal, ledger: Ledger) -> None:
-    """Refuse a journal that lacks what may have been read; forget the claims of a run that drew nothing."""
+    """Refuse a journal that lacks readable records; forget the claims of an empty run."""
     if journal.records < (shown := ledger.count_shown(journal.run)):
         raise DataError(
             f"{journal.path} holds {journal.records} records, but {ledger.path} knows that {shown} of its release may have been "

@@ -1,4 +1,4 @@
-"""Shuffling of a file's records, here (``shuffle=true``) or elsewhere, and its part of the statement.
+"""Shuffling of a file's records, by us or by others, and its part of the statement.
 
 ``adept.mechanisms.shuffling`` proves the effect of shuffling for a function of the *unordered* releases and of coins that
 nobody can guess.
@@ -82,7 +82,7 @@ def check_shuffling(rewriter: Rewriter, target: str, options: ReleaseOptions) ->
 def find_shuffled(
     mechanism: LocalRandomizer, options: ReleaseOptions, *, dim: int, records: int, smallest: int
 ) -> Shuffled | None:
-    """Return the guarantee that shuffling adds; None if nobody shuffles, or nothing was released."""
+    """Return the guarantee of shuffling; None if nobody shuffles or nothing was released."""
     if not options.shuffled or not smallest:
         return None
     together = min(records, options.shuffled_records or records)

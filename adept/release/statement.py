@@ -1,4 +1,4 @@
-"""Statements: every field of ``OUTPUT.privacy.json``, local and central, and how it follows from the release."""
+"""Statements: every field of ``OUTPUT.privacy.json``, and how it follows from a release."""
 
 import math
 from abc import ABC, abstractmethod
@@ -193,7 +193,7 @@ class PrivacyStatement(Statement):
 
 @dataclass(frozen=True, kw_only=True)
 class CentralStatement(Statement):
-    """A central release of a whole file: every field is a public option, or follows from released counts.
+    """A central release of a file: every field is a public option, or follows from counts.
 
     Attributes:
         label_set: public labels; None if labels were left out.
@@ -227,7 +227,7 @@ class CentralStatement(Statement):
 
     @property
     def times_counted(self) -> int:
-        """Number of times that epsilon counts at most, for replacing one record and for replacing a person.
+        """Times that epsilon counts at most, for replacing one record and for a person.
 
         If a person's record is replaced, their next one may count: up to 4 counts change (``adept.mechanisms.votes``), and one
         epsilon covers a change of ``sensitivity``.
@@ -274,7 +274,7 @@ class CentralStatement(Statement):
 
 
 def restate(said: Json) -> Json | None:
-    """Return sentences and numbers of a release with a statement's facts; None if another version of adept wrote it.
+    """Return sentences and numbers of a release by its statement; None for other versions.
 
     Raises:
         Refused: no release has such facts.

@@ -1,4 +1,4 @@
-"""Audit of a central release: search all that anybody sees of it, but for the released counts, for traces of a record.
+"""Audit of a central release: search all output but the released counts for a record.
 
 Files are released that differ by one person's rows, or by what a row holds. The noise is replaced by fixed counts; then
 statement, output and errors must be the same, byte by byte.
@@ -37,7 +37,7 @@ class _Frozen(Votes):
 
 
 def replay(files: NeighbouringFiles) -> AuditResult:
-    """Release the same counts for every file, and compare all else; NotJudged if no file was released."""
+    """Release the same counts for all files, compare the rest; NotJudged if none came out."""
     started = time.monotonic()
     check = judge("replay", lambda: _compare_answers(files), sees=SEES, kind=Kind.METADATA)
     result = AuditResult(

@@ -1,4 +1,4 @@
-"""Tables in memory: a pandas data frame or a data set is read as records, and one of the same kind is built from rows.
+"""Tables in memory: data frames and data sets, read as records and built from rows.
 
 Neither library is imported here: a caller who has such a table has imported it.
 """
@@ -38,7 +38,7 @@ class Table:
         return [PlacedRecord(dict(zip(names, row, strict=True)), names, None, place) for place, row in rows]
 
     def integer_types(self, names: Sequence[str]) -> dict[str, Any]:
-        """Return the Arrow types of those columns whose type says that they hold whole numbers."""
+        """Return the Arrow types of those columns that are declared as whole numbers."""
         types = {name: self._integer_type(name) for name in names}
         return {name: kind for name, kind in types.items() if kind is not None}
 
@@ -105,7 +105,7 @@ class _DataSet(Table):
         return self.frame.select_columns([name]).with_format("arrow")[:].column(name)
 
     def _take(self, name: str, places: Any) -> Any:
-        """Return values and their feature; names of class labels that do not occur stay behind."""
+        """Return values and their feature, without class labels that do not occur."""
         import pyarrow as pa
 
         library, feature = sys.modules["datasets"], self.frame.features[name]

@@ -1,4 +1,4 @@
-"""A transformer of scikit-learn that releases texts, and the memory of what this process has released by it.
+"""A scikit-learn transformer that releases texts, and a memory of this process's releases.
 
 Cross-validation clones its steps and transforms a text once for each fold. So the memory of what was transformed belongs
 to the process. It holds digests, under a key that each process draws anew. A forked process begins with a copy of its
@@ -27,7 +27,7 @@ os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_i
 
 
 class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """A pipeline step that rewrites texts: ``make_pipeline(PrivateText(rewriter), TfidfVectorizer(), ...)``.
+    """A pipeline step that rewrites texts: ``make_pipeline(PrivateText(rewriter), ...)``.
 
     ``fit`` learns nothing and releases nothing. ``transform`` releases: each call draws new noise. Cross-validation
     transforms the same texts many times, and budgets would add up. So a step refuses a text that any ``PrivateText`` of this

@@ -40,7 +40,7 @@ def common_length(lengths: Iterable[int]) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class InPositions:
-    """A mechanism that writes a text in T positions, each with an equal share of the record's budget."""
+    """A mechanism for texts of T positions; each gets an equal share of the budget."""
 
     epsilon: float  # of a whole record, in nats
     length: int  # T
@@ -121,7 +121,9 @@ class TokenResponse(WordByWord):
 
 @dataclass(frozen=True, kw_only=True)
 class TokenExponential(WordByWord):
-    """The exponential mechanism at every position: near words are likelier (as CusText with one output set, Chen et al. 2023).
+    """The exponential mechanism at every position: near words are likelier.
+
+    As CusText with one output set (Chen et al. 2023).
 
     The score of word y for word x is 1 - |x - y| / D, D the largest distance of public vectors, within [0, 1]; that of
     padding is 1 for padding and 0 for words: (eps / T)-LDP at each position (`exponential_choice`), hence eps-LDP.
@@ -131,7 +133,7 @@ class TokenExponential(WordByWord):
 
     @cached_property
     def scores(self) -> Floats:
-        """Scores (K, K) of each symbol for each; the symbol of all other words lies at the origin."""
+        """Scores (K, K) between symbols; unknown words share one symbol at the origin."""
         vectors = np.concatenate([self.public.vectors, np.zeros((1, self.public.vectors.shape[1]))])
         distances = WordVectors((*self.public.names, ""), vectors).distances()
         scores = np.eye(self.symbols)
@@ -146,7 +148,9 @@ class TokenExponential(WordByWord):
 
 @dataclass(frozen=True, kw_only=True)
 class PromptSampling(InPositions):
-    """Text from a decoder that sees the record, with clipped logits (DP-Prompt: Utpala, Hooker and Chen, Findings of EMNLP 2023).
+    """Text from a decoder that sees the record, with clipped logits.
+
+    This is DP-Prompt (Utpala, Hooker and Chen, Findings of EMNLP 2023).
 
     The decoder reads the record's latent *without* noise; each of T tokens is drawn from the softmax of clipped logits.
 
@@ -195,7 +199,7 @@ def public_logits(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]
 
 @dataclass(frozen=True, kw_only=True)
 class Redaction:
-    """Redaction by rules: numbers, addresses, capitalised and rare words become tags. No guarantee."""
+    """Redaction by rules: tags replace numbers, addresses, names, rare words. No guarantee."""
 
     common: frozenset[str]  # public words, in lower case, which are kept
     name: ClassVar[str] = "redaction"

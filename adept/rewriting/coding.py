@@ -36,7 +36,7 @@ _ENCODED: WeakKeyDictionary[Autoencoder, PublicTexts] = WeakKeyDictionary()  # o
 
 
 class Coding(ABC):
-    """Encoding of records for one model and mechanism, and writing of texts from released rows."""
+    """The encoding of records for a model and mechanism, and the writing of releases."""
 
     labels: Sequence[str] = ()  # those that a text can come with
     probes: int = 100  # public texts that an estimate rests on
@@ -54,7 +54,7 @@ class Coding(ABC):
 
     @abstractmethod
     def write(self, released: Tensor, *, samples: int) -> list[Pair]:
-        """Write ``samples`` pairs from each released row (B, n), consecutively: post-processing."""
+        """Write ``samples`` pairs from each released row (B, n): post-processing."""
 
     def pack(self, values: Any) -> Tensor:
         rows: Tensor = values
@@ -117,7 +117,7 @@ class LatentCoding(Coding):
 
     @torch.inference_mode()
     def fittest(self, released: Tensor) -> Tensor:
-        """Write token ids (B, T): of several candidates the likeliest or, with topics, the nearest."""
+        """Write token ids (B, T): the likeliest candidate or, with topics, the nearest."""
         count = self.decoding.candidates if self.decoding.strategy == "sample" else 1
         latents = released.repeat_interleave(count, dim=0)
         tokens = decode(self.model, latents, self.decoding)
@@ -132,7 +132,7 @@ class LatentCoding(Coding):
 
 
 def pool_size(codewords: int) -> int:
-    """Return the number of texts of a codeword: the fewer codewords, the more each of them has to say."""
+    """Return the number of texts per codeword: fewer codewords have more texts each."""
     return min(MAX_POOL, max(MIN_POOL, POOL_TEXTS // codewords))
 
 
@@ -154,7 +154,7 @@ class Pools:
         return Pools, (self.size,)
 
     def draw(self, released: Tensor, *, samples: int, decode: Callable[[Tensor], list[Pair]]) -> list[Pair]:
-        """Draw ``samples`` texts for each codeword (B, n), each of its pool once before any again."""
+        """Draw ``samples`` texts for each codeword (B, n); pools repeat only once used up."""
         keys = [row.numpy().tobytes() for row in released.cpu()]
         drawn = [(key, place) for key in keys for place in self._places(samples)]
         wanted = [(key, place) for key, place in dict.fromkeys(drawn) if place not in self.texts.get(key, ())]
@@ -185,7 +185,7 @@ class DescriptionCoding(Coding):
             self.codec.describe_by_several([], size=self.size, count=self.top)  # refused before any record is read
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return the texts' descriptions (B, 2), or t of each in a row (B, 2 t), nearest first."""
+        """Return descriptions (B, 2) of texts, or t of each (B, 2 t), nearest first."""
         if self.top == 1:
             return pack(self.codec.describe(texts, size=self.size))
         several = self.codec.describe_by_several(texts, size=self.size, count=self.top)
@@ -206,13 +206,13 @@ class DescriptionCoding(Coding):
 
 
 class PairCoding(Coding):
-    """Text and label as one symbol: rows of a text's coding, each with its label's place, (B, n + 1)."""
+    """Text and label as one symbol: rows (B, n + 1) of a text's coding and a label's place."""
 
     def __init__(self, text: Coding, labels: Sequence[str]) -> None:
         self.text, self.labels, self.probes = text, labels, text.probes
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return rows with a label each; raise ConfigurationError for none, or one outside the set."""
+        """Return rows with labels; ConfigurationError for a missing or unknown label."""
         return self.join_labels(self.text.encode(texts), labels or [None] * len(texts))
 
     def check_labels(self, labels: Sequence[str | None]) -> None:
@@ -248,13 +248,13 @@ class PairCoding(Coding):
 
 
 def pack(numbers: Iterable[int]) -> Tensor:
-    """Return whole numbers below 2^120 as rows (B, 2) of int64: the high half and the low one."""
+    """Pack whole numbers below 2^120 into rows (B, 2) of int64: high half, low half."""
     rows = [[number >> HALF_BITS, number & ((1 << HALF_BITS) - 1)] for number in numbers]
     return torch.tensor(rows, dtype=torch.int64).reshape(-1, 2)
 
 
 def unpack(rows: Tensor) -> list[int]:
-    """Return the numbers of rows (B, 2); raise ConfigurationError if these are no descriptions."""
+    """Return the numbers of rows (B, 2); ConfigurationError if they are no descriptions."""
     if rows.dtype != torch.int64 or rows.ndim != 2 or rows.shape[1] != 2:
         raise ConfigurationError(f"released must be rows of two int64, got {tuple(rows.shape)} of {rows.dtype}")
     return [(high << HALF_BITS) + low for high, low in rows.tolist()]

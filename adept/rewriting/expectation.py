@@ -57,13 +57,13 @@ class Expectation:
 
 
 def expected_lines(rewriter: Rewriter, public: Sequence[str] | None = None) -> list[str]:
-    """Return the expectation in lines, by the user's public texts or those that the model holds out."""
+    """Return lines on what survives of the user's public texts, or of held-out texts."""
     expected = expectation(rewriter, public)
     return [f"at epsilon {words(rewriter.guarantee.epsilon)} {expected.line}"] if expected else []
 
 
 def expectation(rewriter: Rewriter, public: Sequence[str] | None = None) -> Expectation | None:
-    """Return the expectation of a rewriter; None if texts are too few, or its model writes labels."""
+    """Return a rewriter's expectation; None for too few texts or written labels."""
     model = rewriter.model
     texts = list((model.held_out_texts if public is None else public)[: rewriter.coding.probes])
     if len(texts) < MIN_TEXTS or model.labels:
@@ -100,7 +100,7 @@ def first_texts(records: Iterator[Record], column: str) -> list[str]:
 
 
 def foreign_warnings(tokenizer: Tokenizer, texts: Sequence[str], *, max_length: int) -> list[str]:
-    """Return warnings about the first texts, for a model that writes at most ``max_length`` tokens."""
+    """Return warnings about the first texts, for a model of ``max_length`` tokens."""
     head, first = 1 if tokenizer.labels else 0, text_list(texts)[:FIRST_TEXTS]
     whole = tokenizer.encode(first, max_length=max_length + 1)
     rows = tokenizer.encode([NUMBERS.sub(" ", text) for text in first], max_length=max_length)

@@ -32,13 +32,15 @@ class HubModel(ModelHubMixin, library_name="adept", tags=TAGS):
 
 
 def fetch(name: str, **options: Any) -> tuple[Autoencoder, Tokenizer]:
-    """Load a model of the Hub, with options of ``snapshot_download``; raise ModelError if that fails."""
+    """Load a model from the Hub (options: ``snapshot_download``); ModelError on failure."""
     with _explain_errors(f"{printable(name)} is neither a model directory nor a model that the Hub gives"):
         return load_model(snapshot_download(name, allow_patterns=FILES, **options))
 
 
 def publish(model: Autoencoder, tokenizer: Tokenizer, name: str, *, accept_private_model: bool, **options: Any) -> str:
-    """Push a model to the Hub, with options of ``ModelHubMixin.push_to_hub``; return the commit's address.
+    """Push a model to the Hub and return the commit's address.
+
+    The ``options`` go to ``ModelHubMixin.push_to_hub``.
 
     Raises:
         ReleaseRefused: the model was trained on private text, and that was not accepted.

@@ -35,7 +35,7 @@ def check_release(
     accept_inexact: bool = False,
     accept_private_model: bool = False,
 ) -> None:
-    """Raise ReleaseRefused for a release that would promise too much, unless the user accepts that.
+    """Raise ReleaseRefused for a release that promises too much, unless the user accepts it.
 
     Args:
         guarantee, training_data: of one release, and of the model.
@@ -60,7 +60,7 @@ def check_release(
 def fit_mechanism(
     mechanism: LocalRandomizer | JointResponse, model: Autoencoder
 ) -> tuple[JointResponse | None, LocalRandomizer]:
-    """Return the mechanism for text and label, if any, and that for the text, with codewords."""
+    """Return the mechanism of text and label, if any, and that of the text, with codewords."""
     if isinstance(mechanism, JointResponse):
         text = _with_codewords(mechanism.mechanism, model, most=mechanism.text.count)
         joint = replace(mechanism, mechanism=text)
@@ -114,7 +114,7 @@ def is_packaged(directory: str | Path | None) -> bool:
 
 
 def load_model(directory: str | Path | None = None) -> tuple[Autoencoder, Tokenizer]:
-    """Load model and tokenizer from a model directory, the run directory around it, or the package.
+    """Load model and tokenizer from a model or run directory, or from the package.
 
     Both are checked on public text, so that no record can make them fail.
 

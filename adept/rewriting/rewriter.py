@@ -1,4 +1,4 @@
-"""Rewriting: batches of text to private text, by encode -> release -> write (``adept.rewriting.coding``)."""
+"""Rewriting text in batches: encode -> release -> write (``adept.rewriting.coding``)."""
 
 import os
 import re
@@ -79,7 +79,7 @@ class Rewriter:
 
     @classmethod
     def for_measurement(cls, model: Autoencoder, tokenizer: Tokenizer, **options: Any) -> "Rewriter":
-        """Return a rewriter that accepts everything, for measurements alone: ``adept.release`` refuses it."""
+        """Return a rewriter without refusals, for measurements; no release accepts it."""
         rewriter = cls(
             model, tokenizer, accept_broken_claim=True, accept_inexact=True, accept_private_model=True, **options
         )
@@ -119,7 +119,7 @@ class Rewriter:
         return [text for text, _ in self.rewrite_pairs(texts, samples=samples)]
 
     def rewrite_pairs(self, texts: Any, labels: Any = None, *, samples: int = 1) -> list[Pair]:
-        """Release every record once and write ``samples`` pairs of text and label (or None) from each.
+        """Release each record once; write ``samples`` pairs (text, label or None) from each.
 
         Labels are for a joint release, or for a model that writes labels.
 
@@ -149,12 +149,12 @@ class Rewriter:
         return given, beside
 
     def encode(self, texts: Any, labels: Any = None) -> Tensor:
-        """Return the rows of B records that the mechanism reads: secret, each of its record alone."""
+        """Return secret rows of B records for the mechanism, each of its record alone."""
         batches = self._batches(*self._check(texts, labels))
         return torch.cat([self.coding.encode(*batch) for batch in batches])
 
     def release(self, texts: Any, labels: Any = None) -> Tensor:
-        """Return the released rows of B records: latents (B, n) or descriptions (B, 2), and label places."""
+        """Return released rows: latents (B, n) or descriptions (B, 2), and label places."""
         mechanism, batches = self.joint or self.mechanism, self._batches(*self._check(texts, labels))
         return torch.cat([self.coding.release(self.coding.encode(*batch), mechanism) for batch in batches])
 

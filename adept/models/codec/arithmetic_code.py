@@ -1,4 +1,4 @@
-"""The arithmetic code: whole numbers below K on one side, texts on the other; likely texts have numbers of their own.
+"""The arithmetic code: texts as whole numbers below K, and back; likely texts have their own.
 
 An arithmetic code divides the line [0, 1) among first words by their probabilities, each interval among second words, and so on
 (Witten, Neal and Cleary 1987, "Arithmetic coding for data compression"). A point stands for the text in whose interval it lies.
@@ -29,7 +29,7 @@ BAND_RATIO, BAND_SHARE, MAX_ATTEMPTS = 64, 4, 12
 
 
 class Band(NamedTuple):
-    """Numbers from ``first`` on; their texts' probabilities are ``narrow`` to ``wide`` 2^-precision."""
+    """Numbers from ``first`` on; their texts have probability narrow to wide 2^-precision."""
 
     first: int
     size: int
@@ -38,7 +38,7 @@ class Band(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """A text's interval in its band, and the width of one of its probability, in units of 2^-precision."""
+    """A text's interval in its band, and the width of its probability, in 2^-precision."""
 
     band: Band
     low: int
@@ -47,7 +47,7 @@ class Interval(NamedTuple):
 
 
 class ArithmeticCode:
-    """The code of K = ``size`` numbers; a text whose end costs more than ``end_bits`` has none."""
+    """The code of ``size`` numbers; a text whose end costs over ``end_bits`` has none."""
 
     def __init__(self, model: LanguageModel, size: int, *, end_bits: int = BITS) -> None:
         self.model, self.size, self._least_end = model, size, ONE >> end_bits
@@ -78,7 +78,7 @@ class ArithmeticCode:
         return self._number_in(found.band, found.low, found.low + found.width) if found else None
 
     def interval(self, words: Sequence[str]) -> Interval | None:
-        """Return a text's interval in its band; None without a band, or with a word that cannot be spelled."""
+        """Return a text's interval in its band; None without a band or a spelling."""
         numbers = self.model.vocabulary.encode(words)[:MAX_WORDS]
         spelled = self._spelled(words, numbers)
         if END in words or spelled is None:
@@ -112,7 +112,7 @@ class ArithmeticCode:
         return np.array([*narrow, *wide, self._least_end if band.narrow else 1])
 
     def _width_and_depth(self, width: int) -> tuple[int, int]:
-        """Return the width of an interval in units of 2^-precision as its width and depth, rounded up."""
+        """Return an interval's width, rounded up, in units of 2^-precision: width and depth."""
         more = WIDTH - (width - 1).bit_length()
         return -((-width << WIDTH) >> (WIDTH - more)), self.precision - WIDTH + more
 
@@ -133,7 +133,7 @@ class ArithmeticCode:
         return self._read([self._point(band, place, attempt) for attempt in range(attempts)], self._limits(band))
 
     def _read(self, points: Sequence[int], limits: Limits) -> tuple[int, list[str]]:
-        """Return the first of some points whose text is of a band, and the last text that was read."""
+        """Return the first of some points whose text is in a band, and the last text read."""
         model, size = self.model, self.precision // 8
         bits = np.frombuffer(b"".join(point.to_bytes(size, "big") for point in points), np.uint8).reshape(-1, size)
         tables, spelling = model.tables, model.spelling
@@ -145,7 +145,7 @@ class ArithmeticCode:
         return found, [word for word in words if word]  # no word without letters
 
     def _point(self, band: Band, place: int, attempt: int) -> int:
-        """Return the point of a number of a band at an attempt: somewhere in a cell of its own."""
+        """Return the point of a band's number at an attempt; each number has its own cell."""
         cell = (place + _turn(band, attempt)) % band.size
         begin, end = (-(-(edge << self.precision) // band.size) for edge in (cell, cell + 1))
         digest = shake_256(f"{band.first} {cell} {attempt}".encode()).digest(self.precision // 8 + 16)

@@ -82,7 +82,7 @@ def _spell_out(
 def _search(
     tables: ModelTables, record: Whole, added: Whole, seam: int, most: int, within: int, kept: int
 ) -> tuple[Whole, Whole]:
-    """Return the states of closed texts, and all texts: what is before a word, its place, what is inserted."""
+    """Return the states of finished texts, and all texts as rows (before, place, inserted)."""
     after, counts = start(tables), np.empty(most // UNIT + 1, np.int64)
     widest = kept * len(counts)
     beam, states = np.empty((3 * widest, COLUMNS), np.int64), np.empty((3 * widest, COLUMNS), np.int64)
@@ -146,7 +146,7 @@ def _extend(beam: Whole, steps: Whole, own: Whole, added: Whole, seam: int, most
 
 @without_reference_counts
 def _sort(states: Whole, within: int, order: Whole) -> int:
-    """Order the states nearer than ``within``, nearly in order as they come; return how many."""
+    """Sort the states nearer than ``within`` (nearly sorted already); return their number."""
     count = 0
     for row in range(len(states)):
         if states[row, DISTANCE] >= within:

@@ -1,4 +1,4 @@
-"""The codec: any text as a whole number below K, and any such number as a text, for every K from 2 to 2^120.
+"""The codec: any text as a whole number below K, and back, for every K from 2 to 2^120.
 
 The numbers below K are of two kinds.
 
@@ -59,7 +59,7 @@ MARKS = re.compile(f"({PUNCTUATION})")
 
 @dataclass(eq=False)
 class Codec(Learned):
-    """Public text as a code: made once, saved with the model, and fixed before any record is described."""
+    """A code of public text, made once, saved with the model, and fixed for all records."""
 
     model: LanguageModel
     weigh: WordWeights
@@ -76,7 +76,7 @@ class Codec(Learned):
 
     @classmethod
     def of(cls, texts: Sequence[str], *, public: bool, listed: int = 0, seed: int = 0) -> "Codec":
-        """Learn from texts; if they are public, ``listed`` whole texts are to have the first numbers (``with_list``).
+        """Learn from texts; public ones may get ``listed`` numbered texts (``with_list``).
 
         Unless they are public, no utterance is kept, and no word or sequence that occurs in one text alone. What one person says
         in two different texts may be kept.
@@ -91,7 +91,7 @@ class Codec(Learned):
 
     @classmethod
     def of_sentences(cls, texts: Sequence[str], *, lexicon: Lexicon, seed: int = 0) -> "Codec":
-        """Learn from broad public text, whose sentences of common words have the first numbers."""
+        """Learn from broad public text; its sentences of common words get the first numbers."""
         different = list(dict.fromkeys(row for row in map(words_of, texts) if row))
         rows = sorted(_of_common_words(different), key=lambda row: len(row) not in SPOKEN_WORDS)
         model = LanguageModel.of(rows, seed=seed)
@@ -108,7 +108,7 @@ class Codec(Learned):
         return replace(self, listed=list_likely(self.model, self.utterances, count=self.unlisted), unlisted=0)
 
     def choose_size(self, size: int, *, joint: bool = False) -> int:
-        """Return the size to use where ``size`` is best: for broad text often the number of sentences."""
+        """Return the size to use for ``size``; for broad text often the number of sentences."""
         most = MIN_SEARCH_RATIO * self.sentences
         return self.sentences if (self.sentences if joint else MAX_PART_SIZE) < size <= most else size
 
@@ -118,7 +118,7 @@ class Codec(Learned):
         return len(self.utterances) + len(self.listed) if self.lexicon else 0
 
     def describe(self, texts: Sequence[str], *, size: int) -> list[int]:
-        """Return each text's description, a number below ``size``: a function of that text alone.
+        """Return each text's description, a number below ``size`` that depends on it alone.
 
         Raises DataError unless ``texts`` are strings, ConfigurationError for a ``size`` below 2.
         """
@@ -127,7 +127,7 @@ class Codec(Learned):
         return [sized.describe(record, place, distance) for record, (place, distance) in nearest]
 
     def describe_by_several(self, texts: Sequence[str], *, size: int, count: int) -> list[list[int]]:
-        """Return each text's ``count`` nearest sentences; raise ConfigurationError for fewer of them."""
+        """Return each text's ``count`` nearest sentences; ConfigurationError for fewer."""
         records = [*map(words_of, text_list(texts))]
         if not count <= size <= self.sentences:
             raise ConfigurationError(
@@ -136,7 +136,7 @@ class Codec(Learned):
         return list(cast(MeaningIndex, self._sized(size).index).several(records, count))
 
     def write(self, descriptions: Sequence[int], *, size: int) -> list[str]:
-        """Return the text of each description; raise ConfigurationError unless it is an integer from 0 to ``size - 1``."""
+        """Return each description's text; ConfigurationError unless in 0 to ``size - 1``."""
         sized = self._sized(size)
         for row, number in enumerate(descriptions, start=1):
             if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < size:

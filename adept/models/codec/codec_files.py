@@ -98,7 +98,7 @@ def load_list(codec: Codec, path: Path) -> Codec:
 
 
 def load_codec(directory: Path) -> Codec:
-    """Load a codec; raise ModelError if a file is missing, damaged, or holds what no codec writes."""
+    """Load a codec; raise ModelError if a file is missing, damaged or malformed."""
     path = directory / DESCRIPTION
     _, stored = read_json(path)
     if reason := _wrong(stored):
@@ -195,7 +195,7 @@ def _is_counts(values: object) -> bool:
 
 
 def _are_texts(flat: NDArray[np.int16], *, size: int) -> bool:
-    """Return True for texts of known words, none of them empty or too long, each closed by its end."""
+    """Return True if all texts have known words, a valid length, and one end each."""
     inside = bool(((flat >= 0) & (flat < size) & (flat != 1)).all()) and bool(flat[-1:].any() == 0 < len(flat))
     lengths = np.diff(np.flatnonzero(flat == 0), prepend=-1) - 1
     return inside and bool(((lengths >= 1) & (lengths <= MAX_WORDS)).all())

@@ -1,4 +1,4 @@
-"""Listed texts: those behind a codec's utterances that have a number each, mostly the likeliest ones of its language model.
+"""Listed texts: a codec's numbered texts beside its utterances, mostly the likeliest ones.
 
 They are found from the empty text by appending every word that leaves enough bits for the rest, as the training texts went on
 after the same two words. The list is made once, in floating point, and saved.
@@ -28,7 +28,7 @@ Prefixes = tuple[Tensor, Tensor]
 
 
 class ListedTexts:
-    """Texts as numbers of words in one array, each closed by 0, and the group of each (``meaning``)."""
+    """Texts as word numbers in one array, each closed by 0, and the group of each."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class ListedTexts:
 
 @torch.inference_mode()
 def list_likely(model: LanguageModel, utterances: Sequence[Words], *, count: int) -> ListedTexts:
-    """Return the likeliest texts that are no utterances, the likeliest first, so many that all of them are ``count``.
+    """Return likely texts, likeliest first; with the utterances they are ``count`` texts.
 
     Fewer are found where too many prefixes would have to be read. The model was learned from the utterances.
     """
@@ -78,7 +78,7 @@ def list_likely(model: LanguageModel, utterances: Sequence[Words], *, count: int
 
 
 class _Search:
-    """The search for texts by cost; prefixes are held in parts of one length: words (B, L), and what these cost (B,)."""
+    """The search for texts by cost, in parts of one length: words (B, L) and costs (B,)."""
 
     def __init__(self, model: LanguageModel, texts: Sequence[Sequence[int]]) -> None:
         self.model, self.size = model, len(model.vocabulary.words)
@@ -86,7 +86,7 @@ class _Search:
         self.after_word, self.pairs, self.after_pair = self._learn_rests(texts)
 
     def within(self, bits: float) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int16]]]:
-        """Yield costs (M,) and texts (M, L) of at most ``bits``: deep ones first, to hold few."""
+        """Yield costs (M,) and texts (M, L) of at most ``bits``, deep first to save memory."""
         waiting: dict[int, list[Prefixes]] = {0: [(torch.zeros((1, 0), dtype=torch.int64), torch.zeros(1))]}
         while waiting and self.unread > 0:
             full = [length for length, parts in waiting.items() if sum(len(part[1]) for part in parts) >= self.batch]
@@ -127,7 +127,7 @@ class _Search:
         return torch.where(self.pairs[places] == keys, self.after_pair[places], self.after_word[words])
 
     def _learn_rests(self, texts: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the least cost of a rest after each word (V,), and after pairs of words: their keys and costs."""
+        """Return the least costs of a rest: after words (V,), after pairs (keys, costs)."""
         by_length: dict[int, list[Sequence[int]]] = {}
         for text in dict.fromkeys(map(tuple, texts)):
             by_length.setdefault(len(text), []).append(text)
@@ -138,7 +138,7 @@ class _Search:
         return after_word, pairs, torch.zeros(len(pairs)).scatter_reduce(0, index, rests, "amin", include_self=False)
 
     def _weigh_rests(self, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return of texts (B, L) the word before each, each word, and what comes after it costs."""
+        """Return, for texts (B, L), each word's predecessor, the word, and its rest's cost."""
         costs = [torch.zeros(len(rows))]
         for place in range(rows.shape[1]):
             shares = next_shares(self.model, rows[:, :place])

@@ -69,7 +69,7 @@ class WordWeights(Learned):
         return round(WEIGHT_UNIT * math.sqrt(math.log((self.texts + 1) / (holders + 0.5))))
 
     def distance(self, record: Iterable[str], text: Iterable[str]) -> int:
-        """Return the distance of a text from a record: sums of weights times MISSING_COST and ADDED_COST."""
+        """Return a text's distance from a record: MISSING_COST and ADDED_COST times weights."""
         wanted, given = set(record), set(text)
         return MISSING_COST * sum(map(self, wanted - given)) + ADDED_COST * sum(map(self, given - wanted))
 
@@ -106,7 +106,7 @@ class Meanings:
         self._rarity = rarity.astype(np.float32)
 
     def of(self, texts: Iterable[Collection[str]], more: ListedTexts | None = None) -> Codes:
-        """Return the meanings (N, d) of texts and of listed ones; zeros without a known word."""
+        """Return meanings (N, d) of texts and listed texts; 0 if no word is known."""
         return self.of_table(*tabulate(list(texts), more))
 
     def of_table(self, words: Iterable[str], table: sparse.csr_array) -> Codes:
@@ -144,7 +144,7 @@ def group_meanings(meanings: Codes, *, seed: int = 0) -> Groups:
 
 
 def _cut(groups: Tensor, most: int) -> Tensor:
-    """Cut groups of more than ``most`` into several, and number those that have texts from 0 on."""
+    """Cut groups of more than ``most`` texts; number groups with texts from 0 on."""
     order = torch.argsort(groups, stable=True)
     sizes = torch.bincount(groups)
     inside = torch.arange(len(groups)) - (sizes.cumsum(0) - sizes)[groups[order]]
@@ -185,7 +185,7 @@ class InvertedFile:
         self.centres = _find_centres(self.table, of_text[self.order], len(self.sizes))
 
     def nearest(self, meanings: Codes, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the ``count`` texts (B, S) of largest products with meanings (B, d), and these."""
+        """Return the ``count`` texts (B, S) nearest to meanings (B, d), and their products."""
         asked = torch.from_numpy(meanings).float()
         groups = len(self.sizes)
         probed = _keys(asked @ self.centres.T, torch.arange(groups)).topk(min(PROBED_GROUPS, groups), dim=1)

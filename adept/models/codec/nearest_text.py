@@ -73,7 +73,7 @@ class NearestTextIndex(TextTable):
         self._holders, self._starts = by_word.indices, by_word.indptr
 
     def nearest(self, records: Iterable[Sequence[str]]) -> Iterator[tuple[int, int]]:
-        """Yield each record's nearest text, and its distance: of equals the one most in the record's order."""
+        """Yield each record's nearest text and its distance; ties are broken by word order."""
         for record in records:
             distance, equal = self._nearest(set(record))
             pairs = Counter(pairwise(("", *record, "")))
@@ -83,7 +83,7 @@ class NearestTextIndex(TextTable):
         return (text for text, seams in texts if self.weigh.distance(record, text) + seams < distance)
 
     def _nearest(self, wanted: set[str]) -> tuple[int, list[int]]:
-        """Return the least distance of any text from a record of these words, and the first texts that are so near.
+        """Return the least distance of any text from a record's words, and its first texts.
 
         Texts are compared that hold the heaviest word, then the next one, until the nearest is nearer than these words weigh.
         """
@@ -115,7 +115,7 @@ class NearestTextIndex(TextTable):
         return self._holders[:0] if column is None else self._holders[self._starts[column] : self._starts[column + 1]]
 
     def order(self, *, seed: int) -> list[int]:
-        """Return the texts' numbers in an order whose first k are near to all texts, whatever k is.
+        """Order the texts so that the first k are near to all texts, for every k.
 
         Each place goes to the best of a few random candidates (Mirzasoleiman et al. 2015), up to ORDERED_TEXTS places.
         """
@@ -156,7 +156,7 @@ class MeaningIndex(TextTable):
         self._of_words = self._table @ (ADDED_COST * self._weights)
 
     def nearest(self, records: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]:
-        """Yield each record's nearest text, the first of equals, and its distance; scraps are moved away."""
+        """Yield each record's nearest text (the first of ties; no scrap) and its distance."""
         for row, places in self._compare(records, SHORTLIST_TEXTS):
             least = row.min()
             yield int(places[row == least].min()), int(least)
@@ -181,7 +181,7 @@ class MeaningIndex(TextTable):
             yield from zip(distances, numbers, strict=True)
 
     def nearer(self, record: Words, texts: Iterable[tuple[Words, int]], distance: int) -> Iterator[Words]:
-        """Yield the texts nearer to a record than ``distance``, the nearest first, without scraps."""
+        """Yield the texts closer to a record than ``distance``, nearest first; no scraps."""
         least = _least_words(record)
         pairs = [*islice((pair for pair in texts if _length(pair[0]) >= least), SHORTLIST_TEXTS)]
         by_words = np.array([self.weigh.distance(record, text) + seams for text, seams in pairs], dtype=np.int64)
@@ -194,7 +194,7 @@ class MeaningIndex(TextTable):
         return self._halves * weights * (MEANING_LENGTH**2 - products) // (2 * MEANING_LENGTH**2)
 
     def _by_words(self, wanted: Sequence[set[str]], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return how far the words of each text (B, S) take it away from its record's weight."""
+        """Return the distance that the words of each text (B, S) add to its record's weight."""
         shared = np.zeros((len(wanted), len(self._weights)), dtype=np.int64)
         for row, words in zip(shared, wanted, strict=True):
             own = [self._columns[word] for word in words if word in self._columns]

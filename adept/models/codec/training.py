@@ -26,7 +26,7 @@ MAX_HELD_OUT = 200
 
 
 def learn_codec(train: Corpus, validation: Corpus, *, public: bool, seed: int, config: CodecConfig) -> Codec:
-    """Return the codec of a model; of public text it holds out some of the validation text, for estimates."""
+    """Return a model's codec; of public text it holds out validation text for estimates."""
     texts = train.texts
     if config.texts is not None and config.texts < len(texts):
         texts = random.Random(seed).sample(texts, config.texts)
@@ -45,7 +45,7 @@ def drop_known(codec: Codec, texts: Sequence[str]) -> list[Words]:
 
 
 def complete(codec: Codec) -> Codec:
-    """Return a codec with its list of likely texts, found or made; raise ModelError for a damaged file."""
+    """Return a codec with its list of likely texts; raise ModelError for a damaged file."""
     if not codec.unlisted:
         return codec
     name = f"codec-{codec_sha256(codec)[:32]}.safetensors"

@@ -1,1 +1,1 @@
-"""The probability of a text, in whole numbers: n-grams over words and word classes, unknown words, and an arithmetic coder."""
+"""Text probabilities in whole numbers: n-grams, unknown words, and an arithmetic coder."""

@@ -1,4 +1,4 @@
-"""Both directions of the arithmetic code, in machine code: ``encode`` a text as its interval, ``decode`` the text at a point.
+"""The arithmetic code in machine code: ``encode`` a text as an interval, ``decode`` a point.
 
 An interval is (low, width, depth): of the line [0, 1) it begins at low 2^-(WIDTH + depth) and is width 2^-(WIDTH + depth) wide,
 where 2^(WIDTH - 1) < width <= 2^WIDTH. So a share of it is found by products of machine words, however narrow it is.
@@ -73,7 +73,7 @@ def whole_line() -> WidthAndDepth:
 
 @without_reference_counts
 def narrow(interval: WidthAndDepth, low: int, high: int) -> tuple[int, int]:
-    """Go on to a share of an interval; return where it begins, and by how many bits that is refined."""
+    """Go on to a share of an interval; return its start, and the bits of refinement."""
     begins, width, more = _share(interval[0], low, high)
     interval[0], interval[1] = width, interval[1] + more
     return begins, more
@@ -81,7 +81,7 @@ def narrow(interval: WidthAndDepth, low: int, high: int) -> tuple[int, int]:
 
 @without_reference_counts
 def _share(width: int, low: int, high: int) -> tuple[int, int, int]:
-    """Return where a share of an interval begins, its width, and its bits of depth beyond the interval's."""
+    """Return the start and width of a share of an interval, and its further depth in bits."""
     begins, ends, more = width * low >> BITS, width * high >> BITS, 0
     while ends - begins << more <= 1 << (WIDTH - 1):
         more += 1
@@ -106,7 +106,7 @@ def _narrower(width: int, depth: int, other_width: int, other_depth: int) -> boo
 
 @without_reference_counts
 def end_share(band: Limits, text: WidthAndDepth, own: int) -> int:
-    """Return the share of an end in a band, out of ONE, after a text; by the model it is ``own``."""
+    """Return an end's share in a band, out of ONE, after a text; the model gives it ``own``."""
     _, width, more = _share(text[0], 0, own)
     if own < band[4] or not _is_inside(band, width, text[1] + more):
         return 0
@@ -116,7 +116,7 @@ def end_share(band: Limits, text: WidthAndDepth, own: int) -> int:
 
 @without_reference_counts
 def edge_among_others(own: int, edge: int) -> int:
-    """Return F(word) among the words but the end: strictly increasing, as the ``edge`` F(word) is."""
+    """Return F(word) without the end; it increases strictly, as ``edge`` does."""
     return (edge - own << BITS) // (ONE - own)
 
 
@@ -130,7 +130,7 @@ def edge_below(own: int, place: int) -> int:
 def encode(
     tables: ModelTables, words: Whole, spelled: Spelled, bands: Whole, narrowest: int
 ) -> tuple[int, Whole, WidthAndDepth, WidthAndDepth]:
-    """Return a text's band, the steps (M, 2) to its interval in it, the width and depth of that, and those of its probability.
+    """Return a text's band, the steps (M, 2) to its interval, and both widths and depths.
 
     A step is where a share begins in its interval, and by how many bits that is refined then. The band is NO_BAND where there is
     none, or the interval is deeper than ``narrowest``. Bands (B, 5) come with less likely texts first.
@@ -203,7 +203,7 @@ def decode(
     narrowest: int,
     most: int,
 ) -> tuple[int, Whole, Whole]:
-    """Return which of P points (P, bytes) is the first whose text is of a band, or P; with the last text's words (L,) and spelling.
+    """Return the first of P points (P, bytes) in a band, or P; the last text's words, spelling.
 
     A text ends at an end, after ``most`` words, or where it is too narrow for the band.
     """
@@ -252,7 +252,7 @@ def _decode_word(tables: ModelTables, point: Decoder, after: NextWord) -> int:
 
 @compiled
 def decode_spelling(spelling: SpellingTables, point: Decoder, letters: Whole) -> None:
-    """Read a word that the vocabulary lacks: -1 - r for the r-th listed one, or its letters up to an end."""
+    """Read an unknown word: -1 - r for the r-th listed one, or its letters up to an end."""
     letters[0] = WORD_END
     if len(spelling.edges) > 1:
         if _place(point) < LISTED_SHARE:
@@ -343,5 +343,5 @@ def _spell_to(point: Decoder, low: int, high: int) -> None:
 
 @without_reference_counts
 def _has_ended(point: Decoder) -> bool:
-    """Return True if no text of the band begins so, or the interval is too narrow to be divided."""
+    """Return True if no text of the band begins so, or the interval is too narrow."""
     return _is_too_narrow(point.band, point.text[0], point.text[1]) or point.interval[1] > point.narrowest

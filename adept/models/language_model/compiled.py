@@ -1,4 +1,4 @@
-"""Machine code for the loops over single words: a record takes thousands of steps of some nanoseconds each."""
+"""Machine code for loops over single words: thousands of short steps for each record."""
 
 import hashlib
 import sys
@@ -22,7 +22,7 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def compiled(function: Function, *, counts: bool = True) -> Function:
-    """Return a function of numbers and arrays as machine code, kept in the user's cache if possible.
+    """Compile a function of numbers and arrays, and cache the code for the user if possible.
 
     Without reference ``counts`` it is several times as fast; then it must not make arrays, nor call a function that does.
     """

@@ -1,4 +1,4 @@
-"""The language model: how likely each next word is, as a mixture of n-grams over words and n-grams over word classes.
+"""The language model: the next word's probability, mixed from n-grams of words and classes.
 
 A word of the vocabulary is one symbol, any other one is UNKNOWN and then its spelling: as one of the commonest words of English,
 if the vocabulary is English, or letter by letter, whichever is likelier. A share is an interval [low, high) inside [0, ONE).
@@ -73,7 +73,7 @@ class UnknownWords(Learned):
         return [ONE * value // max(1, sums[-1]) for value in sums]
 
     def spans(self, word: str) -> list[Span] | None:
-        """Return the shares of a word's symbols, one after the other; None if it cannot be spelled."""
+        """Return the shares of a word's symbols in order; None if it cannot be spelled."""
         ways = [way for way in (self._as_listed(word), self._as_letters(word)) if way]
         return max(ways, key=lambda way: Fraction(prod(high - low for low, high in way), ONE ** len(way)), default=None)
 
@@ -112,7 +112,7 @@ class ModelTables(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LanguageModel(Learned):
-    """The probability of each next word, in whole numbers: by n-grams of words, and of their classes."""
+    """The next word's probability in whole numbers, by n-grams of words and classes."""
 
     vocabulary: Vocabulary
     words: Ngrams

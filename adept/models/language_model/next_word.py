@@ -1,4 +1,4 @@
-"""The next word's distribution after some words, in machine code: one distribution function F in whole numbers.
+"""The next word's distribution in machine code: a distribution function F in whole numbers.
 
 F(w) is the share, out of ONE, of all words before w. A word's share is [F(w), F(w + 1)), never empty. Nothing is remembered from
 one text to the next: the time of a record does not depend on other records.
@@ -109,7 +109,7 @@ def shares_after(tables: ModelTables, windows: Whole) -> NDArray[np.float32]:
 
 @without_reference_counts
 def _spread(tables: NgramTables, contexts: Whole, shares: NDArray[np.float64]) -> None:
-    """Write down the share of every symbol, from what is seen after anything to the longest known context."""
+    """Store the share of every symbol, from no context to the longest known one."""
     for symbol in range(len(shares)):
         shares[symbol] = (tables.alone[symbol + 1] - tables.alone[symbol]) / ONE
     for end in contexts[: contexts[-1, CONTEXT]]:
@@ -122,7 +122,7 @@ def _spread(tables: NgramTables, contexts: Whole, shares: NDArray[np.float64]) -
 
 @without_reference_counts
 def find(tables: ModelTables, after: NextWord, point: int) -> tuple[int, int, int]:
-    """Return the word whose share holds a point of [0, ONE), and its share: find its class, then the word."""
+    """Return the word whose share holds a point of [0, ONE), and its share."""
     words, classes = after.contexts[0], after.contexts[1]
     own, beyond = 0, len(tables.first) - 1
     while beyond - own > 1:
@@ -148,7 +148,7 @@ def find(tables: ModelTables, after: NextWord, point: int) -> tuple[int, int, in
 
 @without_reference_counts
 def _edge(tables: ModelTables, after: NextWord, own: int, low: int, high: int, word: int, by_words: int) -> int:
-    """Return F at a word of a class in [low, high), or at the first word behind it: strictly increasing."""
+    """Return F at a word of a class in [low, high), or at its end; it increases strictly."""
     edge, size = _mix(tables, own, low, high, word, by_words), len(tables.class_of) - 1
     if not tables.spells:
         unknown = after.unknown[1] - after.unknown[0]
@@ -221,7 +221,7 @@ def _widen_search(tables: NgramTables, contexts: Whole) -> None:
 
 @without_reference_counts
 def first_at_least(rows: Whole, begins: int, ends: int, wanted: int) -> int:
-    """Return the first of some rows whose first number is not below what is wanted, or their end."""
+    """Return the first of some rows whose first number is at least ``wanted``, or their end."""
     while begins < ends:
         middle = (begins + ends) // 2
         if rows[middle, 0] < wanted:

@@ -1,4 +1,4 @@
-"""An n-gram model whose distribution functions are integers, so that an arithmetic code made of it is exact everywhere.
+"""An n-gram model with integer distribution functions, so that its arithmetic code is exact.
 
 Interpolated Kneser-Ney smoothing with three discounts (Chen and Goodman 1998, "An empirical study of smoothing techniques for
 language modeling", Section 3) estimates
@@ -56,7 +56,7 @@ class NgramTables(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Ngrams(Learned):
-    """Distribution functions of the next symbol out of 0..V-1; in contexts V is before the start."""
+    """Distribution functions of the next symbol in 0..V-1; V pads contexts at the start."""
 
     rows: NDArray[np.int32]  # different n-grams (M, n), the symbol that follows last
     counts: NDArray[np.int32]  # how often each was seen (M,)
@@ -64,7 +64,7 @@ class Ngrams(Learned):
 
     @classmethod
     def of(cls, sequences: Sequence[Sequence[int]], *, order: int, size: int, least: int = 1) -> "Ngrams":
-        """Count the n-grams of sequences, each closed by its end, that ``least`` different ones hold."""
+        """Count the n-grams that at least ``least`` different closed sequences hold."""
         seen: Counter[Context] = Counter()
         holders: Counter[Context] = Counter()
         for sequence, times in Counter(map(tuple, sequences)).items():
@@ -133,7 +133,7 @@ class Ngrams(Learned):
 
 
 class _Level(NamedTuple):
-    """Contexts of one length, ordered by their last symbol, then by the one before it, and so on."""
+    """Contexts of one length, sorted by last symbol, then by the one before, and so on."""
 
     keys: Whole  # of each context (C,)
     lengths: Whole  # how many symbols were seen after each (C,)
@@ -146,7 +146,7 @@ _NO_LEVEL = _Level(*(np.zeros(0, dtype=np.int64) for _ in _Level._fields))
 
 
 def _levels(rows: NDArray[np.int32], counts: NDArray[np.int32], *, size: int) -> list[_Level]:
-    """Return the levels from the unigrams up: below the longest, a symbol counts once for each context that it was seen in.
+    """Return the levels from unigrams up; below the longest, a symbol counts once per context.
 
     A context that begins with the start has nothing before it: its raw counts go down with it.
     """
@@ -163,7 +163,7 @@ def _levels(rows: NDArray[np.int32], counts: NDArray[np.int32], *, size: int) ->
 
 
 def _level(columns: Whole, counts: Whole, *, size: int) -> _Level:
-    """Return the level of n-grams (n, M), ordered by their contexts read backwards, then by what follows."""
+    """Return the level of n-grams (n, M), sorted by context read backwards, then by symbol."""
     starts = np.flatnonzero(_begins(columns[1:]))
     different = columns[1:, starts]
     below = np.cumsum(_begins(different[1:])) - 1
@@ -174,7 +174,7 @@ def _level(columns: Whole, counts: Whole, *, size: int) -> _Level:
 
 
 def _add_up(columns: Whole, counts: Whole) -> tuple[Whole, Whole]:
-    """Return the different n-grams (n, M), ordered as those of a level, and the sums of their counts."""
+    """Return the distinct n-grams (n, M), sorted as in a level, and their total counts."""
     order = np.lexsort(columns)
     columns, counts = columns[:, order], counts[order]
     starts = np.flatnonzero(_begins(columns))
@@ -182,7 +182,7 @@ def _add_up(columns: Whole, counts: Whole) -> tuple[Whole, Whole]:
 
 
 def _begins(columns: Whole) -> NDArray[np.bool_]:
-    """Return which rows of some columns (n, M) are different from the one before them; the first is."""
+    """Return True for each column of (n, M) that differs from the one before, or is first."""
     begins = np.zeros(columns.shape[1], dtype=bool)
     begins[:1] = True
     for column in columns:
@@ -196,7 +196,10 @@ def in_few_bits(numbers: Whole, much: int) -> Whole:
 
 
 def _discounts(counts: Whole) -> list[int]:
-    """Return discounts of counts 0, 1, 2, and more, in thousandths: D_c = c - (c + 1) Y n_(c+1) / n_c, Y = n_1 / (n_1 + 2 n_2)."""
+    """Return discounts of counts 0, 1, 2 and more, in thousandths.
+
+    D_c = c - (c + 1) Y n_(c+1) / n_c, Y = n_1 / (n_1 + 2 n_2).
+    """
     n = np.bincount(np.minimum(counts, 4), minlength=5).tolist()
     share = THOUSAND * n[1] // max(1, n[1] + 2 * n[2])
     raw = [THOUSAND * c - (c + 1) * share * n[c + 1] // max(1, n[c]) if c else 0 for c in range(4)]

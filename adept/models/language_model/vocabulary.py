@@ -1,4 +1,4 @@
-"""The vocabulary of a language model, numbered class by class: words with the same neighbours share a class.
+"""A language model's vocabulary, numbered by class: words with like neighbours share one.
 
 Classes are found by k-means among vectors of positive pointwise mutual information with left and right neighbours.
 """
@@ -22,7 +22,7 @@ NEIGHBOURS, CONTEXT_DIMS = 300, 40  # words that have a column each as neighbour
 
 
 class Learned:
-    """A dataclass whose copies and pickles hold its fields alone, and no table that was made of them."""
+    """A dataclass whose copies and pickles hold its fields, without derived tables."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
@@ -30,7 +30,7 @@ class Learned:
 
 @dataclass(frozen=True)
 class Vocabulary(Learned):
-    """The words with a number of their own, class by class; END and UNKNOWN are a class each."""
+    """The numbered words, class by class; END and UNKNOWN are a class each."""
 
     words: list[str]  # by number
     classes: list[int]  # of each word, non-decreasing
@@ -38,7 +38,7 @@ class Vocabulary(Learned):
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[str]], *, seed: int, least: int = 1) -> "Vocabulary":
-        """Number the words that occur at least twice, and in ``least`` different texts, by their classes."""
+        """Number, by class, the words that occur twice and in ``least`` texts."""
         seen = Counter(word for text in texts for word in text)
         common = [word for word in in_texts(texts, least) if seen[word] >= LEAST_SEEN]
         known = sorted(common, key=lambda word: (-seen[word], word))
