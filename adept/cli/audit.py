@@ -65,7 +65,7 @@ def _audits(config: AuditConfig, advance: Advance) -> list[Audited]:
 def load_foreign(config: AuditConfig) -> Claim:
     """Return anyone's mechanism by MODULE:ATTRIBUTE; the working directory counts too.
 
-    A class is built with ``epsilon``; an object or a function is taken as it is, and claims ``epsilon`` if one is given.
+    A class is built with ``epsilon``; an object or a function claims ``epsilon`` if given.
     """
     name, here = config.foreign or "", str(Path.cwd())
     sys.path.insert(0, here)
@@ -121,7 +121,8 @@ def _audits_of_rewriter(config: AuditConfig, advance: Advance) -> list[Audited]:
     sizes = model.config
     mechanism = config.mechanism.build(epsilon=config.epsilon, clip_norm=sizes.clip_norm)
     rewriter = Rewriter.for_measurement(model, tokenizer, mechanism=mechanism)
-    # with the model's descriptions, of which a record may have several; several reports are those of one number
+    # with the model's descriptions, of which a record may have several; several reports are those
+    # of one number
     fitted = rewriter.mechanism if isinstance(mechanism, Description) and config.reports == 1 else mechanism
     return [
         lambda: _audit_mechanism(fitted, config, advance, dim=sizes.latent_dim),

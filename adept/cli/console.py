@@ -42,7 +42,7 @@ def show_table(title: str, headings: list[str], rows: Iterable[Iterable[str]]) -
 def progress(title: str, estimate: Callable[[], int | None] = lambda: None) -> Iterator[Callable[..., None]]:
     """Show progress and remaining time of long work, on a terminal only.
 
-    Yields a function of the steps done, and of their number if only the work itself knows; else ``estimate`` tells it.
+    Yields a function of the steps done, and of their number unless ``estimate`` tells it.
     """
     if not sys.stderr.isatty():
         yield lambda done, total=None: None

@@ -178,7 +178,7 @@ def run_release(
 ) -> Stated:
     """Make a release with ledger and progress bar ``title``, and return its statement.
 
-    ``release`` takes ``resume``, ``ledger`` and ``progress``; ``begin`` is called whenever records were written.
+    ``release`` takes ``resume``, ``ledger`` and ``progress``; ``begin`` runs at each step.
     """
 
     def advance(count: int) -> None:

@@ -56,7 +56,7 @@ def main(config: TrainConfig) -> None:
 def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResult:
     """Train and save a model; raises AdeptError for what the user can mend.
 
-    With ``overrides``, the command line that made the configuration, ``resume_from`` needs no others to go on.
+    With ``overrides``, its command line, a later ``resume_from`` needs no other options.
     """
     splits = load(config.data, config)
     if config.labels == "joint":

@@ -1,13 +1,15 @@
 """Adaptation of a model to another domain by a few hundred public texts of it, in closed form.
 
 - *words* of the examples are added to the vocabulary;
-- *topics*, one more for every example, are fitted to the examples and to some of the model's own texts;
+- *topics*, one more for every example, are fitted to the examples and to some of the model's own
+  texts;
 - *codewords* are the examples and own texts nearest to them, for small budgets their means;
 - the *codec* has the examples as its first utterances, and behind them own texts;
 - the *decoder* reads the new topics by a linear map to the old ones.
 
-A *broad* model has a lexicon, and orders its own texts by meaning. Few examples do not show where their domain ends: sentences
-about them join them, and half of the other codewords are taken by chance.
+A *broad* model has a lexicon, and orders its own texts by meaning. Few examples do not show where
+their domain ends: sentences about them join them, and half of the other codewords are taken by
+chance.
 """
 
 import random
@@ -54,7 +56,7 @@ MAX_TERM_WORDS = 3  # words of a line that names a thing rather than says someth
 MAX_SENTENCES, MIN_PER_TERM = 1000, 8  # that stand for all terms together, and for one of them at least
 BATCH_TEXTS = 64  # texts whose products with all sentences are computed together
 MAX_HELD_OUT, EXAMPLES_PER_HELD_OUT = 50, 12  # nothing is learned from them: an estimate of utility rests on them
-# Weight of an example where topics are fitted; number of own texts beside them; share of these that are taken by chance.
+# Weight of an example in topics; number of own texts beside them; share of random ones.
 MANY_PLACING, FEW_PLACING = (3, 4000, 0.0), (1, 16000, 0.5)
 READ_LATENTS = ("topics.rarity", "topics.directions", "topics.offset", "to_state.weight", "decoder.weight_ih_l0")
 
@@ -190,8 +192,8 @@ def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[
 def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) -> dict[int, Tensor]:
     """Return codebooks for the latents (N, n) of few examples, of the sizes of a broad model.
 
-    The largest one holds these, as many own texts (M, n) near to them as others (L, n), in a random order; its first ones are
-    the smaller ones, and the smallest ones are means.
+    The largest one holds these, as many own texts (M, n) near to them as others (L, n), in a random
+    order; its first ones are the smaller ones, and the smallest ones are means.
     """
     distinct, own, others = (normalize(some.cpu(), dim=1) for some in (torch.unique(latents.cpu(), dim=0), own, others))
     most = max(len(distinct), max(TEXT_CODEWORDS))

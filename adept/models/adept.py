@@ -2,9 +2,10 @@
 
     tokens -> LSTM encoder -> r in R^n -> clip to a ball of radius C -> noise -> LSTM decoder -> tokens
 
-The network: Krishna, Gupta and Dupuy, "ADePT: Auto-encoder based differentially private text transformation" (EACL 2021).
-Its noise: Habernal, "When differential privacy meets NLP: the devil is in the detail" (EMNLP 2021); Eq. 9 is the clip, Section 6
-the clip in the l1 norm. A release's noise is a mechanism's (``adept.mechanisms``).
+The network: Krishna, Gupta and Dupuy, "ADePT: Auto-encoder based differentially private text
+transformation" (EACL 2021). Its noise: Habernal, "When differential privacy meets NLP: the devil is
+in the detail" (EMNLP 2021); Eq. 9 is the clip, Section 6 the clip in the l1 norm. A release's noise
+is a mechanism's (``adept.mechanisms``).
 
 Shapes: B records, T tokens, n latent dimensions, E embedding dimensions, H hidden units, V words.
 """
@@ -35,7 +36,7 @@ class Adept(nn.Module):
 
     Args:
         vocabulary_size: V.
-        clip, clip_norm: the ball to which latents are clipped ("l1", "l2"), or "sphere", and its radius C.
+        clip, clip_norm: the ball ("l1", "l2") or "sphere" of clipped latents, and its radius C.
         dropout: share of embeddings and of the decoder's outputs that is dropped in training.
         word_dropout: share of the decoder's input words that are hidden in training.
         encoder: False if a subclass has its own encoder and overrides ``read`` and ``read_rows``.
@@ -77,7 +78,7 @@ class Adept(nn.Module):
     def loss(self, tokens: Tensor, randomise: Callable[[Tensor], Tensor] | None = None) -> Tensor:
         """Return the reconstruction loss of tokens (B, T), END included, in nats per token.
 
-        The decoder reads latents (B, n) as ``randomise`` leaves them, so that it learns from noisy ones.
+        The decoder reads latents (B, n) after ``randomise``, so that it learns from noisy ones.
         """
         latents = self.encode(tokens)
         logits = self(randomise(latents) if randomise else latents, tokens)
@@ -131,11 +132,13 @@ class Adept(nn.Module):
     def encode_records(self, records: Sequence[Sequence[int]]) -> Tensor:
         """Return clipped latents (B, n) of records, which are token ids closed by END.
 
-        Claim: to the last bit, a latent does not depend on the other records, their number, their lengths or its place.
-        Proof: row i of every product, gate and sum is computed from row i of its input. Its rounding depends on the order
-        of additions, which a kernel chooses by shapes, threads and processor, never by values. All shapes here are
-        constant: ROWS rows and one word at a time. A row that has ended keeps its state until the longest one ends. One
-        step is tested, not proved: that a kernel adds in the same order in each of its ROWS rows.
+        Claim: to the last bit, a latent does not depend on the other records, their number, their
+        lengths or its place.
+        Proof: row i of every product, gate and sum is computed from row i of its input. Its
+        rounding depends on the order of additions, which a kernel chooses by shapes, threads and
+        processor, never by values. All shapes here are constant: ROWS rows and one word at a time.
+        A row that has ended keeps its state until the longest one ends. One step is tested, not
+        proved: that a kernel adds in the same order in each of its ROWS rows.
         """
         latents = self.to_state.weight.new_empty(len(records), self.latent_dim)
         order = sorted(range(len(records)), key=lambda place: len(records[place]))  # similar lengths run together
@@ -162,8 +165,9 @@ class Adept(nn.Module):
     def write(self, latents: Tensor, *, max_length: int, choose: Choice | None = None) -> Tensor:
         """Write token ids (B, <= max_length) from latents (B, n), greedily or by ``choose``.
 
-        Texts end with END and are padded with PAD. Each depends on its own latent and draws alone, by the claim of
-        ``encode_records``. A row whose text ends begins the next one: released latents decide when.
+        Texts end with END and are padded with PAD. Each depends on its own latent and draws alone,
+        by the claim of ``encode_records``. A row whose text ends begins the next one: released
+        latents decide when.
         """
         texts = torch.full((len(latents), max_length), PAD, device=latents.device)
         waiting = iter(range(len(latents)))

@@ -32,8 +32,8 @@ HIDDEN_LABELS = 0.3  # share of labels that training hides, to serve unlabelled 
 class Autoencoder(Adept):
     """An encoder of token ids into a bounded latent, and a decoder that sees only this latent.
 
-    With any ``labels``, every row begins with a label's token, and the decoder writes label and text. The ``training_data``
-    are part of every privacy statement.
+    With any ``labels``, every row begins with a label's token, and the decoder writes label and
+    text. The ``training_data`` are part of every privacy statement.
     """
 
     def __init__(

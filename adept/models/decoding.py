@@ -1,6 +1,6 @@
 """Decoding: texts from released latents, by words or as public texts; all post-processing.
 
-All draws come from the operating system: a seed would tell where in a shuffled file a text was written.
+All draws come from the operating system: a seed would tell a text's place in a shuffled file.
 """
 
 from collections.abc import Sequence
@@ -63,8 +63,9 @@ def choose(logits: Tensor, decoding: DecodingConfig) -> Tensor:
 def _draw(weights: Tensor) -> Tensor:
     """Draw an index (B,) from each row of weights (B, V), in their proportion, by inversion.
 
-    The first index whose cumulated weight exceeds u * total, for uniform u in [0, 1), has a weight above 0. Where rounding makes
-    u * total as large as the total, the largest float below that stands for it.
+    The first index whose cumulated weight exceeds u * total, for uniform u in [0, 1), has a weight
+    above 0. Where rounding makes u * total as large as the total, the largest float below that
+    stands for it.
     """
     cumulated = weights.cumsum(dim=1)
     total = cumulated[:, -1:]

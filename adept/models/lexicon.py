@@ -1,7 +1,7 @@
 """Vectors of public words: a lexicon of English, and vectors learned from any public text.
 
-The lexicon holds a vector for each of the 60,000 commonest words of English, distilled from an encoder of sentences
-(``pretrained/lexicon/README.md``). Each word is looked up by itself, whatever the record's other words are.
+The lexicon holds a vector for each of the 60,000 commonest words of English, distilled from an
+encoder of sentences (``pretrained/lexicon/README.md``). Each word is looked up by itself.
 """
 
 import hashlib
@@ -80,8 +80,8 @@ class Lexicon:
 class TextVectors:
     """The mean of a text's word vectors, each times its rarity (inverse document frequency).
 
-    Words without a rarity count as much as the rarest. ``known`` is True if the lexicon knows the words' language; if it does
-    not, all vectors are zero.
+    Words without a rarity count as much as the rarest. ``known`` is True if the lexicon knows the
+    words' language; if it does not, all vectors are zero.
     """
 
     def __init__(self, rarity: Mapping[str, float]) -> None:
@@ -138,7 +138,7 @@ class WordVectors:
 def learn_word_vectors(texts: Iterable[str], *, size: int, dim: int) -> WordVectors:
     """Return the ``size`` commonest words of texts, and vectors of up to ``dim`` numbers.
 
-    They are singular vectors of positive pointwise mutual information within WINDOW words (Levy and Goldberg 2014).
+    Singular vectors of pointwise mutual information in WINDOW words (Levy and Goldberg 2014).
     """
     split = [text.lower().split() for text in texts]
     names = tuple(word for word, _ in Counter(word for words in split for word in words).most_common(size))

@@ -1,7 +1,8 @@
 """Text to token ids and back, by a `tokenizers.Tokenizer` that is saved with the model.
 
-The vocabulary comes from the training text alone. A word outside it is unknown, or is read as the nearest known word in meaning
-(``adept.models.lexicon``). Subwords are of bytes, so that any text has tokens.
+The vocabulary comes from the training text alone. A word outside it is unknown, or is read as the
+nearest known word in meaning (``adept.models.lexicon``). Subwords are of bytes, so that any text
+has tokens.
 """
 
 import json
@@ -131,7 +132,7 @@ class Tokenizer:
         Raises:
             ConfigurationError: a label is outside the label set.
         """
-        # A line of megabytes should not cost seconds. Lone surrogates, which JSON can hold, become question marks.
+        # A line of megabytes must not cost seconds. Lone surrogates become question marks.
         clean = [text[: 100 * max_length].encode("utf-8", "replace").decode("utf-8") for text in text_list(texts)]
         rows = [[*ids[:max_length], END] for ids in self._ids(clean)]
         if not self.labels:
@@ -171,7 +172,7 @@ class Tokenizer:
         """Return the text of each row of ids, up to its first END."""
         kept = [row[: row.index(END)] if END in row else row for row in rows]
         written = self._backend.decode_batch(kept, skip_special_tokens=True)
-        # Bytes can spell a line break where every token is harmless: so lines are checked as they are written.
+        # Bytes of harmless tokens can spell a line break: so lines are checked when written.
         lines = (" ".join(CONTROL.normalize_str(text).split()) for text in written)
         return [re.sub(r" ([.,;:!?)\]])", r"\1", line) for line in lines]
 
@@ -205,7 +206,7 @@ def is_writable(word: str) -> bool:
 def _load_backend(path: Path) -> tokenizers.Tokenizer:
     """Load a tokenizer that differs from ours in its words alone.
 
-    Some parts that a file can name fail on some texts or take very long, which would tell of a record.
+    Some parts that a file can name fail or take long on some texts, which would tell of a record.
     """
     text, content = read_json(path)
     try:

@@ -1,11 +1,12 @@
 """Topics: an encoder that is linear in a text's words, fitted to public text; no network.
 
-Topics are the first singular directions of public texts by TF-IDF, half whitened: divided by the square root of their standard
-deviation. A record's latent depends on its own tokens alone.
+Topics are the first singular directions of public texts by TF-IDF, half whitened: divided by the
+square root of their standard deviation. A record's latent depends on its own tokens alone.
 
-A word counts in up to four ways, each a unit vector with a weight of its own: as *itself*; by its *spelling*, the parts of three
-to five letters that it shares with others; by its *co-occurrence* with others; and, for models of many domains, by its *meaning*
-(``adept.models.lexicon``). A table of words remains.
+A word counts in up to four ways, each a unit vector with a weight of its own: as *itself*; by its
+*spelling*, the parts of three to five letters that it shares with others; by its *co-occurrence*
+with others; and, for models of many domains, by its *meaning* (``adept.models.lexicon``). A table
+of words remains.
 """
 
 from collections import Counter, defaultdict
@@ -44,7 +45,8 @@ class TopicEncoder(nn.Module):
     def forward(self, tokens: Tensor) -> Tensor:
         """Return topics (B, n), of any length; a text without a known word gets the first axis.
 
-        A word that stands c times has c shares, (1 + log c) times its rarity together: each row goes through the same sums.
+        A word that occurs c times has c shares, together (1 + log c) times its rarity: each row
+        goes through the same sums.
         """
         times = (tokens[:, :, None] == tokens[:, None, :]).sum(dim=2)  # (B, T)
         share = (1 + times.log()) * self.rarity[tokens] / times
@@ -124,9 +126,11 @@ def _counts(rows: Sequence[Sequence[int]], *, vocabulary_size: int) -> csr_matri
 def cooccurrence_vectors(rows: Sequence[Sequence[int]], *, words: int, seed: int) -> NDArray[np.float64]:
     """Return each word's unit vector (words, n), n <= 150; zero without neighbours.
 
-    It is the word's left singular vector of the positive pointwise mutual information times the square roots of the singular
-    values (Levy and Goldberg 2014, Sections 3 and 4). A neighbour's frequency counts with a power of .75 (Levy, Goldberg and Dagan
-    2015, Section 3.1), and a neighbour d places away counts 1/d. Negative numbers in ``rows`` keep their places, without a vector.
+    It is the word's left singular vector of the positive pointwise mutual information times the
+    square roots of the singular values (Levy and Goldberg 2014, Sections 3 and 4). A neighbour's
+    frequency counts with a power of .75 (Levy, Goldberg and Dagan 2015, Section 3.1), and a
+    neighbour d places away counts 1/d. Negative numbers in ``rows`` keep their places, without a
+    vector.
     """
     from sklearn.decomposition import TruncatedSVD  # fitting alone needs scikit-learn, slow to import
     from sklearn.preprocessing import normalize

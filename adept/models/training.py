@@ -149,7 +149,8 @@ def resume_run(
 ) -> tuple[TrainSpec, int]:
     """Return the specification of a resumed run, and the number of epochs that are done.
 
-    Raises DataError for a damaged checkpoint or another text, clip, label set or sizes, ConfigurationError if no epoch is left.
+    Raises DataError for a damaged checkpoint or another text, clip, label set or sizes,
+    ConfigurationError if no epoch is left.
     """
     if checkpoint is None:
         return spec, 0

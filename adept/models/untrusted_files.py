@@ -1,7 +1,7 @@
 """The files of a model directory, read as if a stranger had made them.
 
-A file is regular and small enough before it is opened. Tensors have the names, shapes and types that the configuration asks for
-before any is allocated, and are finite.
+A file is regular and small enough before it is opened. Tensors have the names, shapes and types
+that the configuration asks for before any is allocated, and are finite.
 """
 
 import json

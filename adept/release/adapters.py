@@ -1,7 +1,7 @@
 """Rewriting inside other libraries: a callable for ``datasets.Dataset.map``, and text lists.
 
-Every call is a release: it draws new noise, so rows that pass twice are released twice. With ``ledger=`` a second
-release is refused, or counted if it is wanted (``again=True``).
+Every call is a release: it draws new noise, so rows that pass twice are released twice. With
+``ledger=`` a second release is refused, or counted if it is wanted (``again=True``).
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,16 +26,17 @@ class DatasetRewriter:
 
     Pass ``remove_columns=dataset.column_names`` to ``map``, so that no original column remains.
 
-    It returns only the rewritten text. Columns that ``map`` does not remove stay in the data set and are not private. A call
-    checks its own batch alone, so call ``check`` first. Never give it to ``set_transform`` or ``with_transform``: they call
-    it whenever a row is read, and each call is a release.
+    It returns only the rewritten text. Columns that ``map`` does not remove stay in the data set
+    and are not private. A call checks its own batch alone, so call ``check`` first. Never give it
+    to ``set_transform`` or ``with_transform``: they call it whenever a row is read, and each call
+    is a release.
 
     Attributes:
         ledger: the ledger's file; None keeps no ledger.
         again: True releases texts again that are in the ledger.
         key: the file with the key of the ledger's digests; None stands for the usual one.
         name: the name of the output in the ledger.
-        ledger_limit: epsilon that no text of the ledger may exceed; the ledger's own limit holds too.
+        ledger_limit: epsilon that no text of the ledger may exceed, beside the ledger's limit.
         text_column: the column with the texts.
     """
 

@@ -1,7 +1,8 @@
 """Batches of records as rows: what is drawn and journalled, and the texts written from it.
 
-``draw`` is the only place where a file's records meet a mechanism; ``rows`` and ``last_rows`` are post-processing,
-beside the columns that are copied. So a journal that holds every draw can write all rows again without drawing anything.
+``draw`` is the only place where a file's records meet a mechanism; ``rows`` and ``last_rows`` are
+post-processing, beside the columns that are copied. So a journal that holds every draw can write
+all rows again without drawing anything.
 """
 
 import base64
@@ -98,8 +99,8 @@ class PlainBatches:
 class ShuffledBatches:
     """Batches that are all released before texts are written from the permuted releases alone.
 
-    The permutation is uniform, from the operating system's entropy, and kept nowhere. Until then each release stays in
-    memory with its copied or randomised label; equal releases are kept once.
+    The permutation is uniform, from the operating system's entropy, and kept nowhere. Until then
+    each release stays in memory with its copied or randomised label; equal releases are kept once.
     """
 
     def __init__(self, batches: PlainBatches) -> None:

@@ -1,18 +1,19 @@
 """The release of a file as synthetic records, under a central guarantee: noisy counts of rows.
 
-*Claim*: output, statement, standard output and exit status are epsilon-DP for adding, removing or replacing a person's
-rows (``adept.mechanisms.votes``), however often a run is killed and resumed. *Proof*. (1) A run keeps only the votes
-of rows, counted by ``adept.synthesis.tally``, whose proof bounds the change that a person makes. No content of a row
-raises an error: a damaged row has no vote, a file may be empty, and the ledger refuses because of other releases, never
-because of a row. (2) Counts are released once, and stand in the journal before anything is visible; a run that
-finds them there draws nothing and reads no record. A run that was killed before has released nothing. (3) Rows,
-statement and standard output are functions of the released counts and of options. QED. Notes for the curator go to
-``tell`` and are no part of the release.
+*Claim*: output, statement, standard output and exit status are epsilon-DP for adding, removing or
+replacing a person's rows (``adept.mechanisms.votes``), however often a run is killed and resumed.
+*Proof*. (1) A run keeps only the votes of rows, counted by ``adept.synthesis.tally``, whose proof
+bounds the change that a person makes. No content of a row raises an error: a damaged row has no
+vote, a file may be empty, and the ledger refuses because of other releases, never because of a row.
+(2) Counts are released once, and stand in the journal before anything is visible; a run that finds
+them there draws nothing and reads no record. A run that was killed before has released nothing. (3)
+Rows, statement and standard output are functions of the released counts and of options. QED. Notes
+for the curator go to ``tell`` and are no part of the release.
 
-The file's format says what a *row* is; ``adept.data.reading`` proves that a row changes its own record alone. In a csv, a
-quote that is never closed takes all that follows into its row, so let a program that knows the format write such files.
-A parquet file or a compressed one is read as a whole or not at all. The names of columns in a header or schema are
-public.
+The file's format says what a *row* is; ``adept.data.reading`` proves that a row changes its own
+record alone. In a csv, a quote that is never closed takes all that follows into its row, so let a
+program that knows the format write such files. A parquet file or a compressed one is read as a
+whole or not at all. The names of columns in a header or schema are public.
 """
 
 import hashlib
@@ -58,10 +59,10 @@ def synthesize_file(
     """Write synthetic records from ``source`` into ``target``, and the statement beside them.
 
     Args:
-        synthesizer: counts, releases and writes; it counts as many votes of a person as the options say.
+        synthesizer: counts, releases and writes; options say how many votes of a person count.
         source, target: as for ``release_file``.
-        ledger: the ledger in which the release is noted; if it lists other releases, it needs ``again``.
-        resume, progress, tell: as for ``release``; counts that were drawn are written without reading the input.
+        ledger: the ledger of the release; ``again`` is needed if it lists others.
+        resume, progress, tell: as for ``release``; drawn counts are written without reading input.
     """
     inputs, publication = find_files(source, target, options, ledger=ledger)
     plan = partial(plan_central, synthesizer, inputs, publication, options)

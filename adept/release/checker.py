@@ -1,11 +1,12 @@
 """Check a statement: its certificate must imply its guarantee; output and model must match.
 
-One file, the standard library only: ``python checker.py OUTPUT.privacy.json [output=OUTPUT] [model_dir=DIR]``.
+Standard library only: ``python checker.py OUTPUT.privacy.json [output=OUTPUT] [model_dir=DIR]``.
 
-If outputs are drawn with the stated weights and scales, those of any two records are as likely up to a factor of
-e^epsilon, but for delta (by integers and fractions; for Gaussian noise in decimals of 700 digits). Each field is
-computed again and compared, or named as not checked; ``adept verify`` compares the sentences too. Strings of a statement
-may be a stranger's: they are escaped, quoted and cut off.
+If outputs are drawn with the stated weights and scales, those of any two records are as likely up
+to a factor of e^epsilon, but for delta (by integers and fractions; for Gaussian noise in decimals
+of 700 digits). Each field is computed again and compared, or named as not checked; ``adept verify``
+compares the sentences too. Strings of a statement may be a stranger's: they are escaped and cut
+off.
 """
 
 import hashlib
@@ -60,7 +61,7 @@ class Refused(Exception):
 def check(statement: str, output: Name = None, model_dir: Name = None, *, restate: Any = None) -> list[str]:
     """Check OUTPUT.privacy.json, its output (default: the file beside it) and the model.
 
-    ``restate`` takes a statement and returns fields as adept writes them, with sentences, or None for another version.
+    ``restate`` returns a statement's fields and sentences as adept writes them, or None.
 
     Raises:
         Refused: something does not agree. (OSError: a file cannot be read.)

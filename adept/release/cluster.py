@@ -1,14 +1,16 @@
 """Drawing on a Ray cluster: many machines draw, one process writes the journal and the output.
 
-*Claim*: all visible rows of a record are written from one release of it, however often workers die and Ray repeats what
-they were at. *Proof*. A worker's draws leave it in one way, as the result of its call, which goes to the process that
-asked and into its journal. Ray gives a call one result, whichever attempt it comes from; what a lost attempt drew was in
-the memory of the cluster alone. So exactly one draw of a record enters the journal, before anything of it is visible,
-and from there on the proof of ``adept.release.journal`` holds as it stands. QED. As there, nothing here lets a worker's
-death depend on what it drew.
+*Claim*: all visible rows of a record are written from one release of it, however often workers die
+and Ray repeats what they were at. *Proof*. A worker's draws leave it in one way, as the result of
+its call, which goes to the process that asked and into its journal. Ray gives a call one result,
+whichever attempt it comes from; what a lost attempt drew was in the memory of the cluster alone. So
+exactly one draw of a record enters the journal, before anything of it is visible, and from there on
+the proof of ``adept.release.journal`` holds as it stands. QED. As there, nothing here lets a
+worker's death depend on what it drew.
 
-The cluster is trusted as the machine is: its memory holds records, and what does not fit is spilled to its disks. One
-that is started here listens at 127.0.0.1 alone, and answers nobody without a token that is drawn for it.
+The cluster is trusted as the machine is: its memory holds records, and what does not fit is spilled
+to its disks. One that is started here listens at 127.0.0.1 alone, and answers nobody without a
+token that is drawn for it.
 """
 
 import io
@@ -53,7 +55,8 @@ def draw_on_cluster(draw: Draw, parts: Iterator[Part], *, workers: int | None) -
 
     Args:
         draw: what draws for a batch of records; it can be pickled.
-        workers: processes of one CPU each, on the cluster of RAY_ADDRESS or else on this machine; None: one for each CPU.
+        workers: processes of one CPU each, on the cluster of RAY_ADDRESS or else on this machine;
+            None: one for each CPU.
     """
     with _environment():
         yield from _draw(draw, parts, workers=workers)

@@ -1,13 +1,14 @@
 """Columns of a local release: those read, those written with their types, and record checks.
 
-Text and label are what a record is about; a person's column is counted and never written; kept columns are copied as
-they are, and so not private. Everything else is dropped.
+Text and label are what a record is about; a person's column is counted and never written; kept
+columns are copied as they are, and so not private. Everything else is dropped.
 
-*Claim*: every kept value is unchanged in the output (or becomes text, if ``docs/operation.md`` says so), or the release
-is refused before the record's batch is drawn; if the input can be read twice, before the first draw. *Proof*. From
-Parquet to Parquet a value is copied within Arrow, under the type of its column, and a file with another type is refused
-by its schema. Any other value is converted to its written form when it is read, and for Parquet also back; batches are
-read before they are drawn. An input that can be read twice is read and checked once before the first draw. QED.
+*Claim*: every kept value is unchanged in the output (or becomes text, if ``docs/operation.md`` says
+so), or the release is refused before the record's batch is drawn; if the input can be read twice,
+before the first draw. *Proof*. From Parquet to Parquet a value is copied within Arrow, under the
+type of its column, and a file with another type is refused by its schema. Any other value is
+converted to its written form when it is read, and for Parquet also back; batches are read before
+they are drawn. An input that can be read twice is read and checked once before the first draw. QED.
 """
 
 import hashlib
@@ -109,10 +110,11 @@ def output_columns(label_column: str | None, options: ReleaseOptions) -> list[st
 class CheckedRecords:
     """Records whose columns are checked one by one, and notes on those read so far.
 
-    *Claim*: with excess=drop, it depends only on the number of earlier records of the same person if a record is passed on.
-    *Proof*: ``_Persons`` counts each name by itself, and looks at nothing else of a record before. QED. So if the content of
-    a person's records changes, but not their person, every other record keeps its place in the output; and a resumed run
-    with the same records passes on the same ones.
+    *Claim*: with excess=drop, it depends only on the number of earlier records of the same person
+    if a record is passed on.
+    *Proof*: ``_Persons`` counts each name by itself, and looks at nothing else of a record before.
+    QED. So if the content of a person's records changes, but not their person, every other record
+    keeps its place in the output; and a resumed run with the same records passes on the same ones.
 
     Args:
         label_column: the label's column in the output.
@@ -130,7 +132,7 @@ class CheckedRecords:
         self.count, self.first_texts = 0, list[str]()
         self._records, self._options, self._label_column = records, options, label_column
         self._allowed = None if labels is None else frozenset(labels)
-        # A model that writes labels does with or without them, record by record, unless their column was named.
+        # A model that writes labels needs none in a record, unless their column was named.
         self._optional = options.labels == "joint" and options.label_column is None
         self._persons = _Persons(options, options.person_column) if options.person_column else None
         self._grouped = label_column if options.labels == "copy" else None
@@ -313,9 +315,10 @@ def _find_types(inputs: Inputs, columns: tuple[str, ...]) -> dict[str, Any]:
 def find_label_type(inputs: Inputs, column: str | None, drawn: Iterable[str], first: Record) -> Any:
     """Return the integer type of the output's labels in every format; None if they are text.
 
-    *Claim*: the choice tells nothing of a record, and every label that is written has the type. *Proof*. It is a function of
-    the schemas and of ``drawn``, the public labels that may be written instead of a record's own. A label that is copied
-    comes from a column whose type the chosen one includes; any other is in ``drawn``, and is checked here. QED.
+    *Claim*: the choice tells nothing of a record, and every label that is written has the type.
+    *Proof*. It is a function of the schemas and of ``drawn``, the public labels that may be written
+    instead of a record's own. A label that is copied comes from a column whose type the chosen one
+    includes; any other is in ``drawn``, and is checked here. QED.
     """
     if column is None or not all(INTEGER.fullmatch(label) for label in drawn):
         return None

@@ -1,12 +1,14 @@
 """The ledger that a release uses: a given file, none, or the default in the state directory.
 
-The default ledger refuses only releases above its limit. If it cannot be kept (without a home, on a full disk, or if
-another run holds it for long), the release goes on without it, and one line says so. Earlier claims stay claimed. If
-there is a limit, the release is refused instead, because nobody could check the limit. An empty file beside a ledger
-marks that it has a limit (``mark_limited``), so that this is known even if the ledger is gone or cannot be read.
+The default ledger refuses only releases above its limit. If it cannot be kept (without a home, on a
+full disk, or if another run holds it for long), the release goes on without it, and one line says
+so. Earlier claims stay claimed. If there is a limit, the release is refused instead, because nobody
+could check the limit. An empty file beside a ledger marks that it has a limit (``mark_limited``),
+so that this is known even if the ledger is gone or cannot be read.
 
-The file's name carries a keyed fingerprint of the key, so another key has another ledger. If the ledger of any key has
-a limit, the other ledger needs one of its own: a limit must not be lost in silence with its key.
+The file's name carries a keyed fingerprint of the key, so another key has another ledger. If the
+ledger of any key has a limit, the other ledger needs one of its own: a limit must not be lost in
+silence with its key.
 """
 
 import hashlib
@@ -181,9 +183,10 @@ def claim_records(
 ) -> Iterator[None]:
     """Hold the claims of records in a ledger during their release; no ledger, no effect.
 
-    *Claim*: a call that fails leaves the ledger as it was, and a call that returns has its records there. *Proof*. All
-    records are claimed in one transaction before the body begins. No caller sees a result before the context ends. If
-    anything fails until then, the ledger forgets the run, and nobody has read any of its rewrites. QED.
+    *Claim*: a call that fails leaves the ledger as it was, and a call that returns has its records
+    there. *Proof*. All records are claimed in one transaction before the body begins. No caller
+    sees a result before the context ends. If anything fails until then, the ledger forgets the run,
+    and nobody has read any of its rewrites. QED.
     """
     run = secrets.token_hex(8)
     with open_ledger(options, None if options.ledger == NONE else find_key(options)) as ledger:

@@ -47,7 +47,7 @@ def latent_facts(mechanism: LocalRandomizer, dim: int) -> dict[str, Any]:
 def codebook_facts(mechanism: LocalRandomizer, dim: int, codec: Codec | None = None) -> dict[str, Any]:
     """Return a realised codebook's size k, its number t of heavy codewords, and its digest.
 
-    They are lists if there are several draws; the digest is of little-endian float32 values, row by row, or that of the codec.
+    Several draws give lists. The digest is of little-endian float32 rows, or the codec's.
     """
     if not (symbols := mechanism.symbols(dim)):
         return {"size": None, "top": None, "codebook_sha256": None}

@@ -1,6 +1,6 @@
 """The release of a data frame or a data set, as ``adept rewrite`` releases a file.
 
-Plan, checks, batches, ledger and statement are those of the command. The statement is the only file that is written.
+Plan, checks, batches, ledger and statement are the command's. Only the statement is written.
 """
 
 import json
@@ -49,23 +49,27 @@ def rewrite_frame(
 ) -> Frame:
     """Rewrite the records of a data frame, and write the privacy statement of the release.
 
-    *Claim*: a call that fails leaves no statement and nothing in the ledger. *Proof*. All records and options are checked,
-    and the statement's name is taken, before records are claimed; ``claim_records`` gives the claims up if anything fails
-    before the statement has its final name, which is the last step. QED.
+    *Claim*: a call that fails leaves no statement and nothing in the ledger. *Proof*. All records
+    and options are checked, and the statement's name is taken, before records are claimed;
+    ``claim_records`` gives the claims up if anything fails before the statement has its final name,
+    which is the last step. QED.
 
     Args:
         frame: a ``pandas.DataFrame`` or a ``datasets.Dataset``.
         text: the column with the texts.
         statement: the file for the statement, which must not exist.
         epsilon: the budget of each record.
-        label: the column with the labels; None: none are written, unless ``labels="joint"`` lets the model write them.
-        person: the column that names each record's person, which is not returned; needs ``max_records_per_person``.
-        options: those of ``adept rewrite`` that concern no file; ``mechanism`` may also be an object.
+        label: the column with the labels; None: none are written, unless ``labels="joint"`` lets
+            the model write them.
+        person: the column that names each record's person, which is not returned; needs
+            ``max_records_per_person``.
+        options: those of ``adept rewrite`` but for files; ``mechanism`` may be an object.
 
     Returns:
-        A table of the same kind with a new index and the columns for text, label, ``keep_columns`` and ``sample`` (if
-        samples > 1). Labels are whole numbers if the type of their column and the label set say so, else text. Kept
-        columns have their types; categories that do not occur are left out, and class labels become their names.
+        A table of the same kind with a new index and the columns for text, label, ``keep_columns``
+        and ``sample`` (if samples > 1). Labels are whole numbers if the type of their column and
+        the label set say so, else text. Kept columns have their types; categories that do not occur
+        are left out, and class labels become their names.
 
     Raises:
         AdeptError: as for the command; or a column is missing, or ``frame`` is something else.

@@ -38,8 +38,8 @@ class Inputs:
     """The sources of records, in order: files, or standard input alone.
 
     Attributes:
-        sizes: sizes of the files in bytes when they were found; None if one of them can be read only once.
-        also: columns that identify a record in the ledger, which are read besides those that are used.
+        sizes: sizes of the files in bytes at the start; None if one can be read only once.
+        also: columns that identify a record in the ledger, read besides the used ones.
     """
 
     locations: tuple[str, ...]

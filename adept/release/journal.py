@@ -1,38 +1,42 @@
 r"""The journal of a release: all draws in order, so that an interrupted run never draws twice.
 
-*Visible* is what stands under the output's final name, and what was written to standard output; until it has that name
-a file is its owner's alone (mode 0600). A *release* is one randomised output of the mechanism (and of randomised
-response, where labels are randomised).
+*Visible* is what stands under the output's final name, and what was written to standard output;
+until it has that name a file is its owner's alone (mode 0600). A *release* is one randomised output
+of the mechanism (and of randomised response, where labels are randomised).
 
-*Claim*: however often a run is killed, at whatever moments, and resumed, all visible rows of a record are written from
-one release of it. So the budget in the statement is spent once.
+*Claim*: however often a run is killed, at whatever moments, and resumed, all visible rows of a
+record are written from one release of it. So the budget in the statement is spent once.
 
-*Proof*. (1) A row becomes visible only after ``sync`` has put its entry on the disk: before standard output is written
-to, and before the output gets its name. (2) Entries are numbered in the order of the input, added by one process at a
-time, and never changed: a lock that the kernel drops with its holder sees to it. Where there are no locks nothing is
-begun; where machines do not share them, the claim is for the runs of one machine. (3) A crash loses whole entries from
-the end. They were not on the disk, so by (1) nothing of them was visible. Other damage is refused, as shown below.
-(4) A run first replays the entries against the same records, and draws for a record only if no entry holds it. So
-exactly one entry holds a record whose rows are visible, in this run and in every one before. (5) An entry keeps its
-record: with it stands a keyed digest of all rows of the input up to there, and another input is refused, as is another
-model, mechanism, budget, option or version of what draws and writes. QED.
+*Proof*. (1) A row becomes visible only after ``sync`` has put its entry on the disk: before
+standard output is written to, and before the output gets its name. (2) Entries are numbered in the
+order of the input, added by one process at a time, and never changed: a lock that the kernel drops
+with its holder sees to it. Where there are no locks nothing is begun; where machines do not share
+them, the claim is for the runs of one machine. (3) A crash loses whole entries from the end. They
+were not on the disk, so by (1) nothing of them was visible. Other damage is refused, as shown
+below. (4) A run first replays the entries against the same records, and draws for a record only if
+no entry holds it. So exactly one entry holds a record whose rows are visible, in this run and in
+every one before. (5) An entry keeps its record: with it stands a keyed digest of all rows of the
+input up to there, and another input is refused, as is another model, mechanism, budget, option or
+version of what draws and writes. QED.
 
-*Damage*. The journal is an SQLite file. A batch is committed to its write-ahead log, which survives the death of the
-process; ``sync`` moves the log into the file itself, and so on the disk. SQLite takes a log whose checksum is wrong for
-shorter: that loses only entries that were never visible. The pages of the file have no checksums. So each row stands
-with a digest of its number and content, and one row counts the entries: a file whose rows are not exactly these is
-refused.
+*Damage*. The journal is an SQLite file. A batch is committed to its write-ahead log, which survives
+the death of the process; ``sync`` moves the log into the file itself, and so on the disk. SQLite
+takes a log whose checksum is wrong for shorter: that loses only entries that were never visible.
+The pages of the file have no checksums. So each row stands with a digest of its number and content,
+and one row counts the entries: a file whose rows are not exactly these is refused.
 
-Draws that were lost before they were on the disk nobody saw. If the moment of death does not depend on the values
-drawn, they cost nothing. If it did, keeping only what survives would be a selection by the output, which can at worst
-double the epsilon of those records; nothing here lets a value decide.
+Draws that were lost before they were on the disk nobody saw. If the moment of death does not depend
+on the values drawn, they cost nothing. If it did, keeping only what survives would be a selection
+by the output, which can at worst double the epsilon of those records; nothing here lets a value
+decide.
 
-An entry holds what was drawn and nothing of a record: written texts, and randomised or written labels; where this run
-shuffles, the releases themselves. Copied labels and kept columns are read from the input again.
+An entry holds what was drawn and nothing of a record: written texts, and randomised or written
+labels; where this run shuffles, the releases themselves. Copied labels and kept columns are read
+from the input again.
 
-No file can notice that it was put back from an older copy. A ledger can: it keeps how many records may have been read
-(``adept.release.publication``). The journal stays apart from it: draws in the order of the input, beside digests of its
-rows, would undo a shuffle.
+No file can notice that it was put back from an older copy. A ledger can: it keeps how many records
+may have been read (``adept.release.publication``). The journal stays apart from it: draws in the
+order of the input, beside digests of its rows, would undo a shuffle.
 """
 
 import errno
@@ -75,8 +79,8 @@ Entry = dict[str, Any]
 class Database(sqlite3.Connection):
     """An open SQLite file (journal or ledger) whose errors name its path and give advice.
 
-    Each method that reads or writes raises OSError if the same run can go on later, for example when the disk is full or
-    another run holds the file, and otherwise DataError.
+    Each method that reads or writes raises OSError if the same run can go on later, for example
+    when the disk is full or another run holds the file, and otherwise DataError.
     """
 
     path = damaged = advice = ""

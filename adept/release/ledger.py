@@ -1,32 +1,36 @@
 """The ledger: released records with their budgets, so that no budget is spent twice unnoticed.
 
-It holds a line for each release and, of local releases, a keyed digest of each record and of each person
-(``adept.release.record_identity``). The key lies elsewhere: no guess at a record can be tested against the ledger alone.
-``adept.release.ledger_file`` keeps the file.
+It holds a line for each release and, of local releases, a keyed digest of each record and of each
+person (``adept.release.record_identity``). The key lies elsewhere: no guess at a record can be
+tested against the ledger alone. ``adept.release.ledger_file`` keeps the file.
 
-A record is *claimed* before it is released, so an interrupted run has spent the budget of its claims. A claim is checked
-and written in one transaction: two runs at once cannot both be the first, or both fit below a limit. Before anybody can
-read records of a release, the ledger stores their number: no claim on them is given back, and a journal with fewer draws
-cannot resume the release.
+A record is *claimed* before it is released, so an interrupted run has spent the budget of its
+claims. A claim is checked and written in one transaction: two runs at once cannot both be the
+first, or both fit below a limit. Before anybody can read records of a release, the ledger stores
+their number: no claim on them is given back, and a journal with fewer draws cannot resume the
+release.
 
-*Claim*: if two ledgers differ only in the records of central releases, every command gets the same answers from both, and
-no record decides a byte of them. *Proof*. A central release leaves one line: its options, its budget, the day on which it
-began, and that it ended. Its digests, number of records and duration are not stored. It counts against every record and
-person, in the release or not. QED. The refusal of a local run reveals that a record was released before. It speaks of
-records of local releases, whose ``not_hidden`` says so.
+*Claim*: if two ledgers differ only in the records of central releases, every command gets the same
+answers from both, and no record decides a byte of them. *Proof*. A central release leaves one line:
+its options, its budget, the day on which it began, and that it ended. Its digests, number of
+records and duration are not stored. It counts against every record and person, in the release or
+not. QED. The refusal of a local run reveals that a record was released before. It speaks of records
+of local releases, whose ``not_hidden`` says so.
 
-*What adds up*. A local release with epsilon e is e-DP for replacing one record in a file of a public number of rows. A
-central one of single records that is e-DP for adding or removing one is 2 e-DP for this: one record is removed, the other
-added. With a ``person_column`` the unit is a person, and replacing one record changes the rows of two persons, the old
-one's and the new one's. Each is a change of one person's rows: e under ``replace``, and under ``add_or_remove`` 2 e, as
-all the person's rows are removed and the changed ones added. So such a release counts 2 e or 4 e. For a person whose
-rows are all replaced, a local release counts e for each of their records, and a central one with persons e (``replace``)
-or 2 e (``add_or_remove``). A release that named no persons may hold any number of a person's records, so beside it no
-total of a person is bounded. Equal records of one run are different records, each released once; equal records of
-different runs may be the same record, and their budgets add up.
+*What adds up*. A local release with epsilon e is e-DP for replacing one record in a file of a
+public number of rows. A central one of single records that is e-DP for adding or removing one is 2
+e-DP for this: one record is removed, the other added. With a ``person_column`` the unit is a
+person, and replacing one record changes the rows of two persons, the old one's and the new one's.
+Each is a change of one person's rows: e under ``replace``, and under ``add_or_remove`` 2 e, as all
+the person's rows are removed and the changed ones added. So such a release counts 2 e or 4 e. For a
+person whose rows are all replaced, a local release counts e for each of their records, and a
+central one with persons e (``replace``) or 2 e (``add_or_remove``). A release that named no persons
+may hold any number of a person's records, so beside it no total of a person is bounded. Equal
+records of one run are different records, each released once; equal records of different runs may be
+the same record, and their budgets add up.
 
-*Limit*. A claim is refused if it would bring a record above the limit, or a person if persons are named. Then either all
-releases name persons or none does.
+*Limit*. A claim is refused if it would bring a record above the limit, or a person if persons are
+named. Then either all releases name persons or none does.
 """
 
 import json

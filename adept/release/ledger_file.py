@@ -1,10 +1,12 @@
 """The file of a ledger: an SQLite database (mode 0600), its damage checks, and exact sums.
 
-*Claim*: if one bit changes on the disk, or the end of the file is lost, no record becomes unknown and no limit larger
-without an error. *Proof*. SQLite keeps each claim in two trees, the table and the index ``claims_again``, whose pages have
-nothing in common. Claims are looked up in both; if the answers differ, the ledger is refused. The tables ``adept`` and
-``releases`` are small; each is compared with an index of all its columns whenever the file is opened. SQLite itself
-refuses a file that is shorter than its header says; an empty file, and one that lacks a table, are refused here. QED.
+*Claim*: if one bit changes on the disk, or the end of the file is lost, no record becomes unknown
+and no limit larger without an error. *Proof*. SQLite keeps each claim in two trees, the table and
+the index ``claims_again``, whose pages have nothing in common. Claims are looked up in both; if the
+answers differ, the ledger is refused. The tables ``adept`` and ``releases`` are small; each is
+compared with an index of all its columns whenever the file is opened. SQLite itself refuses a file
+that is shorter than its header says; an empty file, and one that lacks a table, are refused here.
+QED.
 """
 
 import math
@@ -77,7 +79,7 @@ class Spending:
         persons: True if a column names who contributed each record.
         central: True if it counts against every record of its ledger.
         per_row: how often epsilon counts for replacing one record.
-        per_person: how often it counts for replacing all of a person's records; in a local release, for each of them.
+        per_person: how often it counts for replacing all of a person's records (local: each).
     """
 
     mechanism: str

@@ -1,8 +1,9 @@
 """The local release of a file: every record is randomised alone and written as private text.
 
-``open_release`` decides who is released and with what: model, mechanism, the budget and its shares, and refusals.
-``release_file`` decides what of a file reaches the output: the rewritten text, the label as ``labels=`` says, and kept
-columns. What is drawn goes into a journal before it is visible (``adept.release.journal``).
+``open_release`` decides who is released and with what: model, mechanism, the budget and its shares,
+and refusals. ``release_file`` decides what of a file reaches the output: the rewritten text, the
+label as ``labels=`` says, and kept columns. What is drawn goes into a journal before it is visible
+(``adept.release.journal``).
 """
 
 import math
@@ -43,7 +44,7 @@ from adept.release.statement import PrivacyStatement
 from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import Rewriter
 
-# An interrupted release may be continued with other values of these options: nothing that was drawn depends on them.
+# A resumed release may change these options: nothing that was drawn depends on them.
 FREE_OPTIONS = (
     "label_response", "statement", "flush_every", "card", "engine", "workers", "shuffled_records", "central_delta",
 )  # fmt: skip
@@ -54,7 +55,7 @@ def open_release(request: ReleaseRequest) -> tuple[Rewriter, ReleaseOptions]:
 
     Raises:
         ModelError: the directory holds no model, or the mechanism cannot use it.
-        ConfigurationError: there is no budget or two, a value is out of range, or options contradict each other.
+        ConfigurationError: no budget or two, a value out of range, or contradicting options.
         ReleaseRefused: the release would promise what it cannot keep.
     """
     model, tokenizer = load_model(request.model_dir)
@@ -124,7 +125,7 @@ def release_file(
         rewriter, options: as ``open_release`` returns them.
         source: a file, a pattern of files, or ``-``.
         target: a file, or ``-``, where rows are written as they are released.
-        resume, key, ledger, progress, tell: as for ``release``; without a key nothing can be resumed.
+        resume, key, ledger, progress, tell: as for ``release``; resuming needs a key.
 
     Raises:
         DataError: the input cannot be read as asked, an output exists, or a run was interrupted.

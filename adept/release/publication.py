@@ -1,10 +1,11 @@
 """The files of a release: statement, card and data, which appear only when all are complete.
 
-Each is written under a temporary name beside its own. It gets its name by a link, which fails if the name is taken
-meanwhile. The data comes last: beside data there is always its statement, which holds its digest. The temporary names
-stay until all is done, so that a resumed run can tell its own files from those of others.
+Each is written under a temporary name beside its own. It gets its name by a link, which fails if
+the name is taken meanwhile. The data comes last: beside data there is always its statement, which
+holds its digest. The temporary names stay until all is done, so that a resumed run can tell its own
+files from those of others.
 
-A release into a file goes through these states. Every step is on the disk before the next one begins.
+A release into a file has these states. Every step is on the disk before the next begins.
 
 | state     | journal          | ledger                   | temporary files | final names     |
 |-----------|------------------|--------------------------|-----------------|-----------------|
@@ -15,18 +16,20 @@ A release into a file goes through these states. Every step is on the disk befor
 | published | every draw       | claims, all may be read  | complete        | all             |
 | tidied    | gone             | finished                 | gone            | all             |
 
-*Claim*: after any crash, on a disk that keeps what it has synchronised, (a) a release with claims in the ledger has a
-journal, or is published; (b) a journal with draws has its claims; (c) once all names stand, every answer is "done"; (d)
-no record has two visible releases. *Proof*. (a) Rows are claimed after the terms are on the disk, and the journal is
-removed after publication, or after the ledger has forgotten the claims. (b) Records are drawn after their rows are
-claimed, and a run that gives up removes the draws before the ledger forgets. A journal without draws begins anew, and
-first forgets its claims. (c) ``complete`` reads nothing but the final names: data whose digest the statement beside them
-holds are published; what is left to be done is repeated until it is done. (d) is the claim of ``adept.release.journal``
-for a journal that was not damaged. The ledger notices one that was restored from a copy or has lost its end: before
-records can be read, it stores their number, and a journal with fewer draws is not resumed. So the ledger forgets only
-records that nobody can have read. QED. On standard output rows are visible batch by batch: drawn, journalled, kept in
-the ledger as readable, and then written. A default ledger that was given up (``adept.release.default_ledger``) keeps its
-earlier claims, and a resumed run claims in it again.
+*Claim*: after any crash, on a disk that keeps what it has synchronised, (a) a release with claims
+in the ledger has a journal, or is published; (b) a journal with draws has its claims; (c) once all
+names stand, every answer is "done"; (d) no record has two visible releases. *Proof*. (a) Rows are
+claimed after the terms are on the disk, and the journal is removed after publication, or after the
+ledger has forgotten the claims. (b) Records are drawn after their rows are claimed, and a run that
+gives up removes the draws before the ledger forgets. A journal without draws begins anew, and first
+forgets its claims. (c) ``complete`` reads nothing but the final names: data whose digest the
+statement beside them holds are published; what is left to be done is repeated until it is done. (d)
+is the claim of ``adept.release.journal`` for a journal that was not damaged. The ledger notices one
+that was restored from a copy or has lost its end: before records can be read, it stores their
+number, and a journal with fewer draws is not resumed. So the ledger forgets only records that
+nobody can have read. QED. On standard output rows are visible batch by batch: drawn, journalled,
+kept in the ledger as readable, and then written. A default ledger that was given up
+(``adept.release.default_ledger``) keeps its earlier claims, and a resumed run claims in it again.
 """
 
 import hashlib

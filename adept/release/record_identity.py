@@ -1,15 +1,18 @@
 """Identity of records and persons in journal and ledger: a key, and keyed digests.
 
-A digest without a key is an oracle: anybody who holds it can try every likely utterance. The key lies outside journal and ledger,
-in a file of its own that its owner alone can read. So either of them can be handed on by mistake without telling anything.
+A digest without a key is an oracle: anybody who holds it can try every likely utterance. The key
+lies outside journal and ledger, in a file of its own that its owner alone can read. So either of
+them can be handed on by mistake without telling anything.
 
-A ledger fixes once which columns identify a record. It stores them as *roles*: the text, the person, or a column with a name. So
-files with other names of columns match, and so do lists of texts. Two records with the same values in these columns are one
-record, even if their other columns differ: "yes" on two days is one record unless an id or a day is among the columns.
+A ledger fixes once which columns identify a record. It stores them as *roles*: the text, the
+person, or a column with a name. So files with other names of columns match, and so do lists of
+texts. Two records with the same values in these columns are one record, even if their other columns
+differ: "yes" on two days is one record unless an id or a day is among the columns.
 
-*Claim*: the digest of a record depends on its identifying values alone, not on the file's format. *Proof*: each value becomes text
-by ``identity_text``, a function of that value alone, which maps the spellings of different formats ("1", 1, 1.0) to one text.
-The digest is a function of the key, the roles in sorted order and these texts with their lengths. QED.
+*Claim*: the digest of a record depends on its identifying values alone, not on the file's format.
+*Proof*: each value becomes text by ``identity_text``, a function of that value alone, which maps
+the spellings of different formats ("1", 1, 1.0) to one text. The digest is a function of the key,
+the roles in sorted order and these texts with their lengths. QED.
 """
 
 import hashlib
@@ -44,8 +47,9 @@ UNWRITTEN = "a value that cannot be written down"  # stands for all such values,
 def identity_text(value: Any) -> str | None:
     """Return the text by which a value identifies its record; None for a missing value.
 
-    It is the value's ``plain_text``, if there is one. Otherwise fractions are written as Python writes a float, dates in
-    ISO 8601, bytes as the text that they encode, and nested values as JSON with sorted keys.
+    It is the value's ``plain_text``, if there is one. Otherwise fractions are written as Python
+    writes a float, dates in ISO 8601, bytes as the text that they encode, and nested values as JSON
+    with sorted keys.
     """
     if (text := plain_text(value)) is not None or value is None or isinstance(value, str):
         return text and _spelled(text)

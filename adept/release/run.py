@@ -1,7 +1,7 @@
 """One flow for every release: plan or continue it, draw, publish, and tidy up.
 
-The order is the proof of ``adept.release.journal`` and ``adept.release.publication``. Plans are of two kinds
-(``adept.release.local``, ``adept.release.central``).
+The order is the proof of ``adept.release.journal`` and ``adept.release.publication``. Plans are of
+two kinds (``adept.release.local``, ``adept.release.central``).
 """
 
 import json
@@ -127,8 +127,9 @@ def release(
         resume: continue an interrupted release, or begin one.
         key: the key of the digests by which a resumed run knows its input.
         ledger: the ledger in which records are claimed; None keeps none.
-        progress: called with the number of records that are done; its ``last_step``, if it has one, is a context that
-            keeps interrupts away from the publication and from all that comes after it.
+        progress: called with the number of records that are done; its ``last_step``, if it has one,
+            is a context that keeps interrupts away from the publication and from all that comes
+            after it.
         tell: called with notes for the curator.
     """
     complete = publication.complete if resume else None

@@ -1,28 +1,33 @@
 """Shuffling of a file's records, by us or by others, and its part of the statement.
 
-``adept.mechanisms.shuffling`` proves the effect of shuffling for a function of the *unordered* releases and of coins that
-nobody can guess.
+``adept.mechanisms.shuffling`` proves the effect of shuffling for a function of the *unordered*
+releases and of coins that nobody can guess.
 
-*Claim*: a shuffled file is such a function; where labels are copied, of the unordered pairs of release and label.
-*Proof*, for ``shuffle=true``. Every record is released before any text is written. Then the releases, each with the label
-that goes with it, are permuted by the operating system's entropy, so that their new order is a function of the unordered
-ones and of those coins. What writes the texts is given the releases in their new order and nothing else. A run that is
-resumed permutes again, by other coins, which is one more such function of the same releases.
+*Claim*: a shuffled file is such a function; where labels are copied, of the unordered pairs of
+release and label.
+*Proof*, for ``shuffle=true``. Every record is released before any text is written. Then the
+releases, each with the label that goes with it, are permuted by the operating system's entropy, so
+that their new order is a function of the unordered ones and of those coins. What writes the texts
+is given the releases in their new order and nothing else. A run that is resumed permutes again, by
+other coins, which is one more such function of the same releases.
 
-For ``shuffled_records=N`` rows are written in the old order, and somebody else moves them. Each row is written by one
-function of its record's release, of coins of its own, and of pools that are alike for all: (1) words, and places in
-pools, are drawn from the operating system's entropy, by no generator that has a seed or a state
-(``adept.models.decoding``, ``adept.rewriting.coding``); (2) no number that decides about a text is rounded by its place
-in a batch (``adept.models.adept``), except those that say which of several candidates fits best, which are refused; (3)
-the texts of a pool do not depend on who asks for them. So the rows, moved, are what moved releases would have been
-written as. QED.
+For ``shuffled_records=N`` rows are written in the old order, and somebody else moves them. Each row
+is written by one function of its record's release, of coins of its own, and of pools that are alike
+for all: (1) words, and places in pools, are drawn from the operating system's entropy, by no
+generator that has a seed or a state (``adept.models.decoding``, ``adept.rewriting.coding``); (2) no
+number that decides about a text is rounded by its place in a batch (``adept.models.adept``), except
+those that say which of several candidates fits best, which are refused; (3) the texts of a pool do
+not depend on who asks for them. So the rows, moved, are what moved releases would have been written
+as. QED.
 
-Nothing else about a record may be in its rows (kept columns are refused), and nobody may read its release in the old
-order. The journal has it: a file of the user who runs the release (mode 0600), which is removed when the output is
-complete; its blocks may stay on the disk. Whoever reads it is bound by the local guarantee alone.
+Nothing else about a record may be in its rows (kept columns are refused), and nobody may read its
+release in the old order. The journal has it: a file of the user who runs the release (mode 0600),
+which is removed when the output is complete; its blocks may stay on the disk. Whoever reads it is
+bound by the local guarantee alone.
 
-Where labels are copied, only records with the same label are mixed, so the label with the fewest records decides; and
-where fewer records than the file's are said to be shuffled together, each stands alone.
+Where labels are copied, only records with the same label are mixed, so the label with the fewest
+records decides; and where fewer records than the file's are said to be shuffled together, each
+stands alone.
 """
 
 from dataclasses import dataclass
@@ -43,7 +48,7 @@ class Shuffled:
 
     Attributes:
         here: True if this run shuffled it.
-        smallest: least number of records that one hides among: those with its label, if labels are copied.
+        smallest: least number of records to hide among: with its label, if that is copied.
         epsilon, delta: central, for replacing one record.
     """
 

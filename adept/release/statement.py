@@ -42,7 +42,8 @@ class Statement(ABC):
 
     Attributes:
         records: number of records that are written; None before that is known.
-        date: the time (UTC) at which a local release ended, or the day on which a central one began.
+        date: the time (UTC) at which a local release ended, or the day on which a central one
+            began.
     """
 
     lacks: ClassVar[str]  # the field that only the other kind of statement has
@@ -92,7 +93,8 @@ class PrivacyStatement(Statement):
     """A local release of records.
 
     Attributes:
-        guarantee: guarantee of the released latent, and so of the text; of text and label if they are one symbol.
+        guarantee: guarantee of the released latent, and so of the text; of text and label if they
+            are one symbol.
         dim, clip, clip_norm: the released latent; None for a description.
         labels: treatment of labels; None if the input has none.
         label_response: the mechanism of randomised labels, beside the text or with it.
@@ -162,7 +164,8 @@ class PrivacyStatement(Statement):
     def neighbours(self) -> str:
         """Pairs of records that the guarantee compares: they agree in all that is copied.
 
-        With excess=drop a person's other records decide if a record is written, so only one person's records are compared.
+        With excess=drop a person's other records decide if a record is written, so only one
+        person's records are compared.
         """
         copied = [*(["label"] if self.labels == "copy" else []), *self.kept_columns]
         whose = "any two records of the same person" if self.excess == "drop" else "any two records"
@@ -229,8 +232,8 @@ class CentralStatement(Statement):
     def times_counted(self) -> int:
         """Times that epsilon counts at most, for replacing one record and for a person.
 
-        If a person's record is replaced, their next one may count: up to 4 counts change (``adept.mechanisms.votes``), and one
-        epsilon covers a change of ``sensitivity``.
+        If a person's record is replaced, their next one may count: up to 4 counts change
+        (``adept.mechanisms.votes``), and one epsilon covers a change of ``sensitivity``.
         """
         person = 2 // COUNTS_MOVED[self.votes.neighbours]
         return max(person, -(-4 // self.votes.sensitivity)) if self.persons else person

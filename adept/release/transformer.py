@@ -1,8 +1,8 @@
 """A scikit-learn transformer that releases texts, and a memory of this process's releases.
 
-Cross-validation clones its steps and transforms a text once for each fold. So the memory of what was transformed belongs
-to the process. It holds digests, under a key that each process draws anew. A forked process begins with a copy of its
-parent's memory.
+Cross-validation clones its steps and transforms a text once for each fold. So the memory of what
+was transformed belongs to the process. It holds digests, under a key that each process draws anew.
+A forked process begins with a copy of its parent's memory.
 """
 
 import os
@@ -29,10 +29,11 @@ os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_i
 class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A pipeline step that rewrites texts: ``make_pipeline(PrivateText(rewriter), ...)``.
 
-    ``fit`` learns nothing and releases nothing. ``transform`` releases: each call draws new noise. Cross-validation
-    transforms the same texts many times, and budgets would add up. So a step refuses a text that any ``PrivateText`` of this
-    process has released: rewrite once, before the search. ``again=True`` releases the text again, and ``spent`` returns the
-    total. Only a ledger sees the releases of other processes, such as the workers of ``n_jobs=2``.
+    ``fit`` learns nothing and releases nothing. ``transform`` releases: each call draws new noise.
+    Cross-validation transforms the same texts many times, and budgets would add up. So a step
+    refuses a text that any ``PrivateText`` of this process has released: rewrite once, before the
+    search. ``again=True`` releases the text again, and ``spent`` returns the total. Only a ledger
+    sees the releases of other processes, such as the workers of ``n_jobs=2``.
 
     Args:
         rewriter, ledger, again, key, ledger_limit: as for ``DatasetRewriter``.
@@ -77,9 +78,10 @@ class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 def _remember(texts: Sequence[str], epsilon: float, *, again: bool) -> Iterator[None]:
     """Remember that the body releases texts; equal texts of one call count once.
 
-    *Claim*: no two calls of one process both release a text unless the later one says ``again``; a call that fails spends
-    nothing. *Proof*. Looking up and adding happen under one lock, before the body draws; if the body fails, its epsilons are
-    taken back, because nobody has read its rewrites. QED.
+    *Claim*: no two calls of one process both release a text unless the later one says ``again``; a
+    call that fails spends nothing. *Proof*. Looking up and adding happen under one lock, before the
+    body draws; if the body fails, its epsilons are taken back, because nobody has read its
+    rewrites. QED.
     """
     digests = {text_digest(_KEY, text) for text in texts}
     with _LOCK:

@@ -66,12 +66,14 @@ class InPositions:
 class WordByWord(InPositions):
     """A mechanism on T symbols; ``_release_symbols`` (N T,) -> (N T,) is the child's.
 
-    A record is read as exactly T symbols: its first T words, each a public word or one symbol for all others, then padding.
+    A record is read as exactly T symbols: its first T words, each a public word or one symbol for
+    all others, then padding.
 
-    Claim: if each position is released by an (eps / T)-LDP mechanism on the common set of symbols, with fresh coins, the T
-    symbols are eps-LDP for any two records. Proof: two records differ in at most T positions, and the probabilities of
-    independent releases multiply; T times the share of a position, rounded down, is at most eps
-    (`adept.mechanisms.guarantee.share`). Texts are post-processing of the symbols. T and the words come from public text.
+    Claim: if each position is released by an (eps / T)-LDP mechanism on the common set of symbols,
+    with fresh coins, the T symbols are eps-LDP for any two records. Proof: two records differ in at
+    most T positions, and the probabilities of independent releases multiply; T times the share of a
+    position, rounded down, is at most eps (`adept.mechanisms.guarantee.share`). Texts are
+    post-processing of the symbols. T and the words come from public text.
     """
 
     public: WordVectors
@@ -104,7 +106,8 @@ class WordByWord(InPositions):
 class TokenResponse(WordByWord):
     """K-ary randomised response at every position (Warner 1965), in exact arithmetic.
 
-    (eps / T)-LDP at each position by the proof of `RandomizedResponse`, hence eps-LDP by the proof of `WordByWord`.
+    (eps / T)-LDP at each position by the proof of `RandomizedResponse`, hence eps-LDP by the proof
+    of `WordByWord`.
     """
 
     name: ClassVar[str] = "token_response"
@@ -125,8 +128,9 @@ class TokenExponential(WordByWord):
 
     As CusText with one output set (Chen et al. 2023).
 
-    The score of word y for word x is 1 - |x - y| / D, D the largest distance of public vectors, within [0, 1]; that of
-    padding is 1 for padding and 0 for words: (eps / T)-LDP at each position (`exponential_choice`), hence eps-LDP.
+    The score of word y for word x is 1 - |x - y| / D, D the largest distance of public vectors,
+    within [0, 1]; that of padding is 1 for padding and 0 for words: (eps / T)-LDP at each position
+    (`exponential_choice`), hence eps-LDP.
     """
 
     name: ClassVar[str] = "token_exponential"
@@ -152,12 +156,13 @@ class PromptSampling(InPositions):
 
     This is DP-Prompt (Utpala, Hooker and Chen, Findings of EMNLP 2023).
 
-    The decoder reads the record's latent *without* noise; each of T tokens is drawn from the softmax of clipped logits.
+    The decoder reads the latent *without* noise, and draws T tokens by clipped logits.
 
-    Claim: eps-LDP for any two records, with eps / T for each token. Proof: given the tokens so far, which were released, a
-    token is drawn by the exponential mechanism with score (clipped logit - b1) / (b2 - b1) over a public set of tokens
-    (`exponential_choice`); T of them, each allowed to look at those before, add up (adaptive composition, Dwork and
-    Roth 2013, Theorem 3.16). T is public and the same for all; cutting a text at its end is post-processing.
+    Claim: eps-LDP for any two records, with eps / T for each token. Proof: given the tokens so far,
+    which were released, a token is drawn by the exponential mechanism with score (clipped logit -
+    b1) / (b2 - b1) over a public set of tokens (`exponential_choice`); T of them, each allowed to
+    look at those before, add up (adaptive composition, Dwork and Roth 2013, Theorem 3.16). T is
+    public and the same for all; cutting a text at its end is post-processing.
     """
 
     model: Autoencoder = field(repr=False)  # not trained on the records

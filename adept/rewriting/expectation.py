@@ -1,8 +1,9 @@
 """Estimates and warnings before a release.
 
-An estimate compares public texts that the model has not seen with their own and with another one's rewrite. Two texts are about
-the same *topic* if the same of the model's coarsest codewords is nearest to both. Warnings (text in another language, or too
-long) depend on the records without any noise: they go to standard error alone.
+An estimate compares public texts that the model has not seen with their own and with another one's
+rewrite. Two texts are about the same *topic* if the same of the model's coarsest codewords is
+nearest to both. Warnings (text in another language, or too long) depend on the records without any
+noise: they go to standard error alone.
 """
 
 import re

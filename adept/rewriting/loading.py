@@ -39,9 +39,10 @@ def check_release(
 
     Args:
         guarantee, training_data: of one release, and of the model.
-        accept_broken_claim: go on although the mechanism's claim is false, or it claims nothing (an infinite epsilon).
+        accept_broken_claim: go on although the claim is false or empty (an infinite epsilon).
         accept_inexact: go on although no proof covers every rounding error of floating-point noise.
-        accept_private_model: go on although the model can write the private text that it was trained on.
+        accept_private_model: go on although the model can write the private text that it was
+            trained on.
     """
     if not (guarantee.holds and math.isfinite(guarantee.epsilon)) and not accept_broken_claim:
         raise ReleaseRefused(f"{guarantee.text} Choose another mechanism, or add accept_broken_claim=true")

@@ -21,7 +21,8 @@ from adept.models.tokenizer import Tokenizer
 from adept.rewriting.coding import Coding, DescriptionCoding, LatentCoding, Pair, PairCoding, pool_size
 from adept.rewriting.loading import check_release, fit_mechanism, load_model
 
-# A forked process has none of its parent's worker threads: with more than one PyTorch would wait for them for ever.
+# A forked process has none of its parent's worker threads: with more than one PyTorch would wait
+# for them for ever.
 os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 HUB_OPTIONS = ("revision", "cache_dir", "force_download", "local_files_only", "token")
@@ -32,14 +33,15 @@ class Rewriter:
 
     Args:
         model, tokenizer: saved together.
-        mechanism: randomises the latent, or the codec's description of a text. A ``JointResponse`` releases text and label as
-            one symbol: every record needs its label.
+        mechanism: randomises the latent, or the codec's description of a text. A ``JointResponse``
+            releases text and label as one symbol: every record needs its label.
         decoding: greedy or sampled; sampling draws fresh randomness.
         batch_size: records that go through the model at once.
         accept_broken_claim, accept_inexact, accept_private_model: as for ``check_release``.
 
     Raises:
-        ModelError: the model was trained for a clip that the mechanism cannot use, or lacks codewords or codec.
+        ModelError: the model was trained for a clip that the mechanism cannot use, or lacks
+            codewords or codec.
         ConfigurationError: the mechanism's radius is not the model's.
         ReleaseRefused: a release would promise what it cannot keep, and that was not accepted.
     """
@@ -93,9 +95,11 @@ class Rewriter:
         """Load a model; raise ModelError without one.
 
         Args:
-            directory: the model's or its run's; or "utterances", the packaged model, or "owner/model" on the Hub.
+            directory: the model's or its run's; or "utterances", the packaged model, or
+                "owner/model" on the Hub.
             mechanism: as for the constructor.
-            options: those of the constructor and, for the Hub: revision, cache_dir, force_download, local_files_only, token.
+            options: those of the constructor and, for the Hub: revision, cache_dir, force_download,
+                local_files_only, token.
         """
         hub = {name: options.pop(name) for name in HUB_OPTIONS if name in options}
         if HUB_NAME.fullmatch(str(directory)) and not Path(directory).exists():
@@ -114,7 +118,8 @@ class Rewriter:
     def rewrite(self, texts: Any, *, samples: int = 1) -> list[str]:
         """Release every text once and write ``samples`` texts from each release, consecutively.
 
-        All texts, a list, array or column of strings (``adept.data.texts``), are checked before the first release.
+        All texts, a list, array or column of strings (``adept.data.texts``), are checked before the
+        first release.
         """
         return [text for text, _ in self.rewrite_pairs(texts, samples=samples)]
 

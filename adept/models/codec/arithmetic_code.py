@@ -1,12 +1,15 @@
 """The arithmetic code: texts as whole numbers below K, and back; likely texts have their own.
 
-An arithmetic code divides the line [0, 1) among first words by their probabilities, each interval among second words, and so on
-(Witten, Neal and Cleary 1987, "Arithmetic coding for data compression"). A point stands for the text in whose interval it lies.
+An arithmetic code divides the line [0, 1) among first words by their probabilities, each interval
+among second words, and so on (Witten, Neal and Cleary 1987, "Arithmetic coding for data
+compression"). A point stands for the text in whose interval it lies.
 
-Of K evenly spread points many would write the same likely texts. So numbers come in *bands*, of texts that are about as likely,
-within a factor of BAND_RATIO. A number stands for the first of MAX_ATTEMPTS points whose text is of its band. The points of one
-attempt are evenly spread, one in each cell of the line, where public hashes choose. A text's number is a cell whose point lies in
-its interval, and whose earlier points are of other bands. What ``number`` finds, ``write`` writes, to the last unit.
+Of K evenly spread points many would write the same likely texts. So numbers come in *bands*, of
+texts that are about as likely, within a factor of BAND_RATIO. A number stands for the first of
+MAX_ATTEMPTS points whose text is of its band. The points of one attempt are evenly spread, one in
+each cell of the line, where public hashes choose. A text's number is a cell whose point lies in its
+interval, and whose earlier points are of other bands. What ``number`` finds, ``write`` writes, to
+the last unit.
 """
 
 import math

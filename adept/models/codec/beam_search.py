@@ -1,8 +1,9 @@
 """Beam search: the texts near a record that a budget of bits can write, nearest first.
 
-Word by word, the record's next word is kept or left out, and before a word that is kept the likeliest word may be inserted. A
-word left out or inserted adds to the distance, and so does each bit that the next word costs more than in the record, at this
-*seam*. The beam keeps, for every number of bits, the few texts nearest to the record that cost no more.
+Word by word, the record's next word is kept or left out, and before a word that is kept the
+likeliest word may be inserted. A word left out or inserted adds to the distance, and so does each
+bit that the next word costs more than in the record, at this *seam*. The beam keeps, for every
+number of bits, the few texts nearest to the record that cost no more.
 """
 
 import math

@@ -2,15 +2,17 @@
 
 The numbers below K are of two kinds.
 
-- The first ones are whole texts: *public utterances*, the first k of which are near to what people say, and behind them other
-  sentences of broad text, or a model's likeliest texts (``listed_texts``).
+- The first ones are whole texts: *public utterances*, the first k of which are near to what people
+  say, and behind them other sentences of broad text, or a model's likeliest texts
+  (``listed_texts``).
 - The others belong to an arithmetic code under that model (``arithmetic_code``).
 
-A record is described by a text near to it that has a number (``nearest_text``): a whole text or what a search finds around the
-record (``beam_search``). Privacy does not depend on it (``adept.mechanisms.description``).
+A record is described by a text near to it that has a number (``nearest_text``): a whole text or
+what a search finds around the record (``beam_search``). Privacy does not depend on it
+(``adept.mechanisms.description``).
 
-No cache is kept from one batch to the next: time would reveal a repeated record. Within a batch similar records are faster, and
-statements say so (``TIME``).
+No cache is kept from one batch to the next: time would reveal a repeated record. Within a batch
+similar records are faster, and statements say so (``TIME``).
 """
 
 import re
@@ -78,8 +80,8 @@ class Codec(Learned):
     def of(cls, texts: Sequence[str], *, public: bool, listed: int = 0, seed: int = 0) -> "Codec":
         """Learn from texts; public ones may get ``listed`` numbered texts (``with_list``).
 
-        Unless they are public, no utterance is kept, and no word or sequence that occurs in one text alone. What one person says
-        in two different texts may be kept.
+        Unless they are public, no utterance is kept, and no word or sequence that occurs in one
+        text alone. What one person says in two different texts may be kept.
         """
         rows = [row for row in map(words_of, texts) if row]
         different = list(dict.fromkeys(rows))

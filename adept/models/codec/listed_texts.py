@@ -1,7 +1,7 @@
 """Listed texts: a codec's numbered texts beside its utterances, mostly the likeliest ones.
 
-They are found from the empty text by appending every word that leaves enough bits for the rest, as the training texts went on
-after the same two words. The list is made once, in floating point, and saved.
+They are found from the empty text by appending every word that leaves enough bits for the rest, as
+the training texts went on after the same two words. The list is made once and saved.
 """
 
 import math
@@ -56,7 +56,7 @@ class ListedTexts:
 def list_likely(model: LanguageModel, utterances: Sequence[Words], *, count: int) -> ListedTexts:
     """Return likely texts, likeliest first; with the utterances they are ``count`` texts.
 
-    Fewer are found where too many prefixes would have to be read. The model was learned from the utterances.
+    Fewer are found if that takes too many prefixes. The model was learned from the utterances.
     """
     if len(model.vocabulary.words) > MAX_LISTED_WORDS:
         return ListedTexts()

@@ -1,8 +1,9 @@
 """Nearest texts: which of many texts is nearest to a record, by words alone or by meaning too.
 
-By words, the distance of a text from a record is the weights of the words that it lacks, and a part of those that it adds. By
-meaning too, a multiple of the weight of all of the record's words is added for what the cosine of both meanings lacks to one, and
-less of it among MANY_TEXTS texts. Words that negate weigh NEGATION_FACTOR times as much.
+By words, the distance of a text from a record is the weights of the words that it lacks, and a part
+of those that it adds. By meaning too, a multiple of the weight of all of the record's words is
+added for what the cosine of both meanings lacks to one, and less of it among MANY_TEXTS texts.
+Words that negate weigh NEGATION_FACTOR times as much.
 """
 
 import random
@@ -85,7 +86,7 @@ class NearestTextIndex(TextTable):
     def _nearest(self, wanted: set[str]) -> tuple[int, list[int]]:
         """Return the least distance of any text from a record's words, and its first texts.
 
-        Texts are compared that hold the heaviest word, then the next one, until the nearest is nearer than these words weigh.
+        Texts with the heaviest word are compared, then with the next, until no other can be nearer.
         """
         gains, weight = self._gains(wanted), self._weigh_all(wanted)
         lacked, looked, least = 0, 0, weight + 1
@@ -117,7 +118,7 @@ class NearestTextIndex(TextTable):
     def order(self, *, seed: int) -> list[int]:
         """Order the texts so that the first k are near to all texts, for every k.
 
-        Each place goes to the best of a few random candidates (Mirzasoleiman et al. 2015), up to ORDERED_TEXTS places.
+        The best of a few random texts is next, ORDERED_TEXTS times (Mirzasoleiman et al. 2015).
         """
         rng = random.Random(seed)
         left = list(range(len(self.texts)))

@@ -1,7 +1,7 @@
-"""Learns a codec from the training text, and lists its likely texts at its first use.
+"""Learning of a codec from training text, and of its list of likely texts at first use.
 
-The list lies beside the model or else in the user's cache, named by the digest of the codec that it completes. The first process
-writes it and all others read it: another machine may order a few texts otherwise.
+The list lies beside the model or else in the user's cache, named by the digest of the codec that it
+completes. The first process writes it for all: another machine may order texts otherwise.
 """
 
 import os

@@ -1,11 +1,13 @@
 """The arithmetic code in machine code: ``encode`` a text as an interval, ``decode`` a point.
 
-An interval is (low, width, depth): of the line [0, 1) it begins at low 2^-(WIDTH + depth) and is width 2^-(WIDTH + depth) wide,
-where 2^(WIDTH - 1) < width <= 2^WIDTH. So a share of it is found by products of machine words, however narrow it is.
+An interval is (low, width, depth): of the line [0, 1) it begins at low 2^-(WIDTH + depth) and is
+width 2^-(WIDTH + depth) wide, where 2^(WIDTH - 1) < width <= 2^WIDTH. So a share of it is found by
+products of machine words, however narrow it is.
 
-A *band* holds the texts whose probability lies between two limits and that end as sentences do. In a band the line is divided in
-two steps: first whether the text ends, then by which other word it goes on. An end has no share where the text would not be of the
-band; where it would, and may grow by b more bits, other ways have a probability of about b / GROWTH together.
+A *band* holds the texts whose probability lies between two limits and that end as sentences do. In
+a band the line is divided in two steps: first whether the text ends, then by which other word it
+goes on. An end has no share where the text would not be of the band; where it would, and may grow
+by b more bits, other ways have a probability of about b / GROWTH together.
 """
 
 from typing import NamedTuple
@@ -37,7 +39,7 @@ WORD_END = 0  # the number of a letter, as of a word
 NO_BAND = -1
 
 WidthAndDepth = NDArray[np.int64]
-# Width and depth of a band's narrowest interval, and of the narrowest one too wide; an end's least share.
+# Width and depth of a band's narrowest interval, of the narrowest too wide; least end share.
 Limits = NDArray[np.int64]
 
 
@@ -132,8 +134,9 @@ def encode(
 ) -> tuple[int, Whole, WidthAndDepth, WidthAndDepth]:
     """Return a text's band, the steps (M, 2) to its interval, and both widths and depths.
 
-    A step is where a share begins in its interval, and by how many bits that is refined then. The band is NO_BAND where there is
-    none, or the interval is deeper than ``narrowest``. Bands (B, 5) come with less likely texts first.
+    A step is where a share begins in its interval, and by how many bits that is refined then. The
+    band is NO_BAND where there is none, or the interval is deeper than ``narrowest``. Bands (B, 5)
+    come with less likely texts first.
     """
     foreseen = Foreseen(np.empty((len(words), 2), np.int64), np.empty(len(words), np.int64))
     text, none = _foresee(tables, words, spelled, bands[0], foreseen), np.empty((0, 2), np.int64)

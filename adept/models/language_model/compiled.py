@@ -24,7 +24,7 @@ Function = TypeVar("Function", bound=Callable[..., object])
 def compiled(function: Function, *, counts: bool = True) -> Function:
     """Compile a function of numbers and arrays, and cache the code for the user if possible.
 
-    Without reference ``counts`` it is several times as fast; then it must not make arrays, nor call a function that does.
+    Without reference ``counts`` it is several times as fast, and must not create arrays.
     """
     options: dict[str, Any] = {"error_model": "numpy", "_nrt": counts}
     settings, directory = vars(config), _directory()

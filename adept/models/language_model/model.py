@@ -1,7 +1,8 @@
 """The language model: the next word's probability, mixed from n-grams of words and classes.
 
-A word of the vocabulary is one symbol, any other one is UNKNOWN and then its spelling: as one of the commonest words of English,
-if the vocabulary is English, or letter by letter, whichever is likelier. A share is an interval [low, high) inside [0, ONE).
+A word of the vocabulary is one symbol, any other one is UNKNOWN and then its spelling: as one of
+the commonest words of English, if the vocabulary is English, or letter by letter, whichever is
+likelier. A share is an interval [low, high) inside [0, ONE).
 """
 
 from collections import Counter

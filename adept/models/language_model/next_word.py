@@ -1,7 +1,8 @@
 """The next word's distribution in machine code: a distribution function F in whole numbers.
 
-F(w) is the share, out of ONE, of all words before w. A word's share is [F(w), F(w + 1)), never empty. Nothing is remembered from
-one text to the next: the time of a record does not depend on other records.
+F(w) is the share, out of ONE, of all words before w. A word's share is [F(w), F(w + 1)), never
+empty. Nothing is remembered from one text to the next: the time of a record does not depend on
+other records.
 """
 
 from typing import NamedTuple
@@ -14,8 +15,9 @@ from adept.models.language_model.model import CONTEXT_WORDS, SHARE_OF_CLASSES, S
 from adept.models.language_model.ngrams import BITS, KEY, LONGER, ONE, REST, START, SUM, SYMBOL, NgramTables, Whole
 from adept.models.language_model.vocabulary import UNKNOWN_NUMBER
 
-# Of a known context: its number; the followers among which a symbol is looked for, and where one was found; the sum of counts
-# before all of them, what was taken off their counts, and what all of them and that come to.
+# Of a known context: its number; the followers among which a symbol is looked for, and where one
+# was found; the sum of counts before all of them, what was taken off their counts, and what all of
+# them and that come to.
 CONTEXT, BEGINS, ENDS, FOUND, BEFORE, TAKEN_OFF, ALL = range(7)
 COLUMNS = 7
 

@@ -1,11 +1,12 @@
 """An n-gram model with integer distribution functions, so that its arithmetic code is exact.
 
-Interpolated Kneser-Ney smoothing with three discounts (Chen and Goodman 1998, "An empirical study of smoothing techniques for
-language modeling", Section 3) estimates
+Interpolated Kneser-Ney smoothing with three discounts (Chen and Goodman 1998, "An empirical study
+of smoothing techniques for language modeling", Section 3) estimates
 
-    p_k(w | h) = (c(h w) - D(c(h w))) / c(h) + rest(h) p_(k-1)(w | h without its oldest symbol),    p_0 uniform.
+    p_k(w | h) = (c(h w) - D(c(h w))) / c(h) + rest(h) p_(k-1)(w | h without its oldest symbol),
+    p_0 uniform.
 
-The discounts are whole thousandths; kept is the distribution function F(j) = ONE * P(w < j), rounded down at every level.
+Discounts are whole thousandths. F(j) = ONE * P(w < j) is kept, rounded down at every level.
 """
 
 from collections import Counter
@@ -38,7 +39,8 @@ class NgramTables(NamedTuple):
 
     Columns of a context:
 
-    - KEY: the place, among shorter contexts, of the context without its oldest symbol, times V + 1, plus that symbol.
+    - KEY: the place, among shorter contexts, of the context without its oldest symbol, times V + 1,
+      plus that symbol.
     - START: where its followers begin.
     - REST: what was taken off their counts.
     - LIKELIEST: the symbol above UNKNOWN's that was seen most often, V where there is none.

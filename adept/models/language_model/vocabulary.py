@@ -1,6 +1,6 @@
 """A language model's vocabulary, numbered by class: words with like neighbours share one.
 
-Classes are found by k-means among vectors of positive pointwise mutual information with left and right neighbours.
+Classes: k-means of vectors of positive pointwise mutual information with both neighbours.
 """
 
 from collections import Counter
