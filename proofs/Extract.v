@@ -5,4 +5,4 @@ From Coq Require Import Extraction ExtrOcamlBasic.
 From Adept Require Import Checker Sampler.
 
 Extraction Language OCaml.
-Extraction "extracted.ml" accepts_symbols accepts_laplace draw_below draw_remainder draw_rank.
+Extraction "extracted.ml" accepts_symbols accepts_laplace draw_below draw_remainder draw_rank other found_by_search.

@@ -407,7 +407,8 @@ Qed.
 
 (** Two rounds: counts of the first round, then counts of cells that were chosen by the *noisy* first ones. Budgets add up. *)
 Theorem two_rounds_are_private : forall cells1 m rule1 b1 epsilon1
-    (cells2 : list Z -> list nat) (rule2 : list Z -> list nat -> list nat) (b2 : list Z -> R) epsilon2 file file' p p' (q q' : list Z -> list Z -> R),
+    (cells2 : list Z -> list nat) (rule2 : list Z -> list nat -> list nat) (b2 : list Z -> R) epsilon2
+    file file' p p' (q q' : list Z -> list Z -> R),
   NoDup cells1 -> at_most m rule1 -> 0 < b1 -> INR m / b1 <= epsilon1 ->
   (forall y, NoDup (cells2 y) /\ at_most m (rule2 y) /\ 0 < b2 y /\ INR m / b2 y <= epsilon2) -> add_or_remove file file' ->
   drawn_by (geometric b1 (histogram cells1 rule1 file)) p -> drawn_by (geometric b1 (histogram cells1 rule1 file')) p' ->

@@ -5,7 +5,7 @@
     of 2^b equally likely ones. All tapes of d words are equally likely too; so a number of tapes, divided by 2^(b d), is a
     probability. The theorems count tapes. *)
 
-From Coq Require Import List Lia ZArith Bool PeanoNat Arith.
+From Coq Require Import List Lia ZArith Bool PeanoNat Arith Sorted.
 Import ListNotations.
 
 (** ** The programs *)
@@ -220,7 +220,8 @@ Theorem remainders_are_uniform : forall b d bound v, 0 <= b -> 0 < bound <= 2 ^ 
   2 ^ b / bound * Z.of_nat (continuations (length (numbers_below (2 ^ b)))
     (count (fun word => negb (2 ^ b mod bound <=? word)) (numbers_below (2 ^ b))) d).
 Proof.
-  intros b d m v B M V. unfold draw_remainder. rewrite tapes_of_a_value, Nat2Z.inj_mul, words_of_a_remainder by auto. reflexivity.
+  intros b d m v B M V. unfold draw_remainder. rewrite tapes_of_a_value, Nat2Z.inj_mul, words_of_a_remainder by auto.
+    reflexivity.
 Qed.
 
 (** So a rank's tapes are its weight times a number that is the same for all ranks: the ranks have exactly their weights. *)
@@ -237,7 +238,8 @@ Qed.
 
 (** ** From ranks to symbols *)
 
-(** A program turns the rank into a symbol: [place] is a bijection between ranks and symbols that takes the ranks below [near] to
+(** A program turns the rank into a symbol: [place] is a bijection between ranks and symbols that takes the ranks below
+  [near] to
     the record's heavy symbols. Then each symbol comes from as many words as its weight says. *)
 Theorem words_of_a_symbol : forall T (same : T -> T -> bool) (place : Z -> T) (is_heavy : T -> bool) b near far heavy light r,
   0 < near -> 0 < far -> 0 < light -> 0 < heavy -> near * heavy + far * light <= 2 ^ b ->
@@ -273,7 +275,8 @@ Proof.
     end; lia.
 Qed.
 
-(** Text and label as one symbol: rank r means the outcome of rank r mod k and the label of rank r div k. That is a bijection, and
+(** Text and label as one symbol: rank r means the outcome of rank r mod k and the label of rank r div k.
+  That is a bijection, and
     the ranks below t are those of the t nearest outcomes with the own label, whose rank is 0. *)
 Theorem pair_of_ranks : forall k t, 0 < t <= k ->
   (forall i j, i mod k = j mod k /\ i / k = j / k <-> i = j) /\ (forall i, 0 <= i -> i mod k < t /\ i / k = 0 <-> i < t).
@@ -282,4 +285,69 @@ Proof.
   - intros i j. split; [intros [M D] | now intros ->]. rewrite (Z.div_mod i k), (Z.div_mod j k), M, D by lia. reflexivity.
   - intros i I. pose proof (Z.div_mod i k ltac:(lia)). pose proof (Z.mod_pos_bound i k ltac:(lia)). split; [nia|]. intros L.
     rewrite Z.div_small, Z.mod_small by lia. lia.
+Qed.
+
+(** [description._other]: the number at a place among those that are not a record's own, which are sorted. *)
+Definition other (own : list Z) (place : Z) : Z := fold_left (fun p a => if a <=? p then p + 1 else p) own place.
+
+Lemma other_is_near : forall own x, x <= other own x <= x + Z.of_nat (length own).
+Proof.
+  induction own as [|a own IH]; intros x; unfold other in *; cbn [fold_left length]; [lia|].
+  destruct (Z.leb_spec a x); [specialize (IH (x + 1)) | specialize (IH x)]; lia.
+Qed.
+
+Lemma other_grows : forall own x y, x < y -> other own x < other own y.
+Proof.
+  induction own as [|a own IH]; intros x y H; unfold other in *; cbn [fold_left]; auto.
+  apply IH. destruct (Z.leb_spec a x), (Z.leb_spec a y); lia.
+Qed.
+
+Lemma other_avoids_smaller : forall own a y, Forall (fun b => a < b) own -> y <> a -> other own y <> a.
+Proof.
+  induction own as [|b own IH]; intros a y F H; unfold other in *; cbn [fold_left]; auto. inversion F; subst.
+  apply IH; auto. destruct (Z.leb_spec b y); lia.
+Qed.
+
+Lemma other_avoids : forall own x, StronglySorted Z.lt own -> ~ In (other own x) own.
+Proof.
+  induction own as [|a own IH]; intros x S; [simpl; tauto|]. inversion S; subst. unfold other. cbn [fold_left].
+    fold (other own).
+  intros [E|I]; [|now apply (IH _ H1) in I]. symmetry in E. revert E. apply other_avoids_smaller; auto.
+    destruct (Z.leb_spec a x); lia.
+Qed.
+
+(** The k - t places mean k - t different numbers below k, none of them the record's own: with its own ones, all k numbers. *)
+Theorem other_numbers_are_the_rest : forall k t own, StronglySorted Z.lt own -> Z.of_nat (length own) = t ->
+  (forall x, 0 <= x < k - t -> 0 <= other own x < k /\ ~ In (other own x) own) /\
+  (forall x y, other own x = other own y -> x = y).
+Proof.
+  intros k t own S T. split.
+  - intros x X. pose proof (other_is_near own x). split; [lia | now apply other_avoids].
+  - intros x y E. destruct (Z.lt_trichotomy x y) as [L|[L|L]]; auto; apply (other_grows own) in L; lia.
+Qed.
+
+(** The own numbers a_j, each less j. *)
+Fixpoint shifted (own : list Z) (j : Z) : list Z := match own with [] => [] | a :: own => (a - j) :: shifted own (j + 1) end.
+
+(** [Block.place] searches once: it moves the place by the number of those a_j - j that are at most the place. *)
+Definition found_by_search (own : list Z) (place : Z) : Z := place + Z.of_nat (count (fun b => b <=? place) (shifted own 0)).
+
+(** It finds the same number. *)
+Theorem search_finds_the_other_number : forall own place, StronglySorted Z.lt own ->
+  found_by_search own place = other own place.
+Proof.
+  assert (N : forall own a j p, StronglySorted Z.lt (a :: own) -> p < a - j ->
+    count (fun b => b <=? p) (shifted own (j + 1)) = 0%nat /\ forall y, y <= p + j -> other own y = y).
+  { induction own as [|b own IH]; intros a j p S H; [auto|]. inversion S as [|? ? S' F]; subst. inversion F; subst.
+    destruct (IH b (j + 1) p S') as [C O]; [lia|]. cbn [shifted]. rewrite count_cons, C. split.
+    - destruct (Z.leb_spec (b - (j + 1)) p); lia.
+    - intros y Y. unfold other. cbn [fold_left]. destruct (Z.leb_spec b y); [lia|]. apply O. lia. }
+  assert (G : forall own j p, StronglySorted Z.lt own ->
+    p + j + Z.of_nat (count (fun b => b <=? p) (shifted own j)) = other own (p + j)).
+  { induction own as [|a own IH]; intros j p S; [unfold other; simpl; lia|]. inversion S as [|? ? S' F]; subst.
+    cbn [shifted]. rewrite count_cons. unfold other. cbn [fold_left]. fold (other own).
+    destruct (Z.leb_spec (a - j) p), (Z.leb_spec a (p + j)); try lia.
+    - replace (p + j + 1) with (p + (j + 1)) by ring. rewrite <- IH by auto. lia.
+    - destruct (N own a j p S) as [C O]; [lia|]. rewrite C. unfold other in *. cbn [fold_left]. rewrite O; lia. }
+  intros own p S. specialize (G own 0 p S). rewrite !Z.add_0_r in G. exact G.
 Qed.

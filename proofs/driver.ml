@@ -2,7 +2,8 @@
 
    symbols KIND size top heavy light bits terms labels epsilon label_count text_epsilon label_epsilon
    laplace KIND dim clip_norm replaced votes sensitivity scale epsilon said_sensitivity said_scale
-   below bound WORDS | remainder bits bound WORDS | rank near far heavy light WORDS *)
+   below bound WORDS | remainder bits bound WORDS | rank near far heavy light WORDS
+   other place OWN_NUMBERS *)
 
 open Extracted
 
@@ -49,6 +50,9 @@ let answer line =
   | "remainder" :: bits :: bound :: words -> drawn (draw_remainder (z bits) (z bound) (List.map z words))
   | "rank" :: near :: far :: heavy :: light :: words ->
     drawn (draw_rank (z near) (z far) (z heavy) (z light) (List.map z words))
+  | "other" :: place :: own ->
+    let own = List.map z own in
+    shown (other own (z place)) ^ " " ^ shown (found_by_search own (z place))
   | _ -> failwith ("no question: " ^ line)
 
 let () = try while true do print_endline (answer (input_line stdin)) done with End_of_file -> ()

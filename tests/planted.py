@@ -115,6 +115,7 @@ PLANTS = (
         "if number <? near * heavy then",
         "if number <? near * heavy - 1 then",
     ),
+    Plant("an own number comes out as another one", "Sampler", "if a <=? p then p + 1", "if a <? p then p + 1"),
     Plant(
         "no word is rejected", "Sampler", "draw (fun word => 2 ^ bits mod bound <=? word)", "draw (fun word => true)"
     ),

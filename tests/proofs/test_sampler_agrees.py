@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from proving import needs_coq
 
-from adept.mechanisms import entropy
+from adept.mechanisms import description, entropy
 from adept.mechanisms.noise import exact_ranks
 
 Words = tuple[int, ...]
@@ -105,6 +105,22 @@ def some_large(count: int = 1000) -> Iterator[Draw]:
                 for _ in range(3)
             ),
         )
+
+
+@needs_coq
+def test_both_find_the_same_number_among_the_others(driver: Path) -> None:
+    """A description's program adds it up, and a codebook's searches for it, as `Block.place` does with `searchsorted`."""
+    owns = [own for top in range(1, 6) for own in itertools.combinations(range(7), top)]
+    asked = [(own, place) for own in owns for place in range(7 - len(own))]
+    lines = "".join(" ".join([f"other {place:b}", *(f"{number:b}" for number in own)]) + "\n" for own, place in asked)
+    answers = subprocess.run([driver], input=lines, capture_output=True, text=True, check=True).stdout.splitlines()
+    found = [[int(number, 2) for number in answer.split()] for answer in answers]
+    searched = [
+        place + int(np.searchsorted(np.array(own) - np.arange(len(own)), place, side="right")) for own, place in asked
+    ]
+    assert found == [
+        [description._other(own, place), search] for (own, place), search in zip(asked, searched, strict=True)
+    ]
 
 
 @needs_coq
