@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: test proofs slow hours browser lint docs demo bench format clean
+.PHONY: test proofs slow hours network browser lint docs demo bench format clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -20,10 +20,14 @@ proofs: $(READY)
 	$(BIN)/python -m pytest -m proofs tests/proofs
 
 slow: $(READY)
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "slow and not gpu and not network and not browser"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "slow and not gpu and not network and not hub and not browser"
 
 hours: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m hours
+
+# Other people's packages, each in an environment of its own in the user's cache: the quick reproducers and audits of docs/wild.md.
+network: $(READY)
+	$(BIN)/python -m pytest -m "network and not slow" tests/audits
 
 browser: $(READY)
 	$(BIN)/python -m pytest -m browser tests/web

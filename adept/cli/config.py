@@ -229,11 +229,11 @@ class StudyConfig(Columns):
 
     # --- What is studied; null stands for the study's own value, and what it has no use for must stay null
     study: str = "sensitivity"
-    """Which study: sensitivity | sanity_check | randomized_response | mechanisms | limits | zoo."""
+    """Which study: sensitivity | sanity_check | randomized_response | mechanisms | limits | zoo | wild."""
     output_dir: str = REQUIRED
     """A new directory for the table, the figure and result.json."""
     trials: int | None = None
-    """Pairs (sensitivity), runs (sanity_check), records (mechanisms) or releases of a record (zoo)."""
+    """Pairs (sensitivity), runs (sanity_check), records (mechanisms) or releases of a record (zoo, wild)."""
     records: list[int] | None = None
     """Of randomized_response: numbers of people."""
     dims: list[int] | None = None
@@ -241,7 +241,9 @@ class StudyConfig(Columns):
     epsilons: list[float] | None = None
     """Budgets."""
     mechanisms: list[str] | None = None
-    """Some of the study's own mechanisms."""
+    """Some of the study's own mechanisms; of wild: packages, by the names of their files in audits/."""
+    environments: str | None = None
+    """Of wild: a directory for the packages' environments; null: in the user's cache."""
     clip_norm: float | None = None
     """Of sensitivity: the radius C of the simulated latents."""
     seed: int | None = None

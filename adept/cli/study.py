@@ -49,7 +49,17 @@ def study_rows(config: StudyConfig) -> Iterator[Any]:
 def _options(config: StudyConfig) -> dict[str, Any]:
     """Return what was set, under the study's own names; refuse what it would ignore."""
     study, options = STUDIES[config.study], {}
-    for name in ("trials", "records", "dims", "epsilons", "mechanisms", "clip_norm", "seed", "model_dir"):
+    for name in (
+        "trials",
+        "records",
+        "dims",
+        "epsilons",
+        "mechanisms",
+        "environments",
+        "clip_norm",
+        "seed",
+        "model_dir",
+    ):
         value = getattr(config, name)
         if value is None or (name == "model_dir" and study.measures_models):
             continue

@@ -1,0 +1,206 @@
+"""Audits of other people's packages, as pip installs them: ``audits/`` holds one file a package, with its claims.
+
+The error of all audits of one run together is 1 - `CONFIDENCE` (union bound over the claims that were chosen beforehand).
+A claim that is not refuted is audited again with its noise halved; if that is not found, the row reads "could not tell".
+"""
+
+import importlib.util
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from adept import audit
+from adept.audit import AuditResult, Claim, NotJudged, Verdict
+from adept.errors import ConfigurationError
+from adept.plotting import INK, Table, drawing
+from adept.ranges import check_choice
+from adept.studies.isolated import NotInstalled, build_environment, isolated
+
+CONFIDENCE = 0.999  # of all verdicts of a run together
+TRIALS = 4_000  # of a claim that names no number of its own
+HALVED_NOISE = 2.0  # times the budget
+DISTRIBUTION = "distribution"
+COUNTED = (DISTRIBUTION, "randomness")  # kinds whose bounds are about finite records as the package takes them
+COLOURS = {"violated": "#c0392b", "not refuted": "#2a9d5c"}
+OTHER_COLOUR = "#7f7f7f"
+
+
+def _directory() -> Path:
+    package = Path(__file__).parent.parent
+    beside, packaged = package.parent / "audits", package / "audits"
+    return beside if beside.is_dir() else packaged
+
+
+DIRECTORY = _directory()
+PACKAGES = tuple(sorted(path.stem for path in DIRECTORY.glob("*.py")))
+
+
+@dataclass(frozen=True, kw_only=True)
+class WildRow:
+    """One claim of one package, and the outcome of its audit."""
+
+    package: str
+    version: str
+    claim: str  # name of the class in the audit file
+    quoted: str  # the package's words
+    place: str  # where it says so
+    epsilon: float
+    delta: float
+    expected: str  # stated before the audit
+    verdict: str  # violated, not refuted, could not tell, not judged, not installed
+    kinds: str  # that are violated
+    noted: str  # kinds that are left to the caller: a seed or a copy repeats the noise
+    certified_epsilon: float  # from the distribution of outputs
+    halved: str  # outcome for half the noise
+    trials: int
+    confidence: float
+    evidence: str
+    seconds: float
+
+    @property
+    def as_expected(self) -> bool:
+        """True if the verdict is the one that was named beforehand."""
+        if not self.expected.startswith("violated"):
+            return self.verdict == "not refuted"
+        return self.verdict == "violated" and self.expected.split(": ")[1].split(" (")[0] in self.kinds
+
+
+def load_audit(name: str) -> ModuleType:
+    """Load an audit file, which imports its package only where it is run."""
+    path = DIRECTORY / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"audits.{name}", path)
+    if spec is None or spec.loader is None or not path.exists():
+        raise ConfigurationError(f"no audit of {name!r} in {DIRECTORY.name}/: name one of {', '.join(PACKAGES)}")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def claims_of(module: ModuleType) -> list[type[Any]]:
+    """Return the claims of an audit file: its public classes but the common base."""
+    kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and kind.__module__ == module.__name__]
+    return [kind for kind in kinds if kind.__name__ != "Base"]
+
+
+def run(
+    *, mechanisms: tuple[str, ...] = PACKAGES, trials: int | None = None, environments: str | None = None
+) -> Iterator[WildRow]:
+    """Audit every claim of the chosen packages in the packages' own environments."""
+    for name in mechanisms:
+        check_choice(PACKAGES, mechanisms=name)
+    modules = {name: load_audit(name) for name in mechanisms}
+    chosen = sum(len(claims_of(module)) for module in modules.values())
+    confidence = 1 - (1 - CONFIDENCE) / max(chosen, 1)
+    for name, module in modules.items():
+        try:
+            environment = build_environment(name, module.INSTALLS, environments)
+        except NotInstalled as reason:
+            yield from (_row(module, kind, "not installed", evidence=str(reason)) for kind in claims_of(module))
+            continue
+        for kind in claims_of(module):
+            yield judge_claim(module, kind, environment, trials=trials, confidence=confidence)
+
+
+def judge_claim(
+    module: ModuleType, kind: type[Any], environment: Path, *, trials: int | None, confidence: float
+) -> WildRow:
+    """Audit one claim, and once more with half the noise where it is not refuted."""
+    started = time.monotonic()
+    count: int = getattr(kind, "trials", TRIALS) if trials is None else trials
+    measured: dict[str, Any] = {"trials": count, "confidence": confidence}
+    try:
+        result = _audited(module, kind, environment, count, confidence)
+    except (RuntimeError, OSError) as failure:
+        return _row(module, kind, "not judged", evidence=str(failure), **measured)
+    halved, verdict = "", result.outcome
+    if verdict == "not refuted":
+        halved = _halved(module, kind, environment, count, confidence)
+        verdict = verdict if halved.startswith("found") else "could not tell"
+    return _row(
+        module,
+        kind,
+        verdict,
+        kinds=", ".join(name for name, outcome in result.kinds.items() if outcome == "violated"),
+        noted=", ".join(name for name, outcome in result.kinds.items() if outcome == "noted"),
+        certified_epsilon=certified(result),
+        halved=halved,
+        evidence="; ".join(
+            f"{check.name}: {check.evidence}" for check in result.checks if check.verdict is Verdict.FAILED
+        ),
+        seconds=time.monotonic() - started,
+        **measured,
+    )
+
+
+def _halved(module: ModuleType, kind: type[Any], environment: Path, trials: int, confidence: float) -> str:
+    factor = getattr(kind, "control_factor", HALVED_NOISE)
+    try:
+        result = _audited(module, kind, environment, trials, confidence, factor=factor)
+    except (RuntimeError, OSError) as failure:
+        return f"not judged: {failure}"
+    return f"found, {certified(result):.2f}" if result.kinds[DISTRIBUTION] == "violated" else "not found"
+
+
+def _audited(
+    module: ModuleType, kind: type[Any], environment: Path, trials: int, confidence: float, factor: float = 1.0
+) -> AuditResult:
+    declared = dict(kind.claim)
+    attributes = {name: declared.pop(name) for name in ("dim", "clip_norm") if name in declared}
+    if hasattr(kind, "supports"):
+        declared["supports"] = kind.supports
+    options = {"dim": attributes["dim"]} if "dim" in attributes else {}
+    with isolated(environment, Path(str(module.__file__)), kind.__name__, factor=factor, **attributes) as mechanism:
+        claim = Claim(mechanism, randomness="caller", **declared)
+        try:
+            return audit.run(claim, trials=trials, confidence=confidence, **options)
+        except NotJudged as failure:
+            return failure.result
+
+
+def certified(result: AuditResult) -> float:
+    """Return the largest lower bound on epsilon from outputs' probabilities, or from noise that is missing."""
+    checks = (check for check in result.checks if check.kind in COUNTED and check.verdict is not Verdict.NOTED)
+    return max((check.certified_epsilon or 0.0 for check in checks), default=0.0)
+
+
+def _row(module: ModuleType, kind: type[Any], verdict: str, **found: Any) -> WildRow:
+    unknown = {"kinds": "", "noted": "", "certified_epsilon": 0.0, "halved": "", "trials": 0, "confidence": CONFIDENCE}
+    return WildRow(
+        package=module.PACKAGE,
+        version=module.VERSION,
+        claim=kind.__name__,
+        quoted=kind.says[0],
+        place=kind.says[1],
+        epsilon=kind.claim["epsilon"],
+        delta=kind.claim.get("delta", 0.0),
+        expected=kind.expected,
+        verdict=verdict,
+        **{**unknown, "evidence": "", "seconds": 0.0, **found},
+    )
+
+
+def tables(rows: Sequence[WildRow]) -> list[Table]:
+    """Return one table of all claims."""
+    headings = ["package", "claim", "epsilon", "expected", "verdict", "kinds", "noted", "certified", "halved"]
+    return [(f"Claims of packages as installed (confidence {CONFIDENCE:g} together)", headings, [*map(_line, rows)])]
+
+
+def _line(row: WildRow) -> list[str]:
+    budget = f"{row.epsilon:g}" + (f", {row.delta:g}" if row.delta else "")
+    found = [row.verdict, row.kinds, row.noted, f"{row.certified_epsilon:.2f}", row.halved]
+    return [f"{row.package} {row.version}", row.claim, budget, row.expected.split(" (")[0], *found]
+
+
+def draw(rows: Sequence[WildRow]) -> str:
+    """Draw the certified over the claimed epsilon of each claim as SVG."""
+    with drawing(1, 1, size=(9.5, 0.22 * len(rows) + 1.4)) as opened:
+        axis = opened.axes[0][0]
+        for place, row in enumerate(reversed(rows)):
+            axis.barh(place, row.certified_epsilon / row.epsilon, color=COLOURS.get(row.verdict, OTHER_COLOUR))
+        axis.axvline(1.0, color=INK, lw=1.6)
+        axis.set_yticks(range(len(rows)), [f"{row.package} {row.claim}" for row in reversed(rows)], fontsize=7)
+        axis.set_xlabel("certified epsilon / claimed epsilon")
+    return opened.svg

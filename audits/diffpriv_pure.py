@@ -1,0 +1,48 @@
+"""diffpriv-pure 0.1.0: Laplace, geometric and Gaussian noise for counts, sums and means."""
+
+PACKAGE, VERSION = "diffpriv-pure", "0.1.0"
+INSTALLS = (("diffpriv-pure==0.1.0",),)
+
+
+class Count:
+    """One of 42 or 43 people counted."""
+
+    says = ("Integer count with geometric (discrete Laplace) noise; CLI prints epsilon, delta 0", "README, Quick Start")
+    claim, expected = {"epsilon": 1.0, "alphabet": 2}, "violated: distribution"
+
+    def __init__(self, factor):
+        self.eps = self.claim["epsilon"] * factor
+
+    def privatize(self, values):
+        from diffpriv_pure import private_count
+
+        return [private_count(42 + v, self.eps) for v in values]
+
+
+class Sum:
+    says = ("Pure eps-DP: Laplace noise for a sum query", "README, Quick Start")
+    claim, expected = {"epsilon": 1.0, "dim": 1}, "sound"
+
+    def __init__(self, factor):
+        self.eps = self.claim["epsilon"] * factor
+
+    def privatize(self, values):
+        from diffpriv_pure import private_sum
+
+        return [[private_sum([0.2, -0.4, v], (-1.0, 1.0), self.eps)] for [v] in values]
+
+
+class GaussianMean:
+    """The documented eps and delta; at eps 0.5 the classical sigma is enough."""
+
+    says = ("Relaxed (eps, delta)-DP: Gaussian noise for a mean", "README, Quick Start")
+    claim, expected = {"epsilon": 0.5, "delta": 1e-6, "alphabet": 2}, "sound"
+    trials = 60_000
+
+    def __init__(self, factor):
+        self.eps = self.claim["epsilon"] * factor
+
+    def privatize(self, values):
+        from diffpriv_pure import private_mean
+
+        return [private_mean([1.2, 3.4, 10.0 * v], (0.0, 10.0), self.eps, 1e-6) for v in values]

@@ -1,0 +1,118 @@
+"""eeprivacy 0.0.5: Laplace and Gaussian noise for energy data."""
+
+PACKAGE, VERSION = "eeprivacy", "0.0.5"
+INSTALLS = (("eeprivacy==0.0.5", "numpy==2.4.6", "pandas==3.1.1", "scipy==1.17.1"),)
+
+
+class Laplace:
+    says = (
+        "adding noise to `value` to realize differential private at `epsilon` for the provided `sensitivity`",
+        "mechanisms.py, LaplaceMechanism.execute",
+    )
+    claim, expected = {"epsilon": 1.0, "alphabet": 2}, "sound"
+
+    def __init__(self, factor):
+        self.eps = self.claim["epsilon"] * factor
+
+    def privatize(self, values):
+        from eeprivacy.mechanisms import LaplaceMechanism
+
+        return [float(LaplaceMechanism.execute(value=v, epsilon=self.eps, sensitivity=1)) for v in values]
+
+
+class ClampedSum(Laplace):
+    """Numbers; NaN, of which nothing is promised, is released as NaN and left out here."""
+
+    says = ("Compute a sum, bounding sensitivity with clamping", "operations.py, PrivateClampedSum")
+    claim, expected = {"epsilon": 1.0, "dim": 1}, "sound"
+
+    def privatize(self, rows):
+        from eeprivacy.operations import PrivateClampedSum
+
+        return [
+            [
+                float(
+                    PrivateClampedSum(lower_bound=-1, upper_bound=1).execute(
+                        values=[0.2, -0.4, 0.0 if v != v else v], epsilon=self.eps
+                    )
+                )
+            ]
+            for [v] in rows
+        ]
+
+
+class ClampedMean(Laplace):
+    says = (
+        "Compute a mean, bounding sensitivity with clamping. Employs the Laplace Mechanism.",
+        "operations.py, PrivateClampedMean",
+    )
+    claim, expected = (
+        {"epsilon": 1.0, "alphabet": [0.0, 1.0, 1000.0]},
+        "violated: distribution (a value outside the bounds is not clamped)",
+    )
+
+    def privatize(self, values):
+        from eeprivacy.operations import PrivateClampedMean
+
+        return [
+            float(PrivateClampedMean(lower_bound=0, upper_bound=1).execute(values=[0.2] * 9 + [v], epsilon=self.eps))
+            for v in values
+        ]
+
+
+class VectorMeanLaplace(Laplace):
+    says = (
+        "With the Laplace Mechanism, noise is scaled to the L1 norm of the dataset.",
+        "operations.py, PrivateVectorClampedMeanLaplace",
+    )
+    claim, expected = (
+        {"epsilon": 1.0, "alphabet": [0, 1]},
+        "violated: distribution (one number of noise for all places)",
+    )
+
+    def privatize(self, values):
+        from eeprivacy.operations import PrivateVectorClampedMeanLaplace
+
+        m = PrivateVectorClampedMeanLaplace(lower_bound=0, upper_bound=1, k=4, N=4)
+        return [
+            m.execute(vectors=[[0.5, 0.25, 0.5, 0.25]] * 3 + [[float(v), 0, 0, 0]], epsilon=self.eps, delta=0).tolist()
+            for v in values
+        ]
+
+
+class VectorMeanGaussian(Laplace):
+    says = ("noise is scaled to the L2 norm of the dataset", "operations.py, PrivateVectorClampedMeanGaussian")
+    claim, expected = {"epsilon": 1.0, "delta": 1e-5, "alphabet": [0, 1]}, "sound"
+
+    def privatize(self, values):
+        from eeprivacy.operations import PrivateVectorClampedMeanGaussian
+
+        m = PrivateVectorClampedMeanGaussian(lower_bound=0, upper_bound=1, k=4, N=4)
+        return [
+            m.execute(vectors=[[0.5, 0.25, 0.5, 0.25]] * 3 + [[float(v)] * 4], epsilon=self.eps, delta=1e-5).tolist()
+            for v in values
+        ]
+
+
+class Quantile(Laplace):
+    """Records replaced: a value below all options, and one above them."""
+
+    says = (
+        "Implemented using Report Noisy Max (Claim 3.9) of [Dwork and Roth]",
+        "operations.py, PrivateQuantile.execute",
+    )
+    expected = "violated: distribution (2 eps where a record is replaced; holds where it is added or removed)"
+    trials = 20_000
+
+    def privatize(self, values):
+        from eeprivacy.operations import PrivateQuantile
+
+        m = PrivateQuantile(options=[10, 20])
+        return [
+            m.execute(
+                values=__import__("numpy").array([0] * 10 + [15] * 6 + [30] * 6 + [[0, 30][v]]),
+                epsilon=self.eps,
+                quantile=0.5,
+            )
+            for v in values
+        ]

@@ -1,0 +1,102 @@
+"""pypantera 1.0.2: Word replacement under metric privacy."""
+
+PACKAGE, VERSION = "pypantera", "1.0.2"
+INSTALLS = (
+    ("--no-deps", "pypantera==1.0.2"),
+    ("numpy==1.26.4", "pandas==2.2.3", "scikit-learn==1.5.2", "scipy==1.14.1"),
+)
+
+
+def write_words(dim):
+    """Write word vectors of a plane, or 300 of 50 numbers; return the file's name."""
+    import random
+    import tempfile
+
+    draw = random.Random(1)
+    places = {"cat": [0, 0], "dog": [0.1, 0]} if dim == 2 else {}
+    count, scale = (58, 1.5) if dim == 2 else (300, 0.4)
+    places |= {f"w{i}": [round(draw.gauss(0, scale), 3) for _ in range(dim)] for i in range(count)}
+    places |= {"far": [9, 9]} if dim == 2 else {}
+    with tempfile.NamedTemporaryFile("w", suffix=".txt", delete=False) as file:
+        file.writelines(f"{word} {' '.join(map(str, place))}\n" for word, place in places.items())
+    return file.name
+
+
+class Base:
+    """Words in a plane; "cat" and "dog" lie a tenth apart, so eps times their distance is 1."""
+
+    dim, eps, options = 2, 10.0, {}
+    says = (
+        "obfuscate natural language text that implements eps-Differential Privacy; the mechanism's own paper: eps times distance",
+        "README",
+    )
+    claim, expected = {"epsilon": 1.0, "alphabet": ["cat", "dog"]}, "sound"
+
+    def __init__(self, factor):
+        self.m = self.make()({"embPath": write_words(self.dim), "epsilon": self.eps * factor, **self.options})
+
+    def privatize(self, values):
+        if hasattr(self.m, "noisyEmb"):
+            return [self.m.processText(self.m.noisyEmb([v])) for v in values]
+        return [self.m.processText([v]) for v in values]
+
+
+class CMP(Base):
+    def make(self):
+        from src.EmbeddingPerturbationMechanism.cmp import CMP
+
+        return CMP
+
+
+class Vickrey(Base):
+    options = {"t": 0.75}
+
+    def make(self):
+        from src.EmbeddingPerturbationMechanism.vickrey import VickreyCMP
+
+        return VickreyCMP
+
+
+class SanText(Base):
+    def make(self):
+        from src.SamplingPerturbationMechanism.santext import SanText
+
+        return SanText
+
+
+class CusText(Base):
+    says = ("eps-Differential Privacy compliant; CusText: sampling from the neighbouring k words", "README")
+    claim, expected, eps, options = (
+        {"epsilon": 2.0, "alphabet": ["cat", "far"]},
+        "violated: distribution (each word has k candidates of its own)",
+        2.0,
+        {"k": 10, "distance": "euclidean"},
+    )
+
+    def make(self):
+        from src.SamplingPerturbationMechanism.custext import CusText
+
+        return CusText
+
+
+class TEM(Base):
+    """Words of the vocabulary."""
+
+    eps, options, trials = 10.0, {"beta": 0.001}, 4000
+
+    def make(self):
+        from src.SamplingPerturbationMechanism.tem import TEM
+
+        return TEM
+
+
+class TEMUnknown(TEM):
+    """Words that the vocabulary does not hold, such as names."""
+
+    eps = 4.0
+    dim, claim, expected, trials = (
+        50,
+        {"epsilon": 4.0, "alphabet": ["alice", "bob"]},
+        "violated: distribution (the word itself is returned where a far word is to be drawn)",
+        3000,
+    )

@@ -1,0 +1,26 @@
+"""DiffPriv 1.0.3: lapmech adds noise of the function's sensitivity to every row; randresponse changes two places."""
+
+import io
+import json
+import tempfile
+import urllib.request
+from pathlib import Path
+
+urllib.request.urlopen = lambda *a: io.BytesIO(json.dumps({"info": {"version": "1.0.3"}}).encode())  # asked on import
+from DiffPriv import diff  # noqa: E402
+
+
+def released(value):
+    name = tempfile.mktemp()
+    rows = "\n".join(["30"] * 19 + [str(value)]) + "\n"
+    diff.lapmech(io.StringIO(rows), name, 1.0, lambda column: sum(column) / len(column)).close()
+    return float(Path(name).read_text().split()[-1].strip(","))
+
+
+print("a row of 20:", released(20.0), " a row of 90:", released(90.0))
+assert all(abs(released(v) - v) < 5 for v in (20.0, 90.0) for _ in range(200))
+
+answers = [0, 0, 1, 1, 0, 1]
+diff.randresponse(answers)
+print("answers 2 to 5 after randomised response:", answers[2:])
+assert answers[2:] == [1, 1, 0, 1]  # `for i in response_list: response_list[i] = ...` uses the answers as places
