@@ -1,0 +1,79 @@
+"""Every reproducer of docs/wild.md runs in its package's own environment, and a short audit of each package says the same.
+
+An audit of a sound package is a false positive with a chance of 1e-6 / 20 at most in a run of this file.
+"""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from adept.studies import wild
+from adept.studies.isolated import NotInstalled, build_environment, python_of, surroundings
+
+pytestmark = pytest.mark.network
+
+ENVIRONMENTS = os.environ.get("ADEPT_WILD_ENVIRONMENTS")  # null: in the user's cache
+REPRODUCERS = sorted((wild.DIRECTORY / "reproducers").glob("*/*.py"))
+MAX_LINES = 30
+SHORT_TRIALS = 1000
+QUICK = {  # one claim of each small package, which a short audit refutes or not as expected
+    "diffpriv_pure": "Count",
+    "diff_priv_laplace_python": "Max",
+    "diffpriv": "Response",
+    "eeprivacy": "VectorMeanLaplace",
+    "trasgodp": "KaryResponse",
+    "nprr": "MultinomialColumn",
+    "opendp": "Response",
+    "python_dp": "Count",
+    "pypantera": "CusText",
+}
+LARGER = {
+    "diffprivlib": "Binary",
+    "ldp_toolbox": "GRR",
+    "multi_freq_ldpy": "SSOrdered",
+    "pure_ldp": "RAPPOR",
+    "privadjust": "HCMS",
+    "privfill": "OneTokenLaplace",
+}
+
+
+def environment_of(package: str) -> Path:
+    """Return the environment of a package, or skip the test and say that nothing was run."""
+    try:
+        return build_environment(package, wild.load_audit(package).INSTALLS, ENVIRONMENTS)
+    except NotInstalled as reason:
+        pytest.skip(f"NOT RUN: {reason}")
+
+
+@pytest.mark.parametrize("path", REPRODUCERS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_a_reproducer_shows_its_violation(path: Path) -> None:
+    environment = environment_of(path.parent.name)
+    assert len(path.read_text("utf-8").splitlines()) <= MAX_LINES
+    done = subprocess.run(
+        [str(python_of(environment)), "-P", str(path)],
+        env=surroundings(environment), capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def judge(package: str, claim: str) -> wild.WildRow:
+    """Audit one claim in few trials."""
+    module = wild.load_audit(package)
+    kind = getattr(module, claim)
+    environment = environment_of(package)
+    return wild.judge_claim(module, kind, environment, trials=SHORT_TRIALS, confidence=1 - 1e-7)
+
+
+@pytest.mark.parametrize("package", QUICK)
+def test_a_short_audit_says_what_was_expected_beforehand(package: str) -> None:
+    row = judge(package, QUICK[package])
+    assert row.as_expected, row
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("package", LARGER)
+def test_a_short_audit_of_a_larger_package_says_what_was_expected_beforehand(package: str) -> None:
+    row = judge(package, LARGER[package])
+    assert row.as_expected, row

@@ -1,0 +1,154 @@
+"""A mechanism in an environment of its own answers as one in this process would; all audits of others state their claims.
+
+False positives: three audits at confidence 1 - 1e-7.
+"""
+
+import copy
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from adept.errors import ConfigurationError
+from adept.studies import wild
+from adept.studies.isolated import NotInstalled, build_environment, isolated
+
+AUDIT = '''
+"""A package: of this test."""
+import random
+
+PACKAGE, VERSION, INSTALLS = "stand-in", "1", ()
+
+class Response:
+    says, claim, expected = ("epsilon", "docstring"), {"epsilon": 1.0, "alphabet": 2}, "sound"
+    draw = random.SystemRandom().random
+    def __init__(self, factor):
+        self.epsilon, self.calls = factor, 0
+    def privatize(self, values):
+        print("chatter of a package")
+        self.calls += 1
+        keep = 2.718281828459045 ** self.epsilon
+        return [v if self.draw() < keep / (1 + keep) else 1 - v for v in values]
+
+class Seedable(Response):
+    draw = random.random
+
+class Leaking(Response):
+    expected = "violated: distribution (half the noise)"
+    def __init__(self, factor):
+        super().__init__(3 * factor)
+
+class Counting(Response):
+    def privatize(self, values):
+        self.calls += len(values)
+        return [self.calls] * len(values)
+
+class Rows(Response):
+    claim = {"epsilon": 1.0, "dim": 2}
+    def privatize(self, rows):
+        return [[x + 1, y] for x, y in rows]
+
+class Failing(Response):
+    def __init__(self, factor):
+        raise ValueError("no such model")
+'''
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Path:
+    """A directory that looks like an environment: this interpreter."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to(sys.executable)
+    return tmp_path
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An audit file, and the directory that holds it."""
+    path = tmp_path / "audits" / "stand_in.py"
+    path.parent.mkdir()
+    path.write_text(AUDIT, "utf-8")
+    monkeypatch.setattr(wild, "DIRECTORY", path.parent)
+    return path
+
+
+def test_a_copy_has_a_memory_of_its_own(environment: Path, stand_in: Path) -> None:
+    with isolated(environment, stand_in, "Counting") as mechanism:
+        assert mechanism.privatize([0, 0]) == [2, 2]
+        other = copy.deepcopy(mechanism)
+        assert (other.privatize([0]), other.privatize([0]), mechanism.privatize([0])) == ([3], [4], [3])
+
+
+def test_vectors_come_back_as_they_were_released(environment: Path, stand_in: Path) -> None:
+    with isolated(environment, stand_in, "Rows", dim=2) as mechanism:
+        released = mechanism.privatize(np.array([[0.1, 0.2], [3.0, 4.0]]))
+        assert released.tolist() == [[1.1, 0.2], [4.0, 4.0]]
+        assert mechanism.dim == 2
+
+
+def test_a_seed_of_the_caller_reaches_the_package(environment: Path, stand_in: Path) -> None:
+    state = np.random.get_state()
+    try:
+        with isolated(environment, stand_in, "Seedable") as mechanism:
+            released = []
+            for _ in range(2):
+                np.random.seed(0)
+                released.append(mechanism.privatize([0] * 64))
+            np.random.rand()
+            assert released[0] == released[1] != mechanism.privatize([0] * 64)
+    finally:
+        np.random.set_state(state)
+
+
+def test_what_a_package_raises_is_an_error_here(environment: Path, stand_in: Path) -> None:
+    with pytest.raises(RuntimeError, match="ValueError: no such model"), isolated(environment, stand_in, "Failing"):
+        pass
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("claim", "verdict", "noted"),
+    [("Response", "not refuted", ""), ("Seedable", "not refuted", "randomness"), ("Leaking", "violated", "")],
+)
+def test_a_claim_is_judged_with_half_the_noise_as_a_control(
+    environment: Path, stand_in: Path, claim: str, verdict: str, noted: str
+) -> None:
+    module = wild.load_audit("stand_in")
+    kind = getattr(module, claim)
+    row = wild.judge_claim(module, kind, environment, trials=2000, confidence=1 - 1e-7)
+    assert (row.verdict, row.noted, row.as_expected) == (verdict, noted, True)
+    assert row.halved.startswith("found") == (verdict == "not refuted")
+
+
+def test_a_control_that_cannot_be_found_makes_a_row_that_could_not_tell(environment: Path, stand_in: Path) -> None:
+    module = wild.load_audit("stand_in")
+    row = wild.judge_claim(module, module.Response, environment, trials=100, confidence=1 - 1e-7)
+    assert (row.verdict, row.halved, row.as_expected) == ("could not tell", "not found", False)
+    row = wild.judge_claim(module, module.Failing, environment, trials=100, confidence=0.999)
+    assert (row.verdict, row.evidence) == ("not judged", "ValueError: no such model")
+
+
+def test_a_package_that_cannot_be_installed_is_said_to_be_missing(tmp_path: Path) -> None:
+    with pytest.raises(NotInstalled, match="nothing could not be installed"):
+        build_environment("nothing", [["--no-index", "adept-no-such-package==0"]], tmp_path)
+
+
+def test_every_audit_states_its_claim_and_what_is_expected() -> None:
+    assert len(wild.PACKAGES) >= 12
+    for name in wild.PACKAGES:
+        module = wild.load_audit(name)
+        assert any(f"=={module.VERSION}" in argument for call in module.INSTALLS for argument in call)
+        for kind in wild.claims_of(module):
+            assert len(kind.says) == 2
+            assert kind.claim["epsilon"] > 0
+            assert kind.expected.startswith(("sound", "violated: "))
+    with pytest.raises(ConfigurationError, match="mechanisms must be one of"):
+        next(wild.run(mechanisms=("nonsense",)))
+
+
+def test_a_study_writes_a_table_and_a_figure() -> None:
+    module = wild.load_audit("diffpriv_pure")
+    rows = [wild._row(module, kind, "not installed") for kind in wild.claims_of(module)]
+    assert len(wild.tables(rows)[0][2]) == len(rows)
+    assert "svg" in wild.draw(rows)
