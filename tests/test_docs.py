@@ -306,6 +306,20 @@ def test_every_decision_that_the_code_refers_to_is_there() -> None:
     assert [name for name in sorted(named) if f"### {name}\n" not in decisions] == []
 
 
+@pytest.mark.parametrize(
+    "name",
+    [f"docs/{name}.md" for name in ("index", "recipes", "operation", "results", "decisions", "tutorials/vendor")],
+)
+def test_lines_are_short_and_paragraphs_have_at_most_five(name: str) -> None:
+    text = re.sub(r"```.*?```", "", (ROOT / name).read_text("utf-8"), flags=re.DOTALL)
+    free = ("|", "![")  # tables and pictures cannot be wrapped
+    for line in text.splitlines():
+        assert len(line) <= (120 if line.startswith(free) or "](" in line else 100), line
+    for paragraph in re.split(r"\n\s*\n|\n(?= *[-*] | *\d+\. )", text):
+        wrapped = [line for line in paragraph.strip().splitlines() if not line.startswith(("|", "#"))]
+        assert len(wrapped) <= 5, paragraph
+
+
 @pytest.mark.parametrize(("page", "most"), [("README.md", 120), ("docs/results.md", 220), ("docs/decisions.md", 350)])
 def test_a_page_that_is_to_be_short_is(page: str, most: int) -> None:
     assert len((ROOT / page).read_text("utf-8").splitlines()) <= most
