@@ -48,10 +48,11 @@ class AdaptConfig:
 
     # --- Files
     examples: str | None = None
-    """Public utterances of your domain, which stand in the result word for word; or names of things, or a page of help."""
+    """File of public utterances of your domain, of names of things, or a page of help in
+    Markdown; the adapted model holds the utterances word for word."""
     label_set: list[str] | None = None
-    """The names of your labels, [A,B] or @FILE with one on each line; the model's own sentences about them become examples, beside
-    yours or without any of yours."""
+    """Names of your labels, [A,B] or @FILE with one on each line: the model's own sentences
+    about them become further examples."""
     public: bool = False
     """Declare that anyone may read the examples; nothing is adapted otherwise."""
     output_dir: str = REQUIRED
@@ -74,8 +75,9 @@ class AttackConfig(Columns):
     model_dir: str = REQUIRED
     """The model's directory."""
     attack: str = "reconstruction"
-    """Aim of the attack: reconstruction (which text) | attribute (one property of it) | membership (whether it took part) |
-    file_membership (whether a person is in the file that synthetic records were made from; data are not read)."""
+    """Aim: reconstruction (the text) | attribute (one property) | membership (among the
+    released) | file_membership (a person in a file, by its synthetic records; no data are
+    read)."""
     mechanism: Any = None
     """Mechanism that randomises a record; null: the best exact one for the model."""
     epsilon: float | None = None
@@ -85,15 +87,16 @@ class AttackConfig(Columns):
 
     # --- How it is attacked
     private: str = "test"
-    """The split whose records are secret: train | validation | test; the attacker has the train split."""
+    """Split of secret records: train | validation | test; the attacker has the train split."""
     records: int = 1000
-    """Records drawn from the private split; of membership those that may take part, of file_membership the number of releases."""
+    """Number of records drawn from the private split; for membership, those that may take part;
+    for file_membership, the number of releases."""
     candidates: int = 10_000
-    """Of reconstruction: texts among which the attacker looks for the record."""
+    """For reconstruction: number of texts among which the attacker looks for the record."""
     attribute: str = "label"
-    """Of attribute: what is guessed, label or the name of a slot."""
+    """For attribute: property to guess, label or the name of a slot."""
     models: int = 16
-    """Of membership: how many classifiers are attacked."""
+    """For membership: number of classifiers to attack."""
     confidence: float = 0.999
     """Confidence of all intervals together."""
     seed: int = 0
@@ -119,32 +122,35 @@ class AuditConfig:
 
     # --- What is audited
     mechanism: Any = REQUIRED
-    """The mechanism, or MODULE:ATTRIBUTE for anyone's class, object or function"""
+    """The mechanism, or MODULE:ATTRIBUTE for anyone's class, object or function."""
     target: str = "mechanism"
-    """Subject of the audit: mechanism (latent to latent) | rewriter (text to text, through model_dir or anyone's) | synthesizer
-    (file to file, by a model that holds public texts)."""
+    """Subject of the audit: mechanism (latent to latent) | rewriter (text to text, by model_dir
+    or anyone's) | synthesizer (file to file, by a model that holds public texts)."""
     epsilon: float | None = None
-    """The claim that is put to the test; random and identity need none."""
+    """Claimed epsilon to test; random and identity need none."""
     dim: int = 64
     """Dimensions of a latent; target=rewriter takes the model's."""
     model_dir: str | None = None
-    """The model's directory, for target=rewriter and target=synthesizer, which without it takes the packaged one."""
+    """Model directory for target=rewriter or synthesizer (null: the packaged model)."""
     neighbours: str = NEIGHBOURS[0]
-    """Of target=synthesizer: how neighbouring files differ by a person: add_or_remove | replace."""
+    """For target=synthesizer: change by a person in the file: add_or_remove | replace."""
     max_records_per_person: int = 2
-    """Of target=synthesizer: records of a person that count."""
+    """For target=synthesizer: number of a person's records that count."""
     texts: list[str] = field(default_factory=lambda: list(HARD_TEXTS))
-    """Of target=rewriter: texts that are compared; the defaults are hard to hide from each other."""
+    """For target=rewriter: texts to compare; the defaults are hard to hide from each other."""
     foreign: str | None = None
     """Anyone's mechanism as MODULE:ATTRIBUTE; mechanism=MODULE:ATTRIBUTE says the same."""
     alphabet: int | None = None
     """For anyone's mechanism on the numbers 0 to K-1: K."""
     memoised: bool = False
-    """Declare that anyone's mechanism has a memory: it answers a record with its earlier release, or its budget runs out."""
+    """Declare that anyone's mechanism has a memory: it repeats a record's earlier release, or
+    its budget runs out."""
     randomness: str = "mechanism"
-    """Who answers for the generator of anyone's mechanism: mechanism | caller (noise that a seed repeats is then a note)."""
+    """Who seeds the noise of anyone's mechanism: mechanism | caller (noise that a seed repeats
+    is then only a note)."""
     reports: int = 1
-    """Reports of one record that are released and judged together, against so many times epsilon (memoised: against epsilon)."""
+    """Number of reports of one record to judge together, against so many times epsilon
+    (memoised: against epsilon)."""
 
     # --- How it is tested
     trials: int = 10_000
@@ -154,7 +160,7 @@ class AuditConfig:
     output_dir: str | None = None
     """A new directory for result.json; null: the result is only shown."""
     verbose: bool = False
-    """Show the table of checks, and what was not looked at, after the verdict."""
+    """Show the table of checks, and the limits of the audit, after the verdict."""
 
     def __post_init__(self) -> None:
         check_choice(("mechanism", "rewriter", SYNTHESIZER), target=self.target)
@@ -171,19 +177,19 @@ class EvaluateConfig(ReadingOptions):
 
     # --- Columns of both files
     text_column: str | None = None
-    """The column that holds the text; null: the one that the statement beside train names, or else text."""
+    """The text's column; null: the one in the statement beside train, or else text."""
     label_column: str | None = None
-    """The column that holds the label; null: the one that the statement beside train names, or else intent."""
+    """The label's column; null: the one in the statement beside train, or else intent."""
 
     # --- What is evaluated
     train: str = REQUIRED
-    """The file that a classifier of intents is trained on, such as a rewritten one."""
+    """File to train an intent classifier on, such as a rewritten one."""
     test: str = REQUIRED
-    """The file that it is tested on, of original text."""
+    """File of original text to test the classifier on."""
     classifier: str = "tfidf"
     """The classifier: tfidf (seconds) | lstm."""
     noisy_labels: bool | None = None
-    """True if the training labels are randomised; null: as the statement beside the file says."""
+    """True if the training labels are randomised; null: as the file's statement says."""
     seed: int = 0
     """Seed of the classifier and of the bootstrap intervals."""
     output_dir: str | None = None
@@ -195,9 +201,9 @@ class LedgerConfig:
     """Configuration of ``adept ledger``."""
 
     ledger: str | None = None
-    """The file of a ledger, also without ledger= before it; null: the default ledger of adept rewrite and synthesize."""
+    """The ledger's file (ledger= may be left out); null: the default ledger."""
     limit: float | None = None
-    """Store this limit in the ledger: no later release may bring a record or person above this epsilon."""
+    """Store this limit: no later release may bring a record or person above this epsilon."""
 
 
 @dataclass
@@ -214,13 +220,13 @@ class PlayConfig:
 
     # --- Where
     host: str = "127.0.0.1"
-    """The address to serve at; another than this machine's own needs a token."""
+    """The address to serve at; any but this machine's own needs a token."""
     port: int = 8000
-    """The port to serve at; the next free one is taken where it is in use."""
+    """The port to serve at, or the next free one."""
     token: str | None = None
-    """A secret that every request must bring; needed where other machines can reach the host."""
+    """Secret that every request must bring; needed if other machines can reach the host."""
     browser: bool = True
-    """Open the page, where there is a terminal."""
+    """Open the page in a browser, if there is a terminal."""
 
 
 @dataclass
@@ -229,27 +235,27 @@ class StudyConfig(Columns):
 
     # --- What is studied; null stands for the study's own value, and what it has no use for must stay null
     study: str = "sensitivity"
-    """Which study: sensitivity | sanity_check | randomized_response | mechanisms | limits | zoo | wild."""
+    """Study: sensitivity | sanity_check | randomized_response | mechanisms | limits | zoo | wild."""
     output_dir: str = REQUIRED
     """A new directory for the table, the figure and result.json."""
     trials: int | None = None
-    """Pairs (sensitivity), runs (sanity_check), records (mechanisms) or releases of a record (zoo, wild)."""
+    """Pairs (sensitivity), runs (sanity_check), records (mechanisms), releases (zoo, wild)."""
     records: list[int] | None = None
-    """Of randomized_response: numbers of people."""
+    """For randomized_response: numbers of people."""
     dims: list[int] | None = None
     """Dimensions of the latent."""
     epsilons: list[float] | None = None
     """Budgets."""
     mechanisms: list[str] | None = None
-    """Some of the study's own mechanisms; of wild: packages, by the names of their files in audits/."""
+    """Some of the study's own mechanisms; for wild: packages, by their file names in audits/."""
     environments: str | None = None
-    """Of wild: a directory for the packages' environments; null: in the user's cache."""
+    """For wild: directory of the packages' environments; null: in the user's cache."""
     clip_norm: float | None = None
-    """Of sensitivity: the radius C of the simulated latents."""
+    """For sensitivity: the radius C of the simulated latents."""
     seed: int | None = None
-    """Seed of what is simulated."""
+    """Seed of the simulation."""
     model_dir: str | None = None
-    """Of sensitivity: also measure this model's latents, of the data's training split."""
+    """For sensitivity: also measure this model's latents, of the data's training split."""
     data: DataConfig = field(default_factory=DataConfig)
 
     def __post_init__(self) -> None:
@@ -271,7 +277,7 @@ class TrainingDataConfig:
     """Declarations about the training text."""
 
     public: bool | None = None
-    """True if the training text is public; null: as the data set says; your own files are private unless you say so."""
+    """True if the training text is public; null: as the data set says (own files: private)."""
 
 
 @dataclass
@@ -284,11 +290,11 @@ class TrainConfig(Columns):
     resume_from: str | None = None
     """The directory of an interrupted run, which is continued there."""
     mechanism: Any = REQUIRED
-    """The mechanism that the model is for: its clip is used, and its noise where training.epsilon is set."""
+    """Mechanism that the model is for: gives the clip and, with training.epsilon, the noise."""
     labels: str = "drop"
-    """Output of the decoder: drop (text alone) | joint (also the label, from the same latent)."""
+    """Output of the decoder: drop (text alone) | joint (text and label, from one latent)."""
     seed: int = 0
-    """Seed of weights, batches and dropout; the same seed gives the same model on the same machine."""
+    """Seed of weights, batches and dropout; it repeats a model on the same machine."""
     data: DataConfig = field(default_factory=DataConfig)
     training_data: TrainingDataConfig = field(default_factory=TrainingDataConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
@@ -309,13 +315,13 @@ class VerifyConfig:
     """Configuration of ``adept verify``."""
 
     statement: str = REQUIRED
-    """The statement, OUTPUT.privacy.json, that adept rewrite or synthesize wrote; its name alone will do."""
+    """Statement OUTPUT.privacy.json of a release (statement= may be left out)."""
 
     output: str | None = None
     """The output that it describes; null: the file beside the statement."""
 
     model_dir: str | None = None
-    """The model's directory, or utterances for the packaged one; null: no model is compared."""
+    """Model directory, or utterances for the packaged model; null: no model is compared."""
 
 
 @dataclass
@@ -324,14 +330,14 @@ class FileNames:
 
     # --- Files
     input: str = REQUIRED
-    """The file to read: txt, csv, tsv, jsonl, json or parquet, also gzipped; or a directory of parts, a pattern such as
-    'logs/*.jsonl', or - for standard input."""
+    """File to read: txt, csv, tsv, jsonl, json or parquet, also gzipped; or a directory of
+    parts, a pattern such as 'logs/*.jsonl', or - for standard input."""
     output: str = REQUIRED
-    """The file to write, in the format of its name, or else of the input; nothing is overwritten; - is standard output."""
+    """New file to write, in the format of its name or of the input; - is standard output."""
 
     # --- Interrupted runs, and records that were released before
     resume: bool = False
-    """Continue a release that was interrupted; where there is none, begin one."""
+    """Continue an interrupted release, or begin one if there is none."""
 
 
 @dataclass
@@ -340,11 +346,11 @@ class RewriteConfig(FileNames, ReleaseRequest):
 
     # --- A look before the release
     expect: str | None = None
-    """A file of public texts of your own: what survives of them is shown before the release; needs public=true."""
+    """File of public texts, to see what survives before the release; needs public=true."""
     public: bool = False
     """Declare that the texts of expect are public."""
     dry_run: bool = False
-    """Check everything, count the records, say what would be released, and release nothing."""
+    """Check everything, count the records and describe the release, but release nothing."""
 
 
 @dataclass
@@ -353,13 +359,14 @@ class SynthesizeConfig(FileNames, LedgerOptions, CentralOptions):
 
     # --- Budget
     epsilon: float | None = None
-    """The budget of each person where there is a person_column, else of each record; whoever releases the data must give it."""
+    """Budget (you must choose it) of each person or, without person_column, of each record."""
     neighbours: str = NEIGHBOURS[0]
-    """Change that is hidden: add_or_remove (that somebody took part) | replace (what somebody said; twice the noise)."""
+    """Change to hide: add_or_remove (that somebody took part) | replace (what somebody said;
+    twice the noise)."""
     model_dir: str | None = None
     """The model's directory; null: the model that comes with the package."""
     cells: int | None = None
-    """Number of codewords; null: by a rule that reads the budget and the public texts."""
+    """Number of codewords; null: by a rule from the budget and the public texts."""
     dry_run: bool = False
     """Check everything, tell the curator how many rows would count, and release nothing."""
     accept_private_model: bool = False
@@ -367,11 +374,12 @@ class SynthesizeConfig(FileNames, LedgerOptions, CentralOptions):
 
     # --- Labels
     label_set: list[str] | None = None
-    """The public labels, [A,B] or @FILE with one on each line; a row with another label does not count."""
+    """Public labels, [A,B] or @FILE with one a line; rows with other labels do not count."""
 
     # --- Interrupted runs, and records that were released before
     ledger: str | None = None
-    """A file that lists releases; if it lists another release, add again=true; null: the default ledger; none: no ledger."""
+    """File that lists releases; if it lists another one, add again=true; null: the default
+    ledger; none: no ledger."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -26,8 +26,8 @@ ATTRIBUTE = re.compile(r"^ *(\w+): (.+?)(?=\n *\w+: |\n\n|\Z)", re.MULTILINE | r
 INDENT = 30
 PLACES = {"str": "TEXT", "int": "N", "float": "X", "bool": "true|false", "group": "NAME"}
 NOTE = """\
-An option is written NAME=VALUE. The values here are the defaults; a word in capitals stands for one that has none, which is null.
-An option with a star must be given. adept {command} --cfg job prints all values as they are set."""
+Write an option as NAME=VALUE. The values below are the defaults; a word in capitals means null.
+You must give options with a star. adept {command} --cfg job prints all values as they are set."""
 
 
 @dataclass(frozen=True)

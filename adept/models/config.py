@@ -36,17 +36,17 @@ class ModelConfig:
     clip_norm: float = 1.0
     """Radius C of the set that latents are clipped to."""
     max_length: int = 40
-    """Tokens of a record that are read, and tokens that are written at most."""
+    """Largest number of tokens to read of a record, and to write."""
     dropout: float = 0.1
     """Share of embeddings and of the decoder's output that is left out in training."""
     word_dropout: float = 0.2
-    """Share of the decoder's input words that are hidden in training, so that it uses the latent."""
+    """Share of the decoder's input words that training hides, to make it use the latent."""
     precision: str = "float32"
-    """Precision of the weights in their file: float32 | float16; in memory they are always float32."""
+    """Precision of the saved weights: float32 | float16; in memory they are float32."""
     decoder: str = "lstm"
-    """Decoder that writes unless decoding.strategy says otherwise: lstm | nearest (needs public text)."""
+    """Decoder if decoding.strategy is auto: lstm | nearest (needs public text)."""
     encoder: str = "lstm"
-    """Encoder: lstm | topics; it follows training.content.kind, and latent_dim follows where it is topics."""
+    """Encoder: lstm | topics; training.content.kind decides it, and topics set latent_dim."""
 
     def __post_init__(self) -> None:
         check_choice(("lstm", TOPICS), **{"model.encoder": self.encoder})
@@ -88,9 +88,9 @@ class TokenizerConfig:
     kind: str = "word"
     """Kind of token: word | bpe (parts of words, down to bytes, for any language)."""
     min_frequency: int = 2
-    """Least number of times that a word or a merge occurs in the training text."""
+    """Least number of occurrences of a word or merge in the training text."""
     vocabulary_size: int = 10_000
-    """Tokens at most; with kind=bpe the 256 bytes are always among them."""
+    """Largest number of tokens; with kind=bpe the 256 bytes are always among them."""
     lowercase: bool = True
     """Read and write everything in lower case."""
 
@@ -109,18 +109,18 @@ class DecodingConfig:
     """Writing of texts from released latents."""
 
     strategy: str = "auto"
-    """Way of writing texts: auto (nearest if the model says so, else sample where releases repeat, else greedy) | greedy |
-    sample | nearest (the public text nearest to the release)."""
+    """Writing: auto (nearest if the model says so, else sample if releases repeat, else greedy)
+    | greedy | sample | nearest (the public text nearest to the release)."""
     temperature: float = 1.0
-    """Of sample: below 1 likely words are preferred, above 1 rare ones."""
+    """For sample: below 1 likely words are preferred, above 1 rare ones."""
     top_k: int = 0
-    """Of sample: number of likeliest words to choose from; 0: all words."""
+    """For sample: number of likeliest words to choose from; 0: all words."""
     top_p: float = 1.0
-    """Of sample: choose from the likeliest words that together have this probability."""
+    """For sample: choose from the likeliest words that together have this probability."""
     candidates: int = 1
-    """Of sample: texts drawn for each one that is kept, which is the one that fits the latent best."""
+    """For sample: number of texts drawn per rewrite, of which the best fit is kept."""
     pool: int | None = None
-    """Where releases repeat: texts of each codeword, which its records share; null: by a rule; 0: none."""
+    """Texts of a codeword, for all its records, if releases repeat; null: a rule; 0: none."""
 
     def __post_init__(self) -> None:
         check_choice(("auto", "greedy", "sample", "nearest"), **{"decoding.strategy": self.strategy})
@@ -137,11 +137,12 @@ class ContentConfig:
     """Content of a latent."""
 
     kind: str = "auto"
-    """Content of a latent: none (what the decoder needs) | topics | auto (topics for learned_codebook and description)."""
+    """Content of a latent: none (free) | topics | auto (topics for learned_codebook,
+    description)."""
     topics: int = 400
-    """Topics at most; no more than one for every eight public texts."""
+    """Largest number of topics; there is at most one for every eight public texts."""
     lexicon: bool = False
-    """Read unknown words as known ones, and let topics know what words mean: for text of many domains."""
+    """Use word meanings, in topics and for unknown words: for text of many domains."""
 
     def __post_init__(self) -> None:
         check_choice(("auto", "none", TOPICS), **{"training.content.kind": self.kind})
@@ -154,11 +155,11 @@ class CodecConfig:
     """Text to learn descriptions from; each public text takes memory when the model runs."""
 
     learn: str = "later"
-    """When likely texts are listed: later (at first use, beside the model) | now (in training)."""
+    """Listing of likely texts: later (at first use, beside the model) | now (in training)."""
     texts: int | None = None
-    """Training texts that it is learned from, a random sample; null: all."""
+    """Size of the random sample of training texts to learn from; null: all."""
     likely: int = MAX_LISTED_TEXTS
-    """Training utterances and likely texts that have a number each, of at least 1,000 public texts."""
+    """Number of texts to list, utterances first, if there are 1,000 public texts."""
     sentences: bool = False
     """Give each training text a number, found by meaning, for text of many domains."""
 
@@ -198,9 +199,10 @@ class TrainingConfig(OptimiserConfig):
     """Fitting of the weights, and of topics and codec beside them."""
 
     epsilon: Any = None
-    """Noise in training: null (none) | x (the mechanism's noise at budget x) | [low,high] (at budgets drawn between them)."""
+    """Noise in training: null (none) | x (the mechanism's at budget x) | [low,high] (at random
+    budgets between them)."""
     most: int | None = None
-    """Texts that topics and decoder learn from, the first so many; null: all."""
+    """Number of texts, from the first on, for topics and decoder; null: all."""
     content: ContentConfig = field(default_factory=ContentConfig)
     codec: CodecConfig = field(default_factory=CodecConfig)
 

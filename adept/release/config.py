@@ -18,17 +18,17 @@ class PersonOptions(Columns):
 
     # --- Files
     statement: str | None = None
-    """Where the statement of what is guaranteed goes; null: OUTPUT.privacy.json."""
+    """File of the privacy statement; null: OUTPUT.privacy.json."""
 
     # --- Persons
     person_column: str | None = None
-    """The column that says who contributed a record; it is not written."""
+    """Column that names the person of a record; it is not written."""
     max_records_per_person: int | None = None
-    """At most so many records of one person are accepted; a person's total is this many times epsilon."""
+    """Largest number of records of a person; their total is so many times epsilon."""
 
     # --- Where it runs
     engine: str = "local"
-    """Where records are released or counted: local | ray (a cluster, or processes on this machine)."""
+    """Place of the computation: local | ray (a cluster, or processes on this machine)."""
     workers: int | None = None
     """Processes of engine=ray; null: one for each CPU of the cluster."""
 
@@ -56,14 +56,15 @@ class FileOptions(PersonOptions):
     card: bool = False
     """Also write a data set card, OUTPUT.card.md."""
     keep_columns: list[str] = field(default_factory=list)
-    """Further columns that are copied as they are, and so not private; all others are dropped."""
+    """Further columns, copied as they are and so not private; all others are dropped."""
     schema: str | None = None
-    """Types of kept columns: a parquet file, or JSON such as {"score": "float64"}; needed from standard input to parquet."""
+    """Types of kept columns: a parquet file, or JSON such as {"score": "float64"}; needed from
+    standard input to parquet."""
 
     # --- Labels
     labels: str = "copy"
-    """Treatment of labels: copy (not private) | joint (the model writes them) | joint_response (one symbol with the text) |
-    randomized_response (a budget of their own) | drop."""
+    """Treatment of labels: copy (not private) | joint (the model writes them) | joint_response
+    (one symbol with the text) | randomized_response (a budget of their own) | drop."""
 
     # --- Texts
     samples: int = 1
@@ -71,15 +72,16 @@ class FileOptions(PersonOptions):
 
     # --- Persons
     excess: str = "refuse"
-    """Treatment of records beyond max_records_per_person: refuse (the whole file) | drop (keep each person's first ones)."""
+    """Treatment of records beyond max_records_per_person: refuse (the whole file) | drop (all
+    but each person's first)."""
 
     # --- Shuffling, which hides who said what and gives a stronger guarantee for the whole file
     shuffle: bool = False
-    """Write the records in an order that nobody knows, when all are released; all releases are kept in memory until then."""
+    """Write the records in a secret random order; all releases stay in memory until then."""
     shuffled_records: int | None = None
-    """You declare that a party you trust shuffles so many records before anyone reads the file."""
+    """Declare that a trusted party shuffles so many records before anyone reads the file."""
     central_delta: float | None = None
-    """Delta of the guarantee for shuffled records; null: 1e-6, or a tenth of one over their number if that is less."""
+    """Delta for N shuffled records; null: 1e-6, or a tenth of 1 / N if that is less."""
 
     # --- Where it runs
     flush_every: int | None = None
@@ -108,9 +110,9 @@ class CentralOptions(PersonOptions):
 
     # --- Persons
     person_column: str | None = None
-    """The column that says who contributed a record; the guarantee is then for persons. It is not written."""
+    """Column that names a record's person, for a guarantee of persons; it is not written."""
     max_records_per_person: int | None = None
-    """So many records of a person count; all further ones are left out without a word."""
+    """Number of a person's records that count; further ones are left out silently."""
 
     # --- Texts
     rows: int | None = None
@@ -147,15 +149,17 @@ class LedgerOptions:
 
     # --- Interrupted runs, and records that were released before
     ledger: str | None = None
-    """A file that remembers released records and refuses them; null: the default ledger, which only counts; none: no ledger."""
+    """File that lists released records and refuses them; null: the default ledger, which only
+    counts; none: no ledger."""
     record_columns: list[str] | None = None
-    """The columns that identify a record in the ledger, fixed by its first release; null: text, and person_column if given."""
+    """Columns that identify a record in the ledger, fixed by its first release; null: text, and
+    person_column if given."""
     ledger_limit: float | None = None
-    """Refuse a release that would bring a record or person of the ledger above this epsilon, also with again=true."""
+    """Refuse what brings a record or person above this epsilon, even with again=true."""
     again: bool = False
     """Release although the ledger holds earlier releases; their budgets add up."""
     key: str | None = None
-    """File of the secret key of the digests in journal and ledger; null: ~/.config/adept/key."""
+    """File of the secret key for journal and ledger; null: ~/.config/adept/key."""
 
 
 @dataclass
@@ -164,7 +168,8 @@ class ReleaseRequest(LedgerOptions, FileOptions):
 
     # --- Budget and mechanism
     epsilon: float | None = None
-    """The privacy budget of each record (with labels=joint_response: of text and label together); you must choose it."""
+    """Privacy budget of each record (with labels=joint_response, of text and label together);
+    you must choose it."""
     mechanism: Any = None
     """The mechanism that randomises a record; null: the best exact one for the model."""
     model_dir: str | None = None
@@ -180,7 +185,7 @@ class ReleaseRequest(LedgerOptions, FileOptions):
     label_epsilon: float | None = None
     """Budget of labels=randomized_response, spent beside epsilon."""
     label_set: list[str] | None = None
-    """The public labels from which random ones are drawn, [A,B] or @FILE with one on each line; null: those of the model."""
+    """Public labels for random draws, [A,B] or @FILE with one a line; null: the model's."""
 
     # --- Texts
     batch_size: int = BATCH_SIZE
@@ -188,7 +193,7 @@ class ReleaseRequest(LedgerOptions, FileOptions):
 
     # --- Persons
     epsilon_per: str = "record"
-    """Who has the budget epsilon: record | person (each of a person's records gets an equal share)."""
+    """Unit of epsilon: record | person (a person's records get equal shares)."""
 
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
 

@@ -207,7 +207,7 @@ def test_a_misspelt_command_is_answered_with_the_nearest_one(adept_here: Run) ->
     assert "did you mean rewrite?" in adept_here("rewrit", "--help").stderr
 
 
-ELSEWHERE = {"epsilon_per", "classifier", "source", "epsilon"}  # refused when they are used
+ELSEWHERE = {"epsilon_per", "classifier", "source", "epsilon", "randomness"}  # refused when they are used
 
 
 def holders(schema: type[Any], prefix: str = "") -> Iterator[tuple[str, type[Any]]]:
