@@ -1,4 +1,4 @@
-"""Mechanisms: they randomise a latent, a description, a label or counts, and state their guarantee."""
+"""Mechanisms: they randomise a latent, description, label or counts, and state a guarantee."""
 
 from adept.mechanisms.base import LocalRandomizer, Mechanism
 from adept.mechanisms.codebook import Codebook

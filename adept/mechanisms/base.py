@@ -1,4 +1,4 @@
-"""The contract of a mechanism: of any, of one for latents, of one that releases symbols; and its choice by name.
+"""Base classes of mechanisms, and the choice of a mechanism by name.
 
 A guarantee covers a bounded set of latents (an l1 ball, an l2 ball or a sphere); ``project`` maps any input into that set,
 and every proof starts from there. Any two records are neighbours, so a sensitivity is the diameter of the set.
@@ -27,7 +27,9 @@ class Symbols(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class LocalRandomizer(ABC):
-    """A mechanism for one record's text, by its latent (``Mechanism``) or by a number (``Description``).
+    """A mechanism for the text of one record: it takes a latent or a description (a number).
+
+    Latents go to a ``Mechanism``, numbers to a ``Description``.
 
     Attributes:
         epsilon: the budget that the mechanism *claims*, in nats.
@@ -46,11 +48,11 @@ class LocalRandomizer(ABC):
 
     @abstractmethod
     def privatize(self, values: Any, /) -> Any:
-        """Release one value for each of the given ones: from the operating system's entropy, never seedable."""
+        """Release one value for each input, with entropy from the operating system, no seed."""
 
     @abstractmethod
     def guarantee(self, dim: int) -> Guarantee:
-        """Return the guarantee of one release of a latent of ``dim`` coordinates, or of a number."""
+        """Return the guarantee of one release: a latent of ``dim`` coordinates, or a number."""
 
     @property
     def delta(self) -> float:
@@ -63,11 +65,14 @@ class LocalRandomizer(ABC):
         return None
 
     def certificate(self, dim: int) -> list[Part] | None:
-        """Return the public numbers of each draw, which imply the guarantee; None without exact arithmetic."""
+        """Return the public numbers of each draw, from which the guarantee follows, or None.
+
+        None: the mechanism has no exact arithmetic.
+        """
         return None
 
     def symbols(self, dim: int) -> tuple[Symbols, ...]:
-        """Return the symbols of each draw of a release; none if it is not from a finite alphabet."""
+        """Return the symbols of each draw of a release; empty without a finite alphabet."""
         return ()
 
 
@@ -102,18 +107,18 @@ class Mechanism(LocalRandomizer):
         return self.clip_norm
 
     def project(self, latents: Tensor) -> Tensor:
-        """Map latents (B, n) into the mechanism's set: clipped, on the public grid, the norm bound met exactly."""
+        """Clip latents (B, n) and put them on the public grid; the norm bound holds exactly."""
         return from_grid(
             to_grid(latents, clip=self.clip, clip_norm=self.clip_norm), clip_norm=self.clip_norm, like=latents
         )
 
     @abstractmethod
     def privatize(self, latents: Tensor) -> Tensor:
-        """Project latents (B, n) and release them: noise from the operating system's entropy, never seedable."""
+        """Project latents (B, n) and release them, with noise from the operating system."""
 
     @abstractmethod
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
-        """Return a simulated release of latents (B, n): seeded, differentiable. Guarantees nothing."""
+        """Simulate a release of latents (B, n): seeded, differentiable, and not private."""
 
     @abstractmethod
     def expected_squared_error(self, dim: int) -> float:
@@ -121,7 +126,9 @@ class Mechanism(LocalRandomizer):
 
 
 class SymbolRandomizer(LocalRandomizer):
-    """A mechanism that releases one of k symbols a record, alone or with a label as one symbol (``JointResponse``).
+    """A mechanism that releases one of k symbols for each record.
+
+    ``JointResponse`` turns it into one that releases text and label together as one symbol.
 
     Attributes:
         symbol: a word for a symbol.
@@ -148,11 +155,14 @@ class SymbolRandomizer(LocalRandomizer):
 
     @abstractmethod
     def beside(self, labels: int) -> Self:
-        """Return this mechanism with the numbers of symbols that are best beside so many labels."""
+        """Return a copy whose numbers of symbols suit a joint release with that many labels."""
 
     @abstractmethod
     def choose(self, values: Any, ranks: Sequence[int]) -> Any:
-        """Return the symbol of each rank for each record: a permutation of all symbols, the heavy ones first."""
+        """Return each record's symbol at its rank; heavy symbols have the first ranks.
+
+        Ranks are a permutation of all symbols.
+        """
 
     @abstractmethod
     def choose_symbols(self, numbers: Sequence[int], ranks: Sequence[int]) -> list[int]:
@@ -160,7 +170,7 @@ class SymbolRandomizer(LocalRandomizer):
 
     @abstractmethod
     def heavy_symbols(self, number: int) -> set[int]:
-        """Return the numbers of the symbols that are likelier for a record that is the symbol of this number."""
+        """Return the heavy symbols of a record that is symbol ``number``, as numbers."""
 
 
 Kind = type[LocalRandomizer]
@@ -168,7 +178,7 @@ Kind = type[LocalRandomizer]
 
 @dataclass(frozen=True)
 class MechanismChoice:
-    """A mechanism that is not built yet: its class, and the options that were set; budget and radius may come later."""
+    """A mechanism to be built later: its class and options, perhaps no budget or radius yet."""
 
     kind: Kind
     epsilon: float | None = None
@@ -176,7 +186,7 @@ class MechanismChoice:
     options: dict[str, Any] = field(default_factory=dict)
 
     def budget(self, epsilon: float | None = None) -> float | None:
-        """Return the one budget that was given, here or with the mechanism; raise ConfigurationError for two."""
+        """Return the one budget given, or None; raise ConfigurationError for two others."""
         if epsilon is not None and self.epsilon not in (None, epsilon):
             raise ConfigurationError(f"epsilon must be given once, got {epsilon} and {self.epsilon}: drop one of them")
         return self.epsilon if epsilon is None else epsilon

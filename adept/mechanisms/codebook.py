@@ -1,4 +1,4 @@
-r"""Top-t randomised response over a public codebook: PrivUnit's utility, with integers only between ranking and release.
+r"""Top-t randomised response over a public codebook, in integers between ranking and release.
 
 k public unit vectors are known to everybody. For a record x let S_x be the t of them nearest to x. One codeword is released,
 each in S_x with probability A / W and each other one with probability B / W, where A >= B are integers with A <= e^eps B and
@@ -69,7 +69,10 @@ class Block:
     codewords: Tensor
 
     def nearest(self, latents: Tensor) -> Tensor:
-        """Return S_x for each row (B, n_j): int64 (B, t), ascending, verified to be t different indices."""
+        """Return the t nearest codewords S_x of rows (B, n_j): int64 (B, t), ascending.
+
+        They are verified to be t different indices.
+        """
         codewords = self.codewords.to(latents.device)
         chunks = torch.split(latents.to(torch.float32), max(1, MAX_SCORES // self.shape.size))
         scores = (chunk @ codewords.T for chunk in chunks)
@@ -100,7 +103,7 @@ class Block:
 
 @dataclass(frozen=True, kw_only=True)
 class Codebook(Mechanism):
-    """Pure eps-LDP for any two records, in exact arithmetic: a public codeword near the latent's direction, times C.
+    """Pure eps-LDP in exact arithmetic: a public codeword near the latent's direction.
 
     Neighbours, claim, proof and sources: this module's docstring. The release is the codeword itself, of length C, not an
     unbiased estimate. Only the direction is released; a zero or non-finite latent stands for the first axis.
@@ -126,7 +129,7 @@ class Codebook(Mechanism):
         check_integer(0, 2**128 - 1, seed=self.seed)
 
     def layout(self, dim: int) -> tuple[Block, ...]:
-        """Return the blocks, in the order of the coordinates; their budgets sum to epsilon exactly."""
+        """Return the blocks, in coordinate order; their budgets sum to epsilon exactly."""
         return random_layout(dim, epsilon=self.epsilon, size=self.size, seed=self.seed, blocks=self.blocks)
 
     def certificate(self, dim: int) -> list[Part]:
@@ -142,7 +145,7 @@ class Codebook(Mechanism):
         return self._join(chosen, like=latents)
 
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
-        """Return a seeded release, differentiable straight through as mean_cosine times the direction."""
+        """Simulate a seeded release with the gradient of mean_cosine times the direction."""
         check_latents(latents)
         centres = clip_latents(latents, clip=self.clip, clip_norm=self.clip_norm)
         chosen = [
@@ -178,7 +181,7 @@ class Codebook(Mechanism):
         return layout_cosine(tuple(block.shape for block in self.layout(dim)))
 
     def expected_squared_error(self, dim: int) -> float:
-        """Return 2 C^2 (1 - mean cosine): averaged over x uniform on the sphere, and over random codebooks."""
+        """Return 2 C^2 (1 - mean cosine), for x uniform on the sphere and random codebooks."""
         return 2 * self.clip_norm**2 * (1 - self.mean_cosine(dim))
 
 
@@ -212,7 +215,7 @@ def random_codewords(dim: int, size: int, seed: int) -> Tensor:
 
 @lru_cache(maxsize=16)
 def random_layout(dim: int, *, epsilon: float, size: int | None, seed: int, blocks: int | None) -> tuple[Block, ...]:
-    """Return the blocks of a random codebook; a None is chosen by the rule in this module's docstring."""
+    """Return the blocks of a random codebook; this module's rule replaces None."""
     count = blocks or default_blocks(dim, epsilon=epsilon, size=size)
     shapes = layout_shapes(dim, epsilon=epsilon, size=size, blocks=count)
     return tuple(Block(shape, random_codewords(shape.dim, shape.size, seed)) for shape in shapes)
@@ -229,7 +232,10 @@ def default_blocks(dim: int, *, epsilon: float, size: int | None) -> int:
 
 
 def layout_shapes(dim: int, *, epsilon: float, size: int | None, blocks: int) -> tuple[Shape, ...]:
-    """Cut ``dim`` coordinates into parts whose sizes differ by at most 1, with budgets in proportion: exact fractions."""
+    """Cut ``dim`` coordinates into parts of sizes that differ by at most 1.
+
+    Each part's budget is its exact share of epsilon, in proportion to its size.
+    """
     if blocks > max(1, dim // 2):
         raise ConfigurationError(f"blocks must be at most half of the {dim} coordinates, got {blocks}")
     dims = [dim // blocks + (index < dim % blocks) for index in range(blocks)]
@@ -237,7 +243,10 @@ def layout_shapes(dim: int, *, epsilon: float, size: int | None, blocks: int) ->
 
 
 def block_shape(dim: int, *, epsilon: Fraction, size: int | None = None, top: int | None = None) -> Shape:
-    """Return the numbers of one draw; by default t = round(q k), q PrivUnit's cap probability, and k by the rule."""
+    """Return the numbers of one draw; ``size`` k and ``top`` t have defaults.
+
+    By default t = round(q k), q PrivUnit's cap probability, and k follows this module's rule.
+    """
     share = optimal_cap(dim, epsilon=float(epsilon)).probability
     low, high = DEFAULT_SIZES
     while low < high and low < 10 / share:
@@ -271,7 +280,7 @@ def draw_cosine(shape: Shape) -> float:
 
 
 def mean_length(dim: int, whole: int) -> float:
-    """Return E||x_j|| for ``dim`` coordinates x_j of a uniform unit vector with ``whole`` coordinates."""
+    """Return E||x_j|| for ``dim`` of the ``whole`` coordinates of a uniform unit vector."""
     if dim == whole:
         return 1.0
     rest = (whole - dim) / 2

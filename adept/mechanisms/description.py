@@ -1,4 +1,4 @@
-r"""Randomised response over descriptions: the mechanism for text that was put into numbers by a public codec.
+r"""Randomised response over descriptions: numbers that a public codec gives to texts.
 
 The claim: let a public codec map every record x to a set S(x) of exactly t *descriptions*, numbers of {0, .., K-1}; mostly t = 1.
 One number is released, each in S(x) with probability A / W and each other one with probability B / W, where A >= B are integers
@@ -46,7 +46,9 @@ Described = int | Sequence[int]  # of one record: its description, or its t desc
 
 @dataclass(frozen=True, kw_only=True)
 class Description(SymbolRandomizer):
-    """Pure eps-LDP release of one integer in {0, .., K-1}, for any two records, in exact arithmetic: this module's docstring.
+    """Pure eps-LDP release of one integer in {0, .., K-1}, in exact arithmetic.
+
+    Claim and proof: this module's docstring.
 
     Attributes:
         epsilon: budget in nats, from 1e-3 to 600.
@@ -81,7 +83,7 @@ class Description(SymbolRandomizer):
 
     @property
     def odds(self) -> tuple[int, int]:
-        """The integer weights (A, B) of each of a record's own descriptions and of each other one."""
+        """The integer weights: A of a record's own descriptions, B of each other one."""
         return exact_odds(Fraction(self.epsilon))
 
     @property
@@ -98,7 +100,7 @@ class Description(SymbolRandomizer):
         return (Symbols(self.count, self.heavy),)
 
     def privatize(self, descriptions: Sequence[Described]) -> list[int]:
-        """Release one number for each record: exact integers from the operating system's entropy, never seedable.
+        """Release one number for each record: exact, from the operating system's entropy.
 
         Args:
             descriptions: of each record its description, or its t different ones, in any order; integers in {0, .., K-1}.
@@ -112,17 +114,20 @@ class Description(SymbolRandomizer):
         return f"{self._own} description{'s' * (self.heavy > 1)}"
 
     def beside(self, labels: int) -> "Description":
-        """Return this mechanism with ``joint_size`` descriptions, unless their number was set."""
+        """Return a copy with ``joint_size`` descriptions, unless a size was set."""
         return replace(self, size=self.size or joint_size(self.epsilon, labels))
 
     def over_broad_text(self, sentences: int) -> Self:
-        """Return this mechanism with so many sentences as descriptions, and as many heavy ones as are the rule there."""
+        """Return a copy with ``sentences`` descriptions; a rule sets the heavy ones."""
         odds = max(1.0, self.epsilon - ODDS_BELOW_EPSILON)
         top = self.top or max(1, round(sentences * odds / (math.exp(self.epsilon) + odds)))
         return replace(self, size=sentences, top=top)
 
     def choose(self, descriptions: Sequence[Described], ranks: Sequence[int]) -> list[int]:
-        """Return what each rank means for each record: a permutation of all numbers, its own ones first."""
+        """Return each record's number at its rank; its own descriptions come first.
+
+        Ranks are a permutation of all numbers.
+        """
         meant = []
         for own, rank in zip(self._checked(descriptions), ranks, strict=True):
             other = _other(own, rank - self.heavy)  # always, so that time does not tell which it is
@@ -130,7 +135,10 @@ class Description(SymbolRandomizer):
         return meant
 
     def choose_symbols(self, numbers: Sequence[int], ranks: Sequence[int]) -> list[int]:
-        """Return the same for records that are numbers: their descriptions are the number itself and those behind it."""
+        """Return each record's number at its rank, for records that are numbers themselves.
+
+        A number's descriptions are itself and the next ones.
+        """
         return self.choose([sorted(self.heavy_symbols(number)) for number in numbers], ranks)
 
     def heavy_symbols(self, number: int) -> set[int]:
@@ -138,7 +146,7 @@ class Description(SymbolRandomizer):
         return {(number + place) % self.count for place in range(self.heavy)}
 
     def guarantee(self, dim: int | None = None) -> Guarantee:
-        """Return what one release guarantees; ``dim`` is there for the contract's sake and plays no part."""
+        """Return the guarantee of one release; ``dim`` is ignored."""
         return Guarantee.pure(
             epsilon=self.epsilon,
             exact=True,
@@ -152,7 +160,7 @@ class Description(SymbolRandomizer):
         return "the record's own" if self.heavy == 1 else f"one of the record's own {self.heavy:,}"
 
     def _checked(self, descriptions: Sequence[Described]) -> list[Sequence[int]]:
-        """Return the descriptions of each record after checking their number, on which the proof rests."""
+        """Return each record's descriptions; check their number, on which the proof rests."""
         rows: list[Sequence[int]] = [[row] if isinstance(row, int) else row for row in descriptions]
         for record, own in enumerate(rows, start=1):
             known = isinstance(own, list | tuple) and all(type(one) is int and 0 <= one < self.count for one in own)
@@ -172,8 +180,9 @@ def _other(own: Sequence[int], place: int) -> int:
 
 
 def best_size(epsilon: float) -> int:
-    """Return the number K, 2 to 2^120, of equally common descriptions from which K-ary randomised response transmits most.
+    """Return K, 2 to 2^120, for which K-ary randomised response transmits most information.
 
+    The K descriptions are equally common.
     The information is largest near (e^eps - 1) / (u - 1), u = eps e^eps / (e^eps - 1) (capacity: Ye and Barg 2018).
     """
     u = epsilon / -math.expm1(-epsilon)
@@ -184,7 +193,7 @@ def best_size(epsilon: float) -> int:
 
 
 def joint_size(epsilon: float, labels: int) -> int:
-    """Return the number K of equally common descriptions beside L labels from which a symbol tells most.
+    """Return the K, with L labels, for which a symbol tells most; all K are equally common.
 
     A description all but determines its label, so that of K L symbols only K are ever true. With A = e^eps, a symbol then tells
     I(K) = (A ln A - (A + K - 1) ln((A + K - 1) / K)) / (A + K L - 1) nats: entropy of the symbol less that given the record. For K

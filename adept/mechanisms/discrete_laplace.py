@@ -1,5 +1,6 @@
-r"""Exact discrete Laplace noise on whole numbers, many draws at once (Canonne, Kamath, Steinke 2020, Algorithms 1 and 2).
+r"""Exact discrete Laplace noise on whole numbers, many draws at once.
 
+The sampler is that of Canonne, Kamath, Steinke 2020, Algorithms 1 and 2.
 *Distribution*: Lap_Z(b) on the integers, P(z) proportional to exp(-|z| / b), for b = t / 2^k with integers t >= 1 and k >= 0.
 
 *Proof*, bottom up, each step an integer comparison with a uniform integer:
@@ -39,7 +40,9 @@ Integers = NDArray[np.int64]
 
 
 def smallest_scale(sensitivity: int, *, epsilon: float) -> float:
-    """Return the smallest scale b of 24 significant bits with ``sensitivity / b <= epsilon`` in exact rational arithmetic.
+    """Return the smallest scale b of 24 significant bits with ``sensitivity / b <= epsilon``.
+
+    The comparison is exact, in rational numbers.
 
     Args:
         sensitivity: largest distance between two neighbours, in grid units; at least 1.
@@ -55,7 +58,7 @@ def smallest_scale(sensitivity: int, *, epsilon: float) -> float:
 
 
 def exact_laplace(values: Tensor, *, scale: float) -> Tensor:
-    """Add independent discrete Laplace noise, P(z) proportional to exp(-|z| / scale) on the integers, to every entry.
+    """Add independent discrete Laplace noise, P(z) ~ exp(-|z| / scale), to each entry.
 
     Claim: two integer tensors at l1 distance d lead to output distributions whose ratio is at most exp(d / scale), exactly.
     Proof: P(z - x) / P(z - x') = exp((|z - x'| - |z - x|) / scale) <= exp(|x - x'| / scale) entry by entry (triangle
@@ -72,7 +75,7 @@ def exact_laplace(values: Tensor, *, scale: float) -> Tensor:
 
 
 def laplace_noise(count: int, *, t: int, shift: int) -> Integers:
-    """Draw ``count`` independent integers with P(z) proportional to exp(-|z| 2^shift / t): step 4 of the proof."""
+    """Draw ``count`` integers, P(z) ~ exp(-|z| 2^shift / t): step 4 of the proof."""
     noise = np.zeros(count, dtype=np.int64)
     open_places = np.arange(count)
     while len(open_places):
@@ -95,7 +98,7 @@ def _magnitudes(count: int, *, t: int, shift: int) -> Integers:
 
 
 def _wholes(count: int) -> Integers:
-    """Draw V >= 0 with P(v) proportional to exp(-v): the lengths of the runs of successes between failures."""
+    """Draw V >= 0, P(v) ~ exp(-v): lengths of runs of successes between failures."""
     failures = np.empty(0, dtype=np.int64)
     drawn = 0
     while len(failures) < count:

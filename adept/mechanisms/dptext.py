@@ -1,4 +1,4 @@
-"""DPText's sampler, so that audits can find its violation: noise that is never negative is not private.
+"""DPText's sampler, for audits to find its violation: its noise is never negative.
 
 DPText (Beigi et al. 2019, 2021; Alnasser et al. 2021) draws v uniformly from (0, 1) and releases r + F(v) with
 F(v) = -b sgn(v) ln(1 - 2|v|). That F inverts the Laplace distribution for v from (-1/2, 1/2). On (0, 1) it is an exponential
@@ -26,7 +26,7 @@ NAN_RULES = ("redraw", "zero")
 
 @dataclass(frozen=True, kw_only=True)
 class DPText(Mechanism):
-    """Not private, whatever epsilon: l2 clip to C, then DPText's noise with b = 2C / eps on every coordinate.
+    """DPText as published: l2 clip to C, noise of scale b = 2C / eps. Never private.
 
     Neighbours: any two records. Proof that no finite epsilon holds (Habernal 2022, Theorem 3.2): the noise is never negative, so
     an output z with x_1 <= z_1 < x'_1 has positive density under x and none under x'.
@@ -82,10 +82,10 @@ class DPText(Mechanism):
         )
 
     def expected_squared_error(self, dim: int) -> float:
-        """Return the second moment about zero: 2 n b^2 when redrawn (exponential noise), half of that with zeros."""
+        """Return E[||noise||^2]: 2 n b^2 for redrawn (exponential) noise, half with zeros."""
         return dim * self._scale() ** 2 * (2 if self.nan == "redraw" else 1)
 
 
 def inverse_on_wrong_interval(uniform: Tensor, *, scale: float) -> Tensor:
-    """Return F(v) = -b sgn(v) ln(1 - 2|v|) as in the paper, for v that should have come from (-1/2, 1/2)."""
+    """Return F(v) = -b sgn(v) ln(1 - 2|v|) as published; v should be in (-1/2, 1/2)."""
     return -scale * uniform.sign() * (1 - 2 * uniform.abs()).log()

@@ -1,4 +1,4 @@
-r"""Random bits from the operating system, and the integers and orders that exact releases make of them.
+r"""Random bits from the operating system, and the integers and orders that are drawn with them.
 
 Every exact sampler reads its bits here, and nothing seeds them. In tests a finite tape takes the place of `source`.
 
@@ -52,7 +52,7 @@ def below(bound: int) -> int:
 
 
 def below_each(bound: int, count: int) -> NDArray[np.int64]:
-    """Draw ``count`` independent integers, uniform on {0, .., bound-1}, for a bound of at most 2^63."""
+    """Draw ``count`` independent uniform integers in {0, .., bound-1}, for bound <= 2^63."""
     if bound == 1:
         return np.zeros(count, dtype=np.int64)
     words, least = source.words(count), np.uint64((1 << source.width) % bound)

@@ -49,7 +49,7 @@ DELTA_MARGIN = 2.0**-20
 
 @dataclass(frozen=True, kw_only=True)
 class Gaussian(Mechanism):
-    """(eps, delta)-LDP for any two records: l2 clip, Gaussian noise calibrated to the l2 sensitivity 2C.
+    """(eps, delta)-LDP for any two records: l2 clip, Gaussian noise for the l2 sensitivity 2C.
 
     Proof: two points of the l2 ball of radius C are at l2 distance at most 2C (on the grid: integer vectors with
     sum z^2 <= (C / step)^2, verified in integers, are at most 2C / step apart), and then the bound in this module's docstring.
@@ -81,7 +81,7 @@ class Gaussian(Mechanism):
         )
 
     def _distance(self) -> float:
-        """The l2 diameter of the ball in grid units, exactly: the grid's step is a power of two."""
+        """The ball's l2 diameter in grid units; exact, as the grid's step is a power of two."""
         return 2 * self.clip_norm / grid_step(self.clip_norm)
 
     def _units(self, latents: Tensor) -> Tensor:
@@ -136,8 +136,9 @@ class Gaussian(Mechanism):
 
 @dataclass(frozen=True, kw_only=True)
 class ClampedGaussian(Gaussian):
-    """(eps, delta)-LDP for any two records: every number clamped to [-C / sqrt(n), C / sqrt(n)], Gaussian noise for distance 2C.
+    """(eps, delta)-LDP for any two records: numbers clamped to +-C / sqrt(n), Gaussian noise.
 
+    The noise is calibrated to the l2 distance 2C.
     DP-BART (Igamberdiev and Habernal, Findings of ACL 2023, Section 3.2) clips each number of the encoder's output to [-c, c] and
     adds the analytic Gaussian. Clamping keeps signs, but the l2 diameter of a cube, 2 c sqrt(n), grows with the dimension.
 
@@ -166,8 +167,9 @@ class ClampedGaussian(Gaussian):
 
 
 def log_delta(scale: float, *, epsilon: float) -> float:
-    """Return ln delta of the continuous Gaussian of standard deviation ``scale`` at l2 distance 1 (Balle and Wang 2018).
+    """Return ln delta of continuous Gaussian noise with deviation ``scale`` at l2 distance 1.
 
+    Source: Balle and Wang 2018.
     exp(eps) phi(v) = phi(u), so delta = phi(u) (Phi(-u) / phi(u) - Phi(-v) / phi(v)): a difference of Mills ratios, in
     which exp(eps) no longer occurs. erfcx is the Mills ratio up to constants, and finite for every u > -37.
     """
@@ -180,7 +182,7 @@ def log_delta(scale: float, *, epsilon: float) -> float:
 
 @lru_cache(maxsize=256)
 def analytic_scale(epsilon: float, *, delta: float) -> float:
-    """Return the standard deviation of the continuous Gaussian, in units of the l2 sensitivity."""
+    """Return the continuous Gaussian's standard deviation, in units of the l2 sensitivity."""
     from scipy.optimize import brentq  # slow to import, and most releases do without
 
     target = math.log(delta) + math.log1p(-DELTA_MARGIN)
@@ -194,7 +196,7 @@ def analytic_scale(epsilon: float, *, delta: float) -> float:
 
 
 def discrete_log_delta(scale: float, *, distance: float, dim: int, epsilon: float, tail: float) -> float:
-    """Return ln of the bound (**) on delta for the discrete Gaussian of parameter s = ``scale``, less its ``tail``."""
+    """Return ln of (the bound (**) on delta less ``tail``); s = ``scale``."""
     near = dim / (8 * scale**2)
     reach = distance + 2 * scale * math.sqrt(dim * math.log(1.5) - math.log(tail))
     slack = 2 * near + reach**2 / (8 * scale**4)
@@ -203,7 +205,7 @@ def discrete_log_delta(scale: float, *, distance: float, dim: int, epsilon: floa
 
 @lru_cache(maxsize=256)
 def discrete_scale(distance: float, *, dim: int, epsilon: float, delta: float) -> float:
-    """Return the parameter s at which the discrete Gaussian on integer vectors is (epsilon, delta)-LDP, by (**)."""
+    """Return s for which the discrete Gaussian on integers is (epsilon, delta)-LDP, by (**)."""
     from scipy.optimize import brentq  # slow to import, and most releases do without
 
     target = math.log(delta) + math.log1p(-DELTA_MARGIN)

@@ -1,4 +1,4 @@
-"""The public grid on which exact mechanisms live: latents clipped, cut off onto it, and brought back.
+"""The public grid of exact mechanisms: clip latents, round them to the grid, convert back.
 
 A latent in the ball of radius C is cut off toward zero onto the grid of multiples of ``step = 2^(e - 20)``, where
 C = m * 2^e with 1 <= m < 2. The step depends on C alone, so the grid is public. The integer vector's norm is then verified
@@ -18,7 +18,7 @@ NORM_ORDER = {"l1": 1, "l2": 2, "sphere": 2}
 
 
 def check_latents(latents: Tensor) -> None:
-    """Raise ConfigurationError unless latents are a float32 or float64 tensor of shape (B, n) with n >= 1."""
+    """Raise ConfigurationError unless latents are float32 or float64 (B, n), n >= 1."""
     if latents.dtype not in (torch.float32, torch.float64):
         raise ConfigurationError(f"latents must be float32 or float64, got {latents.dtype}")
     if latents.ndim != 2 or latents.shape[1] < 1:
@@ -26,7 +26,7 @@ def check_latents(latents: Tensor) -> None:
 
 
 def clip_latents(latents: Tensor, *, clip: str, clip_norm: float) -> Tensor:
-    """Clip latents (..., n) in floating point, differentiably, for training and as the first step of a projection.
+    """Clip latents (..., n) in floating point, differentiably.
 
     "l1" and "l2": r * min(1, C / ||r||) (Habernal 2021, Eq. 9 and Section 6); "sphere": C * r / ||r||, and C times the
     first axis for r = 0. Rows inside a ball come back unchanged to the last bit.
@@ -45,18 +45,18 @@ def clip_latents(latents: Tensor, *, clip: str, clip_norm: float) -> Tensor:
 
 
 def grid_step(clip_norm: float) -> float:
-    """Return the width of the public grid for radius C: a power of two with C / step in [2^20, 2^21)."""
+    """Return the public grid's step for radius C: a power of two, C / step in [2^20, 2^21)."""
     return math.ldexp(1.0, math.frexp(clip_norm)[1] - 1 - GRID_BITS)
 
 
 def grid_radius(clip_norm: float, *, clip: str) -> int:
-    """Return the largest permitted integer norm on the grid: of sum|z| for "l1", of sum z^2 otherwise."""
+    """Return the largest integer norm on the grid: of sum|z| for "l1", otherwise of sum z^2."""
     radius = Fraction(clip_norm) / Fraction(grid_step(clip_norm))
     return math.floor(radius ** NORM_ORDER[clip])
 
 
 def to_grid(latents: Tensor, *, clip: str, clip_norm: float) -> Tensor:
-    """Clip latents (B, n) and cut them off toward zero onto the grid; returns int64 (B, n) on the CPU.
+    """Clip latents (B, n), round them toward zero to the grid; return int64 (B, n) on the CPU.
 
     Claim: every row meets the norm bound exactly, whatever floats came in. Proof: the norm of the *integers* is computed
     in integers (each below 2^22, so no sum overflows), and rows above ``grid_radius`` lose one unit per coordinate until
@@ -79,7 +79,7 @@ def from_grid(units: Tensor, *, clip_norm: float, like: Tensor) -> Tensor:
 
 
 def round_to_grid(values: Tensor, *, clip_norm: float, like: Tensor) -> Tensor:
-    """Return float64 values (B, n), rounded to the public grid, with the dtype and device of ``like``.
+    """Round float64 values (B, n) to the public grid; dtype and device are those of ``like``.
 
     For noise that is computed in floats: the low bits, in which rounding would reveal the input, never leave (no proof).
     """

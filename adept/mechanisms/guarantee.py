@@ -1,4 +1,4 @@
-r"""Guarantees: a claim, its truth, the words in which both are stated, and the public numbers that imply it.
+r"""Guarantees: a claim, its truth, their words, and the public numbers that imply the claim.
 
 Anyone can compute from a certificate what a release guarantees (``adept.release.checker`` does).
 A *part* is one draw of a record's release. Its numbers are those of the mechanism alone, never of what was drawn.
@@ -52,7 +52,7 @@ class Guarantee:
         sensitivity: float | None = None,
         scale: float | None = None,
     ) -> "Guarantee":
-        """Return the guarantee of a mechanism whose claim of pure epsilon-LDP holds as it stands."""
+        """Return the guarantee of a mechanism whose claim of pure epsilon-LDP is true."""
         return cls(
             claimed_epsilon=epsilon,
             epsilon=epsilon,
@@ -71,7 +71,7 @@ def json_number(value: float | None) -> float | str | None:
 
 
 def words(number: float) -> str:
-    """Return an epsilon or a delta for a sentence: four significant digits of the shortest decimal, rounded up."""
+    """Format an epsilon or delta for a sentence: four significant digits, rounded up."""
     if math.isinf(number):
         return "infinite"
     rounded = Context(prec=4, rounding=ROUND_CEILING).create_decimal(repr(float(number))).normalize()
@@ -100,7 +100,10 @@ def total(*epsilons: float | Fraction, times: int = 1) -> float:
 
 
 def share(epsilon: float, records: int) -> float:
-    """Return the largest float whose ``records``-fold sum is at most ``epsilon`` (composition: Dwork and Roth 2013, 3.16)."""
+    """Return the largest float whose ``records``-fold sum is at most ``epsilon``.
+
+    Source: composition (Dwork and Roth 2013, 3.16).
+    """
     part = epsilon / records
     while Fraction(part) * records > Fraction(epsilon):
         part = math.nextafter(part, 0.0)
@@ -110,7 +113,7 @@ def share(epsilon: float, records: int) -> float:
 def symbols_part(
     of: str, *, epsilon: Fraction, size: int, top: int, odds: tuple[int, int], labels: int | None = None
 ) -> Part:
-    """Return the part of one symbol, ``of`` "text", "label" or "text and label", with so many ``labels``."""
+    """Return the part of one symbol of "text", "label" or "text and label"."""
     heavy, light = odds
     return {
         "of": of,

@@ -1,4 +1,4 @@
-r"""Private labels as one symbol with the text: subset selection over pairs of a release and a label.
+r"""Private labels: subset selection over pairs of a release and a label, as one symbol.
 
 A record has a text, which a codebook or a codec puts among k outcomes, and one of L public labels: k L symbols (v, c). The
 *heavy set* of a record is {its t nearest codewords} x {its own label}: t symbols. One symbol is released, each heavy one with
@@ -43,7 +43,7 @@ Symbol = tuple[int, str]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class JointResponse:
-    """Pure eps-LDP release of a record's text and label as one symbol, for any two pairs, in exact arithmetic.
+    """Pure eps-LDP release of a text and a label as one symbol, in exact arithmetic.
 
     Attributes:
         mechanism: a learned codebook or a description, whose epsilon is the budget of the *pair*.
@@ -59,7 +59,7 @@ class JointResponse:
 
     @classmethod
     def of(cls, mechanism: LocalRandomizer, labels: Sequence[str]) -> "JointResponse":
-        """Return the joint release of a mechanism's outcomes and labels; it needs a finite alphabet of its own."""
+        """Return the joint release of a mechanism with a finite alphabet and a label set."""
         if not isinstance(mechanism, SymbolRandomizer):
             raise ConfigurationError(
                 "mechanism must be learned_codebook or description for labels=joint_response, "
@@ -115,7 +115,7 @@ class JointResponse:
         return Fraction(self.top * self.odds[0], self.total)
 
     def release(self, inputs: Any, labels: Sequence[str]) -> tuple[Any, list[str]]:
-        """Release each record's text and label as one symbol: exact integers from the operating system's entropy.
+        """Release each record's text and label as one symbol, exactly.
 
         Args:
             inputs: latents (B, n) for a codebook, descriptions for a description.
@@ -151,7 +151,7 @@ class JointResponse:
 
     @property
     def text_epsilon(self) -> float:
-        """Epsilon of the released text alone, if the label is not handed out with it: rounded up."""
+        """Epsilon of the text alone, when its label is not handed out; rounded up."""
         heavy, light = self.odds
         count = len(self.labels)
         return self._log(Fraction(heavy + (count - 1) * light, count * light))
@@ -164,7 +164,7 @@ class JointResponse:
         return self._log(Fraction(self.top * heavy + (count - self.top) * light, count * light))
 
     def _log(self, ratio: Fraction) -> float:
-        """Return the logarithm of a ratio, never too small and never above the pair's epsilon."""
+        """Return the logarithm of a ratio, rounded up but never above the pair's epsilon."""
         found = math.log(ratio.numerator) - math.log(ratio.denominator)
         return min(self.epsilon, found * (1 + 1e-12) + 1e-12)
 
@@ -175,14 +175,14 @@ class JointResponse:
         return list(product(sorted({0, last // 2, last}), (self.labels[0], self.labels[-1])))
 
     def privatize(self, symbols: Sequence[Symbol]) -> list[Symbol]:
-        """Release records that *are* outcomes, by their numbers, and labels, as an audit asks it."""
+        """Release records given as (outcome number, label), the form in which an audit asks."""
         numbers = [number for number, _ in symbols]
         ranks, labels = self._drawn([label for _, label in symbols])
         return list(zip(self.text.choose_symbols(numbers, ranks), labels, strict=True))
 
     @property
     def distribution(self) -> Callable[[Symbol], dict[Symbol, Fraction]] | None:
-        """The distribution of ``privatize`` for one symbol; None where it is too long to be written down."""
+        """The distribution of ``privatize`` for one symbol; None with too many symbols."""
         return self._distribution if self.size <= MAX_AUDITED_SYMBOLS else None
 
     def _distribution(self, symbol: Symbol) -> dict[Symbol, Fraction]:

@@ -40,7 +40,7 @@ from adept.mechanisms.noise import simulated_laplace
 
 @dataclass(frozen=True, kw_only=True)
 class _Laplace(Mechanism):
-    """Laplace noise on the grid; the variants differ in the clip and in the diameter that they *assume*."""
+    """Laplace noise on the grid; subclasses differ in clip and in the *assumed* diameter."""
 
     noise: ClassVar[str | None] = "laplace"
 
@@ -89,7 +89,7 @@ class _Laplace(Mechanism):
         return [laplace_part("text", epsilon=epsilon, sensitivity=sensitivity, scale=self._scale(dim))]
 
     def _true_epsilon(self, dim: int) -> float:
-        """Return a float that is no smaller than D / b, nor than the closed form eps sqrt(n)."""
+        """Return a float that is at least D / b and at least the closed form eps sqrt(n)."""
         ratio = self._true_diameter(dim) / self._scale(dim)
         while Fraction(ratio) * Fraction(self._scale(dim)) < self._true_diameter(dim):
             ratio = math.nextafter(ratio, math.inf)
@@ -112,8 +112,9 @@ class _Laplace(Mechanism):
 
 @dataclass(frozen=True, kw_only=True)
 class OriginalLaplace(_Laplace):
-    """ADePT as published: l2 clip, Laplace scale 2C/eps. Its claim is false for n > 1 (Habernal 2021, Theorems 3.1 and 5.1).
+    """ADePT as published: l2 clip, Laplace scale 2C/eps. Its claim is false for n > 1.
 
+    Source: Habernal 2021, Theorems 3.1 and 5.1.
     Neighbours: any two records. True guarantee: pure (eps * sqrt(n))-LDP, attained by the pair +-C/sqrt(n) (1, ..., 1).
     Kept for comparisons, and for audits to find its violation; a release refuses it.
     """
@@ -127,8 +128,9 @@ class OriginalLaplace(_Laplace):
 
 @dataclass(frozen=True, kw_only=True)
 class L1Laplace(_Laplace):
-    """The first remedy: clip in l1, Laplace scale 2C/eps (Habernal 2021, Section 6). Pure eps-LDP for any two records.
+    """First remedy: l1 clip, Laplace scale 2C/eps. Pure eps-LDP for any two records.
 
+    Source: Habernal 2021, Section 6.
     Proof: two points of the l1 ball of radius C are at l1 distance at most 2C, so the privacy loss is at most 2C / b = eps.
     """
 
@@ -142,8 +144,9 @@ class L1Laplace(_Laplace):
 
 @dataclass(frozen=True, kw_only=True)
 class SqrtNLaplace(_Laplace):
-    """The second remedy: l2 clip, Laplace scale 2C sqrt(n)/eps (Habernal 2021, Section 6). Pure eps-LDP for any two records.
+    """Second remedy: l2 clip, Laplace scale 2C sqrt(n)/eps. Pure eps-LDP for any two records.
 
+    Source: Habernal 2021, Section 6.
     Proof: two points of the l2 ball of radius C are at l1 distance at most 2C sqrt(n), so the privacy loss is at most eps.
     """
 

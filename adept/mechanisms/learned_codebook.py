@@ -1,4 +1,4 @@
-r"""A small codebook that was learned from public latents: few codewords, each of which is hit with a large probability.
+r"""A small codebook learned from public latents; each codeword has a large probability.
 
 The release is that of ``adept.mechanisms.codebook``, with the same claim and the same proof: it holds for *any* public codewords,
 so learning them from public text can change what a release is good for, but not what it guarantees.
@@ -41,7 +41,9 @@ KMEANS_RESTARTS = (3, 1)  # its runs for up to 256 codewords, and for more
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LearnedCodebook(Codebook, SymbolRandomizer):
-    """Pure eps-LDP in exact arithmetic, over codewords learned from public latents, if they never saw private data.
+    """Pure eps-LDP in exact arithmetic, over codewords learned from public latents.
+
+    The claim needs codewords that never saw private data.
 
     Attributes:
         codewords: (k, n) tensor, k >= 2, finite and without zero rows; scaled to unit length here. None stands for random
@@ -87,7 +89,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return max(least, round(HEAVY_SHARE * self.count / (odds + 1)))
 
     def with_codewords(self, codebooks: Mapping[int, Tensor], *, most: int | None = None) -> Self:
-        """Return this mechanism with the largest of a model's codebooks that is not larger than ``most``, or its ``count``."""
+        """Return a copy with the model's largest codebook up to ``most`` (or ``count``)."""
         if self.codewords is not None:
             return self
         most = most or self.count
@@ -99,7 +101,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return replace(self, codewords=codebooks[max(fitting)], size=max(fitting))
 
     def over_broad_text(self, codebooks: Mapping[int, Tensor]) -> Self:
-        """Return this mechanism with as many of a broad model's codewords, and as many heavy ones, as are the rule there."""
+        """Return a copy for a broad model; a rule sets its codewords and the heavy ones."""
         found = self.with_codewords(codebooks, most=_without_gap(codebooks, most=BROAD_FACTOR * self.count))
         odds = max(MIN_ODDS, self.epsilon - ODDS_BELOW_EPSILON)
         top = self.top or max(1, round(found.count * odds / (math.exp(min(self.epsilon, 700.0)) + odds)))
@@ -113,7 +115,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return (Block(shape, words),)
 
     def places(self, latents: Tensor, ranks: Sequence[int]) -> Tensor:
-        """Return the index (B,) of the codeword that each rank means for each latent (B, n), its nearest ones first."""
+        """Return the index (B,) of each latent's codeword at its rank, nearest first."""
         units = to_grid(latents, clip=self.clip, clip_norm=self.clip_norm)
         (block,) = self.layout(units.shape[1])
         return block.place(units, torch.tensor(ranks, dtype=torch.int64))
@@ -124,36 +126,36 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return "its nearest codeword" if self.heavy == 1 else f"one of its {self.heavy} nearest codewords"
 
     def beside(self, labels: int) -> Self:
-        """Return this mechanism with ``joint_codewords`` codewords and so many heavy ones, unless their numbers were set."""
+        """Return a copy with ``joint_codewords`` codewords, and heavy ones, unless set."""
         size = self.count if self.size or self.codewords is not None else joint_codewords(self.epsilon, labels)
         odds = math.exp(min(self.epsilon, 700.0))
         top = self.top or max(1, min(round(HEAVY_SHARE * size * labels / (odds + 1)), size // 2))
         return replace(self, size=size, top=top)
 
     def choose(self, latents: Tensor, ranks: Sequence[int]) -> Tensor:
-        """Return the codeword (B, n) of length C that each rank means: for each latent a permutation of all codewords."""
+        """Return each latent's codeword (B, n) at its rank, nearest first, of length C."""
         if not isinstance(latents, Tensor):
             raise ConfigurationError(f"latents must be a tensor, got {type(latents).__name__}")
         (block,) = self.layout(latents.shape[1])
         return self._join([block.codewords[self.places(latents, ranks)]], like=latents)
 
     def choose_symbols(self, numbers: Sequence[int], ranks: Sequence[int]) -> list[int]:
-        """Return the number of the codeword that each rank means for records that are codewords."""
+        """Return the number of the codeword at each rank, for records that are codewords."""
         found: list[int] = self.places(self._own[list(numbers)], ranks).tolist()
         return found
 
     def heavy_symbols(self, number: int) -> set[int]:
-        """Return the numbers of the codewords that are nearest to the codeword of this number."""
+        """Return the numbers of the codewords nearest to codeword ``number``."""
         (block,) = self.layout(self._own.shape[1])
         return set(block.nearest(self._own[[number]])[0].tolist())
 
     @property
     def _own(self) -> Tensor:
-        """The codewords (k, n); random ones, of few dimensions, where no model brought its own."""
+        """The codewords (k, n); random ones of few dimensions if no model set any."""
         return random_codewords(STAND_IN_DIM, self.count, 0) if self.codewords is None else self.codewords
 
     def mean_cosine(self, dim: int) -> float:
-        """Return E<x, V>: exactly, for x drawn from the codewords themselves; for random ones over random codebooks."""
+        """Return E<x, V>: exact for x among the codewords; averaged for random codebooks."""
         if self.codewords is None:
             return super().mean_cosine(dim)
         self.layout(dim)  # refuses another dimension
@@ -171,13 +173,16 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
 
 
 def joint_codewords(epsilon: float, labels: int) -> int:
-    """Return the number k of codewords beside so many labels, by the rule of ``JointResponse``."""
+    """Return the number k of codewords for a joint release with that many labels.
+
+    The rule is that of ``JointResponse``.
+    """
     fitting = math.exp(min(epsilon, 700.0)) / (2 * labels)
     return 1 << max(JOINT_SIZE_POWERS[0], min(JOINT_SIZE_POWERS[1], math.floor(math.log2(fitting))))
 
 
 def _without_gap(sizes: Iterable[int], *, most: int) -> int:
-    """Return the largest of sizes up to ``most``, or beyond it as long as each is at most twice the one before."""
+    """Return the largest size <= ``most``, or beyond while each is at most twice the last."""
     ordered = sorted(sizes)
     found = max((size for size in ordered if size <= most), default=ordered[0])
     for size in ordered:
@@ -199,8 +204,9 @@ def _unit_codewords(codewords: Tensor) -> Tensor:
 
 
 def learn_codebooks(latents: Tensor, *, seed: int = 0, also: int = 0) -> dict[int, Tensor]:
-    """Return codebooks of 32, 64, ... 1024 unit codewords (k, n) for public latents (N, n), by k-means on the sphere.
+    """Learn codebooks of 32, 64, ... 1024 unit codewords (k, n) from public latents (N, n).
 
+    The method is k-means on the sphere.
     A codebook has at most N / 2 codewords, so that none is one record; for few latents there is one smaller codebook, or none.
     ``also`` asks for one more size, under the same bound.
     """

@@ -1,4 +1,4 @@
-"""Noise: exact integers from the operating system's entropy for releases, seeded floats for simulations.
+"""Noise: exact integers from the operating system for releases, seeded floats for simulations.
 
 Three kinds are kept apart by the first word of their names.
 
@@ -35,7 +35,7 @@ def _gaussian_measurement(scale: float) -> Measurement:
 
 
 def exact_gaussian(values: Tensor, *, scale: float) -> Tensor:
-    """Add independent discrete Gaussian noise, P(z) proportional to exp(-z^2 / (2 scale^2)) on the integers, to every entry.
+    """Add discrete Gaussian noise to every entry, P(z) proportional to exp(-z^2 / (2 scale^2)).
 
     OpenDP samples this distribution from the operating system's entropy with integer arithmetic alone (Canonne, Kamath, Steinke
     2020, Algorithm 3); saturation at the ends of int64 is post-processing. What it guarantees is proved in
@@ -51,7 +51,9 @@ def exact_gaussian(values: Tensor, *, scale: float) -> Tensor:
 
 @lru_cache(maxsize=256)
 def exact_odds(epsilon: Fraction) -> tuple[int, int]:
-    """Return integers A >= B = 2^64 with A <= exp(epsilon) * B, as close as 2^-60 relatively: `exponential_series`, cut off.
+    """Return integers A >= B = 2^64 with A <= exp(epsilon) * B, tight to 2^-60 relatively.
+
+    They come from `exponential_series`, cut off.
 
     Args:
         epsilon: exact rational budget, at least zero; the time grows with its size (milliseconds at 600).
@@ -61,7 +63,7 @@ def exact_odds(epsilon: Fraction) -> tuple[int, int]:
 
 
 def exponential_series(epsilon: Fraction) -> tuple[int, int]:
-    """Return an integer at most 2^128 exp(epsilon), and the number of terms that it is a sum of.
+    """Return an integer at most 2^128 exp(epsilon), and the number of terms of its series.
 
     Proof: it is a partial sum of exp(epsilon) = sum epsilon^i / i!, whose terms are all positive, computed in integers that are
     rounded down at every step; so it can only be too small.
@@ -78,7 +80,7 @@ def exponential_series(epsilon: Fraction) -> tuple[int, int]:
 
 
 def exact_ranks(records: int, *, near: int, far: int, odds: tuple[int, int]) -> list[int]:
-    """Draw one rank in 0..near+far-1 a record; each of the first ``near`` ranks has weight A, each other one weight B.
+    """Draw a rank in 0..near+far-1 per record; the first ``near`` ranks weigh A, the others B.
 
     Randomised response in its general form: with (A, B) = ``odds``, two inputs that only permute the ranks lead to output
     probabilities A/W or B/W with the same W = near A + far B, so their ratio is at most A/B, exactly (the counting lemma of
@@ -92,14 +94,14 @@ def exact_ranks(records: int, *, near: int, far: int, odds: tuple[int, int]) -> 
 
 
 def exact_bernoulli(records: int, *, probability: float) -> Tensor:
-    """Return ``records`` booleans, each True with exactly the rational number that the float ``probability`` is."""
+    """Return ``records`` booleans, each True with exactly the float ``probability``."""
     ratio = Fraction(probability)
     draws = (entropy.below(ratio.denominator) < ratio.numerator for _ in range(records))
     return torch.tensor(list(draws), dtype=torch.bool)
 
 
 def fresh_uniform(*shape: int) -> Tensor:
-    """Return float64 numbers in (0, 1), uniform to the full depth of floats: the smallest is 2^-961.
+    """Return float64 numbers uniform in (0, 1), to the full depth of floats: down to 2^-961.
 
     The binary exponent is geometric (one more for each leading zero of an endless stream of fair bits), the mantissa uniform on
     52 bits, so that no tail is cut off. Numbers above 1 - 2^-53 come out just below 1.
@@ -117,7 +119,7 @@ def fresh_uniform(*shape: int) -> Tensor:
 
 
 def fresh_gaussian(*shape: int) -> Tensor:
-    """Return float64 standard normal numbers: by inversion on the lower tail, and a fair sign."""
+    """Return float64 standard normal numbers: an inverted lower tail, and a fair sign."""
     tail: Tensor = torch.special.ndtri(0.5 * fresh_uniform(*shape))
     signs = torch.from_numpy((entropy.source.words(math.prod(shape)) & np.uint64(1)).astype(np.float64)).reshape(shape)
     return tail * (2 * signs - 1)
@@ -131,13 +133,13 @@ def fresh_directions(records: int, dim: int) -> Tensor:
 
 
 def simulated_laplace(like: Tensor, *, scale: float, generator: torch.Generator | None) -> Tensor:
-    """Return seeded floating-point Laplace noise of the shape, dtype and device of ``like``. Not private."""
+    """Return seeded float Laplace noise with shape, dtype, device of ``like``. Not private."""
     first, second = (torch.empty_like(like).exponential_(generator=generator) for _ in range(2))
     return scale * (first - second)
 
 
 def simulated_directions(like: Tensor, *, generator: torch.Generator | None) -> Tensor:
-    """Return seeded directions, uniform on the unit sphere, of the shape and dtype of ``like``. Not private."""
+    """Return seeded uniform directions, with the shape and dtype of ``like``. Not private."""
     gaussian = torch.empty_like(like).normal_(generator=generator)
     norm: Tensor = torch.linalg.vector_norm(gaussian, dim=-1, keepdim=True)
     return gaussian / norm.clamp(min=torch.finfo(like.dtype).tiny)

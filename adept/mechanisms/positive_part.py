@@ -1,5 +1,6 @@
-r"""An upper bound on the mean of (X_1 + ... + X_n)+ for independent copies of a number with few values, its rounding counted.
+r"""An upper bound on E[(X_1 + ... + X_n)+], rounding included.
 
+The X_i are independent copies of a number with few values.
 *The sum*. Let S = X_1 + ... + X_n, and U an independent Gaussian number of mean 0 and deviation h: E[S+] <= E[(S + U)+] (Jensen).
 For theta > 0 put f(x) = e^(theta x) E[(S + U - x)+]. Its Fourier transform is E[e^(z S)] e^(z^2 h^2 / 2) / z^2 at z = theta + iy,
 as the integral of e^(z x) (s - x) over x < s is e^(z s) / z^2. By Poisson's formula the sum of f over the multiples of any T is
@@ -56,7 +57,10 @@ def mean_positive_part(chances: Floats, values: Floats, *, zero: float, copies: 
 
 
 def _saddle(chances: Floats, values: Floats, zero: float, copies: int) -> "_Sum":
-    """Return S under the weights that make E[e^(theta S); some X > 0] / theta^2 smallest: its mean is 2 / theta."""
+    """Return S tilted by the theta that minimises E[e^(theta S); some X > 0] / theta^2.
+
+    Its mean is 2 / theta.
+    """
     from scipy.optimize import brentq  # slow to import, and most releases do without
 
     def excess(log_tilt: float) -> float:
@@ -161,7 +165,10 @@ class _Sum:
         return total * whole * (1 + SLACK)
 
     def _powers(self, places: Floats) -> tuple[Complexes, Floats]:
-        """phi(y)^n, where rare less the outcomes without a positive value, and bounds on the errors."""
+        """Return phi(y)^n and bounds on its errors.
+
+        If positive values are rare, the outcomes without one are left out.
+        """
         n, gain, drift = self.copies, self.gain, SLACK * places * float(self.masses @ np.abs(self.values))
         without = 1 - gain
         odds = math.log1p(gain / without) if without > 0 else math.inf
@@ -188,7 +195,10 @@ def _turned(masses: Floats, values: Floats, places: Floats) -> Complexes:
 
 
 def _log1p(z: Complexes) -> Complexes:
-    """ln(1 + z), by |1 + z|^2 - 1 = x (2 + x) + y^2. (NumPy takes the logarithm of |1 + z|: a small z loses its real part.)"""
+    """Return ln(1 + z), by |1 + z|^2 - 1 = x (2 + x) + y^2.
+
+    (NumPy takes the logarithm of |1 + z|: a small z loses its real part.)
+    """
     excess = z.real * (2 + z.real) + z.imag**2
     near = np.abs(excess) < 0.5
     far = np.log(np.maximum(np.hypot(1 + z.real, z.imag), 1e-150))
@@ -197,7 +207,10 @@ def _log1p(z: Complexes) -> Complexes:
 
 
 def _difference(first: Complexes, second: Complexes) -> Complexes:
-    """e^(first + second) - e^first, without cancellation: e^z - 1 = (e^x - 1) cos y - 2 sin^2(y/2) + i e^x sin y for z = x + iy."""
+    """Return e^(first + second) - e^first, without cancellation.
+
+    With z = x + iy: e^z - 1 = (e^x - 1) cos y - 2 sin^2(y/2) + i e^x sin y.
+    """
     x, y = np.minimum(second.real, 1.0), second.imag
     small = np.expm1(x) * np.cos(y) - 2 * np.sin(y / 2) ** 2 + 1j * np.exp(x) * np.sin(y)
     large = np.exp(first + second) - np.exp(first)

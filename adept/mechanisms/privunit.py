@@ -1,4 +1,4 @@
-r"""PrivUnit: a unit vector drawn from a cap around the record with high probability, from its complement otherwise.
+r"""PrivUnit: a unit vector, mostly from a cap around the record, otherwise from its complement.
 
 For x on the unit sphere of R^n and a threshold g, the cap is {v : <x, v> >= g}, and q = P(cap) under the uniform distribution:
 q = I_s(a, 1/2) / 2 with a = (n - 1) / 2, s = 1 - g^2 and I the regularised incomplete beta function. V is uniform on the cap with
@@ -47,7 +47,7 @@ class Cap:
 
 @dataclass(frozen=True, kw_only=True)
 class PrivUnit(Mechanism):
-    """Pure eps-LDP for any two records: an unbiased release of a latent's direction; error C^2 (1/g^2 - 1).
+    """Pure eps-LDP for any two records: an unbiased direction; squared error C^2 (1/g^2 - 1).
 
     Every latent is first projected onto the sphere of radius C, ones inside the ball too: only the direction is released
     (append sqrt(C^2 - ||r||^2) as one more coordinate to keep the length; a zero latent becomes C times the first axis).
@@ -76,7 +76,7 @@ class PrivUnit(Mechanism):
         return round_to_grid(self.clip_norm / cap.cosine * released, clip_norm=self.clip_norm, like=latents)
 
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
-        """Return a seeded release; the angle does not depend on x, so gradients reach ``latents`` through x itself."""
+        """Simulate a seeded release; the angle ignores x, so gradients flow through x."""
         check_latents(latents)
         centres = clip_latents(latents, clip=self.clip, clip_norm=1.0)
         cap = optimal_cap(latents.shape[1], epsilon=self.epsilon)
@@ -106,7 +106,7 @@ class PrivUnit(Mechanism):
 
 @lru_cache(maxsize=1024)
 def optimal_cap(dim: int, *, epsilon: float) -> Cap:
-    """Return the cap that maximises the mean cosine: the root of m(g) = g, that is of (M - g q)(e^eps - 1) = g.
+    """Return the cap of largest mean cosine: m(g) = g, or (M - g q)(e^eps - 1) = g.
 
     The unknown is the logit of s, in which both s and g^2 = 1 - s keep all their digits.
     """
@@ -147,12 +147,12 @@ def log_overshoot(logit: float, *, dim: int) -> float:
 
 
 def cap_probability(squared_sine: float, *, dim: int) -> float:
-    """Return q, the share of the sphere in the cap of cosine g >= 0 with 1 - g^2 = ``squared_sine``."""
+    """Return q, the sphere's share in the cap of cosine g >= 0, 1 - g^2 = ``squared_sine``."""
     return float(betainc((dim - 1) / 2, 0.5, squared_sine)) / 2
 
 
 def cap_angles(cap: Cap, inside: Tensor, uniform: Tensor, *, dim: int) -> tuple[Tensor, Tensor]:
-    """Return cosine and sine (B, 1) of the angle between x and V, by inversion of a uniform (B,) on (0, 1): no rejection.
+    """Return cosine and sine (B, 1) of the angle between x and V, by inverting a uniform (B,).
 
     ``inside`` (B,) says if V falls inside the cap.
     """
@@ -166,7 +166,7 @@ def cap_angles(cap: Cap, inside: Tensor, uniform: Tensor, *, dim: int) -> tuple[
 
 
 def at_angles(centres: Tensor, cosine: Tensor, sine: Tensor, gaussian: Tensor) -> Tensor:
-    """Return unit vectors T x + sqrt(1 - T^2) W, W uniform among the directions orthogonal to x.
+    """Return unit vectors T x + sqrt(1 - T^2) W, with W uniform and orthogonal to x.
 
     Args:
         centres: x, unit vectors (B, n).

@@ -1,4 +1,4 @@
-"""Mechanisms for single values instead of latents: a label out of a public set, a bounded integer, one of K by its score.
+"""Mechanisms for single values: a label of a public set, a bounded integer, one of K by score.
 
 Randomised response (Warner 1965; Habernal 2025, lecture 5): report the truth with probability P(keep), another label
 otherwise. With k labels and P(keep) = e^eps / (e^eps + k - 1) it is eps-LDP, and none keeps every label more often: each of the
@@ -29,7 +29,7 @@ MAX_WEIGHTS = 2**22  # of choices, in memory at once
 
 @dataclass(frozen=True, kw_only=True)
 class RandomizedResponse:
-    """Pure eps-LDP release of one label out of a public set of k labels, for any two records, in exact arithmetic.
+    """Pure eps-LDP release of one of k public labels, for any two records, in exact arithmetic.
 
     The true label has weight A, each other one weight B, both integers, out of W = A + (k - 1) B. Proof: any output has probability
     A / W or B / W whatever the true label is, so two records' probabilities differ by a factor of at most A / B <= e^eps. A is
@@ -75,7 +75,7 @@ class RandomizedResponse:
         return Fraction(heavy, heavy + (len(self.labels) - 1) * light)
 
     def privatize(self, labels: Sequence[str]) -> list[str]:
-        """Release each label: exact integers from the operating system's entropy, never seedable."""
+        """Release each label, exactly, with the operating system's entropy."""
         ranks = exact_ranks(len(labels), near=1, far=len(self.labels) - 1, odds=self.odds)
         return self.choose(labels, ranks)
 
@@ -86,7 +86,7 @@ class RandomizedResponse:
         return self.choose(labels, ranks.tolist())
 
     def choose(self, labels: Sequence[str], ranks: Sequence[int]) -> list[str]:
-        """Move each label by its rank around the circle of labels: rank 0 keeps it, the others reach every other one."""
+        """Move each label by its rank around the circle of labels; rank 0 keeps it."""
         places = {label: place for place, label in enumerate(self.labels)}
         unknown = next((row for row, label in enumerate(labels, start=1) if label not in places), None)
         if unknown is not None:
@@ -137,7 +137,7 @@ class RandomizedResponse:
 
 @dataclass(frozen=True, kw_only=True)
 class ScalarLaplace:
-    """Pure eps-LDP release of one integer in [lower, upper], for any two records, in exact arithmetic.
+    """Pure eps-LDP release of one integer in [lower, upper], any two records, exact arithmetic.
 
     Proof: values are clamped to the public range, so the l1 sensitivity is upper - lower; the noise is discrete Laplace,
     P(z) ~ exp(-|z| / b), with b the smallest of 24 bits for which (upper - lower) / b <= eps in rationals. Released values
@@ -162,14 +162,14 @@ class ScalarLaplace:
         return smallest_scale(self.upper - self.lower, epsilon=self.epsilon)
 
     def privatize(self, values: Sequence[int]) -> list[int]:
-        """Clamp and release each integer: noise from the operating system's entropy, never seedable."""
+        """Clamp and release each integer, with noise from the operating system's entropy."""
         check_integers(values)
         clamped = [min(max(value, self.lower), self.upper) - self.lower for value in values]
         noisy = exact_laplace(torch.tensor(clamped, dtype=torch.int64), scale=self.scale)
         return [int(value) + self.lower for value in noisy.tolist()]
 
     def simulate(self, values: Sequence[int], generator: torch.Generator | None) -> list[int]:
-        """Return what a release would look like, seeded: a difference of geometric numbers. Guarantees nothing."""
+        """Simulate a release, seeded: add a difference of geometric numbers. Not private."""
         check_integers(values)
         clamped = torch.tensor(list(values), dtype=torch.int64).clamp(self.lower, self.upper)
         first, second = torch.empty(2, len(clamped), dtype=torch.float64).exponential_(generator=generator)
@@ -188,7 +188,7 @@ class ScalarLaplace:
         )
 
     def expected_squared_error(self) -> float:
-        """Return the noise's variance 2p / (1 - p)^2 with p = exp(-1 / b), for a value in the range."""
+        """Return the noise variance 2p / (1 - p)^2, p = exp(-1 / b), for a value in range."""
         return 2 * math.exp(-1 / self.scale) / math.expm1(-1 / self.scale) ** 2
 
 
@@ -200,7 +200,7 @@ def check_integers(values: Sequence[int]) -> None:
 
 
 def exponential_choice(scores: Tensor, *, epsilon: float) -> Tensor:
-    """Choose one of K public things for each record (B,), by how well it fits: the exponential mechanism, in floating point.
+    """Choose one of K public items per record (B,): exponential mechanism, in floats.
 
     A score u(x, y) in [0, 1] says how well y fits the record x; P(y | x) is proportional to exp(eps u(x, y) / 2).
 

@@ -1,4 +1,4 @@
-"""The reference rows of every comparison: ``identity`` shows what the rewriter loses, ``random`` what the model knows.
+"""Reference rows of comparisons: ``identity`` adds no noise, ``random`` ignores the record.
 
 Checked proof: ``proofs/Privacy.v``, ``same_law_tells_nothing``, ``impossible_output_gives_away``.
 """
@@ -57,7 +57,7 @@ class Identity(Reference):
 
 @dataclass(frozen=True, kw_only=True)
 class Random(Reference):
-    """Perfect privacy: a uniform direction of length C, independent of the record. Pure 0-LDP, whatever ``epsilon`` says.
+    """Pure 0-LDP, whatever ``epsilon``: a uniform direction of length C, not of the record.
 
     Proof: the input's values are never read, only their shape, which is the model's; so both sides of Definition 2.3 are equal.
     """
@@ -81,5 +81,5 @@ class Random(Reference):
         )
 
     def expected_squared_error(self, dim: int) -> float:
-        """Return C^2 + ||x||^2 averaged over the boundary of the set, ||x|| = C: the cross term has mean zero."""
+        """Return C^2 + ||x||^2 at the boundary, ||x|| = C: the cross term has mean zero."""
         return 2 * self.clip_norm**2

@@ -1,4 +1,4 @@
-r"""Shuffling: releases whose order a trusted party forgets are centrally private at a smaller epsilon.
+r"""Shuffling: a trusted party forgets the order of releases, so the central epsilon is smaller.
 
 n records, one a person, each release one symbol by *subset selection*: t of k symbols have weight A = e^eps, the others weight 1,
 out of W = t A + k - t (k-ary randomised response is t = 1). Whoever reads the file sees the n symbols without their order.
@@ -89,7 +89,7 @@ class Draw:
         return -math.log1p(((self.top - self.own) * math.exp(self.epsilon) + (self.size - self.top)) / heavy)
 
     def cells(self) -> list[tuple[float, tuple[float, ...], tuple[float, ...]]]:
-        """Return (probability of a blanket symbol, logarithms of its weight under x and x') for the worst pair of records."""
+        """Return the worst pair's cells: (blanket probability, log weights under x, x')."""
         heavy, light = (self.epsilon,), ()
         shared, rest = self.top - self.own, self.size - self.top - self.own
         cells = [(self.own, heavy, light), (self.own, light, heavy), (shared, heavy, heavy), (rest, light, light)]
@@ -99,7 +99,7 @@ class Draw:
 def draws_of(
     mechanism: LocalRandomizer, *, dim: int, labels: RandomizedResponse | JointResponse | None = None
 ) -> tuple[Draw, ...]:
-    """Return the symbols that one record releases: of its text, and of its label where that is randomised, or one of both.
+    """Return the symbols that a record releases: text, randomised label, or both as one.
 
     Raises:
         ConfigurationError: the mechanism releases no single symbol: it adds noise, or its codebook has several blocks.
@@ -116,7 +116,7 @@ def draws_of(
 
 
 def central_epsilon(draws: Sequence[Draw], *, records: int, delta: float) -> float:
-    """Return a central epsilon that holds at ``delta``, for a whole file of n ``records``: never above the local one."""
+    """Return a central epsilon at ``delta`` for n ``records``; never above the local one."""
     check_integer(1, 10**12, shuffled_records=records)
     check_between(1e-100, 0.5, central_delta=delta)
     local = total(*(draw.epsilon for draw in draws))
@@ -143,7 +143,10 @@ def _smallest(draws: tuple[Draw, ...], records: int, delta: float, local: float)
 
 
 def central_delta(draws: Sequence[Draw], *, records: int, epsilon: float) -> float:
-    """Return an upper bound on the delta at which the shuffled file is (epsilon, delta)-DP, epsilon >= 0: this module's claim."""
+    """Return a delta, an upper bound, at which the shuffled file is (epsilon, delta)-DP.
+
+    It holds for epsilon >= 0: this module's claim.
+    """
     if epsilon >= total(*(draw.epsilon for draw in draws)):
         return 0.0
     chances, values, unit = _distribution(draws, epsilon=epsilon)
@@ -154,7 +157,10 @@ def central_delta(draws: Sequence[Draw], *, records: int, epsilon: float) -> flo
 
 
 def _distribution(draws: Sequence[Draw], *, epsilon: float) -> tuple[Floats, Floats, float]:
-    """Return the probabilities and values of X, from above, in units of its largest value; and that unit. Zero is left out."""
+    """Return probabilities and values of X, from above, in units of the largest; and the unit.
+
+    Values of zero are left out.
+    """
     cells: list[tuple[float, tuple[float, ...], tuple[float, ...]]] = [(1.0, (), ())]
     for draw in draws:
         cells = [(p * q, a + c, b + d) for p, a, b in cells for q, c, d in draw.cells()]

@@ -1,4 +1,4 @@
-r"""Central differential privacy by counting: every record votes for one public cell, and every count gets exact noise.
+r"""Central DP by counting: each record votes for a public cell; each count gets exact noise.
 
 This one is for a *curator*, who holds the records and releases counts of them once. A public rule v sends a record to one
 of M public cells, or to none; h(D) holds the number of votes of each cell. Released is y = h(D) + X, X of M independent
@@ -93,11 +93,11 @@ class Votes:
 
     @property
     def scale(self) -> float:
-        """The scale b of the noise, the smallest of 24 bits with sensitivity / b <= epsilon, exactly."""
+        """The noise scale b: the smallest of 24 bits with sensitivity / b <= epsilon."""
         return smallest_scale(self.sensitivity, epsilon=self.epsilon)
 
     def privatize(self, counts: Counts) -> Counts:
-        """Release counts, int64 of any shape: exact integers from the operating system's entropy, never seedable."""
+        """Add exact noise, from the operating system, to counts, int64 of any shape."""
         _check(counts)
         released = np.empty(counts.size, dtype=np.int64)
         flat, scale = counts.reshape(-1), self.scale
@@ -107,11 +107,14 @@ class Votes:
         return released.reshape(counts.shape)
 
     def record_epsilon(self, moved: int) -> float:
-        """Return the epsilon of one row of a person: ``moved`` is 2 for adding or removing it, 4 for replacing it."""
+        """Return one row's epsilon; ``moved`` is 2 for adding or removing, 4 for replacing."""
         return total(Fraction(self.epsilon) * moved / self.sensitivity)
 
     def guarantee(self, *, persons: bool | None = None) -> Guarantee:
-        """Return the guarantee of one release; ``persons``: True if a column names them, None if that is not known yet."""
+        """Return the guarantee of one release.
+
+        ``persons``: True if a column names them, None if that is not known yet.
+        """
         return Guarantee.pure(
             epsilon=self.epsilon,
             exact=True,
