@@ -1,4 +1,4 @@
-"""The command line: ``adept COMMAND [overrides]``. Nothing heavy is imported until a command is known."""
+"""The command line: ``adept COMMAND [overrides]``; heavy imports wait for a known command."""
 
 import importlib
 import sys
@@ -92,7 +92,7 @@ def run(command: str, arguments: list[str]) -> int:
 
 
 def main() -> int:
-    """Run one command in this process, whose streams and signals it takes over; returns its exit status."""
+    """Run one command and return its exit status; takes over streams and signals."""
     collect_no_garbage()
     leave_on_signals()
     keep_streams()

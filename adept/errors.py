@@ -6,7 +6,7 @@ status 2. Any other exception that leaves a command is a bug of ours (exit statu
 
 
 class AdeptError(Exception):
-    """Base class: something that the user can mend; the message is one line, ``<what is wrong>: <what to do>``."""
+    """Base class of errors that a user can mend; message: ``<what is wrong>: <what to do>``."""
 
 
 class ConfigurationError(AdeptError, ValueError):
@@ -14,11 +14,11 @@ class ConfigurationError(AdeptError, ValueError):
 
 
 class DataError(AdeptError):
-    """A file of records cannot be read or written as asked: missing, empty, not UTF-8, a column absent."""
+    """A file cannot be read or written as asked: missing, empty, not UTF-8, lacks a column."""
 
 
 class ModelError(AdeptError):
-    """A model directory is missing, incomplete or corrupt, or the model does not fit the mechanism."""
+    """A model directory is missing, incomplete or corrupt, or does not fit the mechanism."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -30,5 +30,5 @@ class ReleaseRefused(AdeptError):
 
 
 def printable(value: object, *, limit: int = 200) -> str:
-    """Return a value as it may stand in a message: one line, no control characters, not long."""
+    """Return a value for a message: one line, no control characters, at most ``limit``."""
     return "".join(c if c.isprintable() else "?" for c in str(value)[:limit])

@@ -1,4 +1,4 @@
-"""Style of all tables and figures: colours, axes, legends, and an SVG that is the same for the same rows."""
+"""Style of tables and figures: colours, axes, legends; the same rows give the same SVG."""
 
 import io
 import math

@@ -1,1 +1,1 @@
-"""Attackers on releases, and their bounds: a library that knows nothing of command lines and files."""
+"""Attackers on releases, and bounds on their success; free of command lines and files."""

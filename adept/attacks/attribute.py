@@ -1,4 +1,4 @@
-"""Attribute inference: what a release tells about one property of its record, such as the departure city.
+"""Attribute inference: guess a property of a record, such as a city, from its release.
 
 Secrets are drawn uniformly from the private records, so that the prior of a value is its frequency. Attackers:
 
@@ -82,7 +82,7 @@ def read_attribute(corpus: Corpus, name: str) -> list[str]:
 
 
 def play(game: AttackGame, *, attribute: str) -> list[AttackRow]:
-    """Attack one attribute of secrets drawn from the private records, with each of the three attackers."""
+    """Attack one attribute of secrets from the private records, with three attackers."""
     rewriter, private, public = game.rewriter, game.private, game.public
     own, others = read_attribute(private, attribute), read_attribute(public, attribute)
     draws = game.draw(len(private))

@@ -1,4 +1,4 @@
-r"""Bounds that no attacker exceeds at the true epsilon: on guesses of a record, and of whether it took part.
+r"""Bounds on any attacker at the true epsilon: guesses of a record, and of its membership.
 
 Every bound but ``best_success`` follows from P[M(x) in S] <= e^eps P[M(x') in S] + delta alone, so it holds for whatever is
 computed from one release, if the secret is drawn from the prior that the bound is told.
@@ -16,7 +16,7 @@ from adept.audit.stats.confidence_bounds import clopper_pearson
 
 @dataclass(frozen=True)
 class Rate:
-    """The share of successes of an attack in independent rounds, with its interval by Clopper and Pearson."""
+    """The success rate of an attack in independent rounds, with a Clopper-Pearson interval."""
 
     value: float
     low: float
@@ -32,7 +32,7 @@ class Rate:
 
 
 def good_enough(kappa: float, *, epsilon: float, delta: float = 0.0) -> float:
-    r"""Return the largest probability that one guess is good enough, where any fixed guess is with probability at most kappa.
+    r"""Return the largest chance of a good enough guess; a fixed guess has at most ``kappa``.
 
     Claim: P[success] <= (kappa e^eps + delta) / (kappa e^eps + 1 - kappa).
 
@@ -71,7 +71,7 @@ def membership_auc(*, epsilon: float, delta: float = 0.0) -> float:
 
 
 def best_success(candidates: Candidates, prior: Tensor, classes: Tensor) -> float | None:
-    r"""Return the exact success of the best attack; None where the alphabet is not finite, or is one of several blocks.
+    r"""Return the exact success of the best attack; None without one finite alphabet.
 
     Claim: of all attacks that see one release v of a record x ~ pi, none names x's class c(x) with a probability above
 
@@ -104,7 +104,7 @@ def best_success(candidates: Candidates, prior: Tensor, classes: Tensor) -> floa
 
 
 def _distribution(candidates: Candidates) -> tuple[Tensor, float, float] | None:
-    """Return the heavy symbols of each candidate (j, t), the odds A, and the number of symbols k."""
+    """Return each candidate's heavy symbols (j, t), the odds A, and the number of symbols k."""
     mechanism, views = candidates.mechanism, candidates.views
     symbols = mechanism.symbols(candidates.dim)
     if len(symbols) != 1:

@@ -1,4 +1,4 @@
-"""The game that every attack plays: secrets are drawn at random and released once each, and the attacker names them.
+"""The game of every attack: secrets are drawn at random, released once, and guessed.
 
 Rounds are independent, so that the bounds of ``adept.attacks.bounds`` hold for the share of right guesses.
 """
@@ -43,12 +43,12 @@ class AttackRow:
 
     @property
     def beyond_bound(self) -> bool:
-        """True if the whole interval is above what the true epsilon allows: a bug of ours, or a violation."""
+        """True if the whole interval is above the true epsilon's bound: bug or violation."""
         return self.rate.low > self.bound
 
     @property
     def refutes_any(self) -> bool:
-        """True if the rate refutes claim or truth, or any release moved odds further than the claim allows."""
+        """True if the rate refutes claim or truth, or a release moved odds beyond the claim."""
         return self.refutes_claim or self.beyond_bound or bool(self.detail.get("beyond_claim"))
 
     @property
@@ -119,7 +119,7 @@ class AttackGame:
         optimum: float | None = None,
         detail: Mapping[str, float] | None = None,
     ) -> AttackRow:
-        """Return the share of right guesses (m,), beside its bounds for a prior of exclusive possibilities."""
+        """Return the share of right guesses (m,) and its bounds, for exclusive answers."""
         promise = self.rewriter.guarantee
         epsilons = promise.epsilon, promise.claimed_epsilon
         bounds = [largest_rate(prior, epsilon=epsilon, delta=promise.delta) for epsilon in epsilons]

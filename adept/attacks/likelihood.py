@@ -42,7 +42,7 @@ class Candidates:
         return Candidates(self.mechanism, tuple(map(torch.cat, zip(self.views, others.views, strict=True))), self.dim)
 
     def log_likelihood(self, released: Tensor) -> Tensor:
-        """Return ln p(z|x) up to a constant of each release (m, .) under each candidate: (m, j) float32."""
+        """Return ln p(z|x), up to a constant per release (m, .): float32 (m, j candidates)."""
         score = _score(self)
         return torch.cat([score(part) for part in torch.split(released, COMPARED_RELEASES)])
 

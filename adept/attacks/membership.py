@@ -1,4 +1,4 @@
-r"""Membership: was a record among those whose rewrites trained a classifier, or in the file behind synthetic records?
+r"""Membership: was a record in a classifier's training rewrites, or behind synthetic records?
 
 *Among rewrites.* Private records of one label are paired. For each pair a coin decides which of the two is released; a
 classifier is trained on all rewrites with their labels. The attacker sees the classifier, knows both texts of a pair,
@@ -50,7 +50,10 @@ def pair_records(labels: Sequence[str], draw: random.Random) -> Pairs:
 
 
 def play(game: AttackGame, *, models: int) -> list[AttackRow]:
-    """Attack ``models`` classifiers of rewritten private records, half of at most ``game.records``, by as many shadows."""
+    """Attack ``models`` classifiers of rewritten private records, with as many shadow models.
+
+    Half of at most ``game.records`` take part.
+    """
     private, draw = game.private, random.Random(game.seed)
     if private.labels is None or game.public.labels is None:
         raise DataError("attack=membership needs labels: name their column with label_column=")
@@ -105,7 +108,7 @@ def _row(success: str, rate: Rate, chance: float, bound: float, detail: dict[str
 
 
 def play_file(files: NeighbouringFiles, *, rounds: int, confidence: float = 0.999) -> list[AttackRow]:
-    """Attack the first pair of files, without a person and with one, by ``rounds`` releases of either."""
+    """Attack two files, without and with one person, by ``rounds`` releases of each."""
     without, among = files.pairs[0]
     outside, inside = (
         np.array(

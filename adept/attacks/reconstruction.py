@@ -50,7 +50,7 @@ class Pool:
 def gather_candidates(
     texts: Sequence[str], values: Sequence[Sequence[str]] | None = None, *, weighted: bool = True
 ) -> Pool:
-    """Gather candidates from texts that may repeat, weighted by how frequent they are; slot values make classes."""
+    """Gather candidates from texts, weighted by frequency; slot values define classes."""
     texts = text_list(texts)
     counts = Counter(texts)
     weights = torch.tensor([count if weighted else 1 for count in counts.values()], dtype=torch.float64)
@@ -64,7 +64,7 @@ def gather_candidates(
 
 
 class Round:
-    """Secrets that were drawn from a pool and released, and the exact posterior of the pool's texts."""
+    """Secrets drawn from a pool and released, and the exact posterior of the pool's texts."""
 
     def __init__(self, game: AttackGame, pool: Pool) -> None:
         self.game, self.pool = game, pool
@@ -95,7 +95,7 @@ def view(rewriter: Rewriter, texts: Sequence[str]) -> Candidates:
 
 
 def play(game: AttackGame, *, candidates: int, read_text: bool = True) -> tuple[list[AttackRow], list[GivenAway]]:
-    """Attack secrets drawn from the private records, and of a crowd of at most so many candidates.
+    """Attack secrets of the private records and of a crowd of up to ``candidates``.
 
     Return the rows, of the text too on request, and the surest right guesses.
     """
@@ -142,7 +142,7 @@ def _given_away(played: Round) -> list[GivenAway]:
 
 
 def write_feasible(texts: Sequence[str], count: int, draw: random.Random) -> list[str]:
-    """Return at most ``count`` new texts, of words that follow two others as in public ``texts``."""
+    """Return up to ``count`` new texts; each word follows two others as in public ``texts``."""
     texts = text_list(texts)
     followers: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for text in texts:
@@ -162,7 +162,7 @@ def write_feasible(texts: Sequence[str], count: int, draw: random.Random) -> lis
 
 
 def name_from_text(rewriter: Rewriter, released: Tensor, texts: list[str], candidates: Candidates) -> Tensor:
-    """Write a text from each release (m, .), and return which candidate (m,) it is taken to come from."""
+    """Write a text from each release (m, .); return the candidate (m,) that it suggests."""
     written = [text for text, _ in rewriter.write(released)]
     own, read = rewriter.encode(texts).cpu(), rewriter.encode(written).cpu()
     if not candidates.dim:

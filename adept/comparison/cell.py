@@ -1,4 +1,4 @@
-"""From a cell to its row: records are released, texts written from the release, and a classifier learns from these.
+"""From a cell to its row: release records, write texts, train a classifier on them.
 
 A decoder sees a release, released labels, public text and numbers, and nothing else.
 """
@@ -129,7 +129,7 @@ def _list_promise(trial: Trial, cell: Cell, promise: Guarantee) -> Columns:
 
 
 def build_alternative(trial: Trial, cell: Cell) -> TextMechanism:
-    """Build what might be used instead of a rewriter; all positions of a record share its budget."""
+    """Build an alternative to a rewriter; all positions of a record share its budget."""
     texts, epsilon = trial.public.texts, cell.text_epsilon
     if cell.mechanism == REDACTED:
         return Redaction.from_public(texts)
@@ -144,7 +144,7 @@ def build_alternative(trial: Trial, cell: Cell) -> TextMechanism:
 
 
 def _open_look_up(trial: Trial, cell: Cell) -> Source:
-    """Quote the public texts that are nearest to released linear latents, without a model of ours."""
+    """Quote the public texts nearest to released linear latents, without a model of ours."""
 
     def write() -> list[Pair]:
         encode = fit_linear_encoder(trial.public, seed=trial.seed)
@@ -156,7 +156,7 @@ def _open_look_up(trial: Trial, cell: Cell) -> Source:
 
 
 def _open_rewriter(trial: Trial, cell: Cell) -> Source:
-    """Release each record once, with its label where that is part of the release, and write from it."""
+    """Release each record once, with its label if it is part of the release; write from it."""
     rewriter, texts, samples = trial.rewriter(cell), trial.private.texts, cell.samples
 
     def write() -> list[Pair]:
@@ -175,7 +175,7 @@ def _open_rewriter(trial: Trial, cell: Cell) -> Source:
 
 
 def _open_synthesizer(trial: Trial, cell: Cell) -> Source:
-    """Synthesize from the private half, at a budget or without noise, or from an empty file (``random``)."""
+    """Synthesize from the private half, with or without noise, or from no file (``random``)."""
     private = trial.private
     synthesizer = Synthesizer(
         *trial.model(cell),

@@ -32,29 +32,30 @@ class CompareConfig(Columns):
 
     # --- What is compared
     output_dir: str = "???"
-    """A directory for the page, the table and all that is computed; an existing one is continued."""
+    """Directory for the page, the table and all results; an existing one is continued."""
     mechanisms: list[str] = field(default_factory=lambda: ["original", "l1", "sqrt_n"])
     """Names of mechanisms; none, identity and random are always there."""
     epsilons: list[float] = field(default_factory=lambda: [8.0, 32.0, 128.0, 512.0])
     """Budgets that the mechanisms claim, for a record with its label."""
     seeds: list[int] = field(default_factory=lambda: [0, 1, 2])
-    """Seeds of the repetitions; everything is done once for each, and releases have fresh noise."""
+    """Seeds of the repetitions; each seed repeats everything, with fresh noise."""
     model_dir: str | None = None
-    """A model that exists, or utterances for the packaged one; null: one is trained for each seed and kind of clip."""
+    """A model's directory, or utterances (packaged); null: train one per seed and clip."""
     trust: str = "local"
-    """Who must be trusted: local (nobody) | central (who holds the file: synthetic records, labels private too;
-    mechanisms and labels are not read) | all (both, and a shuffler between them, in one figure; labels are not read)."""
+    """Who must be trusted: local (nobody) | central (who holds the file: synthetic records with
+    private labels; mechanisms and labels are not read) | all (both, and a shuffler between them,
+    in one figure; labels are not read)."""
     protocol: str = "disjoint"
-    """Records that are rewritten: disjoint (none that the model was trained on) | paper (those very ones: no guarantee)."""
+    """Records to rewrite: disjoint (not trained on) | paper (trained on, so no guarantee)."""
 
     # --- Labels and classifiers
     labels: str = "copy"
-    """Treatment of labels: copy (not private) | joint (the decoder writes them, from models of public labels) |
-    joint_response (one symbol with the text) | randomized_response."""
+    """Treatment of labels: copy (not private) | joint (the decoder writes them, from
+    models of public labels) | joint_response (one symbol with the text) | randomized_response."""
     label_epsilon: float | None = None
     """Of randomized_response: the part of each epsilon that the label gets."""
     label_share: float | None = None
-    """Of randomized_response, in place of label_epsilon: the share of each epsilon that the label gets."""
+    """Of randomized_response, instead of label_epsilon: the label's share of each epsilon."""
     classifiers: list[str] = field(default_factory=lambda: ["tfidf"])
     """Classifiers that are trained on the rewrites: tfidf, lstm."""
 
@@ -62,13 +63,13 @@ class CompareConfig(Columns):
     samples: int = 1
     """Rewrites of each record, from its one release."""
     baselines: bool = False
-    """Also show the look-up, a classifier of labelled public text, and the quality of the text."""
+    """Also show the look-up, a classifier of labelled public text, and text quality."""
     alternatives: bool = False
-    """Also show what might be used instead: words one by one, DP-Prompt on our decoder, redaction by rules."""
+    """Also show alternatives: word-wise noise, DP-Prompt on our decoder, redaction by rules."""
     attacks: bool = False
     """Also reconstruct records from releases of each mechanism at each budget, first seed."""
     examples: bool = False
-    """Show rewrites on the page though the data are not public; of public data it always does."""
+    """Show rewrites of data that are not public; those of public data are always shown."""
     processes: int = 1
     """Models and audits at a time, each in a process of its own."""
     data: DataConfig = field(default_factory=DataConfig)

@@ -1,4 +1,4 @@
-"""The plan of a comparison: each row's recipe is a cell, and a configuration is a list of cells.
+"""The plan of a comparison: a cell is the recipe of one row; a configuration gives cells.
 
 A cell is resolved here, once: no later step asks the configuration what becomes of its labels or how its budget is shared. A new
 mechanism needs nothing here. A new reference, decoder, baseline or alternative needs a name below, a place in ``_list_rows``, and
@@ -35,7 +35,7 @@ IDENTITY, IDENTITY_SAMPLES = "identity", 2  # its texts repeat nothing
 
 @dataclass(frozen=True)
 class ModelKind:
-    """One model of a comparison: the set its latents lie in, and what they were trained to say."""
+    """One model of a comparison: its latents' set, and what they were trained to express."""
 
     clip: str
     content: str

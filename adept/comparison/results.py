@@ -95,7 +95,7 @@ class AttackedRelease:
     rows: list[AttackRow]
 
     def lines(self) -> list[dict[str, Any]]:
-        """Return the lines of ``attacks.csv``: what was attacked, then the figures of one attack each."""
+        """Return the lines of ``attacks.csv``: the target, then one attack's figures each."""
         shared = {name: getattr(self, name) for name in ("mechanism", "claimed_epsilon", "epsilon", "delta")}
         return [{**shared, **asdict(self.model), **_figures(row)} for row in self.rows]
 
@@ -113,7 +113,7 @@ def _figures(row: AttackRow) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Example:
-    """A record, or None where it must not be shown, and the text of each row that stands for it."""
+    """A record, or None if it must stay hidden, and the text of each row that replaces it."""
 
     original: str | None
     rewrites: list[tuple[ResultRow, str]]

@@ -32,7 +32,7 @@ from adept.errors import DataError
 
 
 class Comparison:
-    """A comparison in its directory: a new one, or one that is there and goes on where it stopped.
+    """A comparison in its directory; an interrupted one resumes where it stopped.
 
     Raises:
         DataError: the data have no labels, or the directory holds another comparison.
@@ -53,7 +53,7 @@ class Comparison:
         return len(self.schedule.cells) * len(self.config.seeds)
 
     def run(self) -> Iterator[int]:
-        """Make what is not there yet; yields the number of rows that are done, each time there are more."""
+        """Compute all missing results; yield the number of finished rows as it grows."""
         done = 0
         models = self.schedule.models
         here = (one for trial in self._trials() for model in models for one in _make(trial, self.schedule, model))
@@ -101,7 +101,7 @@ def _make_aside(trial: Trial, schedule: Schedule, model: ModelKind | None) -> in
 
 
 def in_processes(jobs: Sequence[Callable[[], int]], *, processes: int) -> Iterator[int]:
-    """Yield what jobs return, as they end, in processes that share the cores and end with the one that asks."""
+    """Yield results of jobs as they end; worker processes share the cores, end with us."""
     threads, others = max(1, torch.get_num_threads() // processes), multiprocessing.active_children()
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, spawn, initializer=_begin_process, initargs=(threads,)) as pool:
@@ -126,7 +126,7 @@ def _begin_process(threads: int) -> None:
 
 
 def _end_with_parent() -> None:
-    """End with the process that asked, even if it was killed: a pool's processes would wait for ever."""
+    """End with the parent process, even a killed one; a pool would wait for ever."""
     if parent := multiprocessing.parent_process():
         parent.join()
         os._exit(1)

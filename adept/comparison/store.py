@@ -1,4 +1,4 @@
-"""The directory of a comparison: the only module that knows its files, their keys and what they depend on.
+"""The directory of a comparison: this module alone knows its files, keys and dependencies.
 
 A directory belongs to one comparison, which goes on where it stopped: what may change between two runs is listed in ``GROWING``;
 all else is in ``comparison.json`` and has to stay. A key names what its file depends on. Each file is written whole or not at
@@ -47,7 +47,7 @@ Stored = TypeVar("Stored", ReleasedLabels, WrittenTexts, ResultRow, AuditVerdict
 
 
 class Store:
-    """The results that a comparison has kept; ``models`` is where its models are, if other comparisons share them."""
+    """The stored results of a comparison; ``models``: their directory, if it is shared."""
 
     def __init__(self, config: CompareConfig, *, models: Path | None = None) -> None:
         self.config, self.directory = config, open_directory(config)
@@ -64,7 +64,7 @@ class Store:
             return _parse(kind, path.read_bytes()) if path.exists() else None
 
     def keep(self, value: Stored, seed: int, cell: Cell) -> Stored:
-        """Keep something of a cell, and return it; a row may be kept again, with its quality."""
+        """Store a cell's value and return it; a row may be stored again, with its quality."""
         path = self._path(type(value), seed, cell)
         if isinstance(value, ResultRow):
             path.unlink(missing_ok=True)

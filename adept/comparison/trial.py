@@ -1,4 +1,4 @@
-"""One seed of a comparison: its halves of the data, its released labels, its models and their rewriters."""
+"""One seed of a comparison: halves of the data, released labels, models and rewriters."""
 
 import math
 from collections.abc import Callable
@@ -59,7 +59,7 @@ class Trial:
         return Rewriter.for_measurement(model, tokenizer, mechanism=mechanism, decoding=decoding)
 
     def model(self, cell: Cell) -> tuple[Autoencoder, Tokenizer]:
-        """Return the model that was given, or one that is trained here unless an earlier run did."""
+        """Return the given model, or one trained here unless an earlier run did that."""
         kind = model_kind(cell)
         if kind not in self._models:
             self._models[kind] = load_model(self._directory(kind))

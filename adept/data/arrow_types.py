@@ -1,4 +1,4 @@
-"""Arrow types for values without types, such as those of jsonl: found over all values before the first one is written.
+"""Arrow types for values without types, such as those of jsonl, found before writing.
 
 Whole numbers become fractions beside fractions, null fits any type, and an object becomes a struct with the keys of
 all objects. `fits` says whether a value comes back unchanged.
@@ -42,7 +42,7 @@ def widen_types(kinds: Collection[pyarrow.DataType]) -> pyarrow.DataType:
 
 
 def is_same(value: Any, back: Any) -> bool:
-    """Return True if a value came back from Arrow unchanged; a key that an object lacks may come back as null."""
+    """Return True if Arrow gave a value back unchanged; absent keys may come back as null."""
     match value:
         case dict():
             held = isinstance(back, dict) and value.keys() <= back.keys()
@@ -64,7 +64,7 @@ def fits(value: Any, kind: pyarrow.DataType) -> bool:
 
 
 def read_schema(location: str) -> dict[str, pyarrow.DataType]:
-    """Return the types of a schema: those of a parquet file, or of a JSON object of columns and names of types."""
+    """Return the types of a parquet file, or of a JSON object {column: name of its type}."""
     if location.endswith(".parquet"):
         return parquet_types(location)
     try:

@@ -30,7 +30,7 @@ class RequiredColumns:
     central: bool = False  # messages may list only names from the fixed list
 
     def check(self, location: str, names: Sequence[str], *, header: bool) -> None:
-        """Raise DataError if a file does not declare a column; a ``header`` is the first line of a csv, perhaps a record."""
+        """Raise DataError if the file lacks a column; ``header``: a csv line names them."""
         for option, column in self.columns:
             if column not in names:
                 advice = _advice(names, column, option, central=self.central, header=header)
@@ -68,7 +68,7 @@ def _usual_clause(names: Sequence[str]) -> str:
 
 
 def _advice(names: Sequence[str], column: str, option: str, *, central: bool = False, header: bool = False) -> str:
-    """Return advice: set the option to the nearest name, or to the usual one; ``header`` as for ``check``."""
+    """Return advice: set the option to the nearest name, or to the usual one."""
     others = {name for other, usual in USUAL.items() if other != option for name in usual}
     candidates = [name for name in names if (name in ALL_USUAL if central else COLUMN_NAME.fullmatch(name))]
     near = get_close_matches(column, [name for name in candidates if name not in others], n=1, cutoff=0.7)

@@ -1,4 +1,4 @@
-"""Data sets: the named ones and users' own, their columns, and splits; broad public text, thinned."""
+"""Data sets: named ones and users' own, their columns and splits; thinned broad public text."""
 
 import os
 import random
@@ -32,7 +32,7 @@ Slot = tuple[str, str]  # name and value, such as a city or a date that a task w
 
 @dataclass(frozen=True)
 class Corpus:
-    """Texts and, where there are any, their labels and slots: each is None or as long as ``texts``."""
+    """Texts, with labels and slots if there are any: each is None or as long as ``texts``."""
 
     texts: list[str]
     labels: list[str] | None = None
@@ -68,12 +68,12 @@ class Columns(ReadingOptions):
 
 @dataclass
 class DataConfig:
-    """A data set: ``air_travel`` (bundled), ``atis`` and ``snips`` (Hub or ``path``), or ``files`` in ``path``."""
+    """A data set: ``air_travel``, ``atis``, ``snips`` (Hub or path) or ``files`` (path)."""
 
     name: str = "air_travel"
     """The name of the data in reports and in the model's card."""
     path: str | None = None
-    """The directory that holds train.EXT, validation.EXT and test.EXT (jsonl, csv, txt or parquet)."""
+    """Directory of train.EXT, validation.EXT and test.EXT (jsonl, csv, txt or parquet)."""
     public: bool = True
     """True if the text is public, so the model may be shared."""
     hub: str | None = None
@@ -81,11 +81,11 @@ class DataConfig:
     hub_label_column: str = "intent"
     """The Hub's column of labels."""
     seed: int = 0
-    """Seed that chooses the records of data.most, and those held out where there is no validation split."""
+    """Seed that draws the records of data.most, and a validation split if there is none."""
     sizes: list[int] = field(default_factory=lambda: [6000, 600, 1000])
-    """Of air_travel: the first records for training, validation and test; the default is all."""
+    """Of air_travel: numbers of records for training, validation and test; default: all."""
     broad: str | None = None
-    """A directory of public text with columns text, source and domain, read beside path; few texts of each template are kept."""
+    """Directory of public text with columns text, source and domain, read beside path."""
     most: int | None = None
     """Training records that are kept, drawn by the seed; null: all."""
 
@@ -95,7 +95,7 @@ class DataConfig:
 
 
 def text_of(record: Record, column: str, *, number: int) -> str:
-    """Return a record's string in ``column``; raise DataError naming the column and the record's number otherwise."""
+    """Return a record's string in ``column``; raise DataError with column and record number."""
     if column not in record:
         raise missing_column(list(record), column, "text_column", number=number)
     value = record[column]
@@ -105,7 +105,7 @@ def text_of(record: Record, column: str, *, number: int) -> str:
 
 
 def find_label_column(record: Record, label_column: str | None) -> str | None:
-    """Return the label column: the one asked for, or else "intent" where the first record has it."""
+    """Return the given label column, else "intent" if the first record has it, else None."""
     return label_column or ("intent" if "intent" in record else None)
 
 
@@ -117,7 +117,7 @@ def read_corpus(
     labelled: bool = True,
     options: ReadingOptions | None = None,
 ) -> Corpus:
-    """Read a file's texts, slots and labels; without ``label_column`` those of "intent", where there is such a column."""
+    """Read the texts, slots and labels of a file; the default label column is "intent"."""
     named = [("label_column", label_column)] if labelled and label_column else []
     required = RequiredColumns((("text_column", text_column), *named))
     texts: list[str] = []
@@ -134,7 +134,7 @@ def read_corpus(
 
 
 def find_slots(rows: Sequence[str], tags: Sequence[object]) -> list[list[Slot]] | None:
-    """Return the slots of each text by its tags; None if there are none, or the tags do not fit the texts."""
+    """Return each text's slots by its tags; None if there are none, or tags do not fit."""
     found = [_slots(text.split(), tagged) for text, tagged in zip(rows, tags, strict=True)]
     slots = [own for own in found if own is not None]
     return slots if len(slots) == len(found) and any(slots) else None
@@ -154,7 +154,7 @@ def _slots(words: Sequence[str], tagged: object) -> list[Slot] | None:
 
 
 def samples_of(location: str, options: ReadingOptions | None = None) -> int:
-    """Count the consecutive rows of a file that belong to one record: the first run of ``sample`` 0, 1, 2, ..."""
+    """Count the rows per record of a file: the first run of its ``sample`` 0, 1, 2, ..."""
     count = 0
     for record in read_records(location, options=options):
         if str(record.get("sample")) != str(count):
@@ -164,7 +164,7 @@ def samples_of(location: str, options: ReadingOptions | None = None) -> int:
 
 
 def load(config: DataConfig, columns: Columns | None = None) -> dict[str, Corpus]:
-    """Load the splits of a data set: always "train" and "validation", and "test" where there is one.
+    """Load the splits of a data set: "train", "validation", and "test" if there is one.
 
     A missing validation split is a tenth of the training split. ``columns`` are those of files in a path.
 
@@ -190,7 +190,7 @@ def load(config: DataConfig, columns: Columns | None = None) -> dict[str, Corpus
 
 
 def hold_out(corpus: Corpus, *, share: float, seed: int) -> tuple[Corpus, Corpus]:
-    """Split a corpus in two by a seeded shuffle; the second part has ``share`` of the records, at least one."""
+    """Split a corpus by a seeded shuffle; the second part has ``share``, at least 1 record."""
     if len(corpus) < 2:
         raise DataError(
             f"the train split must have at least 2 records where some are held out, got {len(corpus)}: add some"
@@ -210,7 +210,7 @@ class PublicText(NamedTuple):
 
 
 def read_public_texts(directories: Iterable[str | Path]) -> list[PublicText]:
-    """Read the train.* and part-* files of directories, with the columns text, source and, where there is one, domain."""
+    """Read the train.* and part-* files of directories: columns text, source and domain."""
     texts = []
     for directory in map(Path, directories):
         paths = sorted(path for pattern in ("train.*", "part-*") for path in directory.glob(pattern))
@@ -225,8 +225,9 @@ def read_public_texts(directories: Iterable[str | Path]) -> list[PublicText]:
 
 
 def thin_texts(public: Iterable[PublicText], *, seed: int = 0) -> list[PublicText]:
-    """Return different texts of at most MAX_WORDS words in random order, few of each template, subject and source.
+    """Return different texts of at most MAX_WORDS words, shuffled, few of each template.
 
+    Few of each subject and source are kept, too.
     A template is what is left of a text without its rare words and its numbers; texts without such words all stay.
     """
     order = list(public)

@@ -53,7 +53,7 @@ class TooLong(Exception):
 
 @cache
 def _patterns(delimiter: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return two patterns: a quoted cell up to its closing quote, and any number of whole cells with their delimiters."""
+    """Return two patterns: a quoted cell up to its closing quote; any number of whole cells."""
     d = re.escape(delimiter)
     quoted = '"[^"]*+(?:""[^"]*+)*+"'
     return re.compile(quoted), re.compile(f'(?:[^"{d}][^{d}]*+{d}|{d}|{quoted}[^{d}]*+{d})*+')
@@ -76,7 +76,7 @@ def state_after(text: str, delimiter: str) -> str:
 
 
 class Rows:
-    """Iterator over the rows of a stream that was opened with ``newline=""``; one that is too long is None, or raises."""
+    """Iterator over csv rows, opened with ``newline=""``; a row too long is None or raises."""
 
     def __init__(self, stream: IO[str], delimiter: str, *, raises: bool = False) -> None:
         self._stream, self.delimiter, self._raises = stream, delimiter, raises
@@ -121,7 +121,7 @@ def read_csv(
     named: Sequence[str] | None = None,
     on_header: Callable[[Sequence[str]], None] = lambda names: None,
 ) -> Iterator[Record]:
-    """Yield the rows below a header, without the apostrophe that our writer puts before formulas.
+    """Yield the rows below a header, without apostrophes that our writer puts before formulas.
 
     Args:
         stream: text, opened with ``newline=""``.
@@ -199,7 +199,7 @@ def _cells(rows: Rows, *, tolerant: bool) -> Iterator[list[str]]:
 
 
 def is_formula(cell: str) -> bool:
-    """Return True if a spreadsheet would run a cell as a formula, apostrophes aside; a number is none, whatever its sign."""
+    """Return True if a spreadsheet would run a cell as a formula; signed numbers are none."""
     start = cell.lstrip("'")
     if not start.startswith(("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")):
         return False
@@ -208,7 +208,7 @@ def is_formula(cell: str) -> bool:
 
 @contextmanager
 def write_csv(stream: IO[str], columns: Sequence[str], types: Any = None, delimiter: str = ",") -> Iterator[Write]:
-    """Yield a function that writes rows below a header, with an apostrophe before cells that a spreadsheet would run.
+    """Yield a function that writes rows below a header, with apostrophes before formulas.
 
     Its own line end is CRLF, so that both characters are quoted in a cell; what is written ends lines with LF.
     """

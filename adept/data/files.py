@@ -1,4 +1,4 @@
-"""Outputs: files of records, written as streams, and files that appear only when they are complete."""
+"""Outputs: files of records, written as streams; a file appears only when it is complete."""
 
 import csv
 import errno
@@ -64,7 +64,7 @@ def check_value(value: Any, format: str) -> None:
 
 
 def write_table(rows: Sequence[Any], path: Path) -> None:
-    """Write rows, dataclasses or dictionaries with the same keys, whole or not at all; a file of that name is replaced.
+    """Write rows (dataclasses, or dictionaries with the same keys) whole; replace the file.
 
     None is an empty cell; infinite and undefined numbers are "inf" and "nan".
     """
@@ -79,7 +79,7 @@ def write_table(rows: Sequence[Any], path: Path) -> None:
 
 @contextmanager
 def new_file(path: str) -> Iterator[str]:
-    """Give a temporary name that becomes ``path`` when all went well and vanishes otherwise; refuse to overwrite.
+    """Yield a temporary name that becomes ``path`` on success; refuse to overwrite.
 
     Standard output is spooled, so that nothing appears there before everything is written.
 
@@ -135,7 +135,7 @@ def _claim(path: str) -> Path:
 
 
 def cache_directory() -> Path | None:
-    """Return ``$XDG_CACHE_HOME/adept`` or ``~/.cache/adept``; None for a user without a home directory."""
+    """Return ``$XDG_CACHE_HOME/adept`` or ``~/.cache/adept``; None without a home directory."""
     if given := os.environ.get("XDG_CACHE_HOME"):
         return Path(given) / "adept"
     try:
@@ -145,7 +145,7 @@ def cache_directory() -> Path | None:
 
 
 def publish(partial: Path, final: Path) -> None:
-    """Give a complete file its name and the mode that the user's files have, on the disk before this returns.
+    """Give a complete file its name and the user's file mode; it is on disk at return.
 
     Raises:
         FileExistsError: the name was taken meanwhile; it is left alone.
@@ -170,7 +170,7 @@ def sync_directory(directory: Path) -> None:
 
 
 def give_name(partial: Path, final: Path) -> None:
-    """Give a file a name that is free; FileExistsError where it is not, on file systems without links too."""
+    """Give a file a free name, even without links; raise FileExistsError if it is taken."""
     try:
         os.link(partial, final)
     except OSError as error:
@@ -181,7 +181,7 @@ def give_name(partial: Path, final: Path) -> None:
 
 
 def write_once(path: Path, content: str | bytes) -> None:
-    """Write a small file whole or not at all; what a crash left under its temporary name is cleared."""
+    """Write a small file whole or not at all; remove the temporary file of a crash."""
     Path(f"{path}.partial").unlink(missing_ok=True)
     with new_file(str(path)) as temporary:
         Path(temporary).write_bytes(content.encode() if isinstance(content, str) else content)

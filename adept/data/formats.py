@@ -1,4 +1,4 @@
-"""Records, the formats of their files, and lines of text: the txt format, and the rules that other text formats share.
+"""Records, the formats of their files, and lines of text; txt and the rules that others share.
 
 In a central release a file's name and ``ReadingOptions`` alone decide container, format, delimiter and header:
 otherwise its first row would decide how all rows are read.
@@ -32,7 +32,7 @@ BYTE_ORDER_MARK = "\ufeff"  # dropped at the beginning of every row, so that the
 
 
 class UnfitFile(Exception):
-    """A file that must be repaired, or read in another way: what is wrong, a colon, what to do; none of its content."""
+    """A file that needs repair or other options: what is wrong, what to do; no content."""
 
 
 class DamagedRecord(Exception):
@@ -40,7 +40,7 @@ class DamagedRecord(Exception):
 
 
 class PlacedRecord(Record):
-    """The values of a row in Python, all names of its file, and its place in an Arrow batch (None: in another table)."""
+    """The values of a row, all names of its file, and its place in an Arrow batch or None."""
 
     def __init__(self, values: Mapping[str, Any], names: Sequence[str], batch: Any, index: int) -> None:
         super().__init__(values)
@@ -65,7 +65,7 @@ class ArrowValue:
 
 
 class UnreadableValue:
-    """A value without a form in Python: a text that is not UTF-8, or a date beyond the calendar."""
+    """A value without a form in Python: text that is no UTF-8, or a date out of range."""
 
     def __init__(self, value: Any) -> None:
         self._value = value
@@ -97,9 +97,10 @@ class ReadingOptions:
 
     # --- Files
     format: str | None = None
-    """The format of all input files, and of an output whose name shows none: txt | jsonl | json | csv | parquet; null: by name."""
+    """Format of inputs, and of outputs whose name shows none: txt | jsonl | json | csv |
+    parquet; null: by name."""
     delimiter: str | None = None
-    """The separator between the cells of csv files: comma | semicolon | tab | pipe; null: tab for .tsv, else comma."""
+    """Separator in csv files: comma | semicolon | tab | pipe; null: tab if .tsv, else comma."""
     columns: list[str] | None = None
     """The names of the columns of csv files without a header, such as [text,intent]."""
 
@@ -141,7 +142,7 @@ def tells_format(location: str) -> bool:
 
 
 def format_of_name(location: str) -> str | None:
-    """Return the format that a file's name shows, in either case and before a trailing ``.gz``; None if it shows none.
+    """Return the format that a file's name shows, in any case, before ``.gz``; else None.
 
     Raises:
         DataError: it is the name of a spreadsheet, a document, or a file that is compressed in another way.
@@ -172,12 +173,15 @@ def _unknown(location: str) -> DataError:
 
 
 def delimiter_of(location: str, given: str | None = None) -> str:
-    """Return the character between the cells of a csv file: that of the option, or else of its name."""
+    """Return the separator of a csv file: that of the option, or else of its name."""
     return DELIMITERS[given or ("tab" if _ending(location) == "tsv" else "comma")]
 
 
 def written_format(target: str, options: ReadingOptions, sources: Iterable[str]) -> str:
-    """Return an output's format, by its name, the option or the first input's name; for csv perhaps with ``:tab`` etc."""
+    """Return an output's format: by its name, the option, or the first input's name.
+
+    For csv it may end in ``:tab`` and the like.
+    """
     named = target != STANDARD_STREAM and format_of_name(target)
     model = target if named else next(iter(sources), target)
     kind = named or file_format(model, options.format)
@@ -189,7 +193,7 @@ def written_format(target: str, options: ReadingOptions, sources: Iterable[str])
 
 
 def read_lines(stream: IO[str], *, tolerant: bool) -> Iterator[str]:
-    """Yield lines with their ends; a tolerant reader cuts a line that is too long, and skips an empty one."""
+    """Yield lines with their ends; a tolerant reader cuts long lines and skips empty ones."""
     while line := stream.readline(MAX_CHARACTERS + 1):
         if len(line) > MAX_CHARACTERS:
             if not tolerant:

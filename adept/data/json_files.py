@@ -40,13 +40,13 @@ NOT_JSON = "bytes, infinity, a date beyond the calendar or too deep a list"
 
 
 def read_jsonl(stream: IO[str], *, tolerant: bool = False) -> Iterator[Record]:
-    """Yield the object of each line; blank lines are skipped. A lone surrogate, which no file can hold, becomes U+FFFD."""
+    """Yield the object of each line but blank ones; a lone surrogate becomes U+FFFD."""
     lines = (line for line in read_lines(stream, tolerant=tolerant) if line.strip())
     yield from (_object_of(line, tolerant=tolerant) for line in lines)
 
 
 def read_json(stream: IO[str], *, tolerant: bool = False) -> Iterator[Record]:
-    """Yield the objects of an array; a tolerant reader demands the opening bracket alone, which is like a header."""
+    """Yield the objects of an array; a tolerant reader demands only the opening bracket."""
     for text in array_elements(stream, tolerant=tolerant):
         if text:
             text = text.replace("\0", "\ufffd") if tolerant else check_text(text)
@@ -100,7 +100,10 @@ def _without_surrogates(record: Any) -> str:
 
 
 def array_elements(stream: IO[str], *, tolerant: bool = False) -> Iterator[str | None]:
-    """Yield the text of each element; None for one of more than ``MAX_CHARACTERS`` characters. A file of no bytes has none."""
+    """Yield each element's text; None for one of more than ``MAX_CHARACTERS`` characters.
+
+    An empty file has no elements.
+    """
     if (text := _read_opening(stream)) is None:
         return
     element: list[str] | None = []
@@ -168,7 +171,7 @@ def _check_end(text: str, stream: IO[str]) -> None:
 
 @contextmanager
 def write_jsonl(stream: IO[str], columns: Sequence[str], types: Any = None) -> Iterator[Write]:
-    """Yield a function that writes an object on each line; NaN, which JSON does not have, becomes null."""
+    """Yield a function that writes an object on each line; NaN becomes null."""
     yield lambda records: stream.writelines(
         to_json({column: record[column] for column in columns}) + "\n" for record in records
     )

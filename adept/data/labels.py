@@ -1,4 +1,4 @@
-"""Labels as text, in the one form that every command reads, compares, counts and writes; and public label sets.
+"""Labels as text in the one form that all commands use, and public label sets.
 
 *Claim*: the label that a release reads or writes for a record is a function of that record's own value. *Proof*:
 ``label_of`` is ``plain_text`` of one value, and raises if that has no text; the record's number appears only in the
@@ -43,7 +43,7 @@ def label_of(record: Record, column: str, *, number: int) -> str:
 
 
 def is_missing(value: Any) -> bool:
-    """Return True for the missing values of all formats: null, NaN, and an empty or blank cell."""
+    """Return True for a missing value of any format: null, NaN, an empty or blank cell."""
     return is_absent(value) or (isinstance(value, str) and not value.strip())
 
 
@@ -70,7 +70,7 @@ def label_set_of(labels: Iterable[Any]) -> tuple[str, ...]:
 
 
 def read_label_set(given: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the label set of an option; a single entry ``@FILE`` stands for the lines of a file, blank ones aside.
+    """Return an option's label set; a single ``@FILE`` means the non-blank lines of a file.
 
     Raises:
         DataError: the file cannot be read.

@@ -1,4 +1,4 @@
-"""Parquet: reading rows from a file, writing them into one, and keeping the types of kept columns.
+"""Parquet: read rows, write rows, and keep the types of columns.
 
 A row is a ``PlacedRecord``. Columns that go into another Parquet file are copied from its Arrow batch, so nanoseconds,
 decimals, maps and dates beyond Python's calendar come back unchanged. Metadata are not copied, and dictionaries are
@@ -44,7 +44,7 @@ def read_parquet(
     columns: Collection[str] | None = None,
     on_header: Callable[[Sequence[str]], None] = lambda names: None,
 ) -> Iterator[Record]:
-    """Yield rows with ``columns``; None reads all. ``on_header`` gets the names of all columns first, and may raise."""
+    """Yield rows with ``columns`` (None: all); ``on_header`` gets all names before."""
     try:
         source = _searchable(stream)
         file = parquet.ParquetFile(source)
@@ -83,7 +83,7 @@ def _searchable(stream: Any) -> Any:
 
 
 def _without_dictionaries(source: Any) -> Any:
-    """Return metadata by which dictionaries are read as plain values: Arrow refuses one with a damaged text as a whole."""
+    """Return metadata without dictionaries: Arrow refuses a whole one for one damaged text."""
     size = source.seek(0, io.SEEK_END)
     source.seek(max(0, size - 8))
     length = int.from_bytes(source.read(4), "little") + 8
@@ -113,7 +113,7 @@ def _plain_values(column: Any, *, tolerant: bool) -> list[Any]:
 
 
 def _one_value(one: Any) -> list[Any]:
-    """Convert an array of one value; nanoseconds become text if Python's times cannot hold them."""
+    """Convert an array of one value; nanoseconds become text if Python cannot hold them."""
     try:
         short = _microseconds(one)
     except pyarrow.ArrowInvalid:
@@ -131,7 +131,7 @@ def _microseconds(column: Any) -> Any:
 
 
 def file_types(stream: IO[bytes]) -> dict[str, Any]:
-    """Return the bare types of a file's columns; parts may have dictionaries of their own, which need longer indices."""
+    """Return a file's column types; dictionaries get indices long enough for all parts."""
     try:
         file = parquet.ParquetFile(_searchable(stream))
     except (pyarrow.ArrowException, ValueError, OSError):
@@ -142,7 +142,7 @@ def file_types(stream: IO[bytes]) -> dict[str, Any]:
 
 
 def long_indices(kind: Any) -> Any:
-    """Return a type, if it is a dictionary with indices long enough for any number of values."""
+    """Return a type; a dictionary's indices become long enough for any number of values."""
     if not types.is_dictionary(kind) or kind.index_type.bit_width > 16:
         return kind
     return pyarrow.dictionary(pyarrow.int32(), kind.value_type, kind.ordered)

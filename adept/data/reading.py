@@ -1,4 +1,4 @@
-"""Records of data files, whatever their format and container, and the columns that they declare before any record is read.
+"""Records of data files of any format and container, and the columns that files declare.
 
 Files are read a record at a time, whatever their size. No message repeats a record, or a name that may be the first
 record of a file without a header. A *tolerant* reader refuses no file because of one record: a damaged one is a record
@@ -79,7 +79,7 @@ def read_records(
     required: RequiredColumns | None = None,
     may_be_empty: bool = False,
 ) -> Generator[Record, None, int]:
-    """Yield the records of a file (``-`` is standard input), or of a directory's parts, one by one; return their number.
+    """Yield the records of a file, ``-`` (standard input) or a directory; return their number.
 
     Every line of a txt file, even an empty one, is a record ``{"text": line}``; blank lines of jsonl and csv are skipped.
 
@@ -154,7 +154,7 @@ def parquet_types(location: str, *, tolerant: bool = False) -> dict[str, Any]:
 
 
 def declared_columns(location: str, options: ReadingOptions) -> list[str] | None:
-    """Return the columns that a header, a schema, the format or options declare, whatever the records; None: nothing."""
+    """Return the columns that a header, schema, format or option declares, or None."""
     kind = file_format(location, options.format)
     if kind in ("jsonl", "json") or location == STANDARD_STREAM:
         return None
@@ -171,7 +171,7 @@ def declared_columns(location: str, options: ReadingOptions) -> list[str] | None
 
 
 def mismatch(location: str, options: ReadingOptions) -> str | None:
-    """Return a sentence for the curator if a file's first bytes do not fit its name and the options."""
+    """Return a sentence for the curator if a file's first bytes contradict name and options."""
     kind = file_format(location, options.format)
     with open_input(location, kind="parquet", tolerant=True) as stream:
         head = stream.read(HEAD_BYTES)
@@ -193,7 +193,7 @@ def is_directory(location: str) -> bool:
 
 
 def part_files(directory: str) -> list[str]:
-    """Return the files of a directory, by name, without those that begin with a dot or an underscore."""
+    """Return a directory's files by name, except those that begin with a dot or underscore."""
     try:
         found = sorted(path for path in Path(directory).iterdir() if not path.name.startswith((".", "_")))
     except OSError as error:
@@ -228,7 +228,7 @@ def _data_errors(location: str, records: Callable[[], int]) -> Iterator[None]:
 
 @contextmanager
 def open_input(location: str, *, kind: str, at_least: int = 0, tolerant: bool = False) -> Iterator[Any]:
-    """Open a path or standard input: bytes for parquet, otherwise text, whose lines end with LF, CRLF or CR.
+    """Open a path or standard input: bytes for parquet, else text with LF, CRLF or CR ends.
 
     A tolerant reader goes by the name alone. Any other looks at the first bytes, and raises UnfitFile for a spreadsheet,
     another compression, or UTF-16.

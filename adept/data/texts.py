@@ -1,4 +1,4 @@
-"""Texts, labels and persons of records: one rule for what a caller may pass, and one for the text of a value.
+"""Texts, labels and persons of records: one rule for arguments, one for a value's text.
 
 ``text_list`` reads the column types of common libraries. It refuses everything whose elements are not records (a string
 has characters, a dict has keys), and a generator, which could not be checked before its first text is released. No
@@ -66,7 +66,7 @@ def text_list(texts: object, name: str = "texts", *, first: int = 1) -> list[str
 
 
 def value_list(values: object, count: int, name: str) -> list[Any]:
-    """Return one value for each of ``count`` records, such as labels or persons: plain strings, or None if missing.
+    """Return one value per record, such as labels or persons: strings, None if missing.
 
     Args:
         values: as ``texts`` in ``text_list``, but with elements of any type.
@@ -81,7 +81,7 @@ def value_list(values: object, count: int, name: str) -> list[Any]:
 
 
 def instance_of(value: object, kinds: Iterable[tuple[str, str]]) -> tuple[str, str] | None:
-    """Return the first pair (library, class) that a value is an instance of, without importing the library."""
+    """Return the first (library, class) that a value is an instance of; import nothing."""
     own = {(base.__module__.partition(".")[0], base.__name__) for base in type(value).__mro__}
     return next((kind for kind in kinds if kind in own), None)
 

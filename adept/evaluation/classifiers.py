@@ -90,7 +90,7 @@ def evaluate(
 def predict(
     train: Corpus, texts: list[str], *, classifier: str, seed: int = 0, samples: int = 1, noisy_labels: bool = False
 ) -> list[str]:
-    """Train a classifier on labelled records and return its labels for ``texts``; arguments as of ``evaluate``."""
+    """Train a classifier on labelled records; return labels for ``texts``, as ``evaluate``."""
     texts = text_list(texts)
     match classifier:
         case "tfidf":
@@ -143,7 +143,7 @@ class TextClassifier:
         self._start: Tensor | None = None
 
     def fit(self, *, strength: float) -> Tensor:
-        """Return weights (d + 1, L) from all records, each of which counts once, however many texts it has."""
+        """Return weights (d + 1, L) from all records; each counts once, even with samples."""
         scaled = strength / self.samples
         return softmax_regression(self._features, self._counts(), strength=scaled, start=self._start)
 
@@ -168,7 +168,7 @@ class TextClassifier:
         return [" ".join(synonyms.get(word, word) for word in row) for row in rows]
 
     def tune(self) -> float:
-        """Choose the strength by cross-validation over records, from the simplest up as long as that helps.
+        """Choose the strength by cross-validation over records, upward while it helps.
 
         Up to the standard one it helps if it makes held-out labels likelier, once the scores are multiplied by the
         number that suits them. Beyond it helps what reads more labels rightly, by more than a standard error
@@ -219,7 +219,7 @@ class TextClassifier:
 
 
 def fit_linear_encoder(public: Corpus, *, dim: int = LINEAR_DIM, seed: int) -> Encoder:
-    """Return the linear encoder fitted on public text, the baseline of ours: N texts to unit vectors (N, dim).
+    """Return the linear encoder fitted on public text: N texts to unit vectors (N, dim).
 
     TF-IDF of words and word pairs, its first singular directions after the mean one, whitened. Those that the text
     does not support are zero, and a text without a known word becomes the first axis.

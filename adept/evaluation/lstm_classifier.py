@@ -18,7 +18,7 @@ from adept.models.training import length_batches, make_trainer, quiet_lightning
 
 
 class LSTMClassifier(lightning.LightningModule):
-    """Embedding, bidirectional LSTM, maximum over time, linear: tokens (B, T) -> logits (B, labels)."""
+    """Bidirectional LSTM with maximum over time: tokens (B, T) -> logits (B, labels)."""
 
     def __init__(self, vocabulary_size: int, labels: int, *, embedding_dim: int = 96, hidden_dim: int = 128) -> None:
         super().__init__()

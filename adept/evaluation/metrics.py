@@ -42,7 +42,7 @@ def accuracy(truth: Labels, predicted: Labels) -> float:
 
 
 def macro_f1(truth: Labels, predicted: Labels) -> float:
-    """Return F1 averaged over the labels that occur in ``truth``; a label never predicted counts as 0."""
+    """Return F1 averaged over the labels in ``truth``; 0 for labels never predicted."""
     size = int(max(truth.max(), predicted.max())) + 1
     hits = np.bincount(truth[truth == predicted], minlength=size)
     occurrences, predictions = np.bincount(truth, minlength=size), np.bincount(predicted, minlength=size)
@@ -65,7 +65,7 @@ def bootstrap(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> ConfidenceInterval:
-    """Return a metric with its percentile bootstrap interval over the test records (Efron 1979)."""
+    """Return a metric with its percentile bootstrap interval over test records (Efron 1979)."""
     rng = np.random.default_rng(seed)
     draws = (rng.integers(len(truth), size=len(truth)) for _ in range(resamples))
     values = [metric(truth[draw], predicted[draw]) for draw in draws]
@@ -74,7 +74,7 @@ def bootstrap(
 
 
 def bleu(records: Sequence[str], rewrites: Sequence[str]) -> float:
-    """Return corpus BLEU of rewrites against their records, 0 to 100, words as they stand (Papineni et al. 2002)."""
+    """Return corpus BLEU of rewrites, 0 to 100, words unchanged (Papineni et al. 2002)."""
     import sacrebleu
 
     return float(sacrebleu.corpus_bleu(list(rewrites), [list(records)], tokenize="none", force=True).score)
@@ -92,7 +92,7 @@ def plain(text: str) -> str:
 
 
 def slot_share(values: Sequence[Sequence[str]], rewrites: Sequence[str]) -> float | None:
-    """Return the share of slot values that stand in their record's rewrite, word beside word; None without any value."""
+    """Return the share of slot values that their record's rewrite holds; None without any."""
     kept = [
         f" {plain(value)} " in f" {plain(rewrite)} "
         for own, rewrite in zip(values, rewrites, strict=True)
@@ -102,12 +102,12 @@ def slot_share(values: Sequence[Sequence[str]], rewrites: Sequence[str]) -> floa
 
 
 def exact(records: Sequence[str], rewrites: Sequence[str]) -> float:
-    """Return the share of rewrites that are their record word for word, case and white space aside."""
+    """Return the share of rewrites that equal their record, ignoring case and white space."""
     return float(np.mean([plain(a) == plain(b) for a, b in zip(records, rewrites, strict=True)]))
 
 
 def deal_to_others(rewrites: Sequence[str]) -> list[str] | None:
-    """Return another record's rewrite for each record, by one fixed circle of shuffled records; None for a single record."""
+    """Return for each record another one's rewrite, in a fixed cycle; None for one record."""
     if len(rewrites) < 2:
         return None
     circle = np.random.default_rng(0).permutation(len(rewrites))
@@ -117,7 +117,7 @@ def deal_to_others(rewrites: Sequence[str]) -> list[str] | None:
 
 
 class NgramModel:
-    """An n-gram language model with Witten-Bell smoothing (Witten and Bell 1991, method C) over the words of texts.
+    """An n-gram model of words with Witten-Bell smoothing (Witten and Bell 1991, method C).
 
     p(w | v) = (c(v, w) + T(v) p(w | v')) / (c(v) + T(v)), where T(v) is the number of different words seen after v,
     and v' is v without its first word. Below p(w) is the uniform distribution over the vocabulary and one unknown

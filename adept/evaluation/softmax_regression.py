@@ -20,7 +20,7 @@ NOISY_COMMONNESS = 0.4  # where labels were randomised
 
 @dataclass(frozen=True)
 class Features:
-    """Features (m, d), float32: blocks of columns side by side, dense or sparse, each with its transpose."""
+    """Features (m, d), float32: blocks of columns, dense or sparse, each with its transpose."""
 
     blocks: tuple[tuple[Tensor, Tensor], ...]
 
@@ -42,7 +42,7 @@ class Features:
         return scores
 
     def gradient(self, errors: Tensor, weights: Tensor, *, ridge: float) -> Tensor:
-        """Return the gradient (d + 1, L): errors (m, L) carried back, and the slopes of weights times ridge."""
+        """Return the gradient (d + 1, L) of errors (m, L), and of weights times ``ridge``."""
         pairs = zip(self.blocks, self._split(weights), strict=True)
         slopes = [torch.addmm(slopes * ridge, columns, errors) for (_, columns), slopes in pairs]
         return torch.cat([*slopes, errors.sum(dim=0)[None]])
@@ -99,7 +99,7 @@ def softmax_regression(
 
 
 def commonness(features: Features, weights: Tensor, counts: Tensor, *, noisy_labels: bool = False) -> Tensor:
-    """Return the part of each label's score (L,) to take away: a share of log p(label), between half and three quarters.
+    """Return each label's score offset (L,): a share of log p(label), between 1/2 and 3/4.
 
     Otherwise a classifier of noise calls everything by the commonest label. The share is the one under which the
     records that the weights were fitted to are called by each label as nearly as often as they have it; a fixed one

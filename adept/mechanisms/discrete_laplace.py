@@ -2,7 +2,6 @@ r"""Exact discrete Laplace noise on whole numbers, many draws at once.
 
 The sampler is that of Canonne, Kamath, Steinke 2020, Algorithms 1 and 2.
 *Distribution*: Lap_Z(b) on the integers, P(z) proportional to exp(-|z| / b), for b = t / 2^k with integers t >= 1 and k >= 0.
-
 *Proof*, bottom up, each step an integer comparison with a uniform integer:
 
 1. ``below_each(m)`` is uniform on {0..m-1} (the counting lemma of `adept.mechanisms.entropy`).

@@ -141,7 +141,6 @@ class ClampedGaussian(Gaussian):
     The noise is calibrated to the l2 distance 2C.
     DP-BART (Igamberdiev and Habernal, Findings of ACL 2023, Section 3.2) clips each number of the encoder's output to [-c, c] and
     adds the analytic Gaussian. Clamping keeps signs, but the l2 diameter of a cube, 2 c sqrt(n), grows with the dimension.
-
     Proof: the cube of half side c = C / sqrt(n) lies in the l2 ball of radius C (n c^2 = C^2), and two of its corners are
     2 c sqrt(n) = 2C apart. So its l2 sensitivity is that of the ball, and the bound of this module applies,
     discrete noise included. On the grid: integers of magnitude at most m = floor(sqrt(R / n)), R the ball's largest sum of

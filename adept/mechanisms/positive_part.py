@@ -8,7 +8,6 @@ as the integral of e^(z x) (s - x) over x < s is e^(z s) / z^2. By Poisson's for
 them; so the second, a sum of E[e^(z X)]^n over some 10^4 places, is an *upper bound*, whatever theta, T and h are. They decide how
 close it is. theta makes the largest term, at y = 0, as small as it can be; T is so long that hardly anything comes round; h is a
 hundredth of what counts. Values so low that the others hardly ever make up for them are moved up to a limit, which only adds.
-
 Outcomes without one positive X add nothing to E[S+]. Where they are likely they are left out, or they would drown the others: from
 E[e^(z X)]^n the same power of what zero and the negative values contribute is taken, as one difference without cancellation.
 

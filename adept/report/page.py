@@ -1,4 +1,4 @@
-"""A comparison as one HTML page. This module says what is on it; ``templates/`` has how it looks."""
+"""A comparison as one HTML page: this module has its content, ``templates/`` its look."""
 
 import math
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ FAIR_HEADINGS = ("text by", "claimed eps", "true eps", "accuracy", "macro-F1", "
 
 @dataclass(frozen=True)
 class Grid:
-    """A table of the page: headings, and lines of text by the model that they have in common."""
+    """A table of the page: headings, and lines of text grouped by their model."""
 
     title: str
     headings: list[str]
@@ -57,7 +57,7 @@ class Report:
 
 
 def write(results: Results) -> Report:
-    """Write ``report.html`` and its figures (``figures/*.svg``) into a comparison's directory."""
+    """Write ``report.html`` and ``figures/*.svg`` into a comparison's directory."""
     directory, lines = Path(results.config.output_dir), table(results.rows)
     drawn = {FIGURE: figure.draw(lines), HEADLINE: figure.draw_headline(lines)}
     (directory / "figures").mkdir(exist_ok=True)
@@ -104,7 +104,7 @@ def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
 
 
 def describe_claim(audited: AuditVerdict, lines: ComparisonTable) -> dict[str, Any]:
-    """Return a mechanism's claim: every budget once, and what is really spent where that is more."""
+    """Return a mechanism's claim: each budget once, and the true epsilon if it is larger."""
     own = [line for line in lines.texts if line.mechanism == audited.mechanism and line.claimed_epsilon is not None]
     spent = dict(sorted((line.claimed_epsilon or 0.0, line.epsilon) for line in own))
     return {
@@ -155,7 +155,7 @@ def settings(config: CompareConfig) -> str:
 
 
 def budget_grid(table: ComparisonTable, metric: str) -> Grid:
-    """Return text of the model's decoder: a line a mechanism, a column a claimed budget, then the levels."""
+    """Return results on decoded text: mechanisms by line, budgets by column, then levels."""
     cells = []
     for curve in table.curves:
         found = [curve.at.get(epsilon) for epsilon in table.budgets]
@@ -230,7 +230,7 @@ def _means(table: ComparisonTable, mechanism: str) -> list[float]:
 
 
 def warn_of_seen_records(config: CompareConfig) -> list[str]:
-    """Return one sentence of warning where the model was trained on the very records that it rewrites."""
+    """Return a warning if the model was trained on the very records that it rewrites."""
     if config.protocol != PAPER:
         return []
     return [
@@ -241,7 +241,7 @@ def warn_of_seen_records(config: CompareConfig) -> list[str]:
 
 
 def warn_of_losses(table: ComparisonTable) -> list[str]:
-    """Return one sentence of warning where a rewriter loses much of the text without any noise."""
+    """Return a warning if a rewriter loses much of the text without any noise."""
     [text] = _means(table, "none")
     identity = [line for line in table.texts if line.mechanism == "identity"]
     lost = [f"{line.accuracy} ({line.model})" for line in identity if line.accuracy.mean < GOOD_REWRITER * text]

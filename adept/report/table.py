@@ -1,4 +1,4 @@
-"""A comparison in numbers: its rows averaged over seeds, once, from which figure, findings and page are read.
+"""A comparison in numbers: rows averaged over seeds, for figure, findings and page.
 
 A mechanism's merit is its distance above the ``random`` line of the same model, decoder and classifier, seed by seed.
 
@@ -33,7 +33,7 @@ LEVELS = (NONE, REDACTED, PUBLIC, *REFERENCES)  # that every curve is read again
 
 @dataclass(frozen=True)
 class SeedMean:
-    """The mean over seeds and its 95 % Student interval (equal to the mean for a single seed)."""
+    """The mean over seeds with its 95 % Student interval (one seed: the mean itself)."""
 
     mean: float
     low: float
@@ -52,7 +52,7 @@ class SeedMean:
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """Means over all seeds of one mechanism, decoder, model and classifier at one claimed budget."""
+    """Means over seeds of one mechanism, decoder, model and classifier at one budget."""
 
     mechanism: str
     decoder: str
@@ -75,7 +75,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Curve:
-    """The lines of one mechanism, model, decoder and classifier, by claimed budget, ascending."""
+    """The lines of one mechanism, model, decoder and classifier, by ascending budget."""
 
     mechanism: str
     title: str
@@ -114,7 +114,7 @@ def table(rows: Sequence[ResultRow]) -> ComparisonTable:
 
 
 def _reader(row: ResultRow | Line) -> tuple[str, str, str, str]:
-    """Model, decoder and classifier: what a row shares with the references that it is read against."""
+    """Return the key that a row shares with its references: model, decoder, classifier."""
     return row.clip or "", row.content or "", row.decoder or "", row.classifier
 
 

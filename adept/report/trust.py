@@ -1,4 +1,4 @@
-"""``trust=all``: accuracy under each kind of trust, on the same records, at budgets of one neighbouring relation.
+"""``trust=all``: accuracy under each kind of trust, on the same records and same relation.
 
 It is made of comparisons that share their models, each with a directory and a page of its own:
 
@@ -95,7 +95,7 @@ class TrustComparison:
             done += part.size
 
     def collect(self) -> list[TrustRow]:
-        """Return all rows in one relation, and write ``trust.csv`` and the page of each comparison."""
+        """Return all rows in one relation; write ``trust.csv`` and each comparison's page."""
         rows: list[TrustRow] = []
         for part in self.parts:
             results = part.collect()
@@ -143,7 +143,7 @@ def _trust_rows(part: Comparison, rows: list[ResultRow]) -> Iterator[TrustRow]:
 
 
 def _convert(trial: Trial, cell: Cell, row: ResultRow) -> Iterator[TrustRow]:
-    """Yield a row, and the same one shuffled, at budgets of the common neighbouring relation."""
+    """Yield a row, and the same one shuffled, at budgets of the common relation."""
     config = trial.config
     same: dict[str, Any] = {field.name: getattr(row, field.name, None) for field in fields(TrustRow)}
     copied = config.labels == COPY and config.trust == LOCAL
@@ -250,7 +250,7 @@ def _name(curve: TrustCurve, found: Sequence[TrustCurve]) -> str:
 
 
 def accuracy_grid(rows: Sequence[TrustRow]) -> page.Grid:
-    """Return all curves as a table: a column an epsilon; a shuffled cell has its own epsilon too."""
+    """Return all curves as a table: a column per epsilon; shuffled cells show their own."""
     found = trace_curves(rows)
     asked = [words(epsilon) for epsilon, *_ in next(curve for curve in found if curve.trust == CENTRAL).points]
     lines = []

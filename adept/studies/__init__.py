@@ -1,1 +1,1 @@
-"""Studies: the papers' figures and the limits, recomputed; each returns rows of numbers beside the published ones."""
+"""Studies: papers' figures and limits, recomputed, with the published numbers beside them."""

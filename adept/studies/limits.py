@@ -1,4 +1,4 @@
-r"""Bounds that no eps-LDP mechanism can beat: information per record, guessed labels, reconstruction, telling two records apart.
+r"""Bounds for all eps-LDP mechanisms: information, guesses, reconstruction, distinguishing.
 
 A mechanism is eps-LDP when P[M(x) in S] <= e^eps P[M(x') in S] for all records and all sets of outputs (Habernal 2021,
 Definition 2.3). Every bound follows from that alone, so it holds for whatever is computed from a release, and each is
@@ -27,7 +27,7 @@ LABEL_COUNTS = {
 
 
 def capacity(*, epsilon: float) -> float:
-    r"""Return the most bits that one eps-LDP release can tell about a record, on average over any distribution.
+    r"""Return the most bits that one eps-LDP release tells about a record, on average.
 
     Claim: I(X; V) <= u - 1 - ln u nats with u = eps e^eps / (e^eps - 1), for pure eps-LDP and whatever set the records are from.
 
@@ -48,7 +48,7 @@ def capacity(*, epsilon: float) -> float:
 
 
 def best_guess(prior: Sequence[float], *, epsilon: float) -> float:
-    r"""Return the largest probability of guessing a record's label from one release of the record.
+    r"""Return the largest probability of guessing a record's label from one release.
 
     Claim: P[guess = label] <= max_j (pi_1 + ... + pi_j) e^eps / (e^eps + j - 1), the prior pi sorted downward.
 
@@ -77,8 +77,9 @@ def best_guess(prior: Sequence[float], *, epsilon: float) -> float:
 
 
 def reconstruction(candidates: int, *, epsilon: float) -> float:
-    """Return the largest probability of naming the record among equally likely candidates: e^eps / (e^eps + j - 1).
+    """Return the largest chance of naming one of j equally likely records.
 
+    It is e^eps / (e^eps + j - 1).
     Proof: `best_guess` with the candidates for labels; for a uniform prior its j-th value (j / k) e^eps / (e^eps + j - 1) grows
     with j, so all k candidates count. Equality: k-ary randomised response.
     """
@@ -89,7 +90,7 @@ def reconstruction(candidates: int, *, epsilon: float) -> float:
 
 
 def advantage(*, epsilon: float, delta: float = 0.0) -> float:
-    """Return the largest P[event | x] - P[event | x'] over events and pairs of records: the total variation distance.
+    """Return the largest P[event | x] - P[event | x'], the total variation distance.
 
     Claim: at most (e^eps - 1 + 2 delta) / (e^eps + 1), which is tanh(eps / 2) for delta = 0.
 

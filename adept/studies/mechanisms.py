@@ -1,4 +1,4 @@
-r"""Mechanisms on one latent: squared error, cosine and information per record, over dimensions and budgets.
+r"""Mechanisms on one latent: squared error, cosine, information by dimension and budget.
 
 Every measured number is simulated with a seeded generator and guarantees nothing. Latents are uniform on the
 sphere of radius 1, then clipped as the mechanism demands. The error is the distance from the clipped latent.
@@ -65,7 +65,7 @@ def run(
     records: int = RECORDS,
     seed: int = 0,
 ) -> Iterator[MechanismRow]:
-    """Simulate every mechanism at every dimension and budget; each row has a generator of its own."""
+    """Simulate every mechanism, dimension and budget; each row has its own generator."""
     if records < 2:
         raise ConfigurationError(f"records must be at least 2, got {records}")
     for name, dim, epsilon in product(mechanisms, dims, epsilons):
@@ -103,7 +103,7 @@ def measure(mechanism: Mechanism, dim: int, *, records: int = RECORDS, seed: int
 
 
 def information(mechanism: Mechanism, dim: int) -> float | None:
-    """Return the bits that a release tells about a record uniform on the sphere, or None where they are not known.
+    """Return the bits per release about a record uniform on the sphere, or None if unknown.
 
     PrivUnit: V is uniform on average over x, so I(X; V) is the relative entropy of its distribution given x and
     the uniform one, p ln(p/q) + (1 - p) ln((1 - p)/(1 - q)), exactly. Codebook: `codeword_information` summed over
@@ -127,7 +127,7 @@ def cap_information(q: float, *, escape: float) -> float:
 
 
 def codeword_information(shape: Shape) -> float:
-    """Return the relative entropy, in bits, of one draw given x and the uniform distribution on the k codewords.
+    """Return the relative entropy, in bits, of one draw given x and the uniform codeword.
 
     The cap mechanism's formula with q = t / k and p = t A / W. It would be I(X; V) if every codeword were equally
     often near, which a fixed random codebook only comes close to.
@@ -154,7 +154,7 @@ def tables(rows: Sequence[MechanismRow]) -> list[Table]:
 
 
 def draw(rows: Sequence[MechanismRow]) -> str:
-    """Draw cosine, squared error and information over the claimed budget, for up to three dimensions."""
+    """Draw cosine, squared error and information over claimed budgets, up to 3 dimensions."""
     dims = sorted({row.dim for row in rows})
     dims = dims if len(dims) < 4 else [dims[0], dims[len(dims) // 2], dims[-1]]
     with drawing(3, len(dims), size=(1.5 + 3.6 * len(dims), 9.6), share_rows=True) as opened:

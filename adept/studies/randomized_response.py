@@ -1,4 +1,4 @@
-r"""Surveys under local differential privacy (Habernal 2025, lecture 5): a bit, one answer of many, and a number.
+r"""Surveys under local DP (Habernal 2025, lecture 5): a bit, one answer of many, a number.
 
 1. *One bit*, told truthfully with probability theta. The lecture's first theta, (eps + 1)/(eps + 2), spends only ln(1 + eps); its
    second, e^eps/(e^eps + 1), is tight.
@@ -105,7 +105,7 @@ def run(
     records: Sequence[int] = RECORDS,
     seed: int = 2025,
 ) -> Iterator[ResponseRow]:
-    """Yield a row a survey, budget and number of people; each row has a generator of its own."""
+    """Yield a row per survey, budget and number of people; each has its own generator."""
     for name in mechanisms:
         check_choice(SURVEYS, mechanisms=name)
     check_integer(2, 10_000_000, **{f"records[{i}]": count for i, count in enumerate(records)})
@@ -114,7 +114,7 @@ def run(
 
 
 def published_parameter(survey: Survey, *, epsilon: float) -> float:
-    """Return the lecture's theta, or the Laplace mechanism's scale: sensitivity over epsilon."""
+    """Return the lecture's theta, or the Laplace scale: sensitivity over epsilon."""
     match survey.theta:
         case None:
             return MAX_SKIPPED / epsilon
@@ -130,7 +130,7 @@ def response(survey: Survey, *, epsilon: float) -> RandomizedResponse:
 
 
 def survey_distribution(name: str, *, epsilon: float) -> Answered:
-    """Return the exact distribution of one answer, by enumeration over true and released answers."""
+    """Return the exact distribution of one answer: enumerate true and released answers."""
     survey = SURVEYS[name]
     population, wanted = np.array(survey.population), survey.wanted
     truth = expected = float(population @ wanted)
@@ -165,14 +165,14 @@ def probabilities(mechanism: RandomizedResponse) -> tuple[float, float]:
 
 
 def readings(wanted: NDArray[np.float64], mechanism: RandomizedResponse) -> NDArray[np.float64]:
-    """Return the unbiased reading of each released answer, for what is ``wanted`` of each true one."""
+    """Return unbiased readings of released answers; ``wanted`` is the value per true answer."""
     keep, other = probabilities(mechanism)
     values: NDArray[np.float64] = (wanted - other * wanted.sum()) / (keep - other)
     return values
 
 
 def measure(name: str, *, epsilon: float, records: int, seed: int = 2025) -> ResponseRow:
-    """Ask ``records`` people of the population, and estimate the truth from what they release."""
+    """Ask ``records`` people of the population; estimate the truth from their releases."""
     distribution = survey_distribution(name, epsilon=epsilon)
     cell = sha256(repr((seed, name, epsilon, records)).encode()).digest()
     generator = torch.Generator().manual_seed(int.from_bytes(cell[:7], "big"))
@@ -193,7 +193,7 @@ def measure(name: str, *, epsilon: float, records: int, seed: int = 2025) -> Res
 def _ask(
     survey: Survey, answers: list[int], epsilon: float, generator: torch.Generator
 ) -> tuple[float, float, float, float]:
-    """Return the share or mean of the released answers as they are, the estimate, and its interval."""
+    """Return the raw share or mean of released answers, the estimate, and its interval."""
     if survey.theta is None:
         laplace = ScalarLaplace(epsilon=epsilon, upper=MAX_SKIPPED)
         released = unbiased = np.array(laplace.simulate(answers, generator), dtype=float)

@@ -37,7 +37,7 @@ def public_words(size: int = WORDS, dim: int = WORD_DIM) -> WordVectors:
 
 @cache
 def public_bigrams() -> Floats:
-    """Return log frequencies (V + 1, V + 1) of the next word after each word; the last place is the end, and the start."""
+    """Return log frequencies (V + 1, V + 1) of next words; the last place is end and start."""
     words = public_words()
     counts = np.full((len(words.names) + 1, len(words.names) + 1), 0.05)
     for text in load(DataConfig())["train"].texts:
@@ -64,7 +64,7 @@ class SentenceLatents:
 
 @dataclass
 class SeededLaplace:
-    """ADePT with the right scale, 2C sqrt(n) / eps, as DP-Rewrite's program has it by default (Igamberdiev et al. 2022).
+    """ADePT with the right scale, 2C sqrt(n) / eps, as in DP-Rewrite (Igamberdiev et al. 2022).
 
     `get_sensitivity_for_clip_by_norm` with the defaults of its `settings.py`: l2 norm, Laplace. The program draws
     its noise from torch, which its `main.py` seeds with 12345 unless told otherwise.
@@ -80,7 +80,10 @@ class SeededLaplace:
 
 
 class DPBart(SentenceLatents):
-    """Clip every number to [-C, C], analytic Gaussian for the l2 sensitivity 2C sqrt(n) (Igamberdiev and Habernal 2023)."""
+    """DP-BART: numbers clipped to +-C, Gaussian noise (Igamberdiev and Habernal 2023).
+
+    The noise is the analytic Gaussian for the l2 sensitivity 2C sqrt(n).
+    """
 
     delta = 1e-5
 
@@ -89,15 +92,16 @@ class DPBart(SentenceLatents):
         super().__init__(ClampedGaussian(epsilon=epsilon, delta=self.delta, clip_norm=radius))
 
     def supports(self, outcome: tuple[float, ...], text: str) -> float:
-        """Return half of minus the squared l2 distance: the log likelihood of normal noise, up to a factor."""
+        """Return minus half the squared l2 distance: the log likelihood, up to a factor."""
         centre = np.clip(public_words().encode(text), -CLIP_VALUE, CLIP_VALUE)
         return -0.5 * float(np.square(np.array(outcome) - centre).sum())
 
 
 @dataclass
 class DPPrompt:
-    """Clip logits to [b1, b2], sample n words at temperature T: 2 (b2 - b1) / T a word (Utpala, Hooker and Chen 2023).
+    """DP-Prompt: logits clipped to [b1, b2], n words sampled at temperature T.
 
+    It spends 2 (b2 - b1) / T a word (Utpala, Hooker and Chen 2023).
     The language model is the public bigram model, with the record's words made likelier, as a paraphrasing model
     does. Words after the first end are not shown.
     """
@@ -164,7 +168,10 @@ class WordByWord:
 
 
 class SanText(WordByWord):
-    """P(y | x) proportional to exp(-eps d(x, y) / 2) over all words (Yue et al. 2021; `cal_probability` of their code)."""
+    """SanText: P(y | x) proportional to exp(-eps d(x, y) / 2) over all words.
+
+    Source: Yue et al. 2021; `cal_probability` of their code.
+    """
 
     @cached_property
     def probabilities(self) -> Floats:
@@ -175,11 +182,14 @@ class SanText(WordByWord):
 
 
 class CusText(SanText):
-    """Groups of K words share one output set, exp(eps u / 2) inside, u in [0, 1] (Chen et al. 2023, conservative mapping)."""
+    """CusText: K words share one output set, with exp(eps u / 2) inside, u in [0, 1].
+
+    Source: Chen et al. 2023, conservative mapping.
+    """
 
     @cached_property
     def groups(self) -> Indices:
-        """Group of each word: the commonest word without a group takes its K nearest without one."""
+        """Return each word's group: the commonest free word takes its K nearest free words."""
         distances, group = public_words().distances(), np.full(len(public_words().names), -1)
         for number in range(-(-len(group) // SET_SIZE)):
             free = np.flatnonzero(group < 0)
@@ -197,7 +207,7 @@ class CusText(SanText):
 
 
 class CMP(WordByWord):
-    """The word nearest to its vector plus noise of density proportional to exp(-eps |z|) (Feyisetan et al. 2020)."""
+    """CMP: the word nearest to a vector with noise ~ exp(-eps |z|) (Feyisetan et al. 2020)."""
 
     def noise(self, rows: int) -> Floats:
         dim = public_words().vectors.shape[1]
@@ -211,7 +221,7 @@ class CMP(WordByWord):
 
 
 class Mahalanobis(CMP):
-    """CMP with elliptical noise, exp(-eps |z|_RM), of the covariance of the vocabulary (Xu et al. 2020)."""
+    """CMP with elliptical noise, exp(-eps |z|_RM), by word covariance (Xu et al. 2020)."""
 
     @cached_property
     def shape(self) -> Floats:
@@ -232,7 +242,7 @@ class Mahalanobis(CMP):
 
 
 class Vickrey(CMP):
-    """The first or the second nearest word, by chance, so that outliers move too (Xu et al. 2021)."""
+    """CMP with the nearest or second nearest word, so outliers move too (Xu et al. 2021)."""
 
     def release(self, words: Indices) -> Indices:
         nearest, far = self._nearest(public_words().vectors[words] + self.noise(len(words)), 2)
@@ -241,7 +251,10 @@ class Vickrey(CMP):
 
 
 class TEM(SanText):
-    """Words within gamma by exp(-eps d / 2), all others as one item, opened uniformly (Carvalho et al. 2023)."""
+    """TEM: words within gamma by exp(-eps d / 2), the rest as one item (Carvalho et al. 2023).
+
+    The item, once chosen, is opened uniformly.
+    """
 
     @property
     def gamma(self) -> float:
@@ -254,8 +267,9 @@ class TEM(SanText):
 
 
 class RanText(WordByWord):
-    """Candidates are the words nearer than a noisy copy of the word, then exp(eps u / 2), u = 1 - d / radius (Tong et al. 2023).
+    """RANTEXT of InferDPT: candidates nearer than a noisy copy, then exp(eps u / 2).
 
+    Here u = 1 - d / radius (Tong et al. 2023).
     RANTEXT of InferDPT, with the noise's scale as in `perturb_sentence` and `add_laplace_noise_to_vector` of its code.
     """
 

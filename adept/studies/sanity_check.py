@@ -1,4 +1,4 @@
-r"""Figure 2 of Habernal (2022): an empirical sanity check of mechanisms, with the exact answers beside it.
+r"""Figure 2 of Habernal (2022): an empirical sanity check, with exact answers beside it.
 
 Inputs are x = (0, ..., 0) and x' = (1, ..., 1), of l1 sensitivity n. A release is rounded at 1/2 coordinate by
 coordinate, a majority vote guesses the input (ties go to 0), and the loss is the largest |ln ratio| of the guess's
@@ -99,12 +99,15 @@ def rounding_probabilities(mechanism: str, *, epsilon: float, dim: int) -> tuple
 
 
 def scale(mechanism: str, *, epsilon: float, dim: int) -> float:
-    """Return the noise's scale b: sensitivity n over epsilon, but 1 over epsilon for ADePT (Habernal 2022, Section 5)."""
+    """Return the noise scale b: n / epsilon, but 1 / epsilon for ADePT.
+
+    Source: Habernal 2022, Section 5; n is the sensitivity.
+    """
     return (1 if mechanism == "adept" else dim) / epsilon
 
 
 def exact_loss(mechanism: str, *, epsilon: float, dim: int) -> float:
-    """Return the loss of the majority vote, from the binomial distribution of the number of votes."""
+    """Return the loss of the majority vote, from the binomial distribution of votes."""
     zero, one = rounding_probabilities(mechanism, epsilon=epsilon, dim=dim)
     ties = dim // 2  # the vote says 1 when more than half of the coordinates do
     says_one = binom.logsf(ties, dim, zero), binom.logsf(ties, dim, one)
@@ -113,7 +116,7 @@ def exact_loss(mechanism: str, *, epsilon: float, dim: int) -> float:
 
 
 def likelihood_ratio(mechanism: str, *, epsilon: float, dim: int) -> float:
-    """Return the largest privacy loss of any event: n / b for Laplace noise (Habernal 2021, Appendix A)."""
+    """Return the largest privacy loss: n / b for Laplace noise (Habernal 2021, Appendix A)."""
     if mechanism in ("laplace", "adept"):
         return dim / scale(mechanism, epsilon=epsilon, dim=dim)
     return 0.0 if mechanism == "random" else math.inf
@@ -164,7 +167,7 @@ def _row(mechanism: str, epsilon: float, dim: int, trials: int, generator: torch
 
 
 def observed_loss(zeros_say_one: int, ones_say_one: int, trials: int) -> float:
-    """Return the loss of a run's counts: inf where one of two cells is empty, nan (undefined) where both are."""
+    """Return the loss of a run's counts: inf for one empty cell of two, nan for two."""
     cells = (zeros_say_one, ones_say_one), (trials - zeros_say_one, trials - ones_say_one)
     losses = [math.nan if first == second == 0 else _log_ratio(_log(first), _log(second)) for first, second in cells]
     return math.inf if math.inf in losses else max(losses, key=lambda loss: (math.isnan(loss), loss))
@@ -191,7 +194,7 @@ def _log_ratio(first: float, second: float) -> float:
 
 
 def tables(rows: Sequence[SanityRow]) -> list[Table]:
-    """Return a table for the published budget, or for each budget where that one was not run."""
+    """Return one table for the published budget, or one per budget if it was not run."""
     known = [row for row in rows if row.published is not None] or rows
     headings = ["mechanism", "n", "exact", "run", "from", "to", "paper", "true", "claim"]
     groups = group_rows(known, lambda row: row.epsilon).items()
@@ -206,7 +209,7 @@ def _line(row: SanityRow) -> list[str]:
 
 
 def draw(rows: Sequence[SanityRow]) -> str:
-    """Draw the losses over the claimed budget: the vote's, and the likelihood ratio as dotted lines."""
+    """Draw the losses over claimed budgets: the vote's, and dotted the likelihood ratio."""
     names = group_rows(rows, lambda row: row.mechanism)
     dims = sorted({row.dim for row in rows})
     of_dim = dict(zip(dims, colours(len(dims)), strict=True))

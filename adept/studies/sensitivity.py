@@ -1,4 +1,4 @@
-r"""Figure 1 of Habernal (2021): how many pairs of latents are further apart than the original mechanism assumes.
+r"""Figure 1 of Habernal (2021): pairs of latents farther apart than the original assumes.
 
 The original clips in l2 to C and takes 2C for the l1 sensitivity; the true one is 2C sqrt(n) (Theorem 5.1).
 The figure counts the pairs of clipped latents that exceed 2C in l1 distance, for uniform and normal latents;
@@ -77,7 +77,7 @@ def run(
 def measure_latents(
     latents: Tensor, *, clip_norm: float, pairs: int = PUBLISHED_PAIRS, seed: int = 2021, name: str = "model"
 ) -> list[SensitivityRow]:
-    """Measure given latents (N, n), clipped or not, for each clip: random pairs of different rows."""
+    """Measure random pairs of different rows of latents (N, n), for each clip."""
     if latents.ndim != 2 or len(latents) < 2:
         raise ConfigurationError(f"latents must have shape (N, n) with N >= 2, got {tuple(latents.shape)}")
     values = latents.detach().to("cpu", torch.float64)
@@ -94,7 +94,7 @@ def measure_latents(
 
 
 def count_beyond(first: Tensor, second: Tensor, *, clip_norm: float) -> tuple[int, float]:
-    """Count the pairs of rows more than 2C apart in l1; return the largest distance over 2C too."""
+    """Count pairs of rows more than 2C apart in l1; also return the largest distance / 2C."""
     ratio = (first - second).abs().sum(dim=1) / (2 * clip_norm)
     return int((ratio > 1 + TOLERANCE).sum()), float(ratio.max())
 
@@ -133,7 +133,7 @@ def _row(found: tuple[int, float], pairs: int, published: float | None, setting:
 
 
 def two_samples_agree(beyond: int, pairs: int, published: float) -> bool:
-    """Return True if our count and the published share may have one probability (Fisher's exact test, 99.9 %)."""
+    """Return True if our count fits the published share (Fisher's exact test, 99.9 %)."""
     theirs = round(published * PUBLISHED_PAIRS)
     table = np.array([[beyond, pairs - beyond], [theirs, PUBLISHED_PAIRS - theirs]])
     return float(fisher_exact(table).pvalue) >= 1 - CONFIDENCE

@@ -1,4 +1,4 @@
-"""The zoo: claims of papers, each for its unit and as one would misread it, put to `adept.audit`.
+"""The zoo: claims of papers, also as one would misread them, tested by `adept.audit`.
 
 An exhibit is one *reading* of a claim: the paper's own, or the one of a user who takes the number as
 "epsilon per record". It is about one pair of records, so that it can be audited. What is expected is
@@ -61,7 +61,7 @@ class Exhibit(ClaimReading):
 
 
 def exhibits() -> tuple[Exhibit, ...]:
-    """Return all exhibits: sentence-level ones, latents first, and word-level ones, metric privacy first."""
+    """Return all exhibits: of sentences (latents first), of words (metric privacy first)."""
     return (
         *_latents(),
         *_prompts(),
@@ -176,7 +176,7 @@ def _farthest_words() -> tuple[str, str]:
 
 
 def _metric(name: str, kind: Callable[..., Any], source: str) -> tuple[Exhibit, Exhibit]:
-    """Return the readings of metric privacy for single words; its epsilon gives the pair of words the usual budget."""
+    """Return the readings of metric privacy for words; epsilon is that of the pair of words."""
     pair, unit = _median_words(), kind(epsilon=1.0)
     epsilon = BUDGET / (unit.distance(*pair) if hasattr(unit, "distance") else _distance(*pair))
     own = Exhibit(
@@ -251,7 +251,7 @@ class ZooRow(ClaimReading):
 
 
 def run(*, mechanisms: tuple[str, ...] = NAMES, trials: int = TRIALS) -> Iterator[ZooRow]:
-    """Audit every reading at confidence 0.999, with ``trials`` releases of each of two records."""
+    """Audit every reading at confidence 0.999, with ``trials`` releases per record."""
     found = exhibits()
     for name in mechanisms:
         check_choice(NAMES, mechanisms=name)

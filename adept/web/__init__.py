@@ -1,1 +1,1 @@
-"""The page on which people see what a budget buys; it is served on this machine alone unless a token is set."""
+"""The page that shows what a budget buys; served on this machine alone, unless with a token."""

@@ -1,4 +1,4 @@
-"""Server of the page: one page, the answers that its script asks for, and a guard against other pages.
+"""Server of the page and of the answers to its script, guarded against other sites.
 
 The page is for one person at this machine. A name that is made to resolve to 127.0.0.1 (DNS rebinding) fails the check of Host,
 and a form or script of another site the check of Origin. A page for other machines needs a token. Nothing outside the page is
@@ -124,7 +124,7 @@ class Play:
         return PlainTextResponse("\n\n\n".join(said) or "There is no such proof.", 200 if said else 404)
 
     async def play(self, request: Request) -> Response:
-        """Release a sentence once by each mechanism: a line of what is written, then one of each reader."""
+        """Release a sentence once by each mechanism: lines of texts, then of readers."""
         asked = await _question(request)
         text, mechanisms = asked.get("text"), _names(asked.get("mechanisms", [OURS]))
         if not isinstance(text, str):
@@ -141,7 +141,7 @@ class Play:
             yield json.dumps(asdict(await self._work(release.view))) + "\n"
 
     async def worst(self, request: Request) -> Response:
-        """Answer with log-odds of releases of ADePT as published, of its worst pair of records."""
+        """Answer with log-odds of releases of ADePT as published, for its worst pair."""
         epsilon = _stop((await _question(request)).get("epsilon"))
         dim = self.sentences.model.config.latent_dim
         odds = await self._work(partial(worst_pair, epsilon=epsilon, dim=dim))
@@ -186,7 +186,7 @@ class Play:
         return FileResponse(path, filename=path.name, media_type="application/octet-stream")
 
     async def earlier(self, request: Request, part: Literal["page", "picture"]) -> Response:
-        """Answer with the page or the figure of an earlier result, in which nothing runs and nothing is loaded."""
+        """Answer with an earlier result's page or figure; run and load nothing."""
         content = await to_thread.run_sync(results.read, self.runs, request.path_params["name"], part)
         kind = "text/html" if part == "page" else "image/svg+xml"
         return Response(content, media_type=kind, headers={"Content-Security-Policy": SANDBOXED})
@@ -210,7 +210,7 @@ class Play:
 
 @dataclass(frozen=True)
 class Guarded:
-    """An application that answers its own page alone, and no request without the token if there is one."""
+    """An application that answers only its own page, and demands the token if one is set."""
 
     app: ASGIApp
     token: str | None = None
@@ -251,7 +251,7 @@ async def _send_with_headers(send: Send, message: Message) -> None:
 
 
 def unquoted(error: Exception) -> str:
-    """Return an error's message without the value that it names: what was typed is never sent back."""
+    """Return an error's message without the typed value, which is never sent back."""
     head, got, tail = str(error).partition(", got ")
     return head + (tail[tail.index(": ") :] if got and ": " in tail else "")
 

@@ -1,4 +1,4 @@
-r"""Beliefs of a reader of one release about who wrote it: before, at most, and after this very release.
+r"""Beliefs about who wrote a release: before it, at most, and after this very release.
 
 The crowd is N people, one for each of N sentences: yours and N - 1 public ones, all equally likely before. The reader knows the
 crowd, the model and the mechanism, and sees the release itself, which tells at least as much as any text that is written from
@@ -62,7 +62,7 @@ def crowd_of(model: Autoencoder) -> list[str]:
 
 
 class Reader:
-    """A reader of one mechanism's releases, who knows the crowd; it is read until ``ended`` is set."""
+    """A reader of one mechanism's releases, who knows the crowd; works until ``ended``."""
 
     def __init__(self, rewriter: Rewriter, crowd: Sequence[str], ended: threading.Event) -> None:
         self._rewriter, self._crowd, self._ended = rewriter, crowd, ended
@@ -92,7 +92,7 @@ class Reader:
         return self._rewriter.encode(self._crowd[begin : begin + BATCH_PEOPLE])
 
     def view(self, encoded: Tensor, released: Tensor) -> View:
-        """Return the reader's beliefs after one release (1, .) of a sentence as the mechanism reads it (1, .)."""
+        """Return the reader's beliefs after a release (1, .) of an encoded sentence (1, .)."""
         crowd = read_candidates(self._rewriter.mechanism, encoded).before(self.prepare())
         beliefs = torch.softmax(crowd.log_likelihood(released)[0].double(), dim=0)
         after, rest = float(beliefs[0]), beliefs[1:]
@@ -109,7 +109,7 @@ class Reader:
 
 
 def worst_pair(*, epsilon: float, dim: int) -> list[float]:
-    r"""Return the log-odds of 100 releases of ADePT as published, of the record for which its claim fails worst.
+    r"""Return the log-odds of 100 releases of ADePT as published, for its worst record.
 
     The pair is +-(C / sqrt n)(1, ..., 1), both of l2 norm C: their l1 distance is 2 C sqrt n, where the claim reckons with
     2 C. With noise of scale b = 2 C / eps the log-odds of a release z are sum_i (|z_i + c| - |z_i - c|) / b, c = C / sqrt n. They
@@ -130,7 +130,7 @@ def bound(epsilon: float) -> float:
 
 
 def guesses(probability: float) -> str:
-    """Express a bound on a probability as guesses that are right, never fewer than it allows."""
+    """Express a bound on a probability as a number of right guesses, rounded up."""
     if probability > 0.5:
         most = 100 if probability <= 0.99 else 1000
         return f"{math.ceil(most * probability):,} guesses in {most:,}"

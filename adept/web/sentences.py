@@ -1,4 +1,4 @@
-"""Releases of a typed sentence, one at each change of the page, and the beliefs of a reader of each.
+"""Releases of a typed sentence, one per change of the page, and a reader's beliefs of each.
 
 Every call is a release of its own with fresh noise from the operating system; nothing that was typed is kept.
 """
@@ -51,7 +51,7 @@ class Release:
 
 
 class Sentences:
-    """Releases of typed sentences, by every mechanism that a model serves at every stop of the slider."""
+    """Releases of typed sentences, by each mechanism of a model at each stop of the slider."""
 
     def __init__(self, model: Autoencoder, tokenizer: Tokenizer) -> None:
         self.model, self.tokenizer = model, tokenizer
@@ -67,7 +67,7 @@ class Sentences:
         }
 
     def warm(self) -> None:
-        """Prepare the default, and every other stop once somebody plays, until ``end`` is called."""
+        """Prepare the default, then every other stop once somebody plays, until ``end``."""
         self._at(OURS, DEFAULT)[1].prepare()
         self._played.wait()
         ours = [(OURS, epsilon) for epsilon in sorted(STOPS, key=lambda stop: abs(stop - DEFAULT))]
@@ -81,7 +81,7 @@ class Sentences:
         self._played.set()
 
     def release(self, text: str, *, epsilon: float, mechanisms: list[str]) -> list[Release]:
-        """Release a sentence once by each mechanism; an error quotes nothing of what was typed."""
+        """Release a sentence once by each mechanism; errors quote nothing that was typed."""
         if len(text) > MAX_CHARACTERS:
             raise ConfigurationError(f"the sentence must have at most {MAX_CHARACTERS:,} characters: shorten it")
         if not mechanisms or not set(mechanisms) <= set(self.mechanisms):

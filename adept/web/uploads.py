@@ -1,4 +1,4 @@
-"""Files that are dropped on the page: looked at, explained, released as ``adept rewrite`` does, handed back, and removed.
+"""Files dropped on the page: checked, released like ``adept rewrite``, returned, removed.
 
 Each lies in a folder that only this user can read, until the page forgets it, the server ends, or an hour has passed.
 """
@@ -164,7 +164,7 @@ def _look_at(source: Path) -> Dropped:
 
 
 def _delimiter(file: Path) -> str | None:
-    """Return what separates the cells of a csv whose header has no comma, as the page has no option for it."""
+    """Guess the separator of a csv whose header has no comma; the page has no option for it."""
     with file.open("rb") as stream:
         header = stream.readline(2**16).decode("utf-8", "replace")
     if file.suffix != ".csv" or "," in header or header.removeprefix("\ufeff").startswith("sep="):

@@ -1,4 +1,4 @@
-"""Discrete distribution: the stated distribution of outcomes keeps the claim, and the program has it.
+"""Discrete distribution: check that the stated one keeps the claim and the program follows it.
 
 Claim of `stated`: a mechanism with finitely many outcomes is (epsilon, delta)-LDP for two values if and only if the sum
 over outcomes of max(0, P - e^epsilon P') is at most delta; for delta = 0, if no ratio exceeds e^epsilon. `frequencies`
@@ -29,8 +29,8 @@ SLACK = Fraction(1, 1 << 58)  # by how much the best odds that integers reach ma
 
 
 def stated(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect a claim that the stated distribution does not keep, exactly. Blind to a program that has
-    another distribution.
+    """Detect a claim that the stated distribution breaks, exactly.
+    Blind to a program with another distribution.
     """
     target = experiment.target
     distributions = [_distribution(target, value) for value in target.values]
@@ -49,7 +49,7 @@ def stated(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
 
 def frequencies(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect outcomes that are not distributed as stated. Blind to differences of a few standard deviations."""
+    """Detect outcomes that are not as stated. Blind to a few standard deviations."""
     target = experiment.target
     rows = target.affordable(experiment.trials)
     tests: list[tuple[float, str]] = []
@@ -95,7 +95,7 @@ def in_range(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
 
 def odds(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect declared odds above e^eps, exactly. Blind to a release that does not follow them."""
+    """Detect declared odds above e^eps, exactly. Blind to a release that ignores them."""
     heavy, light = experiment.target.mechanism.odds
     most, unit = exact_odds(Fraction(experiment.target.epsilon))
     failed = Fraction(heavy, light) > Fraction(most, unit) * (1 + SLACK)
@@ -116,8 +116,8 @@ def kept(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
 
 def replaced(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect replaced numbers that favour numbers near the true one, or itself. Blind to patterns
-    finer than a sixteenth.
+    """Detect replaced numbers that favour the true one or its neighbours.
+    Blind to patterns finer than a sixteenth.
     """
     size, top = _response(experiment.target)
     others, size = [rank - top for rank in _ranks(experiment) if rank >= top], size - top

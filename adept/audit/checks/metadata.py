@@ -1,4 +1,4 @@
-"""Metadata: what a release says beside its numbers, and whether there is one at all, distinguishes records.
+"""Metadata: a release's type, shape or absence can distinguish records.
 
 An error message is an answer too. Where two records differ in one of these (`metadata_of`), they are released again, in the
 order of a fair coin, and guessed by it, which certifies like any game (`GameCounts`).
@@ -34,9 +34,9 @@ Metadata = dict[str, str]
 
 
 def of_vectors(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect records that come back as another type, dtype, shape or layout, with something attached
-    or behind a view, or refused within the named set. Blind to what a type says of two records of
-    one dtype.
+    """Detect records whose releases differ in type, dtype, shape, layout or attached data.
+    Also data behind a view, and refusals within the named set. Blind to what a type says of two
+    records of one dtype.
     """
     target = experiment.target
     every = (record for pair in experiment.pairs for record in (pair.first, pair.second) if record.ndim == 1)
@@ -49,7 +49,7 @@ def of_vectors(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def of_values(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect values that come back as another type, or that an alphabet names and the mechanism refuses."""
+    """Detect values that come back as another type, or of an alphabet, and are refused."""
     target = experiment.target
     must = alphabet_of(target.mechanism) is not None
     return distinguishable(
@@ -58,7 +58,7 @@ def of_values(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
 
 def _asked(target: VectorTarget, record: Tensor) -> Iterator["AskedRecord"]:
-    """Yield a record (n,) alone and beside a copy; it has to be answered if the named set holds it."""
+    """Yield a record (n,) alone and beside a copy; must be answered inside the named set."""
     must = getattr(target.mechanism, "clip", None) in CLIPS and _inside(target, record)
     for how, rows in (("", 1), ("beside a copy, ", 2)):
         yield AskedRecord(partial(target.answer, record.expand(rows, -1)), must, how)
@@ -87,7 +87,7 @@ class AskedRecord:
 
 
 def distinguishable(asked: Sequence[AskedRecord], target: Target, *, alpha: float) -> Check:
-    """Test that no two records differ in the metadata of their releases more often than the claim allows.
+    """Test that no two records differ in metadata more often than the claim allows.
 
     The rule is fixed before the rounds that count, and alpha is split over what differs.
     """

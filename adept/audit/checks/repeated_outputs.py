@@ -1,4 +1,4 @@
-"""Repeated outputs: releases that name their record, since they came before, or lie far nearer to it than to any other.
+"""Repeated outputs: releases name their record if they came before or lie very near to it.
 
 Releases of many records are drawn, and a rule is made of them that names a record for some releases and for most none.
 *Seen*: a release that was drawn before, for one record alone, is that record's (small randomness repeats itself). *Near*: a
@@ -42,8 +42,8 @@ MAX_CALLS, MAX_ROWS = 30_000, 120_000  # releases in calls of their own; release
 
 
 def come_back_or_lie_near(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect releases that come back, from pools of noise or small spaces of seeds, and noise that is
-    small now and then. Blind to spaces beyond trials^2 / 10^3.
+    """Detect releases that come back, from pools of noise or few seeds, or rarely have little noise.
+    Blind to spaces beyond trials^2 / 10^3.
     """
     target, trials = experiment.target, experiment.trials
     if target.delta > 0:
@@ -95,7 +95,10 @@ def _records(target: VectorTarget) -> Tensor:
 
 
 def _named(target: VectorTarget, records: Tensor, most: int, share: float, *, alone: bool) -> tuple[_Counts, _Counts]:
-    """Return the counts of either rule; half of the releases choose, and nothing more is drawn where they promise nothing."""
+    """Return the counts of both rules; half of the releases choose.
+
+    A rule that promises nothing gets no further releases.
+    """
     seen, near = _Counts(SEEN), _Counts("lay nearest by far to")
     rows = target.affordable(most, share=share, alone=alone) // (2 * RECORDS)
     if rows < 1:
@@ -150,7 +153,7 @@ def _places(target: VectorTarget, records: Tensor) -> Floats:
 
 
 def _nearest(z: Floats, places: Floats) -> tuple[Integers, Floats]:
-    """Return the nearest of the projected records, and by how much: ln of the second distance over the first."""
+    """Return the nearest projected record, and ln of the second distance over the first."""
     if z.shape[1] != places.shape[1]:
         return np.full(len(z), NOBODY), np.full(len(z), -math.inf)
     squares = np.square(z).sum(axis=1)[:, None] + np.square(places).sum(axis=1) - 2 * z @ places.T
@@ -160,7 +163,7 @@ def _nearest(z: Floats, places: Floats) -> tuple[Integers, Floats]:
 
 
 def _far_enough(sides: Integers, owner: Integers, lead: Floats, *, epsilon: float) -> float:
-    """Return the lead from which the nearest record is to be named; infinite if that promises no more than epsilon."""
+    """Return the least lead that names the nearest record; infinite if epsilon explains all."""
     order = np.argsort(-lead)
     right = np.cumsum((owner == sides)[order])
     wrong = np.arange(1, len(order) + 1) - right

@@ -16,8 +16,8 @@ Value = TypeVar("Value")
 
 
 def replay(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect text that depends on the record by its length, padding, batch or forcing. Blind to the
-    latent itself, and to rewriters that sample.
+    """Detect text that depends on the record by length, padding, batch or forcing.
+    Blind to the latent itself, and to rewriters that sample.
 
     Claim: with a mechanism that releases one frozen latent for every record, every record must be rewritten to the same
     text, in one batch, in another order and alone. One difference is proof that something else reaches the text.
@@ -46,7 +46,7 @@ def _freeze(rewriter: Any, latent: Tensor) -> Any:
 
 @dataclass(frozen=True)
 class _Frozen:
-    """A mechanism that releases one latent, whatever it is given; all else as the original declares."""
+    """A mechanism that always releases one latent; all else is as the original declares."""
 
     mechanism: Any
     latent: Tensor

@@ -1,1 +1,1 @@
-"""Plays the guessing game: input pairs, statistics, decision rules, the experiment that scores them."""
+"""The guessing game: input pairs, statistics, decision rules, and the scoring experiment."""

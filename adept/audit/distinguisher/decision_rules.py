@@ -30,7 +30,7 @@ RIDGE = 1e-6  # of the squared slope, per value: keeps it finite where the value
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """Guesses an input from a statistic: one from ``high`` on, the other below ``low``, neither in between."""
+    """A rule: guesses one input from ``high`` on, the other below ``low``, else abstains."""
 
     high: float  # infinite: never said
     low: float  # minus infinity: never said
@@ -51,19 +51,19 @@ SILENT = Rule(high=math.inf, low=-math.inf, flipped=False)
 
 
 def counted_rule(first: Floats, second: Floats, *, gap: float, delta: float, alpha: float) -> Rule:
-    """Return the rule with the largest bound, at ``alpha``, on a statistic's values under two inputs."""
+    """Return the rule with the largest bound, at ``alpha``, on one statistic of two inputs."""
     values, own = _pooled(first, second)
     return _best_rule(values, own, rounds=len(values), gap=gap, delta=delta, alpha=alpha)
 
 
 def fitted_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta: float, alpha: float) -> Rule:
-    """Return the rule that should certify most in ``rounds`` rounds by the odds that a logistic curve gives."""
+    """Return the rule that should certify most in ``rounds`` rounds, by a logistic curve."""
     values, _ = _pooled(first, second)
     return _best_rule(values, chance_of_first(first, second), rounds=rounds, gap=gap, delta=delta, alpha=alpha)
 
 
 def rare_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta: float) -> Rule:
-    """Return the rule with the best bound in ``rounds`` rounds if it errs no more often than here."""
+    """Return the rule with the best bound in ``rounds`` rounds if it errs as rarely there."""
     values, own = _pooled(first, second)
     tried = _try_rules(values[None], own, gap=gap, most=SCREENING_THRESHOLDS)
     if not len(tried.statistics):
@@ -77,7 +77,7 @@ def _pooled(first: Floats, second: Floats) -> tuple[Floats, Floats]:
 
 
 def chance_of_first(first: Floats, second: Floats) -> Floats:
-    """Return for each value, the first input's before the second's, the chance that it is of the first.
+    """Return the chance that each value is of the first input; its own values come first.
 
     Logistic regression with an intercept, by Newton's method.
     """
@@ -97,7 +97,7 @@ def chance_of_first(first: Floats, second: Floats) -> Floats:
 def promising(
     values: Floats, chance: Floats, *, gap: float, delta: float, rounds: int = 0
 ) -> tuple[Floats, Floats, Floats]:
-    """Return of S statistics about the best bound, how often its rule is wrong, and the best hope of ``rounds`` rounds.
+    """Score S statistics: the best bound, the rule's error rate, the best hope of ``rounds``.
 
     The bound is ln((p - delta) / q) less `PROMISING_SDS` standard deviations; the hope is that of `rare_rule`.
 
@@ -116,7 +116,7 @@ def promising(
 
 @dataclass(frozen=True)
 class _Tried:
-    """Rules of six kinds on S statistics: the low end, the high end, or both; and the other way round."""
+    """Rules of six kinds on S statistics: the low end, the high end, or both; and reversed."""
 
     values: int
     statistics: NDArray[np.int64]  # (S,), those that have thresholds
@@ -144,7 +144,7 @@ class _Tried:
 
 
 def _try_rules(values: Floats, chance: Floats, *, gap: float, most: int) -> _Tried:
-    """Try up to ``most`` thresholds of statistics (S, N); ``chance`` (N,) is the first input's."""
+    """Try up to ``most`` thresholds of statistics (S, N); ``chance`` (N,) is of the first."""
     order = np.argsort(values, axis=1)
     statistics, cuts = np.nonzero(np.diff(np.take_along_axis(values, order, axis=1), axis=1) > gap)
     found = np.bincount(statistics, minlength=len(values))

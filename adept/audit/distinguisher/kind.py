@@ -1,4 +1,4 @@
-"""The kind of violation that a pair of records shows, read off the releases that screened it."""
+"""The kind of violation that a pair of records shows in its screening releases."""
 
 import math
 from collections.abc import Collection

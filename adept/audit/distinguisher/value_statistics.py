@@ -1,4 +1,4 @@
-"""Statistics of outcomes that are values: which one it is, its parts, and its support of an input."""
+"""Statistics of outcomes that are values: identity, parts, and support of an input."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -20,7 +20,7 @@ MAX_COLUMNS = 3  # of an outcome that are looked at together
 
 
 def outcome_statistics(sample: Any, *, supports: Callable[[Any, Any], float] | None) -> Iterator[tuple[str, Statistic]]:
-    """Yield the statistics that separate one pair, each with a name; ``supports`` is the caller's own."""
+    """Yield named statistics that separate one pair; ``supports`` is the caller's function."""
     first, second = sample.pair.first, sample.pair.second
     ours, theirs = sample.releases
     if supports is not None:
@@ -169,7 +169,7 @@ def _weights(ours: Array, theirs: Array) -> dict[Hashable, float]:
 
 
 def _columns(ours: Floats, theirs: Floats) -> Statistic:
-    """The sum over columns of few values of the log ratios of counts, where they differ by more than chance."""
+    """Sum log ratios of counts over columns of few values, where they differ significantly."""
     tables: list[tuple[int, Floats, Floats]] = []
     for column in range(ours.shape[1]):
         values = np.unique(np.concatenate([ours[:, column], theirs[:, column]]))

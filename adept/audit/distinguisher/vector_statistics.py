@@ -1,4 +1,4 @@
-"""Statistics: real functions of a release by which a decision rule may separate one input from another.
+"""Statistics: real functions of a release, on which decision rules separate two inputs.
 
 Any function will do, because a rule that uses it is certified on fresh releases. Values are rounded to a billionth
 of ``clip_norm``: the rounding of floats has checks of its own.
@@ -24,7 +24,7 @@ FIRST_NUMBERS = 4  # numbers of a release that are looked at first
 
 
 def statistics(sample: PairSample, *, clip_norm: float) -> Iterator[tuple[str, Statistic]]:
-    """Yield the statistics that separate one pair, each with a name; some learn from the sample."""
+    """Yield named statistics that separate one pair; some learn from the sample."""
     unit = RESOLUTION * clip_norm
     for name, statistic in _all(sample, clip_norm):
         yield name, lambda z, statistic=statistic: _rounded(statistic(z), unit)  # type: ignore[misc]
@@ -89,13 +89,13 @@ def _of_release(unit: float) -> Iterator[tuple[str, Statistic]]:
 
 
 def lowest_bits(z: Floats) -> Floats:
-    """Return how many numbers have their last bit set; z and -z have the same, so for opposite inputs alone."""
+    """Count numbers whose last bit is set; equal for z and -z, so for opposite inputs only."""
     bits = np.ascontiguousarray(z).view(np.int64) & 1
     return np.asarray(bits.sum(axis=1).astype(np.float64))
 
 
 def trailing(z: Floats, unit: float) -> Floats:
-    """Return the coarsest decimal place, from 0 to 6, below which no number of a release has digits."""
+    """Return the coarsest decimal place, 0 to 6, below which a release has no digits."""
     places, rows = np.full(len(z), FINEST_PLACE + 1.0), np.flatnonzero(_whole(z[:, 0] / (unit * 10.0**-FINEST_PLACE)))
     for place in range(FINEST_PLACE, -1, -1):  # hardly any row, of most noise: the others need no second look
         rows = rows[_whole(z[rows] / (unit * 10.0**-place)).all(axis=1)]
@@ -106,7 +106,7 @@ def trailing(z: Floats, unit: float) -> Floats:
 
 
 def trailing_bits(z: Floats, unit: float) -> Floats:
-    """Return the coarsest binary place, from 0 to `FINEST_BIT`, below which no number of a release has bits."""
+    """Return the coarsest binary place, up to `FINEST_BIT`, below which there are no bits."""
     places = np.full(len(z), FINEST_BIT + 1.0)
     scaled = z[:, :FIRST_NUMBERS] * (2.0**FINEST_BIT / unit)
     rows = np.flatnonzero((scaled == np.rint(scaled)).any(axis=1))
@@ -124,7 +124,7 @@ def _whole(multiples: Floats) -> NDArray[np.bool_]:
 
 
 def l1_loss(z: Floats, first: Floats, second: Floats) -> Floats:
-    """Return b times the privacy loss of Laplace noise (Habernal 2021, Eq. 28), without cancellation."""
+    """Return b times the privacy loss of Laplace noise, accurately (Habernal 2021, Eq. 28)."""
     inside = np.clip(z, np.minimum(first, second), np.maximum(first, second))
     return np.asarray((2 * inside - first - second) @ np.sign(first - second))
 
@@ -144,7 +144,7 @@ def _direction(first: Floats, second: Floats) -> Statistic:
 
 
 def _scales(first: Floats, second: Floats, unit: float) -> Statistic:
-    """The privacy loss of Laplace noise with the centres and scales seen, coordinate by coordinate."""
+    """Return the loss of Laplace noise with each coordinate's observed centre and scale."""
     fits = []
     for releases in (first, second):
         centre = np.median(releases, axis=0)
@@ -193,7 +193,7 @@ def _binned(statistic: Statistic, first: Floats, second: Floats) -> Statistic:
 
 
 def _phases(first: Floats, second: Floats, step: float) -> Statistic | None:
-    """A discriminant of where between a grid's points each number lies; None if the sides are alike."""
+    """Return a discriminant of each number's place between grid points; None if sides agree."""
 
     def features(z: Floats) -> Floats:
         angle = 2 * np.pi * np.mod(np.round(z / step, 3), 1)

@@ -1,4 +1,4 @@
-"""Exact confidence bounds: from counts to a certified epsilon, and from declared noise to the true one."""
+"""Exact confidence bounds: counts certify an epsilon, declared noise gives the true one."""
 
 import math
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ FORGIVEN = 0.1  # the share of alpha that counts the rounds which delta forgives
 
 
 def clopper_pearson(successes: ArrayLike, trials: ArrayLike, *, alpha: float) -> tuple[Floats, Floats]:
-    """Return lower and upper bounds on a probability, each wrong with probability at most ``alpha``.
+    """Return lower and upper bounds on a probability; each is wrong with chance <= ``alpha``.
 
     Claim: P[p < lower] <= alpha and P[p > upper] <= alpha for k ~ Binomial(N, p), whatever p and N. Proof: the bounds invert
     the binomial's tails, which are regularised incomplete beta functions of p (Clopper and Pearson 1934).
@@ -37,7 +37,7 @@ def clopper_pearson(successes: ArrayLike, trials: ArrayLike, *, alpha: float) ->
 
 @dataclass(frozen=True, kw_only=True)
 class GameCounts:
-    """The score of a guessing game: a fair coin picks one of two inputs, it is released, a rule guesses or abstains.
+    """The score of a guessing game: a coin picks an input, and a rule guesses or abstains.
 
     The rounds are independent, and the rule was fixed before them (`game_lower_bound`).
     """
@@ -56,7 +56,7 @@ class GameCounts:
         return float(game_lower_bound(self.right, self.wrong, self.rounds, delta=half, alpha=alpha))
 
     def p_value(self, *, epsilon: float, delta: float) -> float:
-        """Return the smallest alpha at which the counts refute (epsilon, delta), searched between 1e-300 and 1."""
+        """Return the smallest alpha >= 1e-300 at which the counts refute (epsilon, delta)."""
 
         def excess(log_alpha: float) -> float:
             return max(self._bound(delta, math.exp(log_alpha)), -1e6) - epsilon
@@ -68,7 +68,7 @@ class GameCounts:
 
 
 def game_lower_bound(right: ArrayLike, wrong: ArrayLike, rounds: int, *, delta: float, alpha: float) -> Floats:
-    """Return a lower bound on epsilon from the score of a guessing game, wrong with probability at most ``alpha``.
+    """Return a lower bound on epsilon from a game's score, wrong with chance <= ``alpha``.
 
     Claim: let the rule say "first" on the event E and "second" on the event F, both fixed before the rounds. A round is right
     with probability p = (P[E] + P'[F]) / 2 and wrong with probability q = (P'[E] + P[F]) / 2, P and P' being the releases of the
@@ -103,21 +103,25 @@ def game_lower_bound(right: ArrayLike, wrong: ArrayLike, rounds: int, *, delta: 
 
 @lru_cache(1024)
 def _forgiven(rounds: int, delta: float, alpha: float) -> float:
-    """Return D: more than D rounds have an event of probability ``delta`` with probability at most ``alpha``."""
+    """Return D: P[more than D of ``rounds`` events of chance ``delta``] <= ``alpha``."""
     most = float(binom.isf(alpha, rounds, min(delta, 1.0)))
     return most if math.isfinite(most) else float(rounds)
 
 
 def rounds_needed(epsilon: float, *, alpha: float) -> float:
-    """Return the number m of right guesses, none wrong, that refute a claim: (1 + e^-epsilon)^-m = alpha."""
+    """Return the number m of right guesses, none wrong, with (1 + e^-epsilon)^-m = alpha.
+
+    So many refute the claim.
+    """
     return -math.log(alpha) / math.log1p(math.exp(-epsilon)) if epsilon < 50 else math.inf
 
 
 def epsilon_lower_bound(
     first: ArrayLike, second: ArrayLike, first_trials: int, second_trials: int, *, delta: float, alpha: float
 ) -> Floats:
-    """Return a lower bound on epsilon from counts of one event under two inputs, wrong with probability <= ``alpha``.
+    """Return a lower bound on epsilon from one event's counts under two inputs.
 
+    It is wrong with probability at most ``alpha``.
     Claim: an (epsilon, delta)-LDP mechanism has P <= exp(epsilon) Q + delta for every event, so
     epsilon >= ln((P - delta) / Q). With P >= p_lo and Q <= q_hi, each wrong with probability at most alpha/2, the bound
     ln((p_lo - delta) / q_hi) holds with probability 1 - alpha (union bound; Ding et al. 2018, Jagielski et al. 2020). The
@@ -135,7 +139,7 @@ def epsilon_lower_bound(
 
 
 def gaussian_delta(distance: float, *, sigma: float, epsilon: float) -> float:
-    """Return the exact delta at which continuous Gaussian noise is (epsilon, delta)-DP for inputs at l2 ``distance``.
+    """Return the exact delta of continuous Gaussian noise for inputs at l2 ``distance``.
 
     Phi(d/2s - eps s/d) - exp(eps) Phi(-d/2s - eps s/d) (Balle and Wang 2018, Theorem 8), in logarithms because exp(eps)
     overflows. It grows with the distance, so the sensitivity decides.

@@ -75,7 +75,7 @@ def binomial_p_value(count: int, of: int, p: float) -> float:
 def certified(
     counts: GameCounts, evidence: str, *, epsilon: float, delta: float, alpha: float, tests: int = 1
 ) -> Check:
-    """Return the answer of a game's counts, at an equal share of ``alpha`` for each of ``tests``."""
+    """Return the verdict on a game's counts, at an equal share of ``alpha`` per test."""
     bound = counts.certified_epsilon(delta=delta, alpha=alpha / tests)
     return Check.of(
         failed=bound > epsilon * (1 + 1e-9),

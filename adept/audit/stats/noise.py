@@ -1,4 +1,4 @@
-"""The distributions of noise that a mechanism may declare, and exact tests of a sample against them.
+"""Distributions of noise that a mechanism may declare, and exact tests of samples.
 
 Each has an ``order``, the p of the lp norm in which distances count. `size` and `shape` are pivots: functions of the
 noise whose distribution is known exactly if the declared one is true; on the public grid it differs by less than 1e-11
@@ -23,7 +23,7 @@ MIN_CAP_WIDTH = 3e-4
 
 
 class LaplaceNoise:
-    """Independent Laplace noise of scale b on each coordinate (Habernal 2021, Definition 2.5)."""
+    """Independent Laplace noise of scale b per coordinate (Habernal 2021, Definition 2.5)."""
 
     order = 1
 
@@ -32,7 +32,7 @@ class LaplaceNoise:
         return _pure(distance / scale, epsilon, delta)
 
     def size(self, noise: Floats, scale: float) -> tuple[float, int]:
-        """|z|/b is a standard exponential, so 2 sum|z|/b is chi-square with two degrees of freedom a number."""
+        """Return 2 sum|z|/b, chi-square with two degrees of freedom per number."""
         return 2 * float(np.abs(noise).sum()) / scale, 2 * noise.size
 
     def shape(self, noise: Floats, scale: float) -> list[float]:
@@ -48,7 +48,7 @@ class GaussianNoise:
     order = 2
 
     def holds(self, distance: float, *, scale: float, epsilon: float, delta: float) -> tuple[bool, str]:
-        """The exact delta at epsilon (Balle and Wang 2018, Theorem 8) must not exceed the claimed one."""
+        """Check the exact delta at epsilon against the claim (Balle and Wang 2018, Th. 8)."""
         needed = gaussian_delta(distance, sigma=scale, epsilon=epsilon)
         return needed <= delta * (1 + 1e-6), f"delta {needed:.4g}"
 
@@ -64,7 +64,7 @@ class GaussianNoise:
 
 
 class RadialNoise:
-    """The K-norm distribution in l2: density ~ exp(-||z|| / s); radius Gamma(n, s), uniform direction."""
+    """K-norm noise in l2: density ~ exp(-||z|| / s); radius Gamma(n, s), uniform direction."""
 
     order = 2
 
@@ -73,11 +73,11 @@ class RadialNoise:
         return _pure(distance / scale, epsilon, delta)
 
     def size(self, noise: Floats, scale: float) -> tuple[float, int]:
-        """||z||/s is Gamma(n), so 2 sum||z||/s is chi-square with 2n degrees of freedom a vector."""
+        """Return 2 sum||z||/s, chi-square with 2n degrees of freedom per vector."""
         return 2 * float(np.linalg.norm(noise, axis=1).sum()) / scale, 2 * noise.size
 
     def shape(self, noise: Floats, scale: float) -> list[float]:
-        """The radius against Gamma(n, s), and one squared direction cosine a vector against Beta(1/2, (n-1)/2)."""
+        """Test the radius as Gamma(n, s), a squared direction cosine as Beta(1/2, (n-1)/2)."""
         rows, dim = noise.shape
         radius = np.linalg.norm(noise, axis=1)
         tests = [kolmogorov(radius, gamma(dim, scale=scale).cdf)]
@@ -95,7 +95,7 @@ NOISES: dict[str, Noise] = {"laplace": LaplaceNoise(), "gaussian": GaussianNoise
 
 
 def cap_p_value(releases: Floats, centre: Floats, *, epsilon: float, clip_norm: float) -> float:
-    """Return the Kolmogorov-Smirnov p-value of releases (m, n) of one latent against PrivUnit's distribution.
+    """Test releases (m, n) of one latent against PrivUnit; return Kolmogorov-Smirnov's p-value.
 
     Claim: the cosine T of a release with its input has P(T >= t) = p u(t) / q above the threshold g and
     1 - (1-p) (1-u(t)) / (1-q) below it, u(t) the share of the sphere beyond t, q = u(g) and p = q e^eps / (1 + (e^eps - 1) q)
@@ -123,7 +123,7 @@ def _pure(loss: float, epsilon: float, delta: float) -> tuple[bool, str]:
 
 
 def kolmogorov(values: Floats, distribution: Callable[[Floats], Floats]) -> float:
-    """Return 2 exp(-2 m D^2), D the Kolmogorov distance: a bound on the p-value (Massart 1990)."""
+    """Return 2 exp(-2 m D^2) for Kolmogorov distance D: bounds the p-value (Massart 1990)."""
     below, steps = distribution(np.sort(values)), np.arange(len(values) + 1) / len(values)
     distance = float(max((steps[1:] - below).max(), (below - steps[:-1]).max()))
     return min(1.0, 2 * math.exp(-2 * len(values) * distance**2))

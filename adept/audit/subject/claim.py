@@ -1,4 +1,4 @@
-"""Wrappers of mechanisms: with a claim that they do not state, with many reports as one release, of texts."""
+"""Wrappers of mechanisms: with a declared claim, with several reports, of texts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ MECHANISM, CALLER = RANDOMNESS = ("mechanism", "caller")
 
 
 class Claim:
-    """A mechanism of anyone's, with what its caller declares, which stands before the mechanism's own attributes.
+    """A mechanism with its caller's declarations; they override the mechanism's attributes.
 
     Args:
         mechanism: an object with ``privatize``, or the function itself: a batch of records -> one release for each.
@@ -88,7 +88,7 @@ class JointReports:
         self.name = f"{reports} reports of {getattr(mechanism, 'name', type(mechanism).__name__)}"
 
     def privatize(self, records: Any) -> Any:
-        """Release a batch as often as there are reports, and return the reports of each record in a row."""
+        """Release a batch once per report, and return each record's reports in a row."""
         answers = [self.mechanism.privatize(records) for _ in range(self.reports)]
         if isinstance(answers[0], Tensor):
             return torch.cat([answer.reshape(len(answer), -1) for answer in answers], dim=1)
@@ -97,14 +97,14 @@ class JointReports:
         return list(zip(*answers, strict=True))
 
     def __getattr__(self, name: str) -> Any:
-        """Return the mechanism's own attribute, but nothing that it says of one release alone."""
+        """Return the mechanism's own attribute, unless it describes one release alone."""
         if name.startswith("__") or name in ("mechanism", "noise", "guarantee", "supports", "distribution", "odds"):
             raise AttributeError(name)
         return getattr(self.mechanism, name)
 
 
 class Rewriting:
-    """A rewriter of texts as a mechanism on values, with the claim of its own mechanism (post-processing)."""
+    """A text rewriter as a mechanism on values; the claim is that of its own mechanism."""
 
     def __init__(self, rewriter: Any) -> None:
         self.rewriter, mechanism = rewriter, rewriter.mechanism

@@ -45,7 +45,10 @@ def scratch_copy(mechanism: Any) -> Any:
 
 
 class Caller:
-    """Calls foreign code in one daemon thread, or in the caller's own without a time limit; a call that hangs is the last."""
+    """Calls foreign code in one daemon thread, so that a call can time out.
+
+    Without a time limit it uses the caller's thread. After a call that hangs there are no others.
+    """
 
     def __init__(self, time_limit: float) -> None:
         self.time_limit, self.hung = time_limit, False
@@ -141,7 +144,7 @@ class Target:
         raise NotImplementedError
 
     def draw(self, record: Any, rows: int, *, alone: bool = False) -> Iterator[Any]:
-        """Yield ``rows`` releases of one record, in chunks; each in a call of its own if ``alone``."""
+        """Yield ``rows`` releases of one record, in chunks; ``alone``: one call per release."""
         raise NotImplementedError
 
     def sample(self, record: Any, rows: int, *, alone: bool = False) -> Any:

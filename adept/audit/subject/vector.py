@@ -1,4 +1,4 @@
-"""A mechanism on vectors under audit: its declarations, and its releases, drawn without trusting it."""
+"""A mechanism on vectors under audit: its declarations, and releases that are not trusted."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -90,7 +90,7 @@ class VectorTarget(Target):
         return declared if isinstance(declared, str) else None
 
     def noise(self) -> tuple[Noise, float]:
-        """Return the distribution and the scale of the additive noise that the mechanism declares."""
+        """Return the distribution and scale of the noise that the mechanism declares."""
         noise = NOISES.get(self.noise_name or "")
         if noise is None:
             raise MechanismFailure("the mechanism declares no distribution of additive noise")
@@ -100,7 +100,7 @@ class VectorTarget(Target):
         return noise, float(scale)
 
     def project(self, latents: Tensor) -> Floats:
-        """Map latents (B, n) into the set: with the mechanism's ``project``, or by its declared clip."""
+        """Map latents (B, n) into the set, by the mechanism's ``project`` or declared clip."""
         if not hasattr(self.mechanism, "project"):
             return clip_latents(latents, clip=self.clip, clip_norm=self.clip_norm).to(torch.float64).numpy()
         to = ARRAYS[self.array]
@@ -112,7 +112,7 @@ class VectorTarget(Target):
         return projected
 
     def centres(self, first: Tensor, second: Tensor) -> tuple[Floats, Floats]:
-        """Return two projected inputs, flat, once for each report; zero where the projection gives no number."""
+        """Return two projected inputs, flat, once per report; zero replaces non-finite ones."""
         batch = torch.cat([record.to(torch.float64).reshape(-1, self.dim) for record in (first, second)])
         flat = np.nan_to_num(self.project(batch), nan=0.0, posinf=0.0, neginf=0.0).reshape(2, -1)
         return np.tile(flat[0], self.reports), np.tile(flat[1], self.reports)
@@ -122,7 +122,7 @@ class VectorTarget(Target):
 
     @property
     def array(self) -> str:
-        """The arrays that the mechanism takes, found by trying: tensors or NumPy, of float64 or float32."""
+        """Kind of array that the mechanism takes, found by trying: library and dtype."""
         if self._array is None:
             self._array = self._found_array()
         return self._array
@@ -143,7 +143,10 @@ class VectorTarget(Target):
         return self.mechanism if self.given is None else self.fresh()
 
     def release(self, latents: Tensor) -> Floats:
-        """Ask for one release (B, m) per row of latents (B, n), in one call; with a memory, each row in a copy of its own."""
+        """Return one release (B, m) per latent (B, n), from one call.
+
+        A mechanism with a memory gets a copy for each row.
+        """
         if self.memoised:
             return self.in_calls([row[None] for row in latents])
         return self._rows(latents, self.mechanism)
@@ -159,7 +162,7 @@ class VectorTarget(Target):
         return self.call("privatize", lambda: mechanism.privatize(latents))
 
     def draw(self, record: Tensor, rows: int, *, alone: bool = False) -> Iterator[Floats]:
-        """Yield ``rows`` releases of one record, in chunks (b, m) of bounded size, as finite numbers, m as it was first.
+        """Yield ``rows`` releases of one record, in chunks (b, m) of finite numbers, m fixed.
 
         A mechanism with a memory is asked for each release in a copy of its own, for a record of its own, `JITTER` apart:
         what bounds the releases of any records bounds their mixture.
@@ -219,7 +222,7 @@ class VectorTarget(Target):
 
 
 def as_rows(value: Any, *, rows: int, what: str) -> Floats:
-    """Return a release as float64 (rows, m): a tensor, an array or a list of numbers, of any dimension m."""
+    """Return a release (tensor, array or list), of any dimension m, as float64 (rows, m)."""
     if isinstance(value, Tensor):
         value = value.detach().cpu().to(torch.float64).numpy()
     try:
