@@ -50,10 +50,7 @@ def pair_records(labels: Sequence[str], draw: random.Random) -> Pairs:
 
 
 def play(game: AttackGame, *, models: int) -> list[AttackRow]:
-    """Attack ``models`` classifiers of rewritten private records, with as many shadow models.
-
-    Half of at most ``game.records`` take part.
-    """
+    """Attack ``models`` classifiers of rewritten private records, with as many shadows."""
     private, draw = game.private, random.Random(game.seed)
     if private.labels is None or game.public.labels is None:
         raise DataError("attack=membership needs labels: name their column with label_column=")

@@ -178,10 +178,7 @@ def delimiter_of(location: str, given: str | None = None) -> str:
 
 
 def written_format(target: str, options: ReadingOptions, sources: Iterable[str]) -> str:
-    """Return an output's format: by its name, the option, or the first input's name.
-
-    For csv it may end in ``:tab`` and the like.
-    """
+    """Return an output's format, such as csv:tab: by its name, the option or an input."""
     named = target != STANDARD_STREAM and format_of_name(target)
     model = target if named else next(iter(sources), target)
     kind = named or file_format(model, options.format)

@@ -100,10 +100,7 @@ def _without_surrogates(record: Any) -> str:
 
 
 def array_elements(stream: IO[str], *, tolerant: bool = False) -> Iterator[str | None]:
-    """Yield each element's text; None for one of more than ``MAX_CHARACTERS`` characters.
-
-    An empty file has no elements.
-    """
+    """Yield each element's text; None for one of more than ``MAX_CHARACTERS`` characters."""
     if (text := _read_opening(stream)) is None:
         return
     element: list[str] | None = []

@@ -65,10 +65,7 @@ class LocalRandomizer(ABC):
         return None
 
     def certificate(self, dim: int) -> list[Part] | None:
-        """Return the public numbers of each draw, from which the guarantee follows, or None.
-
-        None: the mechanism has no exact arithmetic.
-        """
+        """Return the public numbers of each draw, which imply the guarantee, or None."""
         return None
 
     def symbols(self, dim: int) -> tuple[Symbols, ...]:
@@ -159,10 +156,7 @@ class SymbolRandomizer(LocalRandomizer):
 
     @abstractmethod
     def choose(self, values: Any, ranks: Sequence[int]) -> Any:
-        """Return each record's symbol at its rank; heavy symbols have the first ranks.
-
-        Ranks are a permutation of all symbols.
-        """
+        """Return each record's symbol at its rank; ranks permute all, heavy ones first."""
 
     @abstractmethod
     def choose_symbols(self, numbers: Sequence[int], ranks: Sequence[int]) -> list[int]:

@@ -69,10 +69,7 @@ class Block:
     codewords: Tensor
 
     def nearest(self, latents: Tensor) -> Tensor:
-        """Return the t nearest codewords S_x of rows (B, n_j): int64 (B, t), ascending.
-
-        They are verified to be t different indices.
-        """
+        """Return S_x, the t nearest codewords of rows (B, n_j): int64 (B, t), ascending."""
         codewords = self.codewords.to(latents.device)
         chunks = torch.split(latents.to(torch.float32), max(1, MAX_SCORES // self.shape.size))
         scores = (chunk @ codewords.T for chunk in chunks)
@@ -232,10 +229,7 @@ def default_blocks(dim: int, *, epsilon: float, size: int | None) -> int:
 
 
 def layout_shapes(dim: int, *, epsilon: float, size: int | None, blocks: int) -> tuple[Shape, ...]:
-    """Cut ``dim`` coordinates into parts of sizes that differ by at most 1.
-
-    Each part's budget is its exact share of epsilon, in proportion to its size.
-    """
+    """Cut ``dim`` coordinates into near-equal parts, with exact proportional budgets."""
     if blocks > max(1, dim // 2):
         raise ConfigurationError(f"blocks must be at most half of the {dim} coordinates, got {blocks}")
     dims = [dim // blocks + (index < dim % blocks) for index in range(blocks)]
@@ -243,10 +237,7 @@ def layout_shapes(dim: int, *, epsilon: float, size: int | None, blocks: int) ->
 
 
 def block_shape(dim: int, *, epsilon: Fraction, size: int | None = None, top: int | None = None) -> Shape:
-    """Return the numbers of one draw; ``size`` k and ``top`` t have defaults.
-
-    By default t = round(q k), q PrivUnit's cap probability, and k follows this module's rule.
-    """
+    """Return the numbers of one draw; t = round(q k), q of PrivUnit, and k have defaults."""
     share = optimal_cap(dim, epsilon=float(epsilon)).probability
     low, high = DEFAULT_SIZES
     while low < high and low < 10 / share:

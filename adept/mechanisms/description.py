@@ -124,10 +124,7 @@ class Description(SymbolRandomizer):
         return replace(self, size=sentences, top=top)
 
     def choose(self, descriptions: Sequence[Described], ranks: Sequence[int]) -> list[int]:
-        """Return each record's number at its rank; its own descriptions come first.
-
-        Ranks are a permutation of all numbers.
-        """
+        """Return each record's number at its rank; its own descriptions come first."""
         meant = []
         for own, rank in zip(self._checked(descriptions), ranks, strict=True):
             other = _other(own, rank - self.heavy)  # always, so that time does not tell which it is
@@ -135,10 +132,7 @@ class Description(SymbolRandomizer):
         return meant
 
     def choose_symbols(self, numbers: Sequence[int], ranks: Sequence[int]) -> list[int]:
-        """Return each record's number at its rank, for records that are numbers themselves.
-
-        A number's descriptions are itself and the next ones.
-        """
+        """Return each record's number at its rank, for records that are numbers."""
         return self.choose([sorted(self.heavy_symbols(number)) for number in numbers], ranks)
 
     def heavy_symbols(self, number: int) -> set[int]:

@@ -166,12 +166,7 @@ class ClampedGaussian(Gaussian):
 
 
 def log_delta(scale: float, *, epsilon: float) -> float:
-    """Return ln delta of continuous Gaussian noise with deviation ``scale`` at l2 distance 1.
-
-    Source: Balle and Wang 2018.
-    exp(eps) phi(v) = phi(u), so delta = phi(u) (Phi(-u) / phi(u) - Phi(-v) / phi(v)): a difference of Mills ratios, in
-    which exp(eps) no longer occurs. erfcx is the Mills ratio up to constants, and finite for every u > -37.
-    """
+    """Return ln delta of Gaussian noise ``scale`` at l2 distance 1 (Balle and Wang 2018)."""
     centre, half = epsilon * scale, 1 / (2 * scale)
     low, high = centre - half, centre + half
     if low < -30:

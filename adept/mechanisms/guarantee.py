@@ -100,10 +100,7 @@ def total(*epsilons: float | Fraction, times: int = 1) -> float:
 
 
 def share(epsilon: float, records: int) -> float:
-    """Return the largest float whose ``records``-fold sum is at most ``epsilon``.
-
-    Source: composition (Dwork and Roth 2013, 3.16).
-    """
+    """Return the largest float whose ``records``-fold sum is at most ``epsilon``."""
     part = epsilon / records
     while Fraction(part) * records > Fraction(epsilon):
         part = math.nextafter(part, 0.0)

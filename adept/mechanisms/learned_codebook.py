@@ -173,10 +173,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
 
 
 def joint_codewords(epsilon: float, labels: int) -> int:
-    """Return the number k of codewords for a joint release with that many labels.
-
-    The rule is that of ``JointResponse``.
-    """
+    """Return the number k of codewords beside ``labels`` labels, as ``JointResponse`` asks."""
     fitting = math.exp(min(epsilon, 700.0)) / (2 * labels)
     return 1 << max(JOINT_SIZE_POWERS[0], min(JOINT_SIZE_POWERS[1], math.floor(math.log2(fitting))))
 

@@ -56,10 +56,7 @@ def mean_positive_part(chances: Floats, values: Floats, *, zero: float, copies: 
 
 
 def _saddle(chances: Floats, values: Floats, zero: float, copies: int) -> "_Sum":
-    """Return S tilted by the theta that minimises E[e^(theta S); some X > 0] / theta^2.
-
-    Its mean is 2 / theta.
-    """
+    """Return S tilted by the theta that minimises E[e^(theta S); some X > 0] / theta^2."""
     from scipy.optimize import brentq  # slow to import, and most releases do without
 
     def excess(log_tilt: float) -> float:
@@ -164,10 +161,7 @@ class _Sum:
         return total * whole * (1 + SLACK)
 
     def _powers(self, places: Floats) -> tuple[Complexes, Floats]:
-        """Return phi(y)^n and bounds on its errors.
-
-        If positive values are rare, the outcomes without one are left out.
-        """
+        """Return phi(y)^n, without the outcomes below zero if gains are rare; error bounds."""
         n, gain, drift = self.copies, self.gain, SLACK * places * float(self.masses @ np.abs(self.values))
         without = 1 - gain
         odds = math.log1p(gain / without) if without > 0 else math.inf

@@ -143,10 +143,7 @@ def _smallest(draws: tuple[Draw, ...], records: int, delta: float, local: float)
 
 
 def central_delta(draws: Sequence[Draw], *, records: int, epsilon: float) -> float:
-    """Return a delta, an upper bound, at which the shuffled file is (epsilon, delta)-DP.
-
-    It holds for epsilon >= 0: this module's claim.
-    """
+    """Return a delta at which the shuffled file is (epsilon, delta)-DP: this module's claim."""
     if epsilon >= total(*(draw.epsilon for draw in draws)):
         return 0.0
     chances, values, unit = _distribution(draws, epsilon=epsilon)
@@ -157,10 +154,7 @@ def central_delta(draws: Sequence[Draw], *, records: int, epsilon: float) -> flo
 
 
 def _distribution(draws: Sequence[Draw], *, epsilon: float) -> tuple[Floats, Floats, float]:
-    """Return probabilities and values of X, from above, in units of the largest; and the unit.
-
-    Values of zero are left out.
-    """
+    """Return probabilities and values of X from above, in units of the largest; the unit."""
     cells: list[tuple[float, tuple[float, ...], tuple[float, ...]]] = [(1.0, (), ())]
     for draw in draws:
         cells = [(p * q, a + c, b + d) for p, a, b in cells for q, c, d in draw.cells()]

@@ -111,10 +111,7 @@ class Votes:
         return total(Fraction(self.epsilon) * moved / self.sensitivity)
 
     def guarantee(self, *, persons: bool | None = None) -> Guarantee:
-        """Return the guarantee of one release.
-
-        ``persons``: True if a column names them, None if that is not known yet.
-        """
+        """Return one release's guarantee; ``persons``: True if a column names them, or None."""
         return Guarantee.pure(
             epsilon=self.epsilon,
             exact=True,

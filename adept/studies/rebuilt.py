@@ -80,10 +80,7 @@ class SeededLaplace:
 
 
 class DPBart(SentenceLatents):
-    """DP-BART: numbers clipped to +-C, Gaussian noise (Igamberdiev and Habernal 2023).
-
-    The noise is the analytic Gaussian for the l2 sensitivity 2C sqrt(n).
-    """
+    """DP-BART: numbers clipped to +-C, Gaussian noise (Igamberdiev and Habernal 2023)."""
 
     delta = 1e-5
 
@@ -168,10 +165,7 @@ class WordByWord:
 
 
 class SanText(WordByWord):
-    """SanText: P(y | x) proportional to exp(-eps d(x, y) / 2) over all words.
-
-    Source: Yue et al. 2021; `cal_probability` of their code.
-    """
+    """SanText: P(y | x) ~ exp(-eps d(x, y) / 2) over all words (Yue et al. 2021)."""
 
     @cached_property
     def probabilities(self) -> Floats:
@@ -182,10 +176,7 @@ class SanText(WordByWord):
 
 
 class CusText(SanText):
-    """CusText: K words share one output set, with exp(eps u / 2) inside, u in [0, 1].
-
-    Source: Chen et al. 2023, conservative mapping.
-    """
+    """CusText: K words share one output set, exp(eps u / 2) inside it (Chen et al. 2023)."""
 
     @cached_property
     def groups(self) -> Indices:
@@ -251,10 +242,7 @@ class Vickrey(CMP):
 
 
 class TEM(SanText):
-    """TEM: words within gamma by exp(-eps d / 2), the rest as one item (Carvalho et al. 2023).
-
-    The item, once chosen, is opened uniformly.
-    """
+    """TEM: words within gamma by exp(-eps d / 2), others as one (Carvalho et al. 2023)."""
 
     @property
     def gamma(self) -> float:

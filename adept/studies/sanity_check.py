@@ -99,10 +99,7 @@ def rounding_probabilities(mechanism: str, *, epsilon: float, dim: int) -> tuple
 
 
 def scale(mechanism: str, *, epsilon: float, dim: int) -> float:
-    """Return the noise scale b: n / epsilon, but 1 / epsilon for ADePT.
-
-    Source: Habernal 2022, Section 5; n is the sensitivity.
-    """
+    """Return the noise scale b: n / epsilon; for ADePT 1 / epsilon (Habernal 2022, Sec. 5)."""
     return (1 if mechanism == "adept" else dim) / epsilon
 
 

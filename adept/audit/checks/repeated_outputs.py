@@ -95,10 +95,7 @@ def _records(target: VectorTarget) -> Tensor:
 
 
 def _named(target: VectorTarget, records: Tensor, most: int, share: float, *, alone: bool) -> tuple[_Counts, _Counts]:
-    """Return the counts of both rules; half of the releases choose.
-
-    A rule that promises nothing gets no further releases.
-    """
+    """Return both rules' counts; half of the releases choose, the others count if promising."""
     seen, near = _Counts(SEEN), _Counts("lay nearest by far to")
     rows = target.affordable(most, share=share, alone=alone) // (2 * RECORDS)
     if rows < 1:

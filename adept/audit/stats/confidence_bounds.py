@@ -109,10 +109,7 @@ def _forgiven(rounds: int, delta: float, alpha: float) -> float:
 
 
 def rounds_needed(epsilon: float, *, alpha: float) -> float:
-    """Return the number m of right guesses, none wrong, with (1 + e^-epsilon)^-m = alpha.
-
-    So many refute the claim.
-    """
+    """Return the number m of right guesses, none wrong, with (1 + e^-epsilon)^-m = alpha."""
     return -math.log(alpha) / math.log1p(math.exp(-epsilon)) if epsilon < 50 else math.inf
 
 

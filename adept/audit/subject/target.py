@@ -45,10 +45,7 @@ def scratch_copy(mechanism: Any) -> Any:
 
 
 class Caller:
-    """Calls foreign code in one daemon thread, so that a call can time out.
-
-    Without a time limit it uses the caller's thread. After a call that hangs there are no others.
-    """
+    """Calls foreign code: time-limited in one daemon thread; a call that hangs is the last."""
 
     def __init__(self, time_limit: float) -> None:
         self.time_limit, self.hung = time_limit, False

@@ -143,10 +143,7 @@ class VectorTarget(Target):
         return self.mechanism if self.given is None else self.fresh()
 
     def release(self, latents: Tensor) -> Floats:
-        """Return one release (B, m) per latent (B, n), from one call.
-
-        A mechanism with a memory gets a copy for each row.
-        """
+        """Return one release (B, m) per latent (B, n); a memory gets a copy for each row."""
         if self.memoised:
             return self.in_calls([row[None] for row in latents])
         return self._rows(latents, self.mechanism)
