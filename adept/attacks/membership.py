@@ -1,10 +1,10 @@
 r"""Membership: was a record in a classifier's training rewrites, or behind synthetic records?
 
-*Among rewrites.* Private records of one label are paired. For each pair a coin decides which of the two is released; a
-classifier is trained on all rewrites with their labels. The attacker sees the classifier, knows both texts of a pair,
-and says which one was released. The attack is LiRA's (Carlini et al. 2022), offline: shadow classifiers are trained on
-rewrites of *public* text. The score is the difference of the two texts' confidences, each in standard deviations of the
-shadows'.
+*Among rewrites.* Private records of one label are paired. For each pair a coin decides which of the
+two is released; a classifier is trained on all rewrites with their labels. The attacker sees the
+classifier, knows both texts of a pair, and says which one was released. The attack is LiRA's
+(Carlini et al. 2022), offline: shadow classifiers are trained on rewrites of *public* text. The
+score is the difference of the two texts' confidences, each in standard deviations of the shadows'.
 
 *Claim*: under a true pure epsilon the number of right answers to "which of the two", over all pairs of all classifiers,
 is stochastically at most Binomial(N, e^eps / (1 + e^eps)), so that Clopper and Pearson's interval judges it although

@@ -1,7 +1,7 @@
 """Arrow types for values without types, such as those of jsonl, found before writing.
 
-Whole numbers become fractions beside fractions, null fits any type, and an object becomes a struct with the keys of
-all objects. `fits` says whether a value comes back unchanged.
+Whole numbers become fractions beside fractions, null fits any type, and an object becomes a struct
+with the keys of all objects. `fits` says whether a value comes back unchanged.
 """
 
 import json

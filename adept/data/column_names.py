@@ -1,8 +1,8 @@
 """Messages about columns that a file does not have: they help without printing a record.
 
-The schema of a Parquet file holds no records, so a message lists all its names. The header of a csv may be the first
-record, and the keys of a JSON object may be data, so a message lists only those that look like names. A refusal of a
-central release lists only names from a fixed list.
+The schema of a Parquet file holds no records, so a message lists all its names. The header of a csv
+may be the first record, and the keys of a JSON object may be data, so a message lists only those
+that look like names. A refusal of a central release lists only names from a fixed list.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Records, the formats of their files, and lines of text; txt and the rules that others share.
 
-In a central release a file's name and ``ReadingOptions`` alone decide container, format, delimiter and header:
-otherwise its first row would decide how all rows are read.
+In a central release a file's name and ``ReadingOptions`` alone decide container, format, delimiter
+and header: otherwise its first row would decide how all rows are read.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

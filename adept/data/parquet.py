@@ -4,10 +4,10 @@ A row is a ``PlacedRecord``. Columns that go into another Parquet file are copie
 decimals, maps and dates beyond Python's calendar come back unchanged. Metadata are not copied, and dictionaries are
 built again from the written values, because a categorical keeps categories that no row has.
 
-*Claim*: a value of a ``PlacedRecord`` depends on that value of the file alone, not on other rows of its batch. *Proof*:
-a column is converted as a whole where that succeeds, which converts every value by the same function; where it fails,
-each value is converted by itself by that function, and one that has no Python value becomes an ``UnreadableValue``, or
-None for a tolerant reader. QED.
+*Claim*: a value of a ``PlacedRecord`` depends on that value of the file alone, not on other rows of
+its batch. *Proof*: a column is converted as a whole where that succeeds, which converts every value
+by the same function; where it fails, each value is converted by itself by that function, and one
+that has no Python value becomes an ``UnreadableValue``, or None for a tolerant reader. QED.
 """
 
 import gzip

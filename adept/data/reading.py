@@ -1,8 +1,8 @@
 """Records of data files of any format and container, and the columns that files declare.
 
-Files are read a record at a time, whatever their size. No message repeats a record, or a name that may be the first
-record of a file without a header. A *tolerant* reader refuses no file because of one record: a damaged one is a record
-without columns.
+Files are read a record at a time, whatever their size. No message repeats a record, or a name that
+may be the first record of a file without a header. A *tolerant* reader refuses no file because of
+one record: a damaged one is a record without columns.
 
 *Claim*: adding or removing one row of txt, jsonl or csv changes what a tolerant reader yields by that row's record
 alone. *Proof*. (1) Bytes become characters one by one: no byte of a line end belongs to a longer UTF-8 sequence, and a
@@ -230,8 +230,8 @@ def _data_errors(location: str, records: Callable[[], int]) -> Iterator[None]:
 def open_input(location: str, *, kind: str, at_least: int = 0, tolerant: bool = False) -> Iterator[Any]:
     """Open a path or standard input: bytes for parquet, else text with LF, CRLF or CR ends.
 
-    A tolerant reader goes by the name alone. Any other looks at the first bytes, and raises UnfitFile for a spreadsheet,
-    another compression, or UTF-16.
+    A tolerant reader goes by the name alone. Any other looks at the first bytes, and raises
+    UnfitFile for a spreadsheet, another compression, or UTF-16.
     """
     with ExitStack() as stack:
         raw = _Source(os.dup(0)) if location == STANDARD_STREAM else _Source(location, at_least)

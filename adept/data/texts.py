@@ -139,9 +139,9 @@ def _kind(value: object) -> str:
 def plain_text(value: Any) -> str | None:
     """Return the text of a value; None for one that has none.
 
-    Strings are normalised (NFC) and stripped of surrounding space. Whole numbers become their digits, also 1.0, "1.0"
-    and Decimal("1.00"). Booleans become "true" and "false". None, NaN, other fractions, bytes, dates, containers and
-    blank strings have no text.
+    Strings are normalised (NFC) and stripped of surrounding space. Whole numbers become their
+    digits, also 1.0, "1.0" and Decimal("1.00"). Booleans become "true" and "false". None, NaN,
+    other fractions, bytes, dates, containers and blank strings have no text.
     """
     if isinstance(value, str):
         text = unicodedata.normalize("NFC", value).strip()

@@ -170,9 +170,9 @@ class TextClassifier:
     def tune(self) -> float:
         """Choose the strength by cross-validation over records, upward while it helps.
 
-        Up to the standard one it helps if it makes held-out labels likelier, once the scores are multiplied by the
-        number that suits them. Beyond it helps what reads more labels rightly, by more than a standard error
-        (``docs/decisions.md``, "Strength").
+        Up to the standard one it helps if it makes held-out labels likelier, once the scores are
+        multiplied by the number that suits them. Beyond it helps what reads more labels rightly, by
+        more than a standard error (``docs/decisions.md``, "Strength").
         """
         parts = self._folds()
         if not parts:

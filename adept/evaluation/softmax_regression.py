@@ -1,7 +1,7 @@
 """Logistic regression on counted labels, at the cost of the different rows alone.
 
-The objective is that of scikit-learn's ``LogisticRegression``, strength * sum over records of -log p(label | features)
-+ |W|^2 / 2, with a free intercept. It is minimised by L-BFGS from any start.
+The objective is that of scikit-learn's ``LogisticRegression``, strength * sum over records of -log
+p(label | features) + |W|^2 / 2, with a free intercept. It is minimised by L-BFGS from any start.
 """
 
 import warnings

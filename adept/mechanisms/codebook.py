@@ -86,8 +86,8 @@ class Block:
     def place(self, latents: Tensor, ranks: Tensor) -> Tensor:
         """Return the index (B,) of the codeword that each rank means for each row.
 
-        Ranks 0..t-1 mean the members of S_x, ranks t..k-1 the other codewords, both in ascending order: for every row a
-        permutation of the k codewords, which is all that the proof needs.
+        Ranks 0..t-1 mean the members of S_x, ranks t..k-1 the other codewords, both in ascending
+        order: for every row a permutation of the k codewords, which is all that the proof needs.
         """
         near, top = self.nearest(latents), self.shape.top
         ranks = ranks.to(near.device)

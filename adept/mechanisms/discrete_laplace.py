@@ -59,9 +59,9 @@ def smallest_scale(sensitivity: int, *, epsilon: float) -> float:
 def exact_laplace(values: Tensor, *, scale: float) -> Tensor:
     """Add independent discrete Laplace noise, P(z) ~ exp(-|z| / scale), to each entry.
 
-    Claim: two integer tensors at l1 distance d lead to output distributions whose ratio is at most exp(d / scale), exactly.
-    Proof: P(z - x) / P(z - x') = exp((|z - x'| - |z - x|) / scale) <= exp(|x - x'| / scale) entry by entry (triangle
-    inequality), and the entries are independent.
+    Claim: two integer tensors at l1 distance d lead to output distributions whose ratio is at most
+    exp(d / scale), exactly. Proof: P(z - x) / P(z - x') = exp((|z - x'| - |z - x|) / scale) <=
+    exp(|x - x'| / scale) entry by entry (triangle inequality), and the entries are independent.
 
     Args:
         values: int64 tensor of any shape on the CPU; entries beyond 2^36 times the scale, or 2^61, are cut off to it.

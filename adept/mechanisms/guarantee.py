@@ -29,8 +29,8 @@ Part = dict[str, Any]  # of a certificate
 class Guarantee:
     """The guarantee of one release, local or (of votes) central: the claim beside the truth.
 
-    A mechanism M is (epsilon, delta)-LDP when P[M(x) in S] <= exp(epsilon) P[M(x') in S] + delta for all records x, x' and
-    all sets S of outputs (Habernal 2021, Definition 2.3).
+    A mechanism M is (epsilon, delta)-LDP when P[M(x) in S] <= exp(epsilon) P[M(x') in S] + delta
+    for all records x, x' and all sets S of outputs (Habernal 2021, Definition 2.3).
     """
 
     claimed_epsilon: float  # what the mechanism's author says, in nats

@@ -15,10 +15,10 @@ sqrt_n     l2     2 C sqrt(n)       D / eps        eps
 The l1 diameter of the l2 ball is 2 C sqrt(n) by Cauchy-Schwarz, ||x||_1 <= sqrt(n) ||x||_2, with equality for
 x = C / sqrt(n) (1, ..., 1) (Habernal 2021, Theorem 5.1). ADePT (Krishna et al. 2021) took it to be 2 C.
 
-The release is exact: integers on the public grid, discrete Laplace noise, and a scale chosen in rational arithmetic so
-that D / b <= eps for the integer diameter D. On the grid, D = 2 R for the l1 ball of integer radius R, and
-D <= 2 isqrt(n Q) for integer vectors with sum z^2 <= Q, because an integer that is at most sqrt(n Q) is at most
-isqrt(n Q).
+The release is exact: integers on the public grid, discrete Laplace noise, and a scale chosen in
+rational arithmetic so that D / b <= eps for the integer diameter D. On the grid, D = 2 R for the l1
+ball of integer radius R, and D <= 2 isqrt(n Q) for integer vectors with sum z^2 <= Q, because an
+integer that is at most sqrt(n Q) is at most isqrt(n Q).
 
 Checked proof: ``proofs/Papers.v``, ``l1_is_private``, ``sqrt_n_is_private``, ``original_is_not_private``.
 """

@@ -37,9 +37,9 @@ def _gaussian_measurement(scale: float) -> Measurement:
 def exact_gaussian(values: Tensor, *, scale: float) -> Tensor:
     """Add discrete Gaussian noise to every entry, P(z) proportional to exp(-z^2 / (2 scale^2)).
 
-    OpenDP samples this distribution from the operating system's entropy with integer arithmetic alone (Canonne, Kamath, Steinke
-    2020, Algorithm 3); saturation at the ends of int64 is post-processing. What it guarantees is proved in
-    ``adept.mechanisms.gaussian``.
+    OpenDP samples this distribution from the operating system's entropy with integer arithmetic
+    alone (Canonne, Kamath, Steinke 2020, Algorithm 3); saturation at the ends of int64 is
+    post-processing. What it guarantees is proved in ``adept.mechanisms.gaussian``.
 
     Args:
         values: int64 tensor of any shape on the CPU.
@@ -65,8 +65,8 @@ def exact_odds(epsilon: Fraction) -> tuple[int, int]:
 def exponential_series(epsilon: Fraction) -> tuple[int, int]:
     """Return an integer at most 2^128 exp(epsilon), and the number of terms of its series.
 
-    Proof: it is a partial sum of exp(epsilon) = sum epsilon^i / i!, whose terms are all positive, computed in integers that are
-    rounded down at every step; so it can only be too small.
+    Proof: it is a partial sum of exp(epsilon) = sum epsilon^i / i!, whose terms are all positive,
+    computed in integers that are rounded down at every step; so it can only be too small.
 
     Checked proof: ``proofs/Exponential.v``, ``series_is_a_lower_bound``, ``exact_odds_are_right``.
     """
@@ -82,9 +82,9 @@ def exponential_series(epsilon: Fraction) -> tuple[int, int]:
 def exact_ranks(records: int, *, near: int, far: int, odds: tuple[int, int]) -> list[int]:
     """Draw a rank in 0..near+far-1 per record; the first ``near`` ranks weigh A, the others B.
 
-    Randomised response in its general form: with (A, B) = ``odds``, two inputs that only permute the ranks lead to output
-    probabilities A/W or B/W with the same W = near A + far B, so their ratio is at most A/B, exactly (the counting lemma of
-    `adept.mechanisms.entropy`).
+    Randomised response in its general form: with (A, B) = ``odds``, two inputs that only permute
+    the ranks lead to output probabilities A/W or B/W with the same W = near A + far B, so their
+    ratio is at most A/B, exactly (the counting lemma of `adept.mechanisms.entropy`).
     """
     heavy, light = odds
     border = near * heavy

@@ -134,8 +134,8 @@ def optimal_cap(dim: int, *, epsilon: float) -> Cap:
 def log_overshoot(logit: float, *, dim: int) -> float:
     """Return ln E max(T - g, 0) = ln(M - g q) for the cap with s / (1 - s) = exp(``logit``).
 
-    The difference loses its digits where g is near 1 or q tiny. There it is summed as a series of positive terms,
-    s^(a+1) F(a + 1/2, 1; a + 2; s) / (4 a (a + 1) B(1/2, a)) with Gauss's F.
+    The difference loses its digits where g is near 1 or q tiny. There it is summed as a series of
+    positive terms, s^(a+1) F(a + 1/2, 1; a + 2; s) / (4 a (a + 1) B(1/2, a)) with Gauss's F.
     """
     a, sine, log_sine = (dim - 1) / 2, float(expit(logit)), float(log_expit(logit))
     log_beta = float(betaln(0.5, a))

@@ -31,8 +31,8 @@ removed, the second one, for another cell, counts instead. Without persons one r
 The rule v, the cells and their number, m, eps and the relation must be fixed without a look at the records. Under
 ``add_or_remove`` the number of records is protected like everything else: sum(y) is the only thing that tells about it.
 
-The noise is exact (``adept.mechanisms.discrete_laplace``) and *every* cell gets it, with or without votes: if a
-cell without votes were left out, its absence would reveal that nobody had voted for it.
+The noise is exact (``adept.mechanisms.discrete_laplace``) and *every* cell gets it, with or without
+votes: if a cell without votes were left out, its absence would reveal that nobody had voted for it.
 
 Source: Dwork, McSherry, Nissim and Smith 2006, "Calibrating noise to sensitivity in private data analysis", section 3.1
 (histograms); Ghosh, Roughgarden and Sundararajan 2009, "Universally utility-maximizing privacy mechanisms" (the noise).

@@ -105,9 +105,9 @@ def measure(mechanism: Mechanism, dim: int, *, records: int = RECORDS, seed: int
 def information(mechanism: Mechanism, dim: int) -> float | None:
     """Return the bits per release about a record uniform on the sphere, or None if unknown.
 
-    PrivUnit: V is uniform on average over x, so I(X; V) is the relative entropy of its distribution given x and
-    the uniform one, p ln(p/q) + (1 - p) ln((1 - p)/(1 - q)), exactly. Codebook: `codeword_information` summed over
-    its blocks, whose directions are independent for uniform x.
+    PrivUnit: V is uniform on average over x, so I(X; V) is the relative entropy of its distribution
+    given x and the uniform one, p ln(p/q) + (1 - p) ln((1 - p)/(1 - q)), exactly. Codebook:
+    `codeword_information` summed over its blocks, whose directions are independent for uniform x.
     """
     match mechanism:
         case PrivUnit():
@@ -129,8 +129,8 @@ def cap_information(q: float, *, escape: float) -> float:
 def codeword_information(shape: Shape) -> float:
     """Return the relative entropy, in bits, of one draw given x and the uniform codeword.
 
-    The cap mechanism's formula with q = t / k and p = t A / W. It would be I(X; V) if every codeword were equally
-    often near, which a fixed random codebook only comes close to.
+    The cap mechanism's formula with q = t / k and p = t A / W. It would be I(X; V) if every
+    codeword were equally often near, which a fixed random codebook only comes close to.
     """
     heavy, light = shape.odds
     total = shape.top * heavy + (shape.size - shape.top) * light

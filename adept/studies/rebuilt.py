@@ -1,8 +1,8 @@
 """Published mechanisms, rebuilt; their claims stand in `adept.studies.zoo`.
 
-Latents are released through the public encoder. A word-level mechanism releases a sentence word by word, so its
-number of words is released as it is. Words and their vectors are those of the bundled corpus; a guarantee does not
-depend on which public vectors it is given.
+Latents are released through the public encoder. A word-level mechanism releases a sentence word by
+word, so its number of words is released as it is. Words and their vectors are those of the bundled
+corpus; a guarantee does not depend on which public vectors it is given.
 """
 
 import math
@@ -66,8 +66,8 @@ class SentenceLatents:
 class SeededLaplace:
     """ADePT with the right scale, 2C sqrt(n) / eps, as in DP-Rewrite (Igamberdiev et al. 2022).
 
-    `get_sensitivity_for_clip_by_norm` with the defaults of its `settings.py`: l2 norm, Laplace. The program draws
-    its noise from torch, which its `main.py` seeds with 12345 unless told otherwise.
+    `get_sensitivity_for_clip_by_norm` with the defaults of its `settings.py`: l2 norm, Laplace. The
+    program draws its noise from torch, which its `main.py` seeds with 12345 unless told otherwise.
     """
 
     epsilon: float

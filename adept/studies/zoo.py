@@ -1,8 +1,8 @@
 """The zoo: claims of papers, also as one would misread them, tested by `adept.audit`.
 
-An exhibit is one *reading* of a claim: the paper's own, or the one of a user who takes the number as
-"epsilon per record". It is about one pair of records, so that it can be audited. What is expected is
-stated beforehand, and the audit does not see it.
+An exhibit is one *reading* of a claim: the paper's own, or the one of a user who takes the number
+as "epsilon per record". It is about one pair of records, so that it can be audited. What is
+expected is stated beforehand, and the audit does not see it.
 """
 
 import time

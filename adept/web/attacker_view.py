@@ -1,8 +1,8 @@
 r"""Beliefs about who wrote a release: before it, at most, and after this very release.
 
-The crowd is N people, one for each of N sentences: yours and N - 1 public ones, all equally likely before. The reader knows the
-crowd, the model and the mechanism, and sees the release itself, which tells at least as much as any text that is written from
-it.
+The crowd is N people, one for each of N sentences: yours and N - 1 public ones, all equally likely
+before. The reader knows the crowd, the model and the mechanism, and sees the release itself, which
+tells at least as much as any text that is written from it.
 
 *Before*: 1 / N. *At most*, for a mechanism that is eps-LDP: Bayes gives
 

@@ -1,7 +1,7 @@
 """Statistics: real functions of a release, on which decision rules separate two inputs.
 
-Any function will do, because a rule that uses it is certified on fresh releases. Values are rounded to a billionth
-of ``clip_norm``: the rounding of floats has checks of its own.
+Any function will do, because a rule that uses it is certified on fresh releases. Values are rounded
+to a billionth of ``clip_norm``: the rounding of floats has checks of its own.
 """
 
 from collections.abc import Iterator

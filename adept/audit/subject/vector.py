@@ -161,8 +161,8 @@ class VectorTarget(Target):
     def draw(self, record: Tensor, rows: int, *, alone: bool = False) -> Iterator[Floats]:
         """Yield ``rows`` releases of one record, in chunks (b, m) of finite numbers, m fixed.
 
-        A mechanism with a memory is asked for each release in a copy of its own, for a record of its own, `JITTER` apart:
-        what bounds the releases of any records bounds their mixture.
+        A mechanism with a memory is asked for each release in a copy of its own, for a record of
+        its own, `JITTER` apart: what bounds the releases of any records bounds their mixture.
 
         Args:
             record: a latent (n,), released in batches that hold nothing else; or a whole batch (B, n), whose outputs are
