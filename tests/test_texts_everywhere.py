@@ -131,6 +131,7 @@ WITHOUT = {
     "synthesis.cells.PublicCells.__init__": "made by Synthesizer with checked texts",
     "synthesis.cells.PublicCells.vote": "called by Synthesizer with texts alone",
     "synthesis.cells.PublicCells.of": "called by Synthesizer with texts alone",
+    "synthesis.cells.WritableTexts.__init__": "made of checked texts",
     "synthesis.cells.default_size": "counts texts",
     "synthesis.synthesizer.Synthesizer.vote": "reads files whose rows must not make it raise",
     "release.tables.table_of": "called by rewrite_frame",

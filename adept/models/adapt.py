@@ -266,7 +266,7 @@ def fine_tune(
 
 def spell_out(name: str) -> str:
     """Return a name in words: "card_payment-failed" and "CardPaymentFailed" are three."""
-    return " ".join(words_of(re.sub(r"(?<=[a-z])(?=[A-Z])|[_\-./:]+", " ", name)))
+    return " ".join(words_of(re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_\-./:]+", " ", name)))
 
 
 def are_terms(lines: Sequence[str]) -> bool:
@@ -285,36 +285,38 @@ def read_page(page: str) -> list[str]:
 def sentences_about(codec: Codec, terms: Iterable[str]) -> list[str]:
     """Return a broad model's sentences nearest to terms; ModelError if it is not broad."""
     asked = list(dict.fromkeys(filter(None, map(spell_out, terms))))
-    meanings, table = _meanings_of(codec)
+    meanings, table = read_meanings(codec)
     each = max(MIN_PER_TERM, MAX_SENTENCES // max(1, len(asked)))
     products = multiply_all(meanings.of(map(words_of, asked)), table)
     found = [place for row in products for place in np.argsort(-row, kind="stable")[:each].tolist() if row[place] > 0]
-    return [text_of(_sentence(codec, place)) for place in dict.fromkeys(found)]
+    return [text_of(sentence_at(codec, place)) for place in dict.fromkeys(found)]
 
 
 def nearest_first(
     codec: Codec, texts: Sequence[str], *, most: int, besides: int = 0
 ) -> tuple[list[Words], list[Words], ListedTexts]:
     """Return the ``most`` nearest sentences, ``besides`` random others, and the rest."""
-    meanings, table = _meanings_of(codec)
+    meanings, table = read_meanings(codec)
     nearness = np.full(len(table), -np.inf, dtype=np.float32)
     for start in range(0, len(texts), BATCH_TEXTS):
         asked = meanings.of(map(words_of, texts[start : start + BATCH_TEXTS]))
         nearness = np.maximum(nearness, multiply_all(asked, table).max(axis=0))
     first = np.argsort(-nearness, kind="stable")[:most]
     second = np.setdiff1d(np.arange(len(codec.utterances)), first)[:besides]
-    near, others = ([_sentence(codec, place) for place in places.tolist()] for places in (first, second))
+    near, others = ([sentence_at(codec, place) for place in places.tolist()] for places in (first, second))
     return near, others, _list_without(codec, table, np.concatenate([first, second]))
 
 
-def _meanings_of(codec: Codec) -> tuple[Meanings, Codes]:
+def read_meanings(codec: Codec) -> tuple[Meanings, Codes]:
+    """Return a broad codec's reader of meanings and its sentences' (N, d); raise ModelError for others."""
     if codec.lexicon is None:
         raise ModelError("model_dir must hold a model of broad text: leave model_dir out, or give examples")
     meanings = Meanings(codec.lexicon, codec.weigh)
     return meanings, meanings.of(codec.utterances, codec.listed)
 
 
-def _sentence(codec: Codec, place: int) -> Words:
+def sentence_at(codec: Codec, place: int) -> Words:
+    """Return the words of a codec's sentence, the utterances first."""
     said = codec.utterances
     return said[place] if place < len(said) else codec.listed[place - len(said)]
 

@@ -34,6 +34,7 @@ TIME_NOT_HIDDEN = (
     "how long a batch of records takes, if somebody sees when rows are written: the time depends on the records' lengths and "
     "words and on which of them are equal or similar"
 )
+NAMES_READ = ", the names of the labels, which are public, and the model"
 CENTRAL_NOT_HIDDEN = (
     "that a file was read and this was written from it",
     "what the model learned from its training text",
@@ -174,7 +175,7 @@ def central_text(statement: "CentralStatement") -> str:
             _who(statement),
             both if statement.label_set else "Labels were left out.",
             "Every text here is a public text of the model, and none was copied from a record; which of them stand here, "
-            "how often and with what label follows from the released counts alone.",
+            f"how often and with what label follows from the released counts{NAMES_READ if statement.label_set else ''} alone.",
             *([] if statement.stands_out else [NOTHING_STANDS_OUT]),
             central_composition(statement),
             f"The guarantee asks to trust whoever held the file. Not hidden: {_list_facts(list(CENTRAL_NOT_HIDDEN))}.",

@@ -11,6 +11,7 @@ GRID^2 * 2 < 2^53, where floats are exact, whatever the order of additions.
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -33,6 +34,18 @@ Features = NDArray[np.float64]
 Places = NDArray[np.int64]
 
 
+@dataclass(frozen=True)
+class WritableTexts:
+    """Public texts that can be written, and what is known of them before any record is counted."""
+
+    texts: list[str]  # all different (n,)
+    features: Features  # (n, d)
+    places: Places  # codeword of each (n,)
+    shares: NDArray[np.float64]  # commonness of each, up to a factor (n,)
+    examples: Features  # of texts whose labels are known (m, d)
+    pseudo_votes: NDArray[np.float64]  # of examples, by label (m, L)
+
+
 class PublicCells:
     """Codewords (K, d) of public texts of features (n, d), and each text's: ``places`` (n,)."""
 
@@ -47,6 +60,11 @@ class PublicCells:
     @property
     def size(self) -> int:
         return len(self.codewords)
+
+    def writable(self, *, labels: int) -> WritableTexts:
+        """Return the texts, all alike, for L labels of which nothing is known."""
+        examples, votes = np.empty((0, self.features.shape[1])), np.empty((0, labels))
+        return WritableTexts(self.texts, self.features, self.places, np.ones(len(self.texts)), examples, votes)
 
     def vote(self, texts: Sequence[str]) -> Places:
         """Return the codeword (N,) nearest to each text: a function of that text alone."""

@@ -8,10 +8,11 @@ This is learning from proportions (Quadrianto, Smola, Caetano and Le 2009, "Esti
 Both together are best weighted t^2 : s^2, and t^2 is read off their distances in all codewords (empirical Bayes).
 
 *Labels*: expectation maximisation. Each count's mean given the release (``expected_counts``) is shared out among the codeword's
-texts in proportion to p(c|z_t), and W is fitted to that by regularised logistic regression. A text's label is the likeliest one,
-a quarter of log p(c) aside: without that a rare label is never the likeliest.
+texts in proportion to p(c|z_t), and W is fitted to that by regularised logistic regression. What is known beforehand joins as
+pseudo-votes. A text's label is the likeliest one, a quarter of log p(c) aside: without that a rare label is never the likeliest.
 
-*Claim*: all of this costs no budget. *Proof*: it reads released counts and public texts, and draws nothing. QED.
+*Claim*: all of this costs no budget. *Proof*: it reads released counts, public texts and what is publicly known of these, and draws
+nothing. QED.
 """
 
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ import torch
 from numpy.typing import NDArray
 
 from adept.evaluation.softmax_regression import Features, softmax_regression
-from adept.synthesis.cells import GRID, PublicCells
+from adept.synthesis.cells import GRID, WritableTexts
 
 STRENGTH = 4.0  # C of logistic regression: the smaller, the simpler
 EM_STEPS, REGRESSION_STEPS = 12, 8  # of expectation maximisation, and of the regression within each
@@ -41,15 +42,15 @@ class Estimate:
     total: float  # of the weights: the noisy number of votes, at least 0
 
 
-def estimate(released: NDArray[np.int64], cells: PublicCells, *, decay: float) -> Estimate:
+def estimate(released: NDArray[np.int64], writable: WritableTexts, *, decay: float) -> Estimate:
     """Estimate from noisy counts (K, L) of public cells, given the decay a of the noise, P(x) proportional to a^|x|."""
     counts = released.astype(np.float64)
-    sizes = np.bincount(cells.places, minlength=cells.size)
+    shares = np.bincount(writable.places, weights=writable.shares, minlength=len(counts))
     total = max(counts.sum(), 0.0)
-    weights = _weights(counts, sizes / sizes.sum(), total=max(total, 1.0), variance=2 * decay / (1 - decay) ** 2)
-    weights = weights / np.maximum(sizes, 1)  # of one text
-    each = weights[cells.places]
-    labels = _labels(counts, weights, cells, decay) if counts.shape[1] > 1 else np.zeros(len(each), np.int64)
+    weights = _weights(counts, shares / shares.sum(), total=max(total, 1.0), variance=2 * decay / (1 - decay) ** 2)
+    weights = weights / np.maximum(np.bincount(writable.places, minlength=len(counts)), 1)  # of one text
+    each = weights[writable.places]
+    labels = _labels(counts, weights, writable, decay) if counts.shape[1] > 1 else np.zeros(len(each), np.int64)
     return Estimate(each * total / each.sum(), labels, total)
 
 
@@ -61,17 +62,18 @@ def _weights(counts: Numbers, shares: Numbers, *, total: float, variance: float)
     return np.asarray(weights * total / weights.sum())
 
 
-def _labels(counts: Numbers, weights: Numbers, cells: PublicCells, decay: float) -> NDArray[np.int64]:
+def _labels(counts: Numbers, weights: Numbers, writable: WritableTexts, decay: float) -> NDArray[np.int64]:
     """Return the likeliest label of each text (n,), given the weights of texts by codeword (K,)."""
-    features = Features.of(torch.from_numpy(cells.features / GRID))
+    features = Features.of(torch.from_numpy(np.concatenate([writable.features, writable.examples]) / GRID))
+    count = len(writable.texts)
     slopes = torch.zeros(features.width + 1, counts.shape[1])
     slopes[-1] = torch.from_numpy(np.maximum(counts.sum(axis=0), 0.0) + 0.5).log()
     for _ in range(EM_STEPS):
-        probabilities = features.scores(slopes).softmax(dim=1).double().numpy()
-        votes = _share_out(counts, weights, probabilities, cells.places, decay)
-        wanted = torch.from_numpy(votes.astype(np.float32))
+        probabilities = features.scores(slopes)[:count].softmax(dim=1).double().numpy()
+        votes = _share_out(counts, weights, probabilities, writable.places, decay)
+        wanted = torch.from_numpy(np.concatenate([votes, writable.pseudo_votes]).astype(np.float32))
         slopes = softmax_regression(features, wanted, strength=STRENGTH, start=slopes, steps=REGRESSION_STEPS)
-    logs = features.scores(slopes).log_softmax(dim=1)
+    logs = features.scores(slopes)[:count].log_softmax(dim=1)
     common = logs.exp().mean(dim=0).log()
     return np.asarray((logs - DISCOUNT * common).argmax(dim=1).numpy())
 

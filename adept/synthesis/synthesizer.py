@@ -6,6 +6,7 @@ and labels, in the numbers that the noisy counts say. The claim is that of ``ade
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,9 @@ from adept.models.tokenizer import Tokenizer
 from adept.ranges import check_integer
 from adept.rewriting.coding import Pair
 from adept.rewriting.loading import check_release, load_model
-from adept.synthesis.cells import MAX_CELLS, PublicCells, default_size
+from adept.synthesis.cells import MAX_CELLS, PublicCells, WritableTexts, default_size
 from adept.synthesis.label_estimate import Estimate, estimate
+from adept.synthesis.label_names import add_names
 from adept.synthesis.tally import NO_TEXT, OUTSIDE, Tally
 
 MAX_ROWS = 10**8
@@ -73,6 +75,7 @@ class Synthesizer:
         )
         check_integer(1, max(1, min(len(written), MAX_CELLS // len(self.labels))), cells=size)
         self.cells = PublicCells(model, tokenizer, written, size=size)
+        self._codec = model.codec if texts is None else None
         self._places = {label: place for place, label in enumerate(self.labels)}
 
     @classmethod
@@ -159,14 +162,19 @@ class Synthesizer:
         """Return True if noise alone would hardly have made some cell."""
         return bool(released.max() >= self.least_standing_out)
 
+    @cached_property
+    def writable(self) -> WritableTexts:
+        """The texts that can be written, and what the labels' names say of them: public facts alone."""
+        return add_names(self.cells, self._codec, self.labels)
+
     def write(self, released: Counts, *, rows: int | None = None) -> Iterator[Pair]:
         """Yield synthetic records from noisy counts (K, L), the same for the same counts: post-processing."""
         if rows is not None:
             check_integer(0, MAX_ROWS, rows=rows)
-        found = estimate(released, self.cells, decay=self._decay)
+        found = estimate(released, self.writable, decay=self._decay)
         count = min(round(found.total), MAX_ROWS) if rows is None else rows
-        texts, labels = self.cells.texts, self.labels
-        return ((texts[place], labels[found.labels[place]]) for place in _apportion(found, self.cells.places, count))
+        texts, labels = self.writable.texts, self.labels
+        return ((texts[place], labels[found.labels[place]]) for place in _apportion(found, self.writable.places, count))
 
 
 def _apportion(found: Estimate, places: NDArray[np.int64], rows: int) -> Iterator[int]:

@@ -33,6 +33,7 @@ def all_texts(codec: Codec) -> list[str]:
         ("card_payment-failed", "card payment failed"),
         ("CardPaymentFailed", "card payment failed"),
         ("atis:airfare", "atis airfare"),
+        ("HTTPServerError", "http server error"),
     ],
 )
 def test_names_are_read_as_words(name: str, words: str) -> None:

@@ -1,0 +1,131 @@
+r"""Names of labels as public knowledge: public sentences that are likely to be records of a label.
+
+Whoever names a label set says in words what it is about ("card_payment_failed", "PlayMusic"). So a label's records lie near its
+name: a public sentence s is a record of label c with prior probability proportional to exp(TILT cos(name of c, s)), where the
+cosine is that of meanings by the lexicon (``adept.models.codec.meaning``). A name that is near to no sentence tilts little by
+itself, and a label without any known word not at all. The mean of all labels' laws, and a share of all sentences alike, is a
+*density* of the file. Sentences drawn by it join the model's own texts, so that more can be written; and ``label_estimate`` gets
+a few *pseudo-votes* for each label, at sentences near to its name.
+
+*Claim*: names cost no budget, and change no vote, count, noise or certificate. *Proof*: codewords are chosen, and records counted,
+by functions that get no name (``adept.synthesis.cells``, ``tally``, ``adept.mechanisms.votes``), so that counts are released as
+without names. A written file is a function of the released counts, the label set and the public model: names are read off the label
+set, which is public, and sentences off the model. Such a function of an epsilon-DP release is epsilon-DP. QED. A label set that was
+read off private records is no public fact, with names or without.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adept.models.adapt import read_meanings, sentence_at, spell_out
+from adept.models.codec.codec import Codec, text_of
+from adept.models.codec.meaning import MEANING_LENGTH, multiply_all
+from adept.models.lexicon import Lexicon
+from adept.synthesis.cells import BATCH_TEXTS, PublicCells, WritableTexts
+
+MAX_NAMED_LABELS = 512  # above, names are not read: regression has a column for each label
+MIN_LETTERS = 3  # of a word that can say what a label means: codes have shorter ones
+TILT = 10.0  # nats of prior probability for a cosine of one
+EVEN_SHARE = 0.2  # of the density, on all sentences alike
+MAX_ADDED_TEXTS = 8000  # that join a model's own texts
+PSEUDO_VOTES = 30.0  # of each label
+MAX_NAME_RANK, NAME_RANKS = 1000, 30  # of the sentences that get them, in geometric steps
+BATCH_NAMES = 16  # whose products with all sentences are computed together
+DIGITS = re.compile(r"(?<=[^\d\W])(?=\d)|(?<=\d)(?=[^\d\W])")
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+
+def words_of_name(name: str, lexicon: Lexicon) -> tuple[str, ...]:
+    """Return the words of a label's name without its numbers; none if the lexicon knows no word of MIN_LETTERS letters."""
+    spelled = spell_out(name).split()
+    parts = [part for word in spelled for part in ([word] if word in lexicon.places else DIGITS.split(word))]
+    words = tuple(part for part in parts if not part.isdigit())
+    return words if any(len(word) >= MIN_LETTERS and word in lexicon.places for word in words) else ()
+
+
+def add_names(cells: PublicCells, codec: Codec | None, names: Sequence[str | None]) -> WritableTexts:
+    """Return the texts of cells, and what names (L,) of labels say of them and of other sentences of a broad model.
+
+    Without a broad model, a known word, or with more than MAX_NAMED_LABELS labels, they are the texts of the cells alone.
+    ``cells`` has the codec's utterances as its texts.
+    """
+    own = cells.writable(labels=len(names))
+    if codec is None or codec.lexicon is None or len(names) > MAX_NAMED_LABELS:
+        return own
+    lexicon = codec.lexicon
+    spelled = [words_of_name(name or "", lexicon) for name in names]
+    if not any(spelled):
+        return own
+    density, near = _read_density(codec, spelled)
+    return _add_examples(_add_sentences(own, cells, codec, density), cells, codec, near)
+
+
+def _read_density(codec: Codec, spelled: Sequence[tuple[str, ...]]) -> tuple[Floats, dict[int, Places]]:
+    """Return the density (N,) of all sentences, and the places (NAME_RANKS,) near to each name by its label."""
+    meanings, table = read_meanings(codec)
+    total, near = np.zeros(len(table)), {}
+    ranks = np.unique(np.geomspace(1, min(MAX_NAME_RANK, len(table)), NAME_RANKS).astype(np.int64) - 1)
+    named = [label for label, words in enumerate(spelled) if words]
+    for start in range(0, len(named), BATCH_NAMES):
+        part = named[start : start + BATCH_NAMES]
+        products = multiply_all(meanings.of(spelled[label] for label in part), table)
+        for label, row in zip(part, products, strict=True):
+            total += _tilt(row)
+            near[label] = np.argsort(-row, kind="stable")[ranks]
+    nameless = (len(spelled) - len(named)) / len(table)
+    return (1 - EVEN_SHARE) * (total + nameless) / len(spelled) + EVEN_SHARE / len(table), near
+
+
+def _tilt(products: NDArray[np.float32]) -> Floats:
+    law = np.exp(TILT * (products.astype(np.float64) / MEANING_LENGTH**2 - 1))
+    return np.asarray(law / law.sum())
+
+
+def _add_sentences(own: WritableTexts, cells: PublicCells, codec: Codec, density: Floats) -> WritableTexts:
+    """Add sentences drawn by their density; each text's share is its density over its chance to be there."""
+    chances = _spread(density, MAX_ADDED_TEXTS)
+    drawn = np.flatnonzero(np.diff(np.floor(np.cumsum(chances) + 0.5), prepend=0.0))
+    first = {text: place for place, text in reversed([*enumerate(map(text_of, codec.utterances))])}
+    here = np.array([first[text] for text in own.texts], dtype=np.int64)
+    texts = {text_of(sentence_at(codec, place)): place for place in drawn.tolist()}
+    added = {text: place for text, place in texts.items() if text not in first}
+    places = np.concatenate([here, np.array([*added.values()], dtype=np.int64)])
+    missed = (1 - chances[places]) * (1 - len(here) / len(density))
+    features = np.concatenate([own.features, _features(cells, [*added])])
+    return replace(
+        own,
+        texts=[*own.texts, *added],
+        features=features,
+        places=np.concatenate([own.places, cells.nearest(features[len(here) :])]),
+        shares=density[places] / (1 - missed),
+    )
+
+
+def _spread(density: Floats, count: int) -> Floats:
+    """Return chances (N,) of at most one, proportional to a density below it, that sum to ``count`` or to N."""
+    factor, chances = float(count), np.minimum(1.0, count * density)
+    while count < len(density) and chances.sum() < count - 0.5:
+        factor *= count / chances.sum()
+        chances = np.minimum(1.0, factor * density)
+    return chances if count < len(density) else np.ones(len(density))
+
+
+def _add_examples(writable: WritableTexts, cells: PublicCells, codec: Codec, near: dict[int, Places]) -> WritableTexts:
+    """Add sentences near to names, with pseudo-votes."""
+    places = [place for found in near.values() for place in found.tolist()]
+    labels = [label for label, found in near.items() for _ in found]
+    votes = np.zeros((len(places), writable.pseudo_votes.shape[1]))
+    votes[np.arange(len(places)), labels] = [PSEUDO_VOTES / len(near[label]) for label in labels]
+    examples = _features(cells, [text_of(sentence_at(codec, place)) for place in places])
+    return replace(writable, examples=examples, pseudo_votes=votes)
+
+
+def _features(cells: PublicCells, texts: Sequence[str]) -> Floats:
+    parts = [cells.of(texts[start : start + BATCH_TEXTS]) for start in range(0, len(texts), BATCH_TEXTS)]
+    return np.concatenate([np.empty((0, cells.codewords.shape[1])), *parts])
