@@ -133,6 +133,7 @@ WITHOUT = {
     "synthesis.cells.PublicCells.of": "called by Synthesizer with texts alone",
     "synthesis.cells.WritableTexts.__init__": "made of checked texts",
     "synthesis.cells.default_size": "counts texts",
+    "synthesis.label_names.label_by_names": "reads a Corpus",
     "synthesis.synthesizer.Synthesizer.vote": "reads files whose rows must not make it raise",
     "release.tables.table_of": "called by rewrite_frame",
 }

@@ -8,17 +8,29 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import cycle, islice
 from typing import Any
 
 import torch
 
 from adept.comparison.config import COPY, JOINT, JOINT_RESPONSE, SYNTHESIZER
-from adept.comparison.plan import ALTERNATIVES, LOOKUP, NONE, PROMPTED, PUBLIC_TEXTS, REDACTED, VOTE, Cell
+from adept.comparison.plan import (
+    ALTERNATIVES,
+    LOOKUP,
+    NAMES,
+    NAMES_DIRECTLY,
+    NONE,
+    PROMPTED,
+    PUBLIC_TEXTS,
+    REDACTED,
+    VOTE,
+    Cell,
+)
 from adept.comparison.results import ResultRow, WrittenTexts
 from adept.comparison.trial import Trial
 from adept.data.corpus import Corpus
 from adept.evaluation import metrics
-from adept.evaluation.classifiers import LINEAR_DIM, evaluate, fit_linear_encoder
+from adept.evaluation.classifiers import LINEAR_DIM, Evaluation, evaluate, fit_linear_encoder, score
 from adept.mechanisms import Codebook, Votes
 from adept.mechanisms.guarantee import Guarantee
 from adept.models.decoding import PublicTexts
@@ -31,6 +43,7 @@ from adept.rewriting.alternatives import (
     public_logits,
 )
 from adept.rewriting.coding import Pair
+from adept.synthesis.label_names import draw_by_names, label_by_names
 from adept.synthesis.synthesizer import Synthesizer
 
 RANDOM_TEXTS = 2000  # texts that are written of random latents; records draw theirs from these
@@ -52,15 +65,7 @@ def obtain_row(trial: Trial, cell: Cell) -> ResultRow:
 
 
 def _make_row(trial: Trial, cell: Cell) -> ResultRow:
-    corpus, spent = _learn_from(trial, cell)
-    evaluation = evaluate(
-        corpus,
-        trial.test,
-        classifier=cell.classifier,
-        seed=trial.seed,
-        samples=cell.samples,
-        noisy_labels=cell.labels not in (COPY, VOTE),
-    )
+    evaluation, spent = _evaluate(trial, cell)
     defaults: Columns = {"delta": 0.0, "dim": trial.config.model.latent_dim, "records_per_second": None}
     return ResultRow(
         data=trial.config.data.name,
@@ -84,9 +89,27 @@ def _make_row(trial: Trial, cell: Cell) -> ResultRow:
     )
 
 
+def _evaluate(trial: Trial, cell: Cell) -> tuple[Evaluation, Columns]:
+    if cell.mechanism == NAMES_DIRECTLY:
+        predicted = label_by_names(trial.broad_codec, trial.label_set, trial.test.texts)
+        return score(predicted, trial.test, learned=[], majority=trial.private.labels or []), {"epsilon": 0.0}
+    corpus, spent = _learn_from(trial, cell)
+    noisy = cell.labels not in (COPY, VOTE)
+    options: Columns = {
+        "classifier": cell.classifier,
+        "seed": trial.seed,
+        "samples": cell.samples,
+        "noisy_labels": noisy,
+    }
+    return evaluate(corpus, trial.test, **options), spent
+
+
 def _learn_from(trial: Trial, cell: Cell) -> tuple[Corpus, Columns]:
     if cell.mechanism == NONE:
         return trial.private, {"epsilon": math.inf}
+    if cell.mechanism == NAMES:
+        labels = list(islice(cycle(trial.label_set), len(trial.private)))  # how common they are is not public
+        return Corpus(draw_by_names(trial.broad_codec, labels, seed=trial.seed), labels), {"epsilon": 0.0}
     if cell.decoder is None:
         return trial.public, {"epsilon": 0.0}
     written = trial.obtain(WrittenTexts, cell, _write)

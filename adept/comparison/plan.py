@@ -21,6 +21,8 @@ from adept.comparison.config import (
 from adept.mechanisms import BY_NAME, LearnedCodebook
 
 NONE, PUBLIC, LOOKUP = "none", "public_only", "lookup"  # in the place of a mechanism
+NAMES, NAMES_DIRECTLY = "names", "names_directly"  # texts chosen by label names, and test texts compared with the names
+BY_NAMES = (NAMES, NAMES_DIRECTLY)  # what the names of the labels say by themselves, without a record
 LSTM, NEAREST = "lstm", "nearest"  # decoders: of a model, and of the look-up
 PUBLIC_TEXTS = "public"  # the decoder of a synthesizer
 DESCRIBED = "codec"  # the decoder of descriptions
@@ -29,7 +31,7 @@ VOTE = "vote"  # labels that are counted with their texts
 TOKEN_WISE = ("token_response", "token_exponential")  # alternatives that replace each word
 PROMPTED, REDACTED = "prompt_sampling", "redaction"  # DP-Prompt on our decoder, and rules without a guarantee
 ALTERNATIVES = (*TOKEN_WISE, PROMPTED, REDACTED)
-WITHOUT_BUDGET = (NONE, PUBLIC, REDACTED, *REFERENCES)
+WITHOUT_BUDGET = (NONE, PUBLIC, *BY_NAMES, REDACTED, *REFERENCES)
 IDENTITY, IDENTITY_SAMPLES = "identity", 2  # its texts repeat nothing
 
 
@@ -83,6 +85,8 @@ def plan_comparison(config: CompareConfig) -> Schedule:
 
 def _list_rows(config: CompareConfig) -> Iterator[tuple[str, ModelKind | None]]:
     yield NONE, None
+    if config.trust == CENTRAL:
+        yield from ((name, None) for name in BY_NAMES)
     if config.baselines and config.protocol == "disjoint":
         yield PUBLIC, None
     if config.baselines and config.labels not in (JOINT, JOINT_RESPONSE):  # no label fits beside its random codebook
@@ -120,7 +124,7 @@ def _resolve(config: CompareConfig, name: str, model: ModelKind | None) -> list[
 
 
 def _choose_decoder(config: CompareConfig, name: str) -> str | None:
-    if name in (NONE, PUBLIC):
+    if name in (NONE, PUBLIC, *BY_NAMES):
         return None
     if config.trust == CENTRAL:
         return PUBLIC_TEXTS
@@ -132,7 +136,7 @@ def _choose_decoder(config: CompareConfig, name: str) -> str | None:
 
 
 def _treat_labels(config: CompareConfig, name: str, budget: float | None) -> tuple[str, float | None]:
-    if name in (NONE, PUBLIC):
+    if name in (NONE, PUBLIC, *BY_NAMES):
         return COPY, None
     if config.trust == CENTRAL:
         return VOTE, None

@@ -11,8 +11,10 @@ from adept.comparison.plan import Cell, ModelKind
 from adept.comparison.results import ReleasedLabels
 from adept.comparison.store import Store, Stored
 from adept.data.corpus import Corpus, hold_out
+from adept.errors import ModelError
 from adept.mechanisms import Codebook, JointResponse, L1Laplace, RandomizedResponse
 from adept.models.autoencoder import Autoencoder
+from adept.models.codec.codec import Codec
 from adept.models.config import MODEL, TrainingData, TrainSpec
 from adept.models.lexicon import WordVectors, learn_word_vectors
 from adept.models.tokenizer import Tokenizer
@@ -96,6 +98,14 @@ class Trial:
             public, held_out = self.public, self.validation.take(places)
         train_model(public, held_out, spec, output_dir=run)
         (run / "done").touch()
+
+    @cached_property
+    def broad_codec(self) -> Codec:
+        """The codec of the packaged model, whose sentences are near to many names."""
+        model, _ = load_model()
+        if model.codec is None:
+            raise ModelError("the packaged model must have a codec: install adept again")
+        return model.codec
 
     @cached_property
     def words(self) -> WordVectors:

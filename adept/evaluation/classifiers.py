@@ -75,13 +75,21 @@ def evaluate(
         if corpus.labels is None:
             raise DataError(f"{name} must have labels: name their column with label_column=")
     predicted = predict(train, test.texts, classifier=classifier, seed=seed, samples=samples, noisy_labels=noisy_labels)
-    known, labels = Counter(train.labels or []), test.labels or []
+    return score(predicted, test, learned=train.labels or [])
+
+
+def score(predicted: list[str], test: Corpus, *, learned: Sequence[str], majority: Sequence[str] = ()) -> Evaluation:
+    """Compare predicted labels with those of ``test``.
+
+    ``learned`` are the labels of the training records; ``majority`` those that show which one is commonest, if others do.
+    """
+    known, labels = Counter(majority or learned), test.labels or []
     truth, guesses = codes(labels, predicted)
     return Evaluation(
         accuracy=bootstrap(accuracy, truth, guesses),
         macro_f1=bootstrap(macro_f1, truth, guesses),
         majority_accuracy=labels.count(max(known, key=known.__getitem__)) / len(labels),
-        train_records=len(train),
+        train_records=len(learned),
         test_records=len(test),
         labels=len(known),
     )

@@ -28,10 +28,16 @@ LEVEL_STYLES: dict[str, dict[str, Any]] = {
     "public_only": {"color": INK, "ls": ":", "lw": 1.2},
     "identity": {"color": GREY, "lw": 1.2},
     "random": {"color": GREY, "ls": ":", "lw": 1.6},
+    "names": {"color": "#b0653a", "ls": ":", "lw": 1.4},
+    "names_directly": {"color": "#b0653a", "ls": (0, (1, 4)), "lw": 1.4},
     MAJORITY: {"color": "#bbb", "ls": "-.", "lw": 1.2},
 }
 HEADLINE_SIZE = (7.0, 4.2)
-HEADLINE_LEVELS = {"none": ("the text itself", INK, "-"), "random": ("random", "#777", ":")}
+HEADLINE_LEVELS = {
+    "none": ("the text itself", INK, "-"),
+    "random": ("random", "#777", ":"),
+    "names": ("names alone", "#b0653a", ":"),
+}
 BEST_CURVES = 2  # of mechanisms in the headline, beside the worst
 NAME_GAP = 0.055  # least distance of two names, of the axis's height
 NAME_MARGIN = 0.06  # of the axis, above and below what is drawn

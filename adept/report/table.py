@@ -14,7 +14,7 @@ from statistics import mean, stdev
 from scipy.stats import t as student
 
 from adept.comparison.config import REFERENCES, SYNTHESIZER
-from adept.comparison.plan import ALTERNATIVES, LOOKUP, NONE, PUBLIC, REDACTED
+from adept.comparison.plan import ALTERNATIVES, BY_NAMES, LOOKUP, NONE, PUBLIC, REDACTED
 from adept.comparison.results import ResultRow, exceeds
 from adept.evaluation.metrics import OTHER
 from adept.mechanisms import BY_NAME
@@ -28,7 +28,7 @@ OTHERS = {name: f"{name}{OTHER}" for name in KEPT_MEASURES}
 MEASURES = (*QUALITY, *OTHERS.values())
 MAJORITY = "always the majority label"
 CURVE_ORDER = [*BY_NAME, SYNTHESIZER, LOOKUP, *ALTERNATIVES]
-LEVELS = (NONE, REDACTED, PUBLIC, *REFERENCES)  # that every curve is read against
+LEVELS = (NONE, REDACTED, PUBLIC, *BY_NAMES, *REFERENCES)  # that every curve is read against
 
 
 @dataclass(frozen=True)

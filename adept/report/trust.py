@@ -199,7 +199,8 @@ def _point(rows: list[TrustRow]) -> tuple[float, float, float, float]:
 def _levels(rows: Sequence[TrustRow]) -> Iterator[tuple[str, float, str]]:
     for name, (title, colour, _) in HEADLINE_LEVELS.items():
         groups = group_rows((row for row in rows if row.mechanism == name), lambda row: (row.trust, row.labels))
-        yield title, max(mean(row.accuracy for row in own) for own in groups.values()), colour
+        if groups:
+            yield title, max(mean(row.accuracy for row in own) for own in groups.values()), colour
 
 
 def draw(rows: Sequence[TrustRow], epsilons: Sequence[float]) -> str:

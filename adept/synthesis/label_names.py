@@ -15,14 +15,14 @@ read off private records is no public fact, with names or without.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adept.models.adapt import read_meanings, sentence_at, spell_out
-from adept.models.codec.codec import Codec, text_of
+from adept.models.codec.codec import Codec, text_of, words_of
 from adept.models.codec.meaning import MEANING_LENGTH, multiply_all
 from adept.models.lexicon import Lexicon
 from adept.synthesis.cells import BATCH_TEXTS, PublicCells, WritableTexts
@@ -34,6 +34,7 @@ EVEN_SHARE = 0.2  # of the density, on all sentences alike
 MAX_ADDED_TEXTS = 8000  # that join a model's own texts
 PSEUDO_VOTES = 30.0  # of each label
 MAX_NAME_RANK, NAME_RANKS = 1000, 30  # of the sentences that get them, in geometric steps
+NAMED_SENTENCES = 300  # nearest to a name, from which the reference row draws its texts
 BATCH_NAMES = 16  # whose products with all sentences are computed together
 DIGITS = re.compile(r"(?<=[^\d\W])(?=\d)|(?<=\d)(?=[^\d\W])")
 
@@ -58,8 +59,7 @@ def add_names(cells: PublicCells, codec: Codec | None, names: Sequence[str | Non
     own = cells.writable(labels=len(names))
     if codec is None or codec.lexicon is None or len(names) > MAX_NAMED_LABELS:
         return own
-    lexicon = codec.lexicon
-    spelled = [words_of_name(name or "", lexicon) for name in names]
+    spelled = _spell(codec, [name or "" for name in names])
     if not any(spelled):
         return own
     density, near = _read_density(codec, spelled)
@@ -68,18 +68,27 @@ def add_names(cells: PublicCells, codec: Codec | None, names: Sequence[str | Non
 
 def _read_density(codec: Codec, spelled: Sequence[tuple[str, ...]]) -> tuple[Floats, dict[int, Places]]:
     """Return the density (N,) of all sentences, and the places (NAME_RANKS,) near to each name by its label."""
+    size = _count_sentences(codec)
+    ranks = np.unique(np.geomspace(1, min(MAX_NAME_RANK, size), NAME_RANKS).astype(np.int64) - 1)
+    total, near = np.zeros(size), {}
+    for label, products in _compare(codec, spelled):
+        total += _tilt(products)
+        near[label] = np.argsort(-products, kind="stable")[ranks]
+    nameless = (len(spelled) - len(near)) / size
+    return (1 - EVEN_SHARE) * (total + nameless) / len(spelled) + EVEN_SHARE / size, near
+
+
+def _count_sentences(codec: Codec) -> int:
+    return len(codec.utterances) + len(codec.listed)
+
+
+def _compare(codec: Codec, spelled: Sequence[tuple[str, ...]]) -> Iterator[tuple[int, NDArray[np.float32]]]:
+    """Yield each label that has words, and the products (N,) of its name's meaning with those of all sentences."""
     meanings, table = read_meanings(codec)
-    total, near = np.zeros(len(table)), {}
-    ranks = np.unique(np.geomspace(1, min(MAX_NAME_RANK, len(table)), NAME_RANKS).astype(np.int64) - 1)
     named = [label for label, words in enumerate(spelled) if words]
     for start in range(0, len(named), BATCH_NAMES):
         part = named[start : start + BATCH_NAMES]
-        products = multiply_all(meanings.of(spelled[label] for label in part), table)
-        for label, row in zip(part, products, strict=True):
-            total += _tilt(row)
-            near[label] = np.argsort(-row, kind="stable")[ranks]
-    nameless = (len(spelled) - len(named)) / len(table)
-    return (1 - EVEN_SHARE) * (total + nameless) / len(spelled) + EVEN_SHARE / len(table), near
+        yield from zip(part, multiply_all(meanings.of(spelled[label] for label in part), table), strict=True)
 
 
 def _tilt(products: NDArray[np.float32]) -> Floats:
@@ -129,3 +138,31 @@ def _add_examples(writable: WritableTexts, cells: PublicCells, codec: Codec, nea
 def _features(cells: PublicCells, texts: Sequence[str]) -> Floats:
     parts = [cells.of(texts[start : start + BATCH_TEXTS]) for start in range(0, len(texts), BATCH_TEXTS)]
     return np.concatenate([np.empty((0, cells.codewords.shape[1])), *parts])
+
+
+def draw_by_names(codec: Codec, labels: Sequence[str], *, seed: int) -> list[str]:
+    """Return a sentence of a broad codec for each of some labels (n,), drawn by the label's name and nothing else.
+
+    It is one of the NAMED_SENTENCES nearest to the name, or any sentence if the lexicon knows no word of the name.
+    """
+    generator, names = np.random.default_rng(seed), list(dict.fromkeys(labels))
+    wanted = np.array([names.index(label) for label in labels])
+    places = generator.integers(_count_sentences(codec), size=len(labels))
+    for label, products in _compare(codec, _spell(codec, names)):
+        own = np.flatnonzero(wanted == label)
+        places[own] = generator.choice(np.argsort(-products, kind="stable")[:NAMED_SENTENCES], size=len(own))
+    return [text_of(sentence_at(codec, place)) for place in places.tolist()]
+
+
+def label_by_names(codec: Codec, names: Sequence[str], texts: Sequence[str]) -> list[str]:
+    """Return the label of each text whose name is nearest in meaning; the first name if the lexicon knows no word."""
+    spelled = _spell(codec, names)
+    meanings, _ = read_meanings(codec)
+    products = multiply_all(meanings.of(map(words_of, texts)), meanings.of(spelled))
+    products[:, [not words for words in spelled]] = -np.inf
+    return [names[place] for place in products.argmax(axis=1).tolist()]
+
+
+def _spell(codec: Codec, names: Sequence[str]) -> list[tuple[str, ...]]:
+    lexicon = codec.lexicon or Lexicon.load()
+    return [words_of_name(name, lexicon) for name in names]

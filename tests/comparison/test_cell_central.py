@@ -30,18 +30,25 @@ def config(directory: Path, **changes: object) -> CompareConfig:
 
 def test_a_central_comparison_has_its_references_and_a_page(tmp_path: Path) -> None:
     comparison = Comparison(config(tmp_path / "c"))
-    assert sum(1 for _ in comparison.run()) == 5
+    assert sum(1 for _ in comparison.run()) == 7
     results = comparison.collect()
     rows = {(row.mechanism, row.claimed_epsilon): row for row in results.rows}
     assert list(rows) == [
-        ("none", None), ("identity", None), ("random", None), ("synthesizer", 1.0), ("synthesizer", 8.0),
+        ("none", None), ("names", None), ("names_directly", None), ("identity", None), ("random", None),
+        ("synthesizer", 1.0), ("synthesizer", 8.0),
     ]  # fmt: skip
     released = rows["synthesizer", 8.0]
     assert (released.epsilon, released.labels, released.decoder) == (8.0, "vote", "public")
     assert rows["random", None].epsilon == 0.0
     assert rows["identity", None].accuracy > rows["random", None].accuracy
+    assert [rows[name, None].epsilon for name in ("names", "names_directly")] == [0.0, 0.0]
+    assert rows["names_directly", None].train_records == 0
+    assert rows["names", None].train_records == rows["none", None].train_records
     assert (tmp_path / "c" / "results.csv").exists()
-    assert "synthesizer (central)" in write(results).path.read_text()
+    page = write(results).path.read_text()
+    assert all(
+        name in page for name in ("synthesizer (central)", "names of labels alone", "compared with names directly")
+    )
     again = Comparison(replace(config(tmp_path / "c"), epsilons=[1.0]))
     assert [row.accuracy for row in (list(again.run()), again.collect())[1].rows][-1] == rows[
         "synthesizer", 1.0

@@ -16,7 +16,7 @@ from adept.models.codec.listed_texts import ListedTexts
 from adept.models.lexicon import Lexicon
 from adept.models.tokenizer import Tokenizer
 from adept.synthesis import label_names
-from adept.synthesis.label_names import PSEUDO_VOTES, add_names, words_of_name
+from adept.synthesis.label_names import PSEUDO_VOTES, add_names, draw_by_names, label_by_names, words_of_name
 from adept.synthesis.tally import Tally
 
 NAMES = ["cheapest_airfare", "GroundTransportation", "X17"]
@@ -167,6 +167,24 @@ def test_more_texts_than_there_are_sentences_are_all_of_them(broad: Loaded, monk
     assert codec is not None
     writable = add_names(synthesizer.cells, codec, NAMES)
     assert set(writable.texts) == {*map(text_of, codec.utterances)} | listed_texts(broad)
+
+
+def test_reference_texts_are_sentences_near_to_the_names_of_their_labels(broad: Loaded) -> None:
+    codec = broad[0].codec
+    assert codec is not None
+    labels = ["airfare", "X17"] * 400
+    texts = draw_by_names(codec, labels, seed=0)
+    assert texts == draw_by_names(codec, labels, seed=0) != draw_by_names(codec, labels, seed=1)
+    named, coded = (np.mean(["fare" in text for text in texts[part::2]]) for part in (0, 1))
+    assert named > 1.5 * coded
+    assert set(texts) <= {*map(text_of, codec.utterances)} | listed_texts(broad)
+
+
+def test_texts_are_labelled_by_the_nearest_name_and_never_by_a_code(broad: Loaded) -> None:
+    codec, texts = broad[0].codec, ["what is the cheapest fare to denver", "is there a taxi downtown", "zzqxv"]
+    assert codec is not None
+    assert label_by_names(codec, NAMES, texts)[:2] == NAMES[:2]
+    assert label_by_names(codec, CODES, texts) == ["0"] * 3
 
 
 def _count(synthesizer: Synthesizer, texts: list[str]) -> Tally:
