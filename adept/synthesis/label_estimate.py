@@ -10,6 +10,7 @@ Both together are best weighted t^2 : s^2, and t^2 is read off their distances i
 *Labels*: expectation maximisation. Each count's mean given the release (``expected_counts``) is shared out among the codeword's
 texts in proportion to p(c|z_t), and W is fitted to that by regularised logistic regression. What is known beforehand joins as
 pseudo-votes. A text's label is the likeliest one, a quarter of log p(c) aside: without that a rare label is never the likeliest.
+With more than MAX_SCORES pairs of text and label, a text has the label of its codeword's largest count instead.
 
 *Claim*: all of this costs no budget. *Proof*: it reads released counts, public texts and what is publicly known of these, and draws
 nothing. QED.
@@ -27,6 +28,7 @@ from adept.synthesis.cells import GRID, WritableTexts
 STRENGTH = 4.0  # C of logistic regression: the smaller, the simpler
 EM_STEPS, REGRESSION_STEPS = 12, 8  # of expectation maximisation, and of the regression within each
 DISCOUNT = 0.25  # share of log p(c) that is taken from a label's score
+MAX_SCORES = 1 << 26  # texts times labels, up to which there is a model of texts: 3 GB, and minutes
 MIN_WEIGHT = 1e-3  # of a codeword, in shares of the mean one: an estimate of nothing would never be corrected
 MIN_GAP = 1e-6  # a ratio that is nearer to one counts as one
 
@@ -50,7 +52,8 @@ def estimate(released: NDArray[np.int64], writable: WritableTexts, *, decay: flo
     weights = _weights(counts, shares / shares.sum(), total=max(total, 1.0), variance=2 * decay / (1 - decay) ** 2)
     weights = weights / np.maximum(np.bincount(writable.places, minlength=len(counts)), 1)  # of one text
     each = weights[writable.places]
-    labels = _labels(counts, weights, writable, decay) if counts.shape[1] > 1 else np.zeros(len(each), np.int64)
+    explained = 1 < counts.shape[1] <= MAX_SCORES // len(each)
+    labels = _labels(counts, weights, writable, decay) if explained else counts.argmax(axis=1)[writable.places]
     return Estimate(each * total / each.sum(), labels, total)
 
 

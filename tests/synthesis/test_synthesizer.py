@@ -157,3 +157,16 @@ def test_records_of_one_cell_are_indistinguishable(synthesizer: Synthesizer) -> 
     label = [str(synthesizer.labels[0])]
     votes = [synthesizer.vote([synthesizer.cells.texts[place]], label) for place in (one, other)]
     assert votes[0] == votes[1]
+
+
+def test_too_many_labels_for_a_model_of_texts_are_those_of_the_largest_counts(
+    loaded: Loaded, travel: dict[str, Corpus]
+) -> None:
+    """Where texts times labels are too many, a label costs a column of counts and no more."""
+    texts, many = [f"{text} {part}" for part in "ab" for text in travel["train"].texts], [f"{n}" for n in range(40_000)]
+    synthesizer = Synthesizer(*loaded, votes=Votes(epsilon=1.0), label_set=many, texts=texts, cells=4)
+    counts = np.zeros((4, len(many)), dtype=np.int64)
+    counts[range(4), [7, 8, 7, 39_999]] = 25
+    written = Counter(label for _, label in synthesizer.write(counts))
+    assert set(written) == {"7", "8", "39999"}
+    assert written.total() == 100
