@@ -1,17 +1,20 @@
 r"""Names of labels as public knowledge: public sentences that are likely to be records of a label.
 
-Whoever names a label set says in words what it is about ("card_payment_failed", "PlayMusic"). So a label's records lie near its
-name: a public sentence s is a record of label c with prior probability proportional to exp(TILT cos(name of c, s)), where the
-cosine is that of meanings by the lexicon (``adept.models.codec.meaning``). A name that is near to no sentence tilts little by
-itself, and a label without any known word not at all. The mean of all labels' laws, and a share of all sentences alike, is a
-*density* of the file. Sentences drawn by it join the model's own texts, so that more can be written; and ``label_estimate`` gets
-a few *pseudo-votes* for each label, at sentences near to its name.
+Whoever names a label set says in words what it is about ("card_payment_failed", "PlayMusic"). So a
+label's records lie near its name: a public sentence s is a record of label c with a prior
+probability proportional to exp(TILT cos(name of c, s)). The cosine is that of meanings by the
+lexicon (``adept.models.codec.meaning``). A name that is near to no sentence tilts little, and a
+label without any known word not at all. The mean of all labels' laws, and a share of all sentences
+alike, is a *density* of the file. Sentences drawn by it join the model's own texts, so that more
+can be written. ``label_estimate`` gets *pseudo-votes* for each label, at sentences near its name.
 
-*Claim*: names cost no budget, and change no vote, count, noise or certificate. *Proof*: codewords are chosen, and records counted,
-by functions that get no name (``adept.synthesis.cells``, ``tally``, ``adept.mechanisms.votes``), so that counts are released as
-without names. A written file is a function of the released counts, the label set and the public model: names are read off the label
-set, which is public, and sentences off the model. Such a function of an epsilon-DP release is epsilon-DP. QED. A label set that was
-read off private records is no public fact, with names or without.
+*Claim*: names cost no budget, and change no vote, count, noise or certificate. *Proof*: codewords
+are chosen, and records counted, by functions that get no name (``adept.synthesis.cells``,
+``tally``, ``adept.mechanisms.votes``), so counts are released as without names. A written file is
+a function of the released counts, the label set and the public model: names are read off the label
+set, which is public, and sentences off the model. Such a function of an epsilon-DP release is
+epsilon-DP. QED. A label set that was read off private records is no public fact, with names or
+without.
 """
 
 import re
@@ -43,7 +46,7 @@ Places = NDArray[np.int64]
 
 
 def words_of_name(name: str, lexicon: Lexicon) -> tuple[str, ...]:
-    """Return the words of a label's name without its numbers; none if the lexicon knows no word of MIN_LETTERS letters."""
+    """Return the words of a label's name, numbers aside; none without a known word of MIN_LETTERS."""
     spelled = spell_out(name).split()
     parts = [part for word in spelled for part in ([word] if word in lexicon.places else DIGITS.split(word))]
     words = tuple(part for part in parts if not part.isdigit())
@@ -51,10 +54,10 @@ def words_of_name(name: str, lexicon: Lexicon) -> tuple[str, ...]:
 
 
 def add_names(cells: PublicCells, codec: Codec | None, names: Sequence[str | None]) -> WritableTexts:
-    """Return the texts of cells, and what names (L,) of labels say of them and of other sentences of a broad model.
+    """Return the texts of cells, sentences near to the names (L,) of labels, and pseudo-votes.
 
-    Without a broad model, a known word, or with more than MAX_NAMED_LABELS labels, they are the texts of the cells alone.
-    ``cells`` has the codec's utterances as its texts.
+    Without a broad model or a known word, or with more than MAX_NAMED_LABELS labels, they are the
+    texts of the cells alone. These must be the codec's utterances.
     """
     own = cells.writable(labels=len(names))
     if codec is None or codec.lexicon is None or len(names) > MAX_NAMED_LABELS:
@@ -67,7 +70,7 @@ def add_names(cells: PublicCells, codec: Codec | None, names: Sequence[str | Non
 
 
 def _read_density(codec: Codec, spelled: Sequence[tuple[str, ...]]) -> tuple[Floats, dict[int, Places]]:
-    """Return the density (N,) of all sentences, and the places (NAME_RANKS,) near to each name by its label."""
+    """Return the density (N,) of sentences, and places near to each label's name."""
     size = _count_sentences(codec)
     ranks = np.unique(np.geomspace(1, min(MAX_NAME_RANK, size), NAME_RANKS).astype(np.int64) - 1)
     total, near = np.zeros(size), {}
@@ -83,7 +86,7 @@ def _count_sentences(codec: Codec) -> int:
 
 
 def _compare(codec: Codec, spelled: Sequence[tuple[str, ...]]) -> Iterator[tuple[int, NDArray[np.float32]]]:
-    """Yield each label that has words, and the products (N,) of its name's meaning with those of all sentences."""
+    """Yield each label that has words, and its name's products (N,) with all sentences' meanings."""
     meanings, table = read_meanings(codec)
     named = [label for label, words in enumerate(spelled) if words]
     for start in range(0, len(named), BATCH_NAMES):
@@ -97,7 +100,7 @@ def _tilt(products: NDArray[np.float32]) -> Floats:
 
 
 def _add_sentences(own: WritableTexts, cells: PublicCells, codec: Codec, density: Floats) -> WritableTexts:
-    """Add sentences drawn by their density; each text's share is its density over its chance to be there."""
+    """Add sentences by their density; a text's share is its density over its chance to be there."""
     chances = _spread(density, MAX_ADDED_TEXTS)
     drawn = np.flatnonzero(np.diff(np.floor(np.cumsum(chances) + 0.5), prepend=0.0))
     first = {text: place for place, text in reversed([*enumerate(map(text_of, codec.utterances))])}
@@ -117,7 +120,7 @@ def _add_sentences(own: WritableTexts, cells: PublicCells, codec: Codec, density
 
 
 def _spread(density: Floats, count: int) -> Floats:
-    """Return chances (N,) of at most one, proportional to a density below it, that sum to ``count`` or to N."""
+    """Return chances (N,), proportional to a density below one, that sum to ``count`` or to N."""
     factor, chances = float(count), np.minimum(1.0, count * density)
     while count < len(density) and chances.sum() < count - 0.5:
         factor *= count / chances.sum()
@@ -141,9 +144,9 @@ def _features(cells: PublicCells, texts: Sequence[str]) -> Floats:
 
 
 def draw_by_names(codec: Codec, labels: Sequence[str], *, seed: int) -> list[str]:
-    """Return a sentence of a broad codec for each of some labels (n,), drawn by the label's name and nothing else.
+    """Return a sentence of a broad codec for each label (n,), drawn by the label's name alone.
 
-    It is one of the NAMED_SENTENCES nearest to the name, or any sentence if the lexicon knows no word of the name.
+    It is one of the NAMED_SENTENCES nearest to the name, or any sentence without a known word.
     """
     generator, names = np.random.default_rng(seed), list(dict.fromkeys(labels))
     wanted = np.array([names.index(label) for label in labels])
@@ -155,7 +158,7 @@ def draw_by_names(codec: Codec, labels: Sequence[str], *, seed: int) -> list[str
 
 
 def label_by_names(codec: Codec, names: Sequence[str], texts: Sequence[str]) -> list[str]:
-    """Return the label of each text whose name is nearest in meaning; the first name if the lexicon knows no word."""
+    """Return for each text the nearest name in meaning; the first one if no name has a known word."""
     spelled = _spell(codec, names)
     meanings, _ = read_meanings(codec)
     products = multiply_all(meanings.of(map(words_of, texts)), meanings.of(spelled))
