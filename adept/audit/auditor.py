@@ -29,7 +29,7 @@ from adept.audit.distinguisher.pairs import (
 from adept.audit.questions import Question
 from adept.audit.result import AuditResult, Check, Kind, MechanismFailure, Verdict, judge, judged
 from adept.audit.stats.confidence_bounds import rounds_needed
-from adept.audit.subject.claim import CALLER, Rewriting
+from adept.audit.subject.claim import CALLER, JointReports, Rewriting
 from adept.audit.subject.target import fresh_copy
 from adept.audit.subject.value import ValueTarget, alphabet_of
 from adept.audit.subject.vector import VectorTarget
@@ -40,6 +40,10 @@ MAX_SMALL_DIM = 8
 OTHER_DIM_FACTOR = 8  # of the trials at a small dimension, of the numbers of an input at a large one
 LARGE_DIM_PAIRS = ("diagonal", "zero and random", "first and last axis")
 CERTIFYING_SHARE = 0.85  # of the trials, about
+ONE_REPORT = (
+    "one report was judged of a mechanism with a memory: to judge several reports together, add reports=3 (in Python, \
+audit.JointReports(mechanism, reports=3))"
+)
 NAMED_FAILURE = 1e-3  # probability of a total failure
 
 
@@ -160,9 +164,14 @@ def _answer(experiment: Experiment[Any], table: Sequence[Question], *, trials: i
         seconds=time.monotonic() - started,
         releases_judged=any(check.verdict is not Verdict.UNJUDGED for check in decisive.values()),
         checks=tuple(checks.values()),
+        caveats=(ONE_REPORT,) if getattr(target, "memoised", False) and not _of_reports(target.mechanism) else (),
         not_looked_at=not_looked_at(checks.values(), trials=trials, claimed=target.epsilon, alpha=event_alpha),
     )
     return judged(result)
+
+
+def _of_reports(mechanism: Any) -> bool:
+    return isinstance(mechanism, JointReports) and mechanism.reports > 1
 
 
 def _left_to_caller(check: Check, question: Question, mechanism: Any) -> Check:

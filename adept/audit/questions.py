@@ -18,7 +18,7 @@ from adept.audit.checks import (
     text,
 )
 from adept.audit.distinguisher.experiment import event, event_elsewhere
-from adept.audit.result import Check, Kind
+from adept.audit.result import FINITENESS, Check, Kind
 from adept.audit.subject.value import response_of
 
 TEST_SHARE = 0.015  # of alpha, for each test with a p-value in an audit of vectors
@@ -50,7 +50,7 @@ class Question:
         return [replace(self, name=f"{self.name}, dimension {dim}", dim=dim, share=share, **changes) for dim in dims]
 
 
-EVENT = Question("event", 0.5, event, of_releases=True)
+EVENT = Question("event", 0.465, event, of_releases=True)
 SHARED_NOISE = Question("shared noise", TEST_SHARE, independence.in_batch)
 BATCH_NEIGHBOURS = Question("batch neighbours", TEST_SHARE, independence.of_neighbours, kind=Kind.STATE)
 
@@ -60,12 +60,12 @@ OF_VECTORS = [
     Question("scale", TEST_SHARE, declared_noise.scale),
     Question("shape", TEST_SHARE, declared_noise.shape),
     Question("coordinates", TEST_SHARE, declared_noise.coordinates),
-    Question("Gaussian noise", 0, declared_noise.undeclared_gaussian),
+    Question("Gaussian noise", 0.01, declared_noise.undeclared_gaussian),
     SHARED_NOISE,
     BATCH_NEIGHBOURS,
     Question("seed", TEST_SHARE, independence.after_one_seed, kind=Kind.RANDOMNESS, of_seeding=True),
     Question("fork", TEST_SHARE, independence.in_forks, kind=Kind.RANDOMNESS, of_seeding=True),
-    Question("finiteness", 0, floating_point.finiteness, kind=Kind.FLOATING_POINT),
+    Question(FINITENESS, 0, floating_point.finiteness, kind=Kind.FLOATING_POINT),
     Question("metadata", 0.02, metadata.of_vectors, kind=Kind.METADATA),
     Question("grid", 0, floating_point.grid, kind=Kind.FLOATING_POINT),
     Question("lowest bit", TEST_SHARE, floating_point.lowest_bit, kind=Kind.FLOATING_POINT),
@@ -77,6 +77,8 @@ OF_VECTORS = [
     Question("copy with a past", 0.01, calls.after_another_dimension, kind=Kind.STATE),
     Question("batch of one", 0.05, calls.one),
     Question("repeated outputs", 0.02, repeated_outputs.come_back_or_lie_near),
+    Question("one cell", 0.01, calls.one_cell, kind=Kind.STATE),
+    Question("rest of the batch", TEST_SHARE, independence.of_rest),
     Question("batch of three", 0.05, calls.three),
     Question("batch size", 0.02, calls.any_size),
     *EVENT.at(1, 2, 8, 1024, share=0.035, check=event_elsewhere, of_releases=False),
@@ -84,7 +86,7 @@ OF_VECTORS = [
 ]
 
 OF_VALUES = [
-    replace(EVENT, share=0.8),
+    replace(EVENT, share=0.77),
     Question("range", 0, discrete_distribution.in_range, of_responses=True),
     Question("odds", 0, discrete_distribution.odds, of_responses=True),
     Question("kept numbers", 0.01, discrete_distribution.kept, of_responses=True),
@@ -93,6 +95,8 @@ OF_VALUES = [
     Question("frequencies", 0.02, discrete_distribution.frequencies),
     Question("batch of one", 0.08, calls.one_value),
     Question("metadata", 0.02, metadata.of_values, kind=Kind.METADATA),
+    Question("fresh copy", 0.015, independence.in_copies, kind=Kind.RANDOMNESS, of_seeding=True),
+    Question("fork", 0.015, independence.in_forks, kind=Kind.RANDOMNESS, of_seeding=True),
     Question("shared noise", 0.02, independence.in_batch),
     Question("batch neighbours", 0.02, independence.of_neighbouring_values, kind=Kind.STATE),
     Question("seed", 0.02, independence.after_one_seed, kind=Kind.RANDOMNESS, of_seeding=True),

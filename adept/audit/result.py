@@ -33,6 +33,7 @@ class Kind(StrEnum):
     FLOATING_POINT = "floating point"  # the claim fails in low bits, NaN or infinity
 
 
+FINITENESS = "finiteness"  # says in words what other checks of floating point show in counts
 KIND_OUTCOMES = {  # of a kind, by the most serious verdict of its checks
     Verdict.FAILED: "violated",
     Verdict.NOTED: "noted",
@@ -57,6 +58,7 @@ class Check:
     threshold: float | None = None  # a smaller p-value fails: the check's share of alpha
     certified_epsilon: float | None = None  # lower bound on the true epsilon
     evidence: str  # what was measured, or why nothing could be
+    caveat: str = ""  # what a claim that is not refuted has to be read with
     sees: str = ""  # what the check can and cannot see
 
     @classmethod
@@ -79,6 +81,9 @@ class AuditResult:
     seconds: float
     releases_judged: bool  # if not, passing the other checks means nothing
     checks: tuple[Check, ...]
+    caveats: tuple[
+        str, ...
+    ] = ()  # what the verdict has to be read with, if nothing is refuted; those of checks beside them
     not_looked_at: tuple[str, ...] = ()  # what this audit cannot have seen, in sentences
 
     @property
@@ -125,12 +130,17 @@ class AuditResult:
         if self.violated:
             said = f"Violation found: {claim}, is refuted by the check {_said(check)} ({certified})."
         else:
-            said = (
-                f"No violation found, which is no proof of {claim}; strongest evidence, {_said(check)} ({certified})."
-            )
+            read_with = "".join(f"; {caveat}" for caveat in self._caveats(check))
+            said = f"No violation found, which is no proof of {claim}{read_with}; strongest evidence, {_said(check)} ({certified})."
         also = [f"Also violated: {_said(other)}." for other in self._with(Verdict.FAILED)[1:]]
         left = [f"Left to the caller: {_said(other)}." for other in self._with(Verdict.NOTED)]
         return " ".join([said, *also, *left])
+
+    def _caveats(self, strongest: Check) -> list[str]:
+        """Return the caveats: of games one, the strongest's or the event's, since all say the same."""
+        games = [each.caveat for each in (strongest, *self.checks) if each is strongest or each.name == "event"]
+        others = [each.caveat for each in self.checks if each.certified_epsilon is None]
+        return list(filter(None, [*self.caveats, *others, next(filter(None, games), "")]))
 
     @property
     def judged(self) -> bool:
@@ -201,7 +211,12 @@ def judge(name: str, question: Callable[[], Check], *, sees: str, kind: Kind = K
 
 
 def _most_certain(checks: list[Check]) -> Check | None:
-    return max(checks, key=lambda check: (check.certified_epsilon or 0.0, -(check.p_value or 0.0)), default=None)
+    said_plainly = [check for check in checks if check.name == FINITENESS and check.verdict is Verdict.FAILED]
+    return max(
+        said_plainly or checks,
+        key=lambda check: (check.certified_epsilon or 0.0, -(check.p_value or 0.0)),
+        default=None,
+    )
 
 
 def _said(check: Check) -> str:

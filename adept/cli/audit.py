@@ -177,7 +177,11 @@ def show(results: list[AuditResult], *, verbose: bool) -> None:
     sys.stdout.write(f"{_sentence(results)}\n")
     checks = [check for result in results for check in result.checks]
     count = Counter(check.verdict for check in checks)
-    unseen = list(dict.fromkeys(line for result in results for line in result.not_looked_at))
+    unjudged = {
+        f"{check.name}: {check.evidence}" for check in checks if check.verdict is Verdict.UNJUDGED
+    }  # in the table
+    lines = dict.fromkeys(line for result in results for line in result.not_looked_at)
+    unseen = [line for line in lines if line not in unjudged]
     if verbose:
         rows = [row for result in results for row in result.rows()]
         show_table("", list(rows[0]), [list(row.values()) for row in rows])

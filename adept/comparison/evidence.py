@@ -14,7 +14,7 @@ import re
 from adept import audit
 from adept.attacks.game import AttackGame
 from adept.attacks.reconstruction import play
-from adept.audit import AuditResult, Verdict
+from adept.audit import AuditResult, Kind, Verdict
 from adept.comparison.cell import build_alternative
 from adept.comparison.config import JOINT_RESPONSE, PAPER
 from adept.comparison.plan import ALTERNATIVES, DESCRIBED, LSTM, Cell
@@ -33,7 +33,9 @@ WITHHELD = "(withheld: the model was trained on it)"
 def judge(trial: Trial, cell: Cell) -> AuditVerdict:
     """Audit a cell's mechanism."""
     result, guarantee = (_audit_text if cell.mechanism in ALTERNATIVES else _audit)(trial, cell)
-    evidence = next((check.evidence for check in result.checks if check.verdict is Verdict.FAILED), "")
+    failed = [check for check in result.checks if check.verdict is Verdict.FAILED]
+    first = min(failed, key=lambda check: list(Kind).index(check.kind), default=None)
+    evidence = f"{first.evidence} ({first.kind})" if first else ""
     return AuditVerdict(
         cell.mechanism, cell.text_epsilon, result.violated, result.certified_epsilon, evidence, guarantee
     )

@@ -11,7 +11,7 @@ REPORT, RESULT = "report.html", "result.json"
 MAX_RUNS = 50
 KINDS = {"certified_epsilon": "audit", "attack": "attack", "study": "study"}  # by a field that only this kind has
 TABLES = {
-    "audit": ("checks", ("name", "verdict", "evidence")),
+    "audit": ("checks", ("name", "kind", "verdict", "evidence")),
     "attack": ("rows", ("attack", "knows", "success", "words")),
 }
 IN_SENTENCE = {"sentence", "violated", "judged", "outcome", "refutes_claim", "beyond_bound"}
@@ -64,6 +64,8 @@ def _run(path: Path) -> EarlierResult | None:
         return None
     kind = next((kind for field, kind in KINDS.items() if field in result), "result")
     listed, headings = TABLES.get(kind, ("", ()))
+    kinds = result.get("kinds") if kind == "audit" else None
+    outcomes = tuple((name, str(outcome)) for name, outcome in kinds.items()) if isinstance(kinds, dict) else ()
     shown = [key for key, value in result.items() if isinstance(value, str | int | float) and key not in IN_SENTENCE]
     return EarlierResult(
         name,
@@ -71,7 +73,7 @@ def _run(path: Path) -> EarlierResult | None:
         picture=next(iter(sorted(path.parent.glob("*.svg"))), None),
         sentence=str(result.get("sentence", "")),
         wrong=any(result.get(field) is True for field in ("violated", "refutes_claim", "beyond_bound")),
-        rows=tuple((key, _short(result[key])) for key in shown),
+        rows=(*outcomes, *((key, _short(result[key])) for key in shown)),
         headings=headings,
         table=tuple(sorted(_table(result.get(listed), headings), key=lambda row: "failed" not in row)),
     )

@@ -18,8 +18,15 @@ import torch
 from torch import Tensor
 
 from adept.audit.distinguisher.experiment import Experiment
-from adept.audit.distinguisher.pairs import InputPair, adversarial_pairs, named_pairs, pairs_of_batches
-from adept.audit.result import Check, MechanismFailure
+from adept.audit.distinguisher.pairs import (
+    InputPair,
+    adversarial_pairs,
+    cell_pairs,
+    cell_record,
+    named_pairs,
+    pairs_of_batches,
+)
+from adept.audit.result import Check, Kind, MechanismFailure
 from adept.audit.stats.confidence_bounds import rounds_needed
 from adept.audit.subject.target import Floats
 from adept.audit.subject.value import ValueTarget
@@ -29,9 +36,9 @@ BATCH_SIZES = (*range(2, 67), *(2**k + more for k in range(7, 11) for more in (-
 RELEASES, FURTHER_RELEASES = 3, 15  # of a batch that show how much its rows vary; of the few rows that vary least
 FURTHER_ROWS = 4
 SMALL_SPREAD = 0.1  # of the median spread: less is suspicious
-SIZE_TRIALS, ONE_TRIALS, THREE_TRIALS, COPY_TRIALS, PAST_TRIALS = 1000, 2500, 3000, 800, 10_000
+SIZE_TRIALS, ONE_TRIALS, THREE_TRIALS, COPY_TRIALS, PAST_TRIALS = 1000, 2500, 2800, 800, 10_000
 MAX_LARGER, HOPELESS_TRIALS = 4, 400  # times the trials of a large claim; trials of one that no number here refutes
-VALUE_TRIALS, VALUE_PAIRS = 3000, 6
+VALUE_TRIALS, VALUE_PAIRS = 2500, 6
 SIZE_PAIRS, COPY_PAIRS = ("diagonal", "far", "zero and random"), ("diagonal", "zero and random")
 PLACES: dict[str, Callable[[int], int]] = {"first": lambda _: 0, "middle": lambda n: n // 2, "last": lambda n: n - 1}
 
@@ -79,6 +86,20 @@ def first_release(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     return experiment.with_pairs(named_pairs(copies, COPY_PAIRS), trials, copies).refute(alpha=alpha)
 
 
+def one_cell(experiment: Experiment[VectorTarget], alpha: float) -> Check:
+    """Detect noise that a memory keeps for records which it takes for the same, as it rounds them. Blind to cells narrower
+    than a hundred thousandth of the set.
+
+    A copy is asked for a fixed record and, in the same call, for one of two that lie beside it; the difference is read.
+    """
+    if not experiment.target.memoised:
+        raise MechanismFailure("the mechanism declares no memory")
+    target, pairs = experiment.target, cell_pairs(experiment.target.dim, clip_norm=experiment.target.clip_norm)
+    beside = target.asked_as(LessAnother(target.given, cell_record(target.dim, clip_norm=target.clip_norm)))
+    found = _play(experiment.with_pairs(pairs, experiment.trials, beside), pairs, COPY_TRIALS, alpha)
+    return replace(found, kind=Kind.STATE)
+
+
 def after_another_dimension(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect what a copy keeps from a call of another dimension, such as a scale. Blind to longer pasts."""
     target = experiment.target
@@ -117,6 +138,29 @@ def _spreads(target: VectorTarget, size: int, *, times: int) -> dict[str, float]
     releases = np.stack([np.nan_to_num(target.release(latents))[rows] for _ in range(times)])
     apart = np.abs(np.diff(releases, axis=0)).sum(axis=2).mean(axis=0)
     return {name: float(apart[rows.index(place(size))]) for name, place in PLACES.items()}
+
+
+@dataclass(frozen=True)
+class LessAnother:
+    """A mechanism asked for a fixed record and another in one call; its release is the second less the first."""
+
+    mechanism: Any
+    record: Tensor
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("mechanism", "record"):  # of a copy that is just being made
+            raise AttributeError(name)
+        return getattr(self.mechanism, name)
+
+    def privatize(self, latents: Any) -> Floats:
+        """Release each latent (n,) after the fixed record; returns the differences."""
+        differences = []
+        for latent in map(torch.as_tensor, latents):
+            both = torch.stack([self.record.to(latent.dtype), latent])
+            released = self.mechanism.privatize(both if isinstance(latents, Tensor) else both.numpy())
+            first, second = as_rows(released, rows=2, what="privatize")
+            differences.append(second - first)
+        return np.stack(differences)
 
 
 @dataclass(frozen=True)

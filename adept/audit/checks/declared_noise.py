@@ -3,26 +3,31 @@
 Noise is the release minus the projected input; each input of each pair is tested apart (with Bonferroni's factor).
 """
 
+import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.special import chdtr, chdtri
+from scipy.special import chdtr, chdtri, ndtr
 from scipy.stats import chi2
 from torch import Tensor
 
 from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.distinguisher.pairs import PairSample, additive_samples
-from adept.audit.result import Check, MechanismFailure
-from adept.audit.stats.confidence_bounds import gaussian_delta
-from adept.audit.stats.exact_tests import binomial_p_value, combined
+from adept.audit.result import Check, MechanismFailure, Verdict
+from adept.audit.stats.confidence_bounds import GameCounts, game_lower_bound, gaussian_delta, say_trials
+from adept.audit.stats.exact_tests import binomial_p_value, certified, combined
 from adept.audit.stats.noise import NOISES, Noise, cap_p_value, kolmogorov
 from adept.audit.subject.target import Floats
 from adept.audit.subject.vector import VectorTarget
 
 MAX_SHAPE_VALUES = 200_000  # numbers in one Kolmogorov-Smirnov test
+MAX_TAIL_SDS, TAIL_THRESHOLDS, LUCK_SDS = 12.0, 241, 1.0  # of a game in the tails; by which its counts are marked down
+MIN_TAIL_ROUNDS, MAX_TAIL_ROUNDS = 200, 1e14
+MAX_TAIL_FACTOR, TAIL_SHARE = 10.0, 0.5  # of the trials, of the seconds of a check
 MIN_GAUSSIAN_NUMBERS, NOT_GAUSSIAN_P = 1000, 0.01  # of noise; the p-value below which it is not Gaussian
 
 
@@ -116,8 +121,8 @@ def coordinates(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect noise that looks Gaussian under a claim without delta. Never fails: so few trials cannot
-    show a violation.
+    """Detect noise that looks Gaussian under a claim without delta, and play a game in its tails where that can
+    refute the claim in time.
 
     Claim: Gaussian noise of standard deviation s is (epsilon, delta)-LDP for inputs at distance d if and only if delta is
     at least f(d / s, epsilon) > 0 (Balle and Wang 2018). A mechanism that does keep delta = 0 may differ from it in no
@@ -142,10 +147,61 @@ def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> C
         return Check.of(failed=False, evidence=f"the noise is not Gaussian (p = {p:.2g})", p_value=p)
     distance = float(np.linalg.norm(np.subtract(*sample.centres)))
     needed = gaussian_delta(distance, sigma=sigma, epsilon=target.epsilon)
-    raise MechanismFailure(
-        f"the noise may be Gaussian of standard deviation {sigma:.3g}, which keeps no pure claim: epsilon {target.epsilon:g} needs "
-        f"delta {needed:.2g}, and to certify that takes about 1 / delta trials; declare `noise` and `guarantee`, or a delta"
+    tails = find_tails(distance / sigma, epsilon=target.epsilon, alpha=alpha)
+    looks = f"the noise looks Gaussian, with standard deviation {sigma:.3g}, and Gaussian noise keeps no pure claim"
+    if tails.rounds <= target.affordable(int(2 * MAX_TAIL_FACTOR * experiment.trials), share=TAIL_SHARE):
+        return _played_in_tails(target, sample, tails, sigma=sigma, looks=looks, alpha=alpha)
+    evidence = (
+        f"{looks}: epsilon {target.epsilon:g} needs delta {needed:.2g}, so declare a delta, or `noise` and `guarantee`"
     )
+    caveat = f"{looks}: it needs delta {needed:.2g}, which {say_trials(tails.rounds / 2)} would certify"
+    return Check(verdict=Verdict.UNJUDGED, evidence=evidence, caveat=caveat)
+
+
+@dataclass(frozen=True)
+class Tails:
+    """A rule that speaks from so many standard deviations beyond the middle of two records, and the rounds that it needs."""
+
+    threshold: float
+    rounds: float
+
+
+def find_tails(ratio: float, *, epsilon: float, alpha: float) -> Tails:
+    """Return the rule on Gaussian noise that refutes a pure claim in fewest rounds; ``ratio`` is the distance over sigma.
+
+    Beyond the threshold s the records have the probabilities ndtr(ratio / 2 - s) and ndtr(-ratio / 2 - s).
+    """
+    thresholds = np.linspace(0.0, MAX_TAIL_SDS, TAIL_THRESHOLDS)
+    right, wrong = ndtr(ratio / 2 - thresholds), ndtr(-ratio / 2 - thresholds)
+    rounds = float(MIN_TAIL_ROUNDS)
+    while rounds < MAX_TAIL_ROUNDS:
+        ours, theirs = rounds * right, rounds * wrong
+        bounds = game_lower_bound(
+            np.maximum(ours - LUCK_SDS * np.sqrt(ours), 0), theirs + LUCK_SDS * np.sqrt(theirs), 0, delta=0, alpha=alpha
+        )
+        if bounds.max() > epsilon:
+            return Tails(float(thresholds[int(bounds.argmax())]), rounds)
+        rounds *= 1.2
+    return Tails(MAX_TAIL_SDS, math.inf)
+
+
+def _played_in_tails(
+    target: VectorTarget, sample: PairSample, tails: Tails, *, sigma: float, looks: str, alpha: float
+) -> Check:
+    """Guess the record from fresh releases beyond the threshold alone, which certifies as any game does (`GameCounts`)."""
+    first, second = sample.centres
+    middle, direction = (first + second) / 2, (first - second) / np.linalg.norm(first - second)
+    rounds = int(tails.rounds)
+    heads, right, wrong = int(np.random.default_rng().binomial(rounds, 0.5)), 0, 0
+    for sign, record, rows in ((1, sample.pair.first, heads), (-1, sample.pair.second, rounds - heads)):
+        for releases in target.draw(record, rows):
+            beyond = sign * ((releases - middle) @ direction) / sigma
+            right, wrong = right + int((beyond > tails.threshold).sum()), wrong + int((beyond < -tails.threshold).sum())
+    evidence = (
+        f"{looks}: guessed the input in the tails, pair {sample.pair.name}: {right} right and {wrong} wrong of {rounds}"
+    )
+    counts = GameCounts(right=right, wrong=wrong, rounds=rounds)
+    return certified(counts, evidence, epsilon=target.epsilon, delta=0.0, alpha=alpha)
 
 
 def extreme_latents(dim: int, *, order: int = 2, clip_norm: float = 1.0) -> Tensor:

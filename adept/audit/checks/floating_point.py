@@ -29,8 +29,15 @@ def finiteness(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     Claim: an output that is NaN or infinite only for such a latent separates it from every other with certainty.
     """
     rows = _not_finite(experiment.target.dim)
-    bad = int((~np.isfinite(experiment.target.release(rows))).any(axis=1).sum())
-    return Check.of(failed=bad > 0, evidence=f"{bad} of {len(rows)} releases are not finite", statistic=float(bad))
+    released = experiment.target.release(rows)
+    bad = ~np.isfinite(released).all(axis=1)
+    passed_on = [
+        f"outputs {name} for {name}"
+        for name, is_so in (("NaN", np.isnan), ("infinity", np.isinf))
+        if (is_so(rows.numpy()).any(axis=1) & is_so(released).any(axis=1)).any()
+    ]
+    evidence = ", ".join([*passed_on, f"{int(bad.sum())} of {len(rows)} releases are not finite"])
+    return Check.of(failed=bool(bad.any()), evidence=evidence, statistic=float(bad.sum()))
 
 
 def _not_finite(dim: int) -> torch.Tensor:

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
@@ -38,6 +39,7 @@ CALL_ROWS = 3 * SEEDED_PAIRS
 MAX_BATCH_ROWS = 2**13
 LAGS = (1, 2, 3, 4, 5, 8, 10, 16, 32, 64, 100, 128, 256)
 NEIGHBOUR_BATCHES, SMALL_BATCH_ROWS, SMALL_BATCHES = 16, 16, 1000
+REST_SIZES, REST_CALLS, MIN_REST_CALLS, REST_SHARE = (2, 8), 64, 24, 0.2
 VALUE_ROWS, VALUE_CALLS, MAX_OUTCOMES = 4096, 16, 20
 SETTLE_SECONDS = 0.05  # before a fork, which would inherit the locks of a thread that is just ending
 FORK_SECONDS = 10.0  # without an answer, after which it is tried once more
@@ -75,7 +77,7 @@ def in_batch(experiment: Experiment[Any], alpha: float) -> Check:
 def after_one_seed(experiment: Experiment[Any], alpha: float) -> Check:
     """Detect noise that torch, NumPy or random seeds repeat. Blind to a secret seed of the mechanism's own."""
     target = experiment.target.without_memory()
-    rows = CALL_ROWS if isinstance(target, VectorTarget) else min(_value_rows(target), 2 * CALL_ROWS)
+    rows = _paired_rows(target)
     _repeat(experiment, rows)  # what a first call alone draws would shift the seeded numbers
     first, second = seeded(lambda: _repeat(experiment, rows))
     found = _compared(_between(first, second), _within(first), "after the same seed")
@@ -83,19 +85,46 @@ def after_one_seed(experiment: Experiment[Any], alpha: float) -> Check:
     return least_probable(found, pairs, alpha=alpha)
 
 
-def in_forks(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect noise that forked workers share. Blind to processes started in other ways."""
+def in_copies(experiment: Experiment[Any], alpha: float) -> Check:
+    """Detect outcomes that fresh copies of a mechanism share, as those of a seed of its own. Blind to seeds drawn later."""
     target = experiment.target.without_memory()
+    rows = _paired_rows(target)
+    first, second = (target.of_copy().codes([target.values[0]] * rows) for _ in range(2))
+    found = _compared((first, second), _within(first), "in two fresh copies")
+    return least_probable(found, f"{rows} pairs of two fresh copies, {rows // 3} within one", alpha=alpha)
+
+
+def in_forks(experiment: Experiment[Any], alpha: float) -> Check:
+    """Detect noise that forked workers share. Blind to processes started in other ways."""
+    target, pairs = experiment.target.without_memory(), experiment.pairs  # found here, not in each worker
     if "fork" not in multiprocessing.get_all_start_methods():
         raise MechanismFailure("this platform has no fork")
-    latents = _copies(experiment, CALL_ROWS)
+    rows = _paired_rows(target)
+    release = partial(_repeat, experiment, rows)
     try:
-        first, second = _forked_releases(target, latents)
+        first, second = _forked_releases(target, release)
     except _ForkTimeout:
-        first, second = _forked_releases(target, latents)
+        first, second = _forked_releases(target, release)
     found = _compared(_between(first, second), _within(first), "in two forked workers")
-    pairs = f"{SEEDED_PAIRS} pairs of two forked workers, {SEEDED_PAIRS} within one"
-    return least_probable(found, pairs, alpha=alpha)
+    what = f"{rows // 3} pairs of two forked workers, {rows // 3} within one, of {pairs[0].name}"
+    return least_probable(found, what, alpha=alpha)
+
+
+def of_rest(experiment: Experiment[VectorTarget], alpha: float) -> Check:
+    """Detect what the others' noise in a batch of 2 or 8 says of one record's. Blind to larger batches.
+
+    The first row is paired with the mean of the rest of its own batch, and with that of another batch.
+    """
+    target, found = experiment.target.without_memory(), list[Difference]()
+    tried = 3 * len(REST_SIZES)
+    calls = target.affordable(tried * REST_CALLS, share=REST_SHARE, alone=True) // tried
+    if calls < MIN_REST_CALLS:
+        raise MechanismFailure("the mechanism is too slow for many small batches")
+    for size in REST_SIZES:
+        released = target.in_calls([_copies(experiment, size)] * (3 * calls)).reshape(3, calls, size, -1)
+        one, rest = released[:, :, 0], released[:, :, 1:].mean(axis=2)
+        found += _compared((one[0], rest[0]), (one[1], rest[2]), f"one row and the mean of {size - 1} others")
+    return least_probable(found, f"{calls} batches of each size", alpha=alpha)
 
 
 def of_neighbours(experiment: Experiment[VectorTarget], alpha: float) -> Check:
@@ -165,6 +194,10 @@ def _value_rows(target: ValueTarget) -> int:
     return max(256, target.affordable(VALUE_ROWS, share=0.5) // 4 * 4)
 
 
+def _paired_rows(target: Any) -> int:
+    return CALL_ROWS if isinstance(target, VectorTarget) else min(_value_rows(target), 2 * CALL_ROWS)
+
+
 def _joined(pairs: Sequence[ReleasePairs]) -> ReleasePairs:
     first, second = (np.concatenate(side) for side in zip(*pairs, strict=True))
     return first, second
@@ -230,13 +263,13 @@ def _global_seed() -> Iterator[None]:
         torch.set_rng_state(pytorch)
 
 
-def _forked_releases(target: VectorTarget, latents: Tensor) -> list[Floats]:
+def _forked_releases(target: Any, release: Callable[[], Floats]) -> list[Floats]:
     time.sleep(SETTLE_SECONDS)
     context = multiprocessing.get_context("fork")
     workers = []
     for _ in range(2):
         receiver, sender = context.Pipe(duplex=False)
-        process = context.Process(target=_release_in_child, args=(sender, target, latents), daemon=True)
+        process = context.Process(target=_release_in_child, args=(sender, target, release), daemon=True)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of any fork beside threads
             process.start()
@@ -251,11 +284,11 @@ def _forked_releases(target: VectorTarget, latents: Tensor) -> list[Floats]:
             receiver.close()
 
 
-def _release_in_child(sender: Connection, target: VectorTarget, latents: Tensor) -> None:
+def _release_in_child(sender: Connection, target: Any, release: Callable[[], Floats]) -> None:
     torch.set_num_threads(1)  # the parent's pool of threads did not survive the fork
     target.call = Caller(math.inf)  # no further thread: the parent watches the clock
     try:
-        sender.send(target.release(latents))
+        sender.send(release())
     except MechanismFailure as failure:
         sender.send(str(failure))
 

@@ -22,6 +22,7 @@ from adept.audit.distinguisher.decision_rules import (
     promising,
     rare_rule,
 )
+from adept.audit.distinguisher.kind import is_finite
 from adept.audit.distinguisher.pairs import AnyTarget, InputPair, PairSample, Sampler
 from adept.audit.distinguisher.value_statistics import outcome_statistics
 from adept.audit.distinguisher.vector_statistics import RESOLUTION, WITHOUT_NOISE, statistics
@@ -31,7 +32,7 @@ from adept.audit.subject.target import Floats, Statistic
 MAX_CHOOSING_ELEMENTS = 2**23  # numbers held at a time: 64 MiB
 MAX_CHOOSING_ROWS, MAX_CHOOSING_CALLS = 2**16, 400
 MIN_ROWS = 60  # releases of an input that screen a pair, whatever they cost
-MAX_DISTINGUISHERS = 5  # four of the best pair, one of another
+MAX_DISTINGUISHERS = 7  # four of the best pair, one of another, two of one that is not finite
 EXTRA_WRONG = 36  # added to the wrong guesses: no game that is worse by more than 0.5 wins by the curve
 
 
@@ -76,10 +77,12 @@ def choose(
     """Return the games to certify on ``certifying`` releases per input, by screening releases and ``rows`` drawn here.
 
     Distinguishers of the best pair: on its best statistic by counts and by a fitted curve; one that was hardly ever wrong;
-    one for releases without noise, if some were seen. A second game is of another pair, if it could refute the claim.
+    one for releases without noise, if some were seen. A second game is of another pair, if it could refute the claim. So is
+    a third, of records with NaN or infinity: what they show must not hide what finite records do.
     """
     sampler = Sampler(target, rows)
-    pairs = screen(target, samples, finalists=finalists, certifying=certifying)
+    finite = [sample for sample in samples if is_finite(sample.pair)] or samples
+    pairs = screen(target, finite, finalists=finalists, certifying=certifying)
     candidates = _candidates(target, [sampler(pair) for pair in pairs], certifying)
     best = _best(candidates)
     options = {"gap": 1.5 * RESOLUTION * target.clip_norm, "delta": target.delta, "alpha": min(alpha, THRESHOLD_ALPHA)}
@@ -95,7 +98,14 @@ def choose(
     without = [each.by(Rule(high=0.5, low=-0.5, flipped=False)) for each in of_best if each.is_without_noise]
     game = Game(best.pair, (best.by(counted), best.by(fitted), *seldom(of_best).distinguishers, *without))
     others = [each for each in candidates if each.pair is not best.pair and each.hope > target.epsilon]
-    return [game, seldom(others)] if others and finalists > 1 else [game]
+    games = [game, seldom(others)] if others and finalists > 1 else [game]
+    rest = _candidates(target, [sample for sample in samples if not is_finite(sample.pair)], certifying)
+    if finite is samples or max((each.hope for each in rest), default=-math.inf) <= target.epsilon:
+        return games
+    hopeful = sampler(max(rest, key=lambda each: each.hope).pair)
+    again = _candidates(target, [hopeful], certifying)
+    top = _best(again)
+    return [*games, seldom(again), Game(top.pair, (top.by(counted_rule(top.first, top.second, **options)),))]
 
 
 def screen(target: AnyTarget, samples: list[PairSample], *, finalists: int, certifying: int) -> list[InputPair]:

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from adept.audit.distinguisher.choice import Distinguisher, Game, choose, choosing_rows, samples_of, screening_rows
 from adept.audit.distinguisher.kind import kind_of
 from adept.audit.distinguisher.pairs import AnyTarget, InputPair, PairSample
-from adept.audit.result import Check, MechanismFailure
-from adept.audit.stats.confidence_bounds import GameCounts, game_lower_bound
+from adept.audit.result import Check, MechanismFailure, Verdict
+from adept.audit.stats.confidence_bounds import GameCounts, game_lower_bound, rounds_needed, say_trials
 from adept.audit.stats.exact_tests import certified
 from adept.audit.subject.target import Floats
 from adept.audit.subject.value import ValueTarget
@@ -32,6 +32,7 @@ from adept.audit.subject.vector import VectorTarget
 SCREENING_SHARE, CHOOSING_SHARE = 5 / 3, 8 / 3  # of the seconds of a check
 FINALISTS = 3  # pairs of which more releases choose one, where they are not expensive
 MIN_TRIALS = 100
+MIN_RIGHT_SHARE = 0.1  # of the rounds, guessed right: fewer say nothing of the others
 LUCK_SDS = 2.0  # standard deviations of a count
 LOOKS = ((0.05, 0.05), (0.25, 0.15), (1.0, 0.8))  # share of the certifying releases, share of alpha
 
@@ -124,13 +125,25 @@ class Experiment(Generic[TargetT]):
         ceiling = replace(counts, right=counts.rounds, wrong=0).certified_epsilon(delta=0.0, alpha=score.alpha)
         evidence = (
             f"guessed the input from the {score.distinguisher.name}, pair {score.pair.name}: {counts.right} right and "
-            f"{counts.wrong} wrong of {counts.rounds}; so many certify {ceiling:.3g} at most"
+            f"{counts.wrong} wrong of {counts.rounds}"
         )
-        evidence = "; ".join([evidence, *self._failures])
+        limits: list[str] = (
+            [f"no claim above {ceiling:.3g} can be refuted by so many"] if ceiling <= self.target.epsilon else []
+        )
+        evidence = "; ".join([evidence, *limits, *self._failures])
         claim = {"epsilon": self.target.epsilon, "delta": self.target.delta}
         played = next(sample for sample in self.samples if sample.pair is score.pair)
         kind = kind_of(played, unit=self.target.clip_norm)
-        return replace(certified(counts, evidence, **claim, alpha=alpha, tests=tests), kind=kind)
+        found = certified(counts, evidence, **claim, alpha=alpha, tests=tests)
+        return replace(found, kind=kind, caveat=self._caveat(score) if found.verdict is Verdict.PASSED else "")
+
+    def _caveat(self, score: Score) -> str:
+        """Say how many trials would refute the claim, where every guess was right and that is too few."""
+        counts = score.counts
+        if counts.wrong or counts.right < MIN_RIGHT_SHARE * counts.rounds:
+            return ""
+        needed = rounds_needed(self.target.epsilon, alpha=score.alpha) * self.trials / counts.right
+        return f"every guess was right, and {say_trials(needed)} would refute the claim if that went on"
 
 
 def event(experiment: Experiment[Any], alpha: float) -> Check:

@@ -36,6 +36,7 @@ HARD_PAIRS = (
 )
 CONSTANTS = (1.0, 0.5, 0.25, 0.125, 2.0, 10.0, 100.0, 1 / 3)
 MIN_SPREAD = 1e-12
+CELL_NUMBER, CELL_DISTANCES = 0.021, (1e-3, 1e-5)  # in units of clip_norm: of a record, and of the two beside it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,6 +225,24 @@ def pairs_of_batches(given: Sequence[InputPair], *, dim: int, clip_norm: float) 
             pairs.append(
                 InputPair(name=f"{name}, row {place + 1} of {BATCH_ROWS}", first=batches[0], second=batches[1])
             )
+    return pairs
+
+
+def cell_record(dim: int, *, clip_norm: float) -> Tensor:
+    """Return a record (n,) well inside its cell, where records are rounded to many a grid."""
+    return torch.full((dim,), CELL_NUMBER * clip_norm / max(1.0, (dim / 64) ** 0.5), dtype=torch.float64)
+
+
+def cell_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
+    """Return pairs of records beside `cell_record`, at several small distances."""
+    record, pairs = cell_record(dim, clip_norm=clip_norm), []
+    for distance in CELL_DISTANCES:
+        records = [record.clone(), record.clone()]
+        for sign, each in zip((-1, 1), records, strict=True):
+            each[0] += sign * distance * clip_norm
+        pairs.append(
+            InputPair(name=f"one cell, {2 * distance:g} apart", first=records[0], second=records[1], hard=True)
+        )
     return pairs
 
 

@@ -113,6 +113,11 @@ def rounds_needed(epsilon: float, *, alpha: float) -> float:
     return -math.log(alpha) / math.log1p(math.exp(-epsilon)) if epsilon < 50 else math.inf
 
 
+def say_trials(needed: float) -> str:
+    """Return a number of trials in words, of two digits."""
+    return "no number of trials" if math.isinf(needed) else f"about {float(f'{needed:.2g}'):,.0f} trials"
+
+
 def epsilon_lower_bound(
     first: ArrayLike, second: ArrayLike, first_trials: int, second_trials: int, *, delta: float, alpha: float
 ) -> Floats:

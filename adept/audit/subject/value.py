@@ -1,5 +1,6 @@
 """Mechanisms on values instead of latents: an integer of 0..K-1, a label, a sentence; their releases are of any kind."""
 
+import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,6 +37,12 @@ class ValueTarget(Target):
     def codes(self, values: Sequence[Any]) -> NDArray[np.int64]:
         """Ask for one outcome per value, in one call; returns hashes, equal for equal outcomes."""
         return np.array([hash(outcome_key(outcome)) for outcome in self.release(values)], dtype=np.int64)
+
+    def of_copy(self) -> "ValueTarget":
+        """Return the same target with a fresh copy of its mechanism, whose outcomes are read as this one's are."""
+        copied = copy.copy(self)
+        copied.mechanism = self.fresh()
+        return copied
 
     def answer(self, value: Any) -> Any:
         return self._ask(self.fresh() if self.memoised else self.mechanism, [value])

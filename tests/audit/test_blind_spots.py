@@ -1,0 +1,176 @@
+"""Defects that audits did not see, each planted once; sound mechanisms are audited at confidence 1 - 1e-9 (share 4e-9)."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from audit.asking import asked, failed, failed_of
+from audit.protocols import KRR
+from audit.test_kinds import Half, NaNAlone, Own, ball, judged
+
+from adept.audit import Claim, JointReports, Verdict
+from adept.audit.checks.declared_noise import find_tails
+
+EPSILON, CONFIDENCE = 4.0, 1 - 1e-9
+
+
+class Gaussian(Own):
+    """Gaussian noise under a pure claim."""
+
+    def __init__(self, sigma: float) -> None:
+        self.sigma = sigma
+
+    def privatize(self, x: Any) -> Any:
+        return ball(x) + np.random.default_rng().normal(0, self.sigma, np.shape(x))
+
+
+def test_noise_that_looks_gaussian_stands_in_the_verdict_of_a_pure_claim() -> None:
+    """The textbook's sigma for delta 1e-5: no test of so few releases can refute it."""
+    result = judged(Gaussian(2.42), "event", "Gaussian noise", dim=8, trials=3_000)
+    assert not result.violated
+    first = result.sentence.partition("strongest evidence")[0]
+    assert "the noise looks Gaussian" in first
+    assert "trials would certify" in first
+
+
+def test_gaussian_noise_under_a_pure_claim_is_refuted_in_its_tails_where_the_trials_show_it() -> None:
+    options = {"dim": 8, "trials": 6_000}
+    assert failed_of({"Gaussian noise"}, Gaussian(1.1), **options) == {"Gaussian noise"}
+    assert failed_of({"Gaussian noise"}, Own(), **options, confidence=CONFIDENCE) == set()
+
+
+def test_the_rule_in_the_tails_needs_more_rounds_for_more_noise_and_never_ends_without_any_distance() -> None:
+    few, many = (find_tails(2 / sigma, epsilon=EPSILON, alpha=1e-5).rounds for sigma in (0.5, 1.5))
+    assert few < 2_000 < 100_000 < many < find_tails(0.5, epsilon=EPSILON, alpha=1e-5).rounds
+
+
+class NaNAndHalf(NaNAlone, Half):
+    """Passes NaN on, and has half of the noise."""
+
+
+def test_nan_does_not_hide_what_else_is_wrong() -> None:
+    result = judged(NaNAndHalf(), "event, dimension 1", "finiteness", trials=8_000)
+    assert failed(result) == {"event, dimension 1", "finiteness"}
+    assert result.kinds["distribution"] == result.kinds["floating point"] == "violated"
+    assert "Also violated: finiteness (floating point): outputs NaN for NaN, " in result.sentence
+    assert "outputs NaN for NaN" in judged(NaNAlone(), "event", "finiteness").sentence
+
+
+class MemoisedUnderRounding(Own):
+    """Keeps its noise for a cell of the record, and releases the record itself with it."""
+
+    memoised, digits = True, 1
+
+    def __init__(self) -> None:
+        self.kept: dict[Any, Any] = {}
+
+    def privatize(self, x: Any) -> Any:
+        return np.stack([self.answer(row) for row in ball(x)])
+
+    def answer(self, row: Any) -> Any:
+        noise = Own.privatize(self, np.zeros((1, len(row))))[0]
+        return row + self.kept.setdefault(tuple(np.round(row, self.digits)), noise)
+
+
+class Finer(MemoisedUnderRounding):
+    digits = 3
+
+
+class MemoisedCells(MemoisedUnderRounding):
+    """Sound: the cell is released, whatever the record in it."""
+
+    def answer(self, row: Any) -> Any:
+        return super().answer(np.round(row, 1))
+
+
+@pytest.mark.parametrize("kind", [MemoisedUnderRounding, Finer])
+def test_noise_kept_for_a_cell_of_records_is_found(kind: type[Own]) -> None:
+    result = judged(kind(), "one cell", dim=8, trials=1_000)
+    assert failed(result) == {"one cell"}
+    assert result.kinds["state"] == "violated"
+
+
+def test_a_memory_of_cells_that_releases_nothing_but_the_cell_passes() -> None:
+    assert failed_of({"one cell"}, MemoisedCells(), dim=8, trials=1_000, confidence=CONFIDENCE) == set()
+
+
+class Stratified(Own):
+    """Each coordinate's uniforms are one per stratum of the batch, in random order."""
+
+    def privatize(self, x: Any) -> Any:
+        random, (rows, dim) = np.random.default_rng(), np.shape(x)
+        u = np.stack([(random.permutation(rows) + random.random(rows)) / rows for _ in range(dim)], axis=1) - 0.5
+        return ball(x) - 2 * np.sqrt(dim) / EPSILON * np.sign(u) * np.log1p(-2 * np.abs(u))
+
+
+@pytest.mark.parametrize("dim", [1, 8])
+def test_noise_that_is_stratified_over_a_batch_is_found(dim: int) -> None:
+    assert failed_of({"rest of the batch"}, Stratified(), dim=dim, trials=500) == {"rest of the batch"}
+
+
+def test_independent_rows_say_nothing_of_each_other() -> None:
+    assert failed_of({"rest of the batch"}, Own(), dim=8, trials=500, confidence=CONFIDENCE) == set()
+
+
+def test_one_report_of_a_mechanism_with_a_memory_is_said_to_be_one() -> None:
+    mechanism = Claim(KRR(EPSILON, 4), memoised=True)
+    verdicts = [asked({"event"}, each, trials=200) for each in (mechanism, JointReports(mechanism, reports=3))]
+    said = [result.sentence.partition("strongest evidence")[0] for result in verdicts]
+    assert "one report was judged" in said[0]
+    assert "add reports=3" in said[0]
+    assert "one report was judged" not in said[1]
+
+
+class Bare(Own):
+    """Releases the record, under a claim that few trials cannot refute."""
+
+    epsilon = 7.0
+
+    def privatize(self, x: Any) -> Any:
+        return ball(x)
+
+
+def test_a_claim_too_large_for_the_trials_is_said_to_be_so_with_the_number_that_refutes_it() -> None:
+    result = judged(Bare(), "event", trials=1_000)
+    assert not result.violated
+    said = re.search("; every guess was right, and about ([0-9,]+) trials would refute the claim", result.sentence)
+    assert said
+    assert "; no claim above 5." in result.sentence
+    assert result.sentence.count("certif") == 1
+    refuted = judged(Bare(), "event", trials=int(1.1 * int(said[1].replace(",", ""))))
+    assert refuted.violated
+    assert "every guess" not in refuted.sentence
+
+
+class SeededKRR(KRR):
+    """k-ary randomised response by a generator with a seed, made with the object."""
+
+    def __init__(self, epsilon: float, alphabet: int) -> None:
+        super().__init__(epsilon, alphabet)
+        self.held = np.random.default_rng(0)
+
+    @property
+    def random(self) -> np.random.Generator:
+        return self.held
+
+
+@pytest.mark.parametrize("check", ["fresh copy", "fork"])
+@pytest.mark.parametrize("size", [2, 50])
+def test_a_seed_of_the_objects_own_is_found_for_values_too(check: str, size: int) -> None:
+    result = judged(SeededKRR(1.0, size), check)
+    assert failed(result) == {check}
+    assert result.kinds["randomness"] == "violated"
+    assert failed_of({check}, KRR(1.0, size), confidence=CONFIDENCE) == set()
+    caller = judged(Claim(SeededKRR(1.0, size), randomness="caller"), check)
+    assert [each.verdict for each in caller.checks] == [Verdict.NOTED]
+
+
+def test_a_value_that_comes_back_as_another_type_is_metadata() -> None:
+    def answer(values: list[int]) -> list[Any]:
+        drawn = KRR(EPSILON, 8).privatize(values)
+        return [[number] if value else {number} for number, value in zip(drawn, values, strict=True)]
+
+    result = judged(Claim(answer, epsilon=EPSILON, alphabet=2), "event")
+    assert result.kinds["metadata"] == "violated"
+    assert result.kinds["distribution"] == "not judged"
