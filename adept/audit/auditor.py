@@ -57,7 +57,7 @@ def run(
     time_limit: float = 60.0,
     progress: Progress | None = None,
 ) -> AuditResult:
-    """Audit a mechanism's claim of (epsilon, delta)-local differential privacy for any two records.
+    """Audit a mechanism's claim of (epsilon, delta)-local DP for any two records.
 
     What an object does not say itself, its caller can: ``Claim(mechanism, epsilon=..., alphabet=..., memoised=True)``.
 
@@ -175,14 +175,14 @@ def _of_reports(mechanism: Any) -> bool:
 
 
 def _left_to_caller(check: Check, question: Question, mechanism: Any) -> Check:
-    """Return the check, noted only where it found noise that is repeated and the claim leaves seeding to the caller."""
+    """Return the check; noted if it found repeated noise and the caller has to seed."""
     excused = question.of_seeding and getattr(mechanism, "randomness", None) == CALLER
     found = check.verdict is Verdict.FAILED and check.kind is Kind.RANDOMNESS
     return replace(check, verdict=Verdict.NOTED) if excused and found else check
 
 
 def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha: float) -> tuple[str, ...]:
-    """Return in sentences what an audit cannot have seen; ``alpha`` is the event's chance of error."""
+    """Return in sentences what an audit cannot have seen; ``alpha``: the event's error."""
     return (
         _name_rare_failures(trials, claimed, alpha),
         "inputs other than those tried: a record that triggers something else must be given in `pairs`",

@@ -43,7 +43,7 @@ KIND_OUTCOMES = {  # of a kind, by the most serious verdict of its checks
 
 
 class MechanismFailure(Exception):
-    """A mechanism that raised, took too long, returned no release, or does not declare what is asked."""
+    """A mechanism that raised, was too slow, returned no release, or declares too little."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,7 @@ class Check:
 
 @dataclass(frozen=True, kw_only=True)
 class AuditResult:
-    """Every check of one audit. All statistical statements hold together with probability ``confidence``."""
+    """Every check of one audit; its statistics hold together with chance ``confidence``."""
 
     mechanism: str
     claimed_epsilon: float
@@ -93,7 +93,7 @@ class AuditResult:
 
     @property
     def kinds(self) -> dict[str, str]:
-        """Outcome of each kind: "violated", "noted" (the claim leaves it to the caller), "not refuted" or "not judged"."""
+        """Outcome per kind: "violated", "noted" (for callers), "not refuted", "not judged"."""
         found = {kind: {check.verdict for check in self.checks if check.kind is kind} for kind in Kind}
         return {
             kind.value: next((word for verdict, word in KIND_OUTCOMES.items() if verdict in verdicts), "not judged")
@@ -102,7 +102,7 @@ class AuditResult:
 
     @property
     def outcome(self) -> str:
-        """One of "violated", "not refuted" (which is no proof), and "not judged" (which `NotJudged` raises)."""
+        """One of "violated", "not refuted" (no proof) and "not judged" (`NotJudged` raises)."""
         return ("violated" if self.violated else "not refuted") if self.judged else "not judged"
 
     @property
@@ -112,7 +112,7 @@ class AuditResult:
         return failed[0] if failed else _most_certain(self._with(Verdict.PASSED))
 
     def _with(self, verdict: Verdict) -> list[Check]:
-        """Return the strongest check of each kind with this verdict; of all kinds together if it is no finding."""
+        """Return the strongest check of each kind with this verdict, or all that passed."""
         checks = [check for check in self.checks if check.verdict is verdict]
         if verdict is Verdict.PASSED:
             return checks
@@ -121,7 +121,7 @@ class AuditResult:
 
     @property
     def sentence(self) -> str:
-        """The verdict with its kind and strongest evidence in one sentence, and a short one for what else was found."""
+        """The verdict and its strongest evidence in one sentence, then other findings."""
         claim = f"the claim of {self.mechanism}, epsilon {self.claimed_epsilon:g}"
         if not self.judged or self.strongest is None:
             return f"Not judged: nothing could be looked at to judge {claim}."
@@ -149,7 +149,7 @@ class AuditResult:
 
     @property
     def certified_epsilon(self) -> float:
-        """The largest certified lower bound on epsilon, zero if there is none: from counted releases alone."""
+        """The largest certified lower bound on epsilon; zero without any."""
         counted = (check for check in self.checks if check.verdict is not Verdict.NOTED)
         return max((check.certified_epsilon or 0.0 for check in counted), default=0.0)
 
@@ -178,7 +178,7 @@ class AuditResult:
 
 
 class NotJudged(AdeptError):
-    """The third outcome of an audit: it found no violation and could not look; ``result`` holds the reasons."""
+    """The third outcome of an audit: no violation, nothing seen; reasons are in ``result``."""
 
     def __init__(self, result: AuditResult) -> None:
         self.result = result
@@ -192,14 +192,14 @@ class NotJudged(AdeptError):
 
 
 def judged(result: AuditResult) -> AuditResult:
-    """Return a result that says something of the claim; raise NotJudged for one that does not."""
+    """Return a result that judges the claim; raise NotJudged for any other."""
     if not result.judged:
         raise NotJudged(result)
     return result
 
 
 def judge(name: str, question: Callable[[], Check], *, sees: str, kind: Kind = Kind.DISTRIBUTION) -> Check:
-    """Ask one question; a mechanism that fails to answer could not be judged, for the reason that it gave.
+    """Ask one question; a mechanism that fails to answer is not judged, for its reason.
 
     ``kind`` is that of the question; a check that found another kind than the distribution keeps its own.
     """

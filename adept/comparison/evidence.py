@@ -1,4 +1,4 @@
-"""Evidence beside the rows of a comparison: audits of the claims, attacks on releases, and examples of rewrites.
+"""Evidence for a comparison: audits of claims, attacks on releases, examples of rewrites.
 
 Attacks are those of ``adept.attacks.reconstruction``, on releases of their own. Text mechanisms have no latent to attack.
 
@@ -52,7 +52,7 @@ def _audit(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
 
 
 def _audit_text(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
-    """Audit a text mechanism on the shortest public text, and the longest whose words all have a position."""
+    """Audit a text mechanism on the shortest public text and the longest that fits."""
     mechanism = build_alternative(trial, cell)
     lengths = {text: len(text.split()) for text in trial.public.texts}
     whole = [text for text in lengths if lengths[text] <= getattr(mechanism, "length", 0)] or list(lengths)
@@ -102,7 +102,7 @@ def choose_examples(trial: Trial, rows: list[tuple[Cell, ResultRow]]) -> list[Ex
 
 
 def bare(text: str) -> str:
-    """Return a text's words without case and punctuation, which a tokenizer may have changed."""
+    """Return a text's words without case and punctuation, which tokenizers change."""
     return " ".join(re.findall(r"\w+", text.lower()))
 
 

@@ -1,4 +1,4 @@
-"""Calls: a record's release in a call of one row or three, of some other size, by a fresh copy, or after a past.
+"""Calls: releases in calls of one row, three or other sizes, by fresh copies, after others.
 
 The claim covers a record's release by any call of the mechanism, so each of these is a guessing game like the event
 (`distinguisher.experiment`). Releases in calls of their own are expensive, so such a game has few trials.
@@ -44,21 +44,21 @@ PLACES: dict[str, Callable[[int], int]] = {"first": lambda _: 0, "middle": lambd
 
 
 def one(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect what a record's release in a batch of its own reveals. Blind to events rarer than in hundreds."""
+    """Detect what a batch of one record reveals. Blind to events rarer than 1 in hundreds."""
     target = experiment.target
     pairs = [*experiment.given, *adversarial_pairs(target.dim, clip_norm=target.clip_norm)]
     return _play(experiment, [_alone(pair) for pair in pairs if pair.hard], ONE_TRIALS, alpha)
 
 
 def three(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect what all releases of a batch of three reveal of one record, at any place. Blind to larger batches."""
+    """Detect what a batch of three reveals of one of its records. Blind to larger batches."""
     target = experiment.target.without_memory()
     pairs = pairs_of_batches(experiment.given, dim=target.dim, clip_norm=target.clip_norm)
     return _play(experiment, pairs, THREE_TRIALS, alpha)
 
 
 def _play(experiment: Experiment[VectorTarget], pairs: Sequence[InputPair], most: int, alpha: float) -> Check:
-    """Play a game whose every release is a call of its own; one that so many cannot refute is tried on one pair."""
+    """Play a game with one call per release; if it cannot refute the claim, with one pair."""
     target, needed = experiment.target, rounds_needed(experiment.target.epsilon, alpha=alpha)
     if needed > 2 * MAX_LARGER * most:
         pairs, most, needed = pairs[:1], HOPELESS_TRIALS, 0.0
@@ -68,7 +68,7 @@ def _play(experiment: Experiment[VectorTarget], pairs: Sequence[InputPair], most
 
 
 def one_value(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect what a value's outcome in a batch of its own reveals. Blind to events rarer than in hundreds."""
+    """Detect what a batch of one value reveals. Blind to events rarer than 1 in hundreds."""
     pairs = [_alone(pair) for pair in experiment.pairs[:VALUE_PAIRS]]
     trials = experiment.target.affordable(min(VALUE_TRIALS, experiment.trials), alone=True)
     return experiment.with_pairs(pairs, trials).refute(alpha=alpha)
@@ -101,7 +101,7 @@ def one_cell(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def after_another_dimension(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect what a copy keeps from a call of another dimension, such as a scale. Blind to longer pasts."""
+    """Detect what stays from a call of another dimension, as scales. Blind to longer pasts."""
     target = experiment.target
     if not target.any_dimension or target.dim == 1:
         raise MechanismFailure("the mechanism knows one dimension only")
@@ -112,7 +112,7 @@ def after_another_dimension(experiment: Experiment[VectorTarget], alpha: float) 
 
 
 def any_size(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect a first, middle or last row with little noise in batches of up to 1,025. Blind to noise that is half."""
+    """Detect little noise in first, middle or last rows of any batch. Blind to half noise."""
     target = experiment.target.without_memory()
     most = target.affordable(RELEASES * sum(BATCH_SIZES)) // RELEASES
     tried = [size for size, total in zip(BATCH_SIZES, np.cumsum(BATCH_SIZES).tolist(), strict=True) if total <= most]

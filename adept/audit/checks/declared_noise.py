@@ -32,7 +32,7 @@ MIN_GAUSSIAN_NUMBERS, NOT_GAUSSIAN_P = 1000, 0.01  # of noise; the p-value below
 
 
 def sensitivity(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect inputs farther apart than the declared noise covers. Blind to noise that is not as declared.
+    """Detect inputs too far apart for the declared noise. Blind to noise other than declared.
 
     Claim: two inputs at distance d need epsilon (or delta) at least f(d), f exact for the declared noise. The distances
     are measured through the mechanism's own projection, so one pair beyond the claim refutes it (Habernal 2021, Section 4).
@@ -49,7 +49,7 @@ def sensitivity(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def norm(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect projected latents outside the declared set, to the last bit, on 34 latents of every size.
+    """Detect projected latents outside the declared set, to the last bit, on 34 latents.
 
     Claim: a float is a rational number, so its norm is computed here without rounding; one row above C refutes that the
     proof's premise covers the program. Mechanisms that say ``exact`` have to meet C itself, others C (1 + 1e-6); on the
@@ -72,7 +72,7 @@ def norm(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def scale(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect noise smaller than declared, by fractions of a percent. Blind to what is not additive noise.
+    """Detect noise smaller than declared, by fractions of a percent. Blind to other noise.
 
     Claim: under the declared distribution the pivot is chi-square distributed (`Noise.size`), so its lower tail is a p-value. More
     noise than declared takes no privacy and is no violation.
@@ -85,7 +85,7 @@ def scale(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def shape(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect noise of another distribution than declared, also where it depends on the input. Blind to dependence."""
+    """Detect noise of another distribution than declared, at any input. Blind to dependence."""
     target, samples = experiment.target, experiment.samples
     if target.noise_name == "cap":
         sides = [side for side in _sides(samples) if side[1].any()]
@@ -99,7 +99,7 @@ def shape(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def coordinates(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect noise shared by coordinates or rows in sign or size, at several distances. Blind to other distances.
+    """Detect signs or sizes shared by numbers or rows at some distances. Blind to others.
 
     Claim: under the declared distribution the signs of the noise are independent fair coins, and so are the bits "|noise| is above
     its median" where coordinates are independent. Whether two coins at a distance agree is then a sequence of independent

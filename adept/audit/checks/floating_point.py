@@ -1,4 +1,4 @@
-"""Floating point, which the event rounds away: bits of noise that says it is exact, sums in float32, NaN and Inf."""
+"""Floating point, below what the event sees: noise bits, float32 sums, NaN and infinity."""
 
 import math
 
@@ -48,7 +48,7 @@ def _not_finite(dim: int) -> torch.Tensor:
 
 
 def grid(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect floating-point noise that says it is exact. Blind to floats that were rounded to a grid afterwards.
+    """Detect float noise declared exact. Blind to floats rounded to a grid afterwards.
 
     Claim: exact additive noise lives on a grid z = k * step, with every |k| <= 2^53 (else the floats could not hold the
     integers). Floating-point noise keeps 53 bits at every magnitude, so largest output over finest bit exceeds 2^53. A step
@@ -65,7 +65,7 @@ def grid(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def representability(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect low bits that separate one input from another. Blind to traces in which numbers are likely.
+    """Detect low bits that separate two inputs. Blind to traces that numbers may well have.
 
     Claim: on a public grid that holds both inputs the sum x' + (z - x') is exact: it gives z back. So how often it does must
     not depend on the input that z was released from; Fisher's exact test compares the two, with Bonferroni's factor over the pairs.
@@ -91,9 +91,8 @@ def representability(experiment: Experiment[VectorTarget], alpha: float) -> Chec
 
 
 def float32_sums(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect noise that was added in float32, whatever the mechanism declares; certifies a bound on
-    epsilon. Blind to sums in float64 of a mechanism that does not say it is exact, and to sums that
-    were rounded afterwards.
+    """Detect noise that was added in float32; certify a bound on epsilon.
+    Blind to float64 sums of mechanisms that do not say they are exact, and to sums rounded later.
 
     Claim: the sum z of two float32 numbers x and y is rounded to a float32, and which z some y can reach depends on the low
     bits of x (Mironov 2012). The rule says the input from which more numbers of a release can be reached. It was fixed
@@ -120,7 +119,7 @@ def float32_sums(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def _float32_records(target: VectorTarget) -> torch.Tensor:
-    """Return two records (2, n) of float32 numbers, so far inside the set that no clip changes them."""
+    """Return two float32 records (2, n), so far inside the set that no clip changes them."""
     records = torch.randn(2, target.dim, dtype=torch.float64, generator=torch.Generator().manual_seed(32))
     lengths = torch.linalg.vector_norm(records, ord=NORM_ORDER[target.clip], dim=1, keepdim=True)
     inside: torch.Tensor = (0.5 * target.clip_norm * records / lengths).float().double()
@@ -136,8 +135,8 @@ def _reached(sums: NDArray[np.float32], record: torch.Tensor) -> NDArray[np.bool
 
 
 def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect floating-point noise of any precision that says it is exact. Blind to floats rounded to a
-    grid afterwards.
+    """Detect floating-point noise of any precision that says it is exact.
+    Blind to floats rounded to a grid afterwards.
 
     Claim: integer noise with P(k) proportional to exp(-|k - c| / t) or exp(-(k - c)^2 / 2 t^2), t >= 4, is odd with
     probability .4 to .6, whatever c. Let s be the finest step seen in the first half of the releases. If the noise lives on
@@ -171,7 +170,7 @@ def _values(samples: list[PairSample]) -> Floats:
 
 
 def coarse_step(values: Floats) -> float | None:
-    """Return the step, no power of two, of which all values are multiples up to rounding; None if there is none.
+    """Return the step, no power of two, that divides all values up to rounding, or None.
 
     Euclid's algorithm on a few values gives the step about, least squares sharpen it, and all values are held to it.
     """
@@ -193,7 +192,7 @@ def coarse_step(values: Floats) -> float | None:
 
 
 def _bit_span(values: Floats) -> tuple[int, int]:
-    """Return e and f: all values are below 2^e in magnitude and multiples of 2^f, e and f being tight."""
+    """Return tight e and f: all values are below 2^e in magnitude and multiples of 2^f."""
     mantissa, exponent = np.frexp(values[values != 0])
     integers = (mantissa * 2.0**MANTISSA_BITS).astype(np.int64)
     finest = exponent - MANTISSA_BITS + np.log2(integers & -integers).astype(int)

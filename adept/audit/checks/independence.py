@@ -1,4 +1,4 @@
-"""Independence: of the other records of a batch, of their noise, of a seed, and of the noise of a forked process.
+"""Independence: of other records in a batch, of their noise, of seeds, of forked processes.
 
 Claim: if all releases of one record are independent, then pairs of releases have one distribution wherever the two come
 from, and so has every function of a pair: whether the two are equal, how they point, how their lengths differ. Pairs
@@ -50,7 +50,7 @@ class _ForkTimeout(MechanismFailure):
 
 
 def in_batch(experiment: Experiment[Any], alpha: float) -> Check:
-    """Detect noise that records of one batch share, in whole or in part. Blind to correlations below a few percent.
+    """Detect noise that records of a batch share. Blind to correlations below a few percent.
 
     Pairs within are rows (i, i + lag) of the first half of a call, each row in one pair, for several lags; pairs between
     are row i of the second half of either of two calls.
@@ -75,7 +75,7 @@ def in_batch(experiment: Experiment[Any], alpha: float) -> Check:
 
 
 def after_one_seed(experiment: Experiment[Any], alpha: float) -> Check:
-    """Detect noise that torch, NumPy or random seeds repeat. Blind to a secret seed of the mechanism's own."""
+    """Detect noise that torch, NumPy or random seeds repeat. Blind to a secret seed."""
     target = experiment.target.without_memory()
     rows = _paired_rows(target)
     _repeat(experiment, rows)  # what a first call alone draws would shift the seeded numbers
@@ -128,7 +128,7 @@ def of_rest(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def of_neighbours(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect releases that depend on the other records of a batch. Blind to dependence below a few percent.
+    """Detect releases that depend on other records. Blind to dependence below a few percent.
 
     Every second record of a batch is the same in all batches. Claim: if rows are released independently, each from its own
     record, then these releases are independent and of one distribution in all batches, and so is every function of them;
@@ -157,7 +157,7 @@ def of_neighbours(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def of_neighbouring_values(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect outcomes that depend on the other values of a batch. Blind to dependence below a few percent."""
+    """Detect outcomes that depend on other values. Blind to dependence below a few percent."""
     target, found = experiment.target.without_memory(), list[Difference]()
     constant, second, *_, last = [*target.values, target.values[-1]]
     rows = _value_rows(target)
@@ -175,7 +175,7 @@ def _copies(experiment: Experiment[VectorTarget], rows: int) -> Tensor:
 
 
 def _repeat(experiment: Experiment[Any], rows: int) -> Floats:
-    """Release one record so often in one call: vectors (rows, m), or whole numbers (rows,) that stand for outcomes."""
+    """Release one record ``rows`` times in one call: (rows, m), or outcome numbers (rows,)."""
     target = experiment.target
     if isinstance(target, VectorTarget):
         return target.release(_copies(experiment, rows))
@@ -204,7 +204,7 @@ def _joined(pairs: Sequence[ReleasePairs]) -> ReleasePairs:
 
 
 def _within(call: Floats) -> ReleasePairs:
-    """Pair rows within one call, others than `_between` pairs, so that the two are independent."""
+    """Pair rows within one call, other rows than `_between`, to keep both independent."""
     pairs = len(call) // 3
     return call[: 2 * pairs : 2], call[1 : 2 * pairs : 2]
 
@@ -242,7 +242,7 @@ def _unevenness(first: Floats, second: Floats) -> Floats:
 
 
 def seeded(release: Callable[[], Released]) -> tuple[Released, Released]:
-    """Release twice, each time after the same seeds of random, NumPy and torch; the caller's seeds are restored."""
+    """Release twice after equal seeds of random, NumPy and torch; then restore the seeds."""
     with _global_seed():
         first = release()
     with _global_seed():

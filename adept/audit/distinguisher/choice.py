@@ -54,7 +54,7 @@ class Game:
 
 
 def statistics_of(target: AnyTarget, sample: PairSample) -> Iterator[tuple[str, Statistic]]:
-    """Yield the statistics that separate one pair, of vectors or of values, each with a name."""
+    """Yield the named statistics that separate one pair, of vectors or of values."""
     if isinstance(sample.pair.first, Tensor):
         return statistics(sample, clip_norm=target.clip_norm)
     return outcome_statistics(sample, supports=getattr(target.mechanism, "supports", None))
@@ -109,7 +109,7 @@ def choose(
 
 
 def screen(target: AnyTarget, samples: list[PairSample], *, finalists: int, certifying: int) -> list[InputPair]:
-    """Return the most promising pairs, the best first, and one more on which a guess was hardly ever wrong."""
+    """Return promising pairs, the best first, and one hardly ever guessed wrong."""
     rest, chosen = _candidates(target, samples, certifying), list[InputPair]()
     while rest and len(chosen) < finalists:
         chosen.append(_best(rest).pair)
@@ -164,14 +164,14 @@ def _candidates(target: AnyTarget, samples: list[PairSample], certifying: int) -
 
 
 def _best(candidates: list[_Candidate]) -> _Candidate:
-    """Return the best candidate; of those as good up to chance, 3 / sqrt(wrong), by the fitted curve."""
+    """Return the best candidate; the fitted curve breaks ties up to 3 / sqrt(wrong)."""
     best = max(candidates, key=lambda tried: tried.score)
     least = best.score - 3 / math.sqrt(best.wrong + EXTRA_WRONG)
     return max((tried for tried in candidates if tried.score >= least), key=lambda tried: tried.promise)
 
 
 def samples_of(target: AnyTarget, pairs: list[InputPair], *, rows: int) -> tuple[list[PairSample], list[str]]:
-    """Return the screening releases of all pairs that can be released, and the reasons why others cannot."""
+    """Return the screening releases of all pairs, and the reasons why some have none."""
     sampler, samples, failures = Sampler(target, rows), [], []
     for pair in pairs:
         try:

@@ -1,4 +1,4 @@
-"""The experiment: a coin picks one of two inputs, the target releases it, and a distinguisher guesses the input.
+"""The experiment: a coin picks one of two inputs, and a distinguisher guesses the input.
 
 Distinguishers are chosen on some releases (`distinguisher.choice`) and scored on fresh ones; where only a refutation
 is wanted at three looks, so that a game that is won, or without hope, ends early.
@@ -53,7 +53,7 @@ class Score:
 
 @dataclass
 class Experiment(Generic[TargetT]):
-    """A target, input pairs, and the releases of each input by which distinguishers are chosen and scored."""
+    """A target, input pairs, and releases that choose and score the distinguishers."""
 
     target: TargetT
     find_pairs: Callable[[TargetT], Sequence[InputPair]]  # beside the caller's own
@@ -69,7 +69,7 @@ class Experiment(Generic[TargetT]):
 
     @cached_property
     def samples(self) -> list[PairSample]:
-        """The screening releases of all pairs that can be released; raises MechanismFailure if none can."""
+        """The screening releases of all pairs; MechanismFailure if no pair can be released."""
         inputs, alone = 2 * len(self.pairs), self._alone
         rows = screening_rows(self.trials, inputs=inputs, dim=self._numbers)
         affordable = self.target.affordable(rows * inputs, share=SCREENING_SHARE, alone=alone) // inputs
@@ -100,7 +100,7 @@ class Experiment(Generic[TargetT]):
         return Experiment(target or self.target, lambda _: pairs, trials)
 
     def play(self, *, alpha: float, claim: float = -math.inf) -> Check:
-        """Choose a game and certify a bound on epsilon, wrong with probability at most ``alpha``."""
+        """Choose a game and certify a bound on epsilon, wrong with chance <= ``alpha``."""
         target, samples = self.target, self.samples
         most = target.affordable(self.trials, share=CHOOSING_SHARE, alone=self._alone)
         rows, certifying = self._choosing(min(self.trials, most)), self.certifying
@@ -147,16 +147,16 @@ class Experiment(Generic[TargetT]):
 
 
 def event(experiment: Experiment[Any], alpha: float) -> Check:
-    """Detect any leak by which a rule guesses the input, whatever the mechanism declares; certifies a
-    bound on epsilon. The bound cannot exceed about ln(trials), and a leak spread over many
-    coordinates shows only in part.
+    """Detect any leak by which a rule guesses the input; certify a bound on epsilon.
+    The bound cannot exceed about ln(trials), and a leak spread over many coordinates shows only
+    in part.
     """
     return experiment.play(alpha=alpha)
 
 
 def event_elsewhere(experiment: Experiment[Any], alpha: float) -> Check:
-    """Detect what the event detects at a small dimension, where less noise hides it, or at a large
-    one. Blind to other dimensions.
+    """Detect leaks at a small dimension, where less noise hides them, or at a large one.
+    Blind to other dimensions.
     """
     trials = experiment.target.affordable(2 * max(MIN_TRIALS, experiment.trials)) // 2
     return experiment.with_pairs(experiment.pairs, trials).refute(alpha=alpha)
@@ -171,7 +171,7 @@ def certify(
     claim: float = -math.inf,
     progress: Progress = lambda done, total: None,
 ) -> Score:
-    """Play the distinguishers of a game on the same 2 * ``trials`` fresh releases; a coin chooses each input.
+    """Play all distinguishers of a game on the same 2 * ``trials`` fresh releases.
 
     Args:
         alpha: chance of error of each distinguisher.

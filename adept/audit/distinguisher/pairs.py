@@ -51,7 +51,7 @@ class InputPair:
 
     @property
     def plain(self) -> bool:
-        """Finite float64 records among copies of themselves: what a declaration of noise covers."""
+        """True for finite float64 records among copies of themselves, which noise covers."""
         records = (self.first, self.second)
         return not self.alone and all(x.ndim == 1 and x.dtype == torch.float64 and x.isfinite().all() for x in records)
 
@@ -179,7 +179,7 @@ def _standing_out(target: VectorTarget, records: Tensor, releases: Floats) -> li
 
 
 def searched_records(dim: int, *, clip_norm: float) -> Tensor:
-    """Return records (R, n) of one number, of many lengths, zeros and signs, and round constants."""
+    """Return records (R, n): one number, many lengths, zeros and signs, round constants."""
     generator = torch.Generator().manual_seed(2024)
     places = torch.eye(dim, dtype=torch.float64)[torch.randperm(dim, generator=generator)[:MAX_PLACES]]
     leaning = places + 0.3 * torch.randn(len(places), dim, dtype=torch.float64, generator=generator) / math.sqrt(dim)
@@ -247,7 +247,7 @@ def cell_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
 
 
 def given_pairs(pairs: Sequence[tuple[Any, Any]] | None, *, dim: int) -> list[InputPair]:
-    """Return the caller's pairs of finite latents (n,), numbered from 1; raise ConfigurationError for others."""
+    """Return the caller's pairs of finite latents (n,), numbered; else ConfigurationError."""
     if pairs is not None and not isinstance(pairs, Sequence):
         raise ConfigurationError(f"pairs must be a list of pairs of latents, got a {type(pairs).__name__}")
     return [_given(number, pair, dim) for number, pair in enumerate(pairs or (), start=1)]
@@ -271,7 +271,7 @@ def _given(number: int, pair: Any, dim: int) -> InputPair:
 
 
 def given_values(pairs: Sequence[tuple[Any, Any]] | None) -> list[InputPair] | None:
-    """Return the caller's pairs of different values, numbered from 1; None if there are none, or latents."""
+    """Return the caller's pairs of different values, numbered from 1; None without any."""
     found = []
     for number, pair in enumerate(pairs if isinstance(pairs, Sequence) else (), start=1):
         if not isinstance(pair, tuple | list) or len(pair) != 2:

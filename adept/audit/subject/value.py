@@ -1,4 +1,4 @@
-"""Mechanisms on values instead of latents: an integer of 0..K-1, a label, a sentence; their releases are of any kind."""
+"""Mechanisms on values instead of latents: an integer of 0..K-1, a label, a sentence."""
 
 import copy
 from collections.abc import Iterator, Sequence
@@ -28,14 +28,14 @@ class ValueTarget(Target):
     values: Sequence[Any] = ()  # those that are tried
 
     def release(self, values: Sequence[Any]) -> Array:
-        """Ask for one outcome per value, in one call; returns a numeric (B, m), or (B,) of objects."""
+        """Return one outcome per value, from one call: numeric (B, m), or objects (B,)."""
         outcomes = as_outcomes(self._ask(self.mechanism, values), rows=len(values), objects=self.objects)
         if not self.objects and outcomes.dtype == object:
             raise MechanismFailure("privatize returned numbers at first, and then outcomes of another kind")
         return outcomes
 
     def codes(self, values: Sequence[Any]) -> NDArray[np.int64]:
-        """Ask for one outcome per value, in one call; returns hashes, equal for equal outcomes."""
+        """Return a hash per value's outcome, from one call; equal ones have equal hashes."""
         return np.array([hash(outcome_key(outcome)) for outcome in self.release(values)], dtype=np.int64)
 
     def of_copy(self) -> "ValueTarget":
@@ -74,7 +74,7 @@ class ValueTarget(Target):
 
     @cached_property
     def _probed(self) -> tuple[float, bool]:
-        """Seconds of an outcome, and whether outcomes are objects: asked of copies, which are not asked again."""
+        """Seconds per outcome, and True if outcomes are objects; measured on fresh copies."""
         batch = [value for value in self.values[:2] for _ in range(1 if self.memoised else PROBES)]
         copied = self.mechanism if self.given is None else self.fresh()
 
@@ -89,7 +89,7 @@ class ValueTarget(Target):
 
 
 def as_outcomes(released: Any, *, rows: int, objects: bool) -> Array:
-    """Return outcomes as numbers (B, m) where they are numbers of one shape, else as objects (B,)."""
+    """Return outcomes as numbers (B, m) if they have one shape, else as objects (B,)."""
     if isinstance(released, Tensor):
         released = released.detach().cpu().numpy()
     try:
@@ -132,13 +132,13 @@ def hashable(outcome: Any) -> Any:
 
 
 def outcome_key(outcome: Any) -> Any:
-    """Return an outcome as the keys of a stated distribution are compared: numbers of one place as a number."""
+    """Return an outcome as a key of a distribution: a tuple of one number is that number."""
     plain = hashable(outcome)
     return plain[0] if isinstance(plain, tuple) and len(plain) == 1 else plain
 
 
 def alphabet_of(mechanism: Any) -> list[Any] | None:
-    """Return values of the finite alphabet that a mechanism declares, or None: all of them, or some of a large one.
+    """Return values of a mechanism's declared finite alphabet (some of a large one), or None.
 
     It is an ``alphabet`` (a sequence, or K for 0..K-1), ``labels``, or, of integers, an integer ``size`` or ``count``.
     """
