@@ -1,4 +1,4 @@
-"""Mechanisms of other people's packages, each in an environment of its own that is built on demand with pip."""
+"""Mechanisms of other people's packages, each in its own environment, built by pip on demand."""
 
 import itertools
 import os
@@ -26,7 +26,7 @@ Installs = Sequence[Sequence[str]]  # what each call of pip is given
 
 
 class NotInstalled(AdeptError):
-    """An environment that could not be built: no package index can be reached, or it lacks a version."""
+    """An environment that could not be built: no package index, or it lacks a version."""
 
 
 def build_environment(name: str, installs: Installs, directory: str | Path | None = None) -> Path:
@@ -70,7 +70,7 @@ def python_of(environment: Path) -> Path:
 
 
 def surroundings(environment: Path) -> dict[str, str]:
-    """Return the variables of a process in an environment: a home of its own, one thread, no downloads of models."""
+    """Return a process's variables: its own home, one thread, no downloads of models."""
     home = environment / "home"
     home.mkdir(exist_ok=True)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}

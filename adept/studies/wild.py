@@ -1,4 +1,4 @@
-"""Audits of other people's packages, as pip installs them: ``audits/`` holds one file a package, with its claims.
+"""Audits of other people's packages as pip installs them; ``audits/`` has a file for each.
 
 The error of all audits of one run together is 1 - `CONFIDENCE` (union bound over the claims that were chosen beforehand).
 A claim that is not refuted is audited again with its noise halved; if that is not found, the row reads "could not tell".
@@ -161,7 +161,7 @@ def _audited(
 
 
 def certified(result: AuditResult) -> float:
-    """Return the largest lower bound on epsilon from outputs' probabilities, or from noise that is missing."""
+    """Return the largest lower bound on epsilon, from output probabilities or missing noise."""
     checks = (check for check in result.checks if check.kind in COUNTED and check.verdict is not Verdict.NOTED)
     return max((check.certified_epsilon or 0.0 for check in checks), default=0.0)
 

@@ -1,4 +1,4 @@
-"""Worker of an isolated mechanism: answers batches inside a package's own environment, with the standard library alone.
+"""Worker of an isolated mechanism: answers batches inside its package's environment.
 
 Run as ``python wild_worker.py AUDIT_FILE CLASS FACTOR SOCKET``. Messages are `marshal` of plain types over pipes, so no code
 comes back from a package. A caller that was forked connects to the socket and gets a fork of the worker.
@@ -39,7 +39,7 @@ def receive(stream: BinaryIO) -> Any:
 
 
 def plain(release: Any) -> Any:
-    """Return a release in plain types; of an object of another type, its type's name and its items."""
+    """Return a release in plain types; other objects as their type's name and items."""
     if type(release) in PLAIN:
         return release
     for kind in PLAIN[1:-1]:

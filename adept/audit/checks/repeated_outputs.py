@@ -42,7 +42,7 @@ MAX_CALLS, MAX_ROWS = 30_000, 120_000  # releases in calls of their own; release
 
 
 def come_back_or_lie_near(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect releases that come back, from pools of noise or few seeds, or rarely have little noise.
+    """Detect releases that come back, from pools of noise or few seeds, or rare small noise.
     Blind to spaces beyond trials^2 / 10^3.
     """
     target, trials = experiment.target, experiment.trials
