@@ -1,9 +1,10 @@
 r"""The likelihood of a release under each candidate, from which the best attack follows.
 
-Bayes: with prior pi, the attack that names argmax_x pi_x p(z|x) succeeds most often of all that see the release z, and
-the attack that names the class with the largest sum of pi_x p(z|x) guesses a property best. Constants are left out. For
-additive noise p(z|x) is the noise's density at z - x, x being the candidate's own clipped latent on the release's grid.
-For codebooks and descriptions the distribution is finite: A for what is heavy under x, 1 for the rest.
+Bayes: with prior pi, the attack that names argmax_x pi_x p(z|x) succeeds most often of all that see
+the release z, and the attack that names the class with the largest sum of pi_x p(z|x) guesses a
+property best. Constants are left out. For additive noise p(z|x) is the noise's density at z - x, x
+being the candidate's own clipped latent on the release's grid. For codebooks and descriptions the
+distribution is finite: A for what is heavy under x, 1 for the rest.
 """
 
 from collections.abc import Callable

@@ -1,15 +1,17 @@
 """Csv: rows, read and written. First the end of a row is found, then the row is checked.
 
-A row is read leniently, one character after the other. At the beginning of a cell a quote opens a quoted cell; in any
-other place of a bare cell a quote is an ordinary character. In a quoted cell two quotes are one character, and a single
-quote closes the quotes: the characters after it, up to the delimiter, are bare. *A row ends at the first CR or LF
-outside quotes, or where the file ends.* An empty line is not a row, so CRLF ends one row and not two.
+A row is read leniently, one character after the other. At the beginning of a cell a quote opens a
+quoted cell; in any other place of a bare cell a quote is an ordinary character. In a quoted cell
+two quotes are one character, and a single quote closes the quotes: the characters after it, up to
+the delimiter, are bare. *A row ends at the first CR or LF outside quotes, or where the file ends.*
+An empty line is not a row, so CRLF ends one row and not two.
 
-*Claim*: where row n ends depends on where it begins and on its own characters. *Proof*: the rule reads them in order
-with a state (cell begins, bare, quoted, quote within quotes) that is the same at the beginning of every row, keeps
-nothing of earlier rows, and stops at the row's own last character. QED. So adding or removing the characters of a row
-whose quotes close changes no other row: the row after it begins where it ends, in the same state. The one exception is
-a quote that is never closed, which takes what follows.
+*Claim*: where row n ends depends on where it begins and on its own characters. *Proof*: the rule
+reads them in order with a state (cell begins, bare, quoted, quote within quotes) that is the same
+at the beginning of every row, keeps nothing of earlier rows, and stops at the row's own last
+character. QED. So adding or removing the characters of a row whose quotes close changes no other
+row: the row after it begins where it ends, in the same state. The one exception is a quote that is
+never closed, which takes what follows.
 
 For valid rows these are the rows of RFC 4180. Only after its end is known is a row checked: is it valid, is it too long,
 does it hold NUL, does it have the right number of cells. At most ``MAX_CHARACTERS`` characters of a row are kept.

@@ -2,12 +2,13 @@
 
 An array is split into the texts of its elements first, in parts, so a file may be longer than the memory.
 
-*Claim*: where an element ends depends on where it begins and on its own characters. *Proof*: an element ends before the
-first comma outside its own strings, lists and objects. The scan keeps a state (how many brackets are open) that is zero
-at the beginning of every element, and nothing of earlier elements. A tolerant reader takes a bracket that closes more
-than the element opened for one of its characters, and the end of the file for the end of the array. QED. An element is
-parsed only after its end is known. The one exception is an element whose strings or brackets never close: it takes what
-follows with it.
+*Claim*: where an element ends depends on where it begins and on its own characters. *Proof*: an
+element ends before the first comma outside its own strings, lists and objects. The scan keeps a
+state (how many brackets are open) that is zero at the beginning of every element, and nothing of
+earlier elements. A tolerant reader takes a bracket that closes more than the element opened for one
+of its characters, and the end of the file for the end of the array. QED. An element is parsed only
+after its end is known. The one exception is an element whose strings or brackets never close: it
+takes what follows with it.
 """
 
 import datetime

@@ -1,9 +1,10 @@
 """Classifiers of text, whose accuracy on text that people wrote is what private text is worth.
 
-The classifier "tfidf" reads TF-IDF of words and word pairs and the mean of the words' vectors; cross-validation chooses
-the strength of its logistic regression. A text on both sides of a fold would let the largest strength remember its
-label. So all copies of a text are in one fold, and so are all texts of one record. A word that no training text holds
-is read as the most like one that some do. In a language that the lexicon does not know TF-IDF stands alone.
+The classifier "tfidf" reads TF-IDF of words and word pairs and the mean of the words' vectors;
+cross-validation chooses the strength of its logistic regression. A text on both sides of a fold
+would let the largest strength remember its label. So all copies of a text are in one fold, and so
+are all texts of one record. A word that no training text holds is read as the most like one that
+some do. In a language that the lexicon does not know TF-IDF stands alone.
 """
 
 from collections import Counter

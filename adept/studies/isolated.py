@@ -1,4 +1,4 @@
-"""Mechanisms of other people's packages, each in its own environment, built by pip on demand."""
+"""Mechanisms of other people's packages, each in an environment that pip builds on demand."""
 
 import itertools
 import os

@@ -6,10 +6,11 @@ r"""Surveys under local DP (Habernal 2025, lecture 5): a bit, one answer of many
 3. *A number* from 0 to 15: the Laplace mechanism with l1 sensitivity 15, so the scale 15/eps.
 4. The same number as one of 16 answers, from whose debiased frequencies the mean follows.
 
-Randomised response pulls every share towards 1/k. Each report r has an unbiased reading y(r), whose mean
-estimates the truth: y = (1[r = answer] - Q)/(P - Q) for a share, with P and Q the probabilities of the true and
-of any other answer; y = sum_v v (1[r = v] - Q)/(P - Q) for a mean from k answers; y = r for the Laplace mechanism.
-Intervals: of a share Clopper-Pearson on the count of the answer, debiased; of a mean the normal distribution.
+Randomised response pulls every share towards 1/k. Each report r has an unbiased reading y(r), whose
+mean estimates the truth: y = (1[r = answer] - Q)/(P - Q) for a share, with P and Q the
+probabilities of the true and of any other answer; y = sum_v v (1[r = v] - Q)/(P - Q) for a mean
+from k answers; y = r for the Laplace mechanism. Intervals: of a share Clopper-Pearson on the count
+of the answer, debiased; of a mean the normal distribution.
 """
 
 import math
