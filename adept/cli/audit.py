@@ -63,7 +63,7 @@ def _audits(config: AuditConfig, advance: Advance) -> list[Audited]:
 
 
 def load_foreign(config: AuditConfig) -> Claim:
-    """Return anyone's mechanism by MODULE:ATTRIBUTE; the working directory counts too.
+    """Import anyone's MODULE:ATTRIBUTE mechanism, also from the working directory.
 
     A class is built with ``epsilon``; an object or a function claims ``epsilon`` if given.
     """

@@ -233,9 +233,9 @@ class PlayConfig:
 class StudyConfig(Columns):
     """Configuration of ``adept study``."""
 
-    # --- What is studied; null stands for the study's own value, and what it has no use for must stay null
+    # --- Study; null means the study's own value, and options that it does not use must stay null
     study: str = "sensitivity"
-    """Study: sensitivity | sanity_check | randomized_response | mechanisms | limits | zoo | wild."""
+    """Name: sensitivity | sanity_check | randomized_response | mechanisms | limits | zoo | wild."""
     output_dir: str = REQUIRED
     """A new directory for the table, the figure and result.json."""
     trials: int | None = None
@@ -247,7 +247,7 @@ class StudyConfig(Columns):
     epsilons: list[float] | None = None
     """Budgets."""
     mechanisms: list[str] | None = None
-    """Some of the study's own mechanisms; for wild: packages, by their file names in audits/."""
+    """Some of the study's mechanisms; for wild: packages, by their file names in audits/."""
     environments: str | None = None
     """For wild: directory of the packages' environments; null: in the user's cache."""
     clip_norm: float | None = None

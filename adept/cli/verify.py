@@ -9,12 +9,12 @@ from adept.release.checker import Json, Refused, check
 
 
 def main(config: VerifyConfig) -> None:
-    """Check a statement, and print what was shown."""
+    """Check a statement, and print the results."""
     sys.stdout.write("\n".join(run(config)) + "\n")
 
 
 def run(config: VerifyConfig) -> list[str]:
-    """Return what was shown, in sentences; raises AdeptError where something is wrong."""
+    """Return the results in sentences; raise AdeptError if something is wrong."""
     try:
         return check(config.statement, config.output, _model(config.model_dir), restate=_restate)
     except Refused as error:

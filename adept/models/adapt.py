@@ -265,7 +265,7 @@ def fine_tune(
 
 
 def spell_out(name: str) -> str:
-    """Return a name in words: "card_payment-failed" and "CardPaymentFailed" are three."""
+    """Split a name into words: "card_payment-failed" and "CardPaymentFailed" have three."""
     return " ".join(words_of(re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_\-./:]+", " ", name)))
 
 

@@ -64,7 +64,7 @@ class Lexicon:
         return vectors * bool(vectors.any(axis=1).sum() >= MIN_KNOWN_SHARE * len(words))
 
     def nearest(self, known: Sequence[str], others: Iterable[str] | None = None) -> dict[str, str]:
-        """Return the known word that is most like each other one, if one is."""
+        """Return for each other word the most similar known word, if there is any."""
         vectors, taken = self.of(known), {word.lower() for word in known}
         candidates = self.words if others is None else others
         asked = [word for word in candidates if word in self.places and word not in taken]

@@ -195,7 +195,7 @@ def build(config: TokenizerConfig) -> tokenizers.Tokenizer:
 
 
 def is_writable(word: str) -> bool:
-    """Return True if a token or label is part of a line, and not endless."""
+    """Return True if a token or label is printable and at most MAX_TOKEN_LENGTH long."""
     if len(word) > MAX_TOKEN_LENGTH:
         return False
     if word.isascii():  # most are: of these only control characters are not printable

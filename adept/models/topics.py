@@ -30,7 +30,7 @@ NEIGHBOUR_POWER = 0.75  # of how common a neighbour is
 
 
 class TopicEncoder(nn.Module):
-    """Maps token ids (B, T) to topics (B, n), by buffers that no training changes."""
+    """A map from token ids (B, T) to topics (B, n), in buffers that training never changes."""
 
     rarity: Tensor
     directions: Tensor

@@ -193,7 +193,7 @@ def _read_checkpoint(path: Path) -> dict[str, Any]:
 
 
 class Origin(Callback):
-    """Stores the origin of the weights in a checkpoint (``resume_run``)."""
+    """A callback that stores the weights' origin in a checkpoint (``resume_run``)."""
 
     def __init__(self, origin: dict[str, Any], *, learning_rate: float) -> None:
         self.origin, self.learning_rate = origin, learning_rate

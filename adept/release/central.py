@@ -126,7 +126,7 @@ class CentralPlan(Plan[CentralStatement]):
 
     @cached_property
     def cells_sha256(self) -> str:
-        """Digest of what a cell means."""
+        """Digest of the cells' codewords and texts."""
         cells = self.writer.cells
         digest = hashlib.sha256(cells.codewords.astype("<i4").tobytes())
         for text in cells.texts:

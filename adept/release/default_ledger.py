@@ -47,7 +47,7 @@ def default_location(key: bytes) -> Path:
 
 
 def _guard(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method that gives the ledger up instead of failing, and then does nothing."""
+    """Wrap a method so that it gives the ledger up instead of failing."""
 
     def guarded(ledger: "DefaultLedger", *args: Any) -> Any:
         try:

@@ -101,7 +101,7 @@ class Inputs:
         return {file_format(name, self.options.format) for name in self.locations}
 
     def schemas(self, first: Record) -> list[dict[str, Any]]:
-        """Return each file's Arrow column types if all are parquet; streams have one schema."""
+        """Return the Arrow column types of each parquet file, or of a stream; [] for others."""
         if self.formats != {"parquet"}:
             return []
         if self.repeatable:

@@ -230,7 +230,7 @@ class Output:
 def open_output(
     publication: Publication, *, format: str, columns: Sequence[str], types: Types | None = None
 ) -> Iterator[Output]:
-    """Open the output of a release; DataError if nobody reads standard output any longer."""
+    """Open the output of a release; DataError if standard output has no reader."""
     if not publication.streaming:
         partial = publication.target + PARTIAL
         with record_writer(partial, format=format, columns=columns, types=types) as write:

@@ -179,7 +179,7 @@ def secret_key(path: str | None = None) -> bytes:
 
 
 def throwaway_key() -> bytes:
-    """Return a key that is kept nowhere."""
+    """Return a fresh key that is never stored."""
     return secrets.token_bytes(KEY_BYTES)
 
 

@@ -38,7 +38,7 @@ LOCAL = (
 
 @dataclass(frozen=True, kw_only=True)
 class Statement(ABC):
-    """A release, from which the fields of its statement follow.
+    """A release, with the fields of its statement.
 
     Attributes:
         records: number of records that are written; None before that is known.
@@ -277,7 +277,7 @@ class CentralStatement(Statement):
 
 
 def restate(said: Json) -> Json | None:
-    """Return sentences and numbers of a release by its statement; None for other versions.
+    """Recompute a statement's sentences and numbers; None for another version of adept.
 
     Raises:
         Refused: no release has such facts.

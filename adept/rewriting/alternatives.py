@@ -64,7 +64,7 @@ class InPositions:
 
 @dataclass(frozen=True, kw_only=True)
 class WordByWord(InPositions):
-    """A mechanism on T symbols; ``_release_symbols`` (N T,) -> (N T,) is the child's.
+    """A mechanism on T symbols; a subclass defines ``_release_symbols``: (N T,) -> (N T,).
 
     A record is read as exactly T symbols: its first T words, each a public word or one symbol for
     all others, then padding.

@@ -1,4 +1,4 @@
-"""The three steps of a rewriter, for whatever a mechanism randomises.
+"""The three steps of a rewriter, for each kind of release.
 
     encode    records -> rows    one row a record, secret
     release   rows -> rows       the mechanism, and nothing else
@@ -49,7 +49,7 @@ class Coding(ABC):
         """Raise ConfigurationError for labels that ``encode`` refuses."""
 
     def release(self, encoded: Tensor, mechanism: Any) -> Tensor:
-        """Return the rows (B, n) that a mechanism releases of encoded ones."""
+        """Return the mechanism's releases (B, n) of encoded rows."""
         return self.pack(mechanism.privatize(self.unpack(encoded)))
 
     @abstractmethod

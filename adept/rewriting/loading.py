@@ -1,4 +1,4 @@
-"""Loading of what a rewriter needs, and refusal of what it must not release with."""
+"""Loading of a rewriter's parts, and refusal of unsafe ones."""
 
 import hashlib
 import math

@@ -29,7 +29,7 @@ HUB_OPTIONS = ("revision", "cache_dir", "force_download", "local_files_only", "t
 
 
 class Rewriter:
-    """Writes private text from text, with one model and one mechanism.
+    """A rewriter of text to private text, with one model and one mechanism.
 
     Args:
         model, tokenizer: saved together.

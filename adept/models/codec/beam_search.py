@@ -32,7 +32,7 @@ TEXT, WORD, INSERTED, SEAMS, COLUMNS = range(WINDOW + CONTEXT_WORDS, WINDOW + CO
 
 
 class Found(NamedTuple):
-    """A text; of its distance seams are a part, and it costs so many UNITs."""
+    """A text with its distance, the part of it due to seams, and its cost in UNITs."""
 
     distance: int
     seams: int
@@ -41,7 +41,7 @@ class Found(NamedTuple):
 
 
 class BeamSearch:
-    """The search for texts near to records; behind a gap each bit more adds ``seam``."""
+    """The search for texts near to records; after a gap, each extra bit adds ``seam``."""
 
     def __init__(self, model: LanguageModel, *, weigh: Callable[[str], int], seam: int = 0) -> None:
         self.model, self.weigh, self.seam = model, weigh, seam
@@ -69,7 +69,7 @@ class BeamSearch:
 def _spell_out(
     texts: Sequence[tuple[int, int, int]], record: Sequence[str], vocabulary: Sequence[str]
 ) -> list[tuple[str, ...]]:
-    """Return the words of each text, and behind them those of no text, NO_WORD."""
+    """Return the words of each text, padded with NO_WORD."""
     spoken: list[tuple[str, ...]] = [()] * (len(texts) + 1)
     for text, (before, place, inserted) in enumerate(texts):
         words = spoken[before]
@@ -117,7 +117,7 @@ def _go_on(beam: Whole, states: Whole, order: Whole, place: int, texts: Whole, w
 
 @without_reference_counts
 def _extend(beam: Whole, steps: Whole, own: Whole, added: Whole, seam: int, most: int, states: Whole) -> int:
-    """Write down the states with and without one more word; return how many they are."""
+    """Store the states with and without one more word; return their number."""
     word, count = own[NUMBER], 0
     for row in range(len(beam)):
         alone, likely, first, second = steps[row]

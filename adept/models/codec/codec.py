@@ -104,7 +104,7 @@ class Codec(Learned):
         return cls(model, weigh, rows[:MAX_UTTERANCES], listed=listed, lexicon=lexicon)
 
     def with_list(self) -> "Codec":
-        """Return the codec with the list that it lacks, which takes a while."""
+        """Return the codec with its missing list, which takes a while to make."""
         if not self.unlisted:
             return self
         return replace(self, listed=list_likely(self.model, self.utterances, count=self.unlisted), unlisted=0)
@@ -192,7 +192,7 @@ class _Sized:
         return BeamSearch(self.model, weigh=self.index.weigh, seam=self.seam)
 
     def _prepare(self) -> None:
-        """Make every table and all machine code that a record or a number may need."""
+        """Create every table and all machine code that a record or a number may need."""
         from adept.models.language_model.compiled import telling
 
         with telling("making machine code, once for this version: about half a minute"):

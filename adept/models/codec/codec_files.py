@@ -46,7 +46,7 @@ def save_codec(codec: Codec, directory: Path) -> None:
 
 
 def codec_content(codec: Codec) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return everything that a codec is made of: what its two files hold."""
+    """Return the content of a codec's two files."""
     model, vocabulary, listed = codec.model, codec.model.vocabulary, codec.listed
     description = {
         "format_version": FORMAT_VERSION,
@@ -145,7 +145,7 @@ def _read_tables(path: Path, stored: dict[str, Any], sizes: dict[str, int]) -> d
 
 
 def _wrong(stored: dict[str, Any]) -> str:
-    """Say what no codec writes in a description; nothing where all is well."""
+    """Return the first field that no codec writes so; an empty text if all are right."""
     fields = ("words", "classes", "counts", "alphabet", "holders", "utterances")
     parts: list[Any] = [stored.get(name) for name in fields]
     words, classes, counts, alphabet, holders, utterances = parts

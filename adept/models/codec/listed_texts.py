@@ -121,7 +121,7 @@ class _Search:
             yield torch.cat([prefixes[row], word[:, None]], dim=1), cost
 
     def _cost_after(self, before: Tensor, words: Tensor) -> Tensor:
-        """Return what the rest costs after pairs of words, or after the last one."""
+        """Return the cost of the rest after pairs of words, or else after the last word."""
         keys = before * self.size + words
         places = torch.searchsorted(self.pairs, keys).clamp_max(len(self.pairs) - 1)
         return torch.where(self.pairs[places] == keys, self.after_pair[places], self.after_word[words])

@@ -79,7 +79,7 @@ class WordWeights(Learned):
 def tabulate(
     texts: Sequence[Collection[str]], more: ListedTexts | None = None
 ) -> tuple[dict[str, int], sparse.csr_array]:
-    """Return the columns of words, and a table of ones: which texts hold which."""
+    """Return the columns of words, and a sparse table of ones: texts by their words."""
     more = more or ListedTexts()
     words: dict[str, int] = {}
     for word in chain(*texts, more.words):

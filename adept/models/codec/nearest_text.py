@@ -51,7 +51,7 @@ Places = NDArray[np.integer[Any]]
 
 
 class TextTable:
-    """Texts by their words, and what these weigh; ``more`` stand behind the others."""
+    """A table of texts by words, and the words' weights; ``more`` texts come last."""
 
     def __init__(self, texts: Sequence[Sequence[str]], weigh: WordWeights, more: ListedTexts | None = None) -> None:
         self.texts, self.more, self.weigh = texts, more or ListedTexts(), weigh

@@ -68,7 +68,7 @@ def _load(codec: Codec, path: Path) -> Codec:
 
 
 def _keep(listed: Codec, path: Path) -> bool:
-    """Return True if a file with the list lies there afterwards, whoever wrote it."""
+    """Save the list; return True if its file exists afterwards, whoever wrote it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".codec-") as directory:

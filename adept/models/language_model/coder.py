@@ -44,7 +44,7 @@ Limits = NDArray[np.int64]
 
 
 class Spelled(NamedTuple):
-    """How the words of a text are spelled that the vocabulary lacks."""
+    """Spellings of a text's words that the vocabulary lacks."""
 
     shares: Whole  # of the letters, one after the other (S, 2)
     starts: Whole  # where those of each word begin, and S (L + 1,)
@@ -97,7 +97,7 @@ def _is_inside(band: Limits, width: int, depth: int) -> bool:
 
 @without_reference_counts
 def _is_too_narrow(band: Limits, width: int, depth: int) -> bool:
-    """Return True if no text that begins so is of a band, or of a likelier one."""
+    """Return True if no text that begins so is in a band, or in a likelier one."""
     return _narrower(width, depth, band[0], band[1])
 
 
@@ -124,7 +124,7 @@ def edge_among_others(own: int, edge: int) -> int:
 
 @without_reference_counts
 def edge_below(own: int, place: int) -> int:
-    """Return the largest edge that ``edge_among_others`` does not take beyond a place."""
+    """Return the largest edge that ``edge_among_others`` maps to at most a place."""
     return own + (((place + 1) * (ONE - own) - 1) >> BITS)
 
 
@@ -295,7 +295,7 @@ def _find_letter(tables: NgramTables, contexts: Whole, wanted: int) -> int:
 
 @compiled
 def spell(tables: NgramTables, letters: Whole) -> Whole:
-    """Return the shares (M, 2) of letters (M,), one after the other."""
+    """Return the shares (M, 2) of letters (M,), in their order."""
     context, contexts = _before_letters(tables)
     spans = np.empty((len(letters), 2), np.int64)
     for number, letter in enumerate(letters):

@@ -42,7 +42,7 @@ def without_reference_counts(function: Function) -> Function:
 
 @cache
 def _directory() -> str | None:
-    """Return where machine code of these sources lies; None where it cannot be kept."""
+    """Return the place for machine code of these sources; None if it cannot be kept."""
     if (user := cache_directory()) is None:
         return None
     digest = hashlib.sha256()

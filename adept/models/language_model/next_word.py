@@ -23,7 +23,7 @@ COLUMNS = 7
 
 
 class NextWord(NamedTuple):
-    """The distribution after some words, in arrays that change when one more is read."""
+    """The distribution after some words, in arrays that change with each further word."""
 
     window: Whole  # the last words, V before a text's first one (CONTEXT_WORDS,)
     classes: Whole  # their classes (CONTEXT_WORDS,)
@@ -46,7 +46,7 @@ def start(tables: ModelTables) -> NextWord:
 
 @without_reference_counts
 def start_again(tables: ModelTables, after: NextWord) -> None:
-    """Go back to the distribution of a text's first word."""
+    """Reset to the distribution of a text's first word."""
     for place in range(len(after.window)):
         after.window[place] = len(tables.class_of) - 1
     look(tables, after)
@@ -54,14 +54,14 @@ def start_again(tables: ModelTables, after: NextWord) -> None:
 
 @without_reference_counts
 def read(tables: ModelTables, after: NextWord, word: int) -> None:
-    """Go on to the distribution after one more word."""
+    """Advance to the distribution after one more word."""
     append(after.window, word)
     look(tables, after)
 
 
 @without_reference_counts
 def append(window: Whole, word: int) -> None:
-    """Put a word behind the last ones, of which the oldest is dropped."""
+    """Append a word to the window, and drop the oldest."""
     for place in range(len(window) - 1):
         window[place] = window[place + 1]
     window[-1] = word
@@ -69,7 +69,7 @@ def append(window: Whole, word: int) -> None:
 
 @without_reference_counts
 def look(tables: ModelTables, after: NextWord) -> None:
-    """Find what the tables know of the window."""
+    """Look up the window in the tables."""
     for place in range(len(after.window)):
         after.classes[place] = tables.class_of[after.window[place]]
     find_contexts(tables.words, after.window, after.contexts[0])

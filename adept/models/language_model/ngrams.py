@@ -35,7 +35,7 @@ Whole = NDArray[np.int64]
 
 
 class NgramTables(NamedTuple):
-    """The table of what was seen after which context: C contexts, the shortest first.
+    """The table of symbols seen after C contexts, the shortest context first.
 
     Columns of a context:
 
