@@ -101,6 +101,7 @@ class Tuples(Base):
 
     expected = "violated: distribution (e' for tuples that differ everywhere)"
     claim = {"epsilon": 1.0, "alphabet": [(0, 0, 0, 0), (1, 1, 1, 1)]}
+    trials = 20_000
 
     def __init__(self, factor):
         self.eps = factor
@@ -115,4 +116,5 @@ class OneAttribute(Tuples):
     """Tuples that differ in one attribute alone, all attributes of one size."""
 
     expected = "sound"
+    trials = 4_000
     claim = {"epsilon": 1.0, "alphabet": [(0, 0, 0, 0), (1, 0, 0, 0)]}

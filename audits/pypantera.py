@@ -97,6 +97,6 @@ class TEMUnknown(TEM):
     dim, claim, expected, trials = (
         50,
         {"epsilon": 4.0, "alphabet": ["alice", "bob"]},
-        "violated: distribution (the word itself is returned where a far word is to be drawn)",
+        "violated: randomness (the word itself is returned where a far word is to be drawn)",
         3000,
     )

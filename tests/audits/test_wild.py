@@ -39,6 +39,12 @@ LARGER = {
 }
 
 
+def marked(path: Path) -> object:
+    """Return a reproducer as a parameter; one whose environment has PyTorch is slow to install."""
+    torch = any("torch" in argument for call in wild.load_audit(path.parent.name).INSTALLS for argument in call)
+    return pytest.param(path, id=f"{path.parent.name}/{path.stem}", marks=[pytest.mark.slow] if torch else [])
+
+
 def environment_of(package: str) -> Path:
     """Return the environment of a package, or skip the test and say that nothing was run."""
     try:
@@ -47,7 +53,7 @@ def environment_of(package: str) -> Path:
         pytest.skip(f"NOT RUN: {reason}")
 
 
-@pytest.mark.parametrize("path", REPRODUCERS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@pytest.mark.parametrize("path", [*map(marked, REPRODUCERS)])
 def test_a_reproducer_shows_its_violation(path: Path) -> None:
     environment = environment_of(path.parent.name)
     assert len(path.read_text("utf-8").splitlines()) <= MAX_LINES
