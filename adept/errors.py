@@ -26,7 +26,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class ReleaseRefused(AdeptError):
-    """A release was asked for that would not guarantee what its user must expect of it."""
+    """A release is refused, since it would not give the guarantee that its user expects."""
 
 
 def printable(value: object, *, limit: int = 200) -> str:

@@ -13,8 +13,8 @@ from adept.mechanisms.guarantee import json_number
 class Verdict(StrEnum):
     """The outcome of one check.
 
-    ``FAILED``: the claim, or a declaration that its proof rests on, is refuted. ``NOTED``: a finding that the claim leaves
-    to the caller.
+    ``FAILED``: the claim, or a declaration that its proof rests on, is refuted. ``NOTED``: a
+    finding that the claim leaves to the caller.
     """
 
     PASSED = "passed"
@@ -137,7 +137,7 @@ class AuditResult:
         return " ".join([said, *also, *left])
 
     def _caveats(self, strongest: Check) -> list[str]:
-        """Return the caveats: of games one, the strongest's or the event's, since all say the same."""
+        """Return the caveats; of games only the strongest's or else the event's."""
         games = [each.caveat for each in (strongest, *self.checks) if each is strongest or each.name == "event"]
         others = [each.caveat for each in self.checks if each.certified_epsilon is None]
         return list(filter(None, [*self.caveats, *others, next(filter(None, games), "")]))

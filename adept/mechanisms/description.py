@@ -199,5 +199,5 @@ def joint_size(epsilon: float, labels: int) -> int:
 
 
 def _size_in_words(size: int) -> str:
-    """Return a number for a sentence: as it is, or as a power of two if it is long."""
+    """Return a number for a sentence; a long one as a power of two."""
     return f"{size:,}" if size < 10**6 else f"2^{math.log2(size):.1f}"

@@ -48,7 +48,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Report:
-    """A page, and what is said on a terminal."""
+    """A page, and the lines for the terminal."""
 
     path: Path
     tables: list[Grid]  # a line a mechanism, a column a budget
@@ -254,7 +254,7 @@ def warn_of_losses(table: ComparisonTable) -> list[str]:
 
 
 def advise(table: ComparisonTable) -> str:
-    """Return the best mechanism of those whose claim holds, and what it reaches."""
+    """Return the best mechanism whose claim holds, and its result."""
     sound = [curve for curve in table.curves if not curve.false_claim]
     if not sound:
         return "No mechanism of this comparison can be used: none has a claim that holds."

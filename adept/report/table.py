@@ -86,7 +86,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class ComparisonTable:
-    """All lines of a comparison, and what is read from them."""
+    """All lines of a comparison, and the findings from them."""
 
     lines: list[Line]  # in the order of the rows
     texts: list[Line]  # those of the first classifier

@@ -88,7 +88,7 @@ class TrustComparison:
         self.size = sum(part.size for part in self.parts)
 
     def run(self) -> Iterator[int]:
-        """Make what is not there yet; yields the number of rows that are done."""
+        """Compute all missing results; yield the number of finished rows as it grows."""
         done = 0
         for part in self.parts:
             yield from (done + made for made in part.run())
@@ -106,7 +106,7 @@ class TrustComparison:
 
 
 def write(comparison: TrustComparison) -> page.Report:
-    """Write ``figures/trust.svg`` beside what ``collect`` writes."""
+    """Write ``figures/trust.svg`` into the directory of ``collect``."""
     rows = comparison.collect()
     path = comparison.directory / "figures" / FIGURE
     path.parent.mkdir(exist_ok=True)

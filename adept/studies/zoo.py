@@ -53,7 +53,7 @@ class ClaimReading:
 
 @dataclass(frozen=True, kw_only=True)
 class Exhibit(ClaimReading):
-    """A reading with its mechanism, two records, and what is expected of it."""
+    """A reading with its mechanism, two records, and the expected verdict."""
 
     make: Callable[[], Any]
     pair: tuple[str, str]

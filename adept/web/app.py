@@ -302,7 +302,7 @@ def _names(value: object) -> list[str]:
 
 
 def _choices(asked: dict[str, Any]) -> Choices:
-    """Return the page's choices; whatever else is sent is refused."""
+    """Return the page's choices; refuse anything else."""
     given = {name: value for name, value in asked.items() if value not in (None, "")}
     if not all(isinstance(value, CHOICES.get(name, ())) for name, value in given.items()):
         raise ConfigurationError("the choices are none of the page's: reload it")

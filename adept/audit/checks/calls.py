@@ -87,8 +87,8 @@ def first_release(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def one_cell(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect noise that a memory keeps for records which it takes for the same, as it rounds them. Blind to cells narrower
-    than a hundred thousandth of the set.
+    """Detect noise that a memory reuses for different records that round to one.
+    Blind to cells narrower than a hundred thousandth of the set.
 
     A copy is asked for a fixed record and, in the same call, for one of two that lie beside it; the difference is read.
     """
@@ -142,7 +142,7 @@ def _spreads(target: VectorTarget, size: int, *, times: int) -> dict[str, float]
 
 @dataclass(frozen=True)
 class LessAnother:
-    """A mechanism asked for a fixed record and another in one call; its release is the second less the first."""
+    """A mechanism asked for a fixed record and another in one call; releases the difference."""
 
     mechanism: Any
     record: Tensor

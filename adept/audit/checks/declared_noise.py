@@ -74,8 +74,8 @@ def norm(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 def scale(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect noise smaller than declared, by fractions of a percent. Blind to other noise.
 
-    Claim: under the declared distribution the pivot is chi-square distributed (`Noise.size`), so its lower tail is a p-value. More
-    noise than declared takes no privacy and is no violation.
+    Claim: under the declared distribution the pivot is chi-square distributed (`Noise.size`), so
+    its lower tail is a p-value. More noise than declared takes no privacy and is no violation.
     """
     declared, scale = experiment.target.noise()
     sizes = [declared.size(noise, scale) for noise in _noises(experiment.samples)]
@@ -121,8 +121,8 @@ def coordinates(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect noise that looks Gaussian under a claim without delta, and play a game in its tails where that can
-    refute the claim in time.
+    """Detect noise that looks Gaussian under a claim without delta.
+    Play a game in its tails if that can refute the claim in time.
 
     Claim: Gaussian noise of standard deviation s is (epsilon, delta)-LDP for inputs at distance d if and only if delta is
     at least f(d / s, epsilon) > 0 (Balle and Wang 2018). A mechanism that does keep delta = 0 may differ from it in no
@@ -160,15 +160,16 @@ def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> C
 
 @dataclass(frozen=True)
 class Tails:
-    """A rule that speaks from so many standard deviations beyond the middle of two records, and the rounds that it needs."""
+    """A rule that guesses beyond ``threshold`` deviations from the middle; ``rounds`` it needs."""
 
     threshold: float
     rounds: float
 
 
 def find_tails(ratio: float, *, epsilon: float, alpha: float) -> Tails:
-    """Return the rule on Gaussian noise that refutes a pure claim in fewest rounds; ``ratio`` is the distance over sigma.
+    """Return the rule that refutes a pure claim of Gaussian noise in the fewest rounds.
 
+    ``ratio`` is the distance over sigma.
     Beyond the threshold s the records have the probabilities ndtr(ratio / 2 - s) and ndtr(-ratio / 2 - s).
     """
     thresholds = np.linspace(0.0, MAX_TAIL_SDS, TAIL_THRESHOLDS)
@@ -188,7 +189,7 @@ def find_tails(ratio: float, *, epsilon: float, alpha: float) -> Tails:
 def _played_in_tails(
     target: VectorTarget, sample: PairSample, tails: Tails, *, sigma: float, looks: str, alpha: float
 ) -> Check:
-    """Guess the record from fresh releases beyond the threshold alone, which certifies as any game does (`GameCounts`)."""
+    """Guess the record from fresh releases beyond the threshold; certify like any game."""
     first, second = sample.centres
     middle, direction = (first + second) / 2, (first - second) / np.linalg.norm(first - second)
     rounds = int(tails.rounds)

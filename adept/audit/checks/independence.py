@@ -52,8 +52,8 @@ class _ForkTimeout(MechanismFailure):
 def in_batch(experiment: Experiment[Any], alpha: float) -> Check:
     """Detect noise that records of a batch share. Blind to correlations below a few percent.
 
-    Pairs within are rows (i, i + lag) of the first half of a call, each row in one pair, for several lags; pairs between
-    are row i of the second half of either of two calls.
+    Pairs within are rows (i, i + lag) of the first half of a call, each row in one pair, for
+    several lags; pairs between are row i of the second half of either of two calls.
     """
     target, found = experiment.target.without_memory(), list[Difference]()
     calls, rows = _batches(target)
@@ -86,7 +86,7 @@ def after_one_seed(experiment: Experiment[Any], alpha: float) -> Check:
 
 
 def in_copies(experiment: Experiment[Any], alpha: float) -> Check:
-    """Detect outcomes that fresh copies of a mechanism share, as those of a seed of its own. Blind to seeds drawn later."""
+    """Detect outcomes that fresh copies share, as by an own seed. Blind to seeds drawn later."""
     target = experiment.target.without_memory()
     rows = _paired_rows(target)
     first, second = (target.of_copy().codes([target.values[0]] * rows) for _ in range(2))
@@ -111,7 +111,7 @@ def in_forks(experiment: Experiment[Any], alpha: float) -> Check:
 
 
 def of_rest(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect what the others' noise in a batch of 2 or 8 says of one record's. Blind to larger batches.
+    """Detect noise shared with the rest of a batch of 2 or 8. Blind to larger batches.
 
     The first row is paired with the mean of the rest of its own batch, and with that of another batch.
     """

@@ -78,7 +78,7 @@ class AskedRecord:
     how: str = ""  # the batch in which it is asked for
 
     def metadata(self) -> Metadata:
-        """Ask once, and return what the answer says beside its numbers."""
+        """Ask once, and return the answer's metadata."""
         try:
             released = self.ask()
         except MechanismFailure as failure:
@@ -127,7 +127,7 @@ def _played(
 
 
 def metadata_of(value: Any) -> Metadata:
-    """Return everything that a release says beside its numbers, by name."""
+    """Return the metadata of a release (all but its numbers), by name."""
     kind = f"{type(value).__name__} of {getattr(value, 'dtype', '')}".removesuffix(" of ")
     found = {"kind": f"{kind}, rows of shape {tuple(getattr(value, 'shape', ()))[1:]}"}
     if isinstance(value, Tensor):

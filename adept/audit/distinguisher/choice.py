@@ -1,7 +1,7 @@
 """The choice of a pair, statistics and decision rules that should certify most.
 
-Few releases of every pair screen; more of the most promising pairs choose. Nothing here needs to be right: what is
-chosen is scored on other releases (`distinguisher.experiment`).
+Few releases of every pair screen; more of the most promising pairs choose. Nothing here needs to be
+right: what is chosen is scored on other releases (`distinguisher.experiment`).
 """
 
 import math
@@ -74,8 +74,9 @@ def choosing_rows(trials: int, *, dim: int, alone: bool) -> int:
 def choose(
     target: AnyTarget, samples: list[PairSample], *, finalists: int, rows: int, certifying: int, alpha: float
 ) -> list[Game]:
-    """Return the games to certify on ``certifying`` releases per input, by screening releases and ``rows`` drawn here.
+    """Return the games to certify, chosen by screening releases and ``rows`` drawn here.
 
+    Each game gets ``certifying`` releases per input.
     Distinguishers of the best pair: on its best statistic by counts and by a fitted curve; one that was hardly ever wrong;
     one for releases without noise, if some were seen. A second game is of another pair, if it could refute the claim. So is
     a third, of records with NaN or infinity: what they show must not hide what finite records do.

@@ -1,7 +1,7 @@
 """The experiment: a coin picks one of two inputs, and a distinguisher guesses the input.
 
-Distinguishers are chosen on some releases (`distinguisher.choice`) and scored on fresh ones; where only a refutation
-is wanted at three looks, so that a game that is won, or without hope, ends early.
+Distinguishers are chosen on some releases (`distinguisher.choice`) and scored on fresh ones; where
+only a refutation is wanted at three looks, so that a game that is won, or without hope, ends early.
 
 Claim: the largest of the bounds exceeds the true epsilon with probability at most alpha. Proof: fix all choosing releases,
 and with them all distinguishers; the certifying releases are independent of them, so right and wrong rounds of any rule
@@ -86,7 +86,7 @@ class Experiment(Generic[TargetT]):
 
     @property
     def certifying(self) -> int:
-        """Number of trials that certify: those that neither screened nor chose."""
+        """Number of trials that certify, without those that screened or chose."""
         screened = len(self.samples[0].releases[0])
         return max(MIN_TRIALS // 4, self.trials - screened - self._choosing(self.trials))
 
@@ -138,7 +138,7 @@ class Experiment(Generic[TargetT]):
         return replace(found, kind=kind, caveat=self._caveat(score) if found.verdict is Verdict.PASSED else "")
 
     def _caveat(self, score: Score) -> str:
-        """Say how many trials would refute the claim, where every guess was right and that is too few."""
+        """Say how many trials would refute the claim, if all guesses were right but too few."""
         counts = score.counts
         if counts.wrong or counts.right < MIN_RIGHT_SHARE * counts.rounds:
             return ""

@@ -29,8 +29,8 @@ def clopper_pearson(successes: ArrayLike, trials: ArrayLike, *, alpha: float) ->
     count, total = np.broadcast_arrays(np.asarray(successes, float), np.asarray(trials, float))
     lower = np.where(count > 0, betaincinv(np.maximum(count, 1), total - count + 1, alpha), 0.0)
     upper = np.where(count < total, betainccinv(count + 1, np.maximum(total - count, 1), alpha), 1.0)
-    # Where the inverse does not converge, at a tiny alpha, nothing is known: the trivial bounds. Near one a float's spacing
-    # matters to what lies beyond it, so both are rounded outward.
+    # Where the inverse does not converge, at a tiny alpha, nothing is known: the trivial bounds.
+    # Near one a float's spacing matters to what lies beyond it, so both are rounded outward.
     lower, upper = np.nan_to_num(lower, nan=0.0), np.nan_to_num(upper, nan=1.0)
     return np.nextafter(lower, 0.0), np.nextafter(upper, 1.0)
 
@@ -143,8 +143,8 @@ def epsilon_lower_bound(
 def gaussian_delta(distance: float, *, sigma: float, epsilon: float) -> float:
     """Return the exact delta of continuous Gaussian noise for inputs at l2 ``distance``.
 
-    Phi(d/2s - eps s/d) - exp(eps) Phi(-d/2s - eps s/d) (Balle and Wang 2018, Theorem 8), in logarithms because exp(eps)
-    overflows. It grows with the distance, so the sensitivity decides.
+    Phi(d/2s - eps s/d) - exp(eps) Phi(-d/2s - eps s/d) (Balle and Wang 2018, Theorem 8), in
+    logarithms because exp(eps) overflows. It grows with the distance, so the sensitivity decides.
     """
     if distance == 0:
         return 0.0
