@@ -112,7 +112,7 @@ def after_another_dimension(experiment: Experiment[VectorTarget], alpha: float) 
 
 
 def any_size(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect little noise in first, middle or last rows of any batch. Blind to half noise."""
+    """Detect rows with little noise in batches of up to 1,025. Blind to half the noise."""
     target = experiment.target.without_memory()
     most = target.affordable(RELEASES * sum(BATCH_SIZES)) // RELEASES
     tried = [size for size, total in zip(BATCH_SIZES, np.cumsum(BATCH_SIZES).tolist(), strict=True) if total <= most]

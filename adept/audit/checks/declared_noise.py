@@ -72,7 +72,7 @@ def norm(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def scale(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect noise smaller than declared, by fractions of a percent. Blind to other noise.
+    """Detect noise a bit smaller than declared. Blind to noise that is not additive.
 
     Claim: under the declared distribution the pivot is chi-square distributed (`Noise.size`), so
     its lower tail is a p-value. More noise than declared takes no privacy and is no violation.
@@ -160,7 +160,7 @@ def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> C
 
 @dataclass(frozen=True)
 class Tails:
-    """A rule that guesses beyond ``threshold`` deviations from the middle; ``rounds`` it needs."""
+    """A rule that guesses beyond ``threshold`` deviations from the middle, in ``rounds``."""
 
     threshold: float
     rounds: float

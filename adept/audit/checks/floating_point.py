@@ -65,7 +65,7 @@ def grid(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def representability(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect low bits that separate two inputs. Blind to traces that numbers may well have.
+    """Detect low bits that separate two inputs. Blind to traces that are likely anyway.
 
     Claim: on a public grid that holds both inputs the sum x' + (z - x') is exact: it gives z back. So how often it does must
     not depend on the input that z was released from; Fisher's exact test compares the two, with Bonferroni's factor over the pairs.

@@ -86,7 +86,7 @@ def after_one_seed(experiment: Experiment[Any], alpha: float) -> Check:
 
 
 def in_copies(experiment: Experiment[Any], alpha: float) -> Check:
-    """Detect outcomes that fresh copies share, as by an own seed. Blind to seeds drawn later."""
+    """Detect outcomes that fresh copies share, as by a seed. Blind to seeds drawn later."""
     target = experiment.target.without_memory()
     rows = _paired_rows(target)
     first, second = (target.of_copy().codes([target.values[0]] * rows) for _ in range(2))

@@ -63,7 +63,7 @@ def fitted_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta
 
 
 def rare_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta: float) -> Rule:
-    """Return the rule with the best bound in ``rounds`` rounds if it errs as rarely there."""
+    """Return the rule with the best bound in ``rounds`` rounds if it stays as rarely wrong."""
     values, own = _pooled(first, second)
     tried = _try_rules(values[None], own, gap=gap, most=SCREENING_THRESHOLDS)
     if not len(tried.statistics):

@@ -103,7 +103,7 @@ def game_lower_bound(right: ArrayLike, wrong: ArrayLike, rounds: int, *, delta: 
 
 @lru_cache(1024)
 def _forgiven(rounds: int, delta: float, alpha: float) -> float:
-    """Return D: P[more than D of ``rounds`` events of chance ``delta``] <= ``alpha``."""
+    """Return D with P[more than D of ``rounds`` events of chance ``delta``] <= ``alpha``."""
     most = float(binom.isf(alpha, rounds, min(delta, 1.0)))
     return most if math.isfinite(most) else float(rounds)
 

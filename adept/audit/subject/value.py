@@ -39,7 +39,7 @@ class ValueTarget(Target):
         return np.array([hash(outcome_key(outcome)) for outcome in self.release(values)], dtype=np.int64)
 
     def of_copy(self) -> "ValueTarget":
-        """Return the same target with a fresh copy of its mechanism; it reads outcomes alike."""
+        """Return this target with a fresh copy of its mechanism; it reads outcomes alike."""
         copied = copy.copy(self)
         copied.mechanism = self.fresh()
         return copied
