@@ -308,7 +308,7 @@ def nearest_first(
 
 
 def read_meanings(codec: Codec) -> tuple[Meanings, Codes]:
-    """Return a broad codec's reader of meanings and its sentences' (N, d); raise ModelError for others."""
+    """Return a broad codec's meanings, and its sentences' (N, d); ModelError if not broad."""
     if codec.lexicon is None:
         raise ModelError("model_dir must hold a model of broad text: leave model_dir out, or give examples")
     meanings = Meanings(codec.lexicon, codec.weigh)
