@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from adept.comparison.config import COPY, JOINT, JOINT_RESPONSE, SYNTHESIZER
+from adept.comparison.config import CENTRAL, COPY, JOINT, JOINT_RESPONSE, SYNTHESIZER
 from adept.comparison.plan import (
     ALTERNATIVES,
     LOOKUP,
@@ -108,12 +108,18 @@ def _learn_from(trial: Trial, cell: Cell) -> tuple[Corpus, Columns]:
     if cell.mechanism == NONE:
         return trial.private, {"epsilon": math.inf}
     if cell.mechanism == NAMES:
-        labels = list(islice(cycle(trial.label_set), len(trial.private)))  # how common they are is not public
+        labels = _copy_or_cycle_labels(trial)
         return Corpus(draw_by_names(trial.broad_codec, labels, seed=trial.seed), labels), {"epsilon": 0.0}
     if cell.decoder is None:
         return trial.public, {"epsilon": 0.0}
     written = trial.obtain(WrittenTexts, cell, _write)
     return Corpus(written.texts, written.labels), written.spent
+
+
+def _copy_or_cycle_labels(trial: Trial) -> list[str]:
+    """Return the labels of the private half where they are copied, or all of the set alike where only the set is public."""
+    own = trial.private.labels or []
+    return list(islice(cycle(trial.label_set), len(own))) if trial.config.trust == CENTRAL else own
 
 
 def _open_source(trial: Trial, cell: Cell) -> Source:

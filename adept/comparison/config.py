@@ -34,8 +34,8 @@ class CompareConfig(Columns):
     output_dir: str = "???"
     """Directory for the page, the table and all results; an existing one is continued."""
     mechanisms: list[str] = field(default_factory=lambda: ["original", "l1", "sqrt_n"])
-    """Names of mechanisms; none, identity and random are always added, and with trust=central
-    the result of label names alone."""
+    """Names of mechanisms; none, identity and random are always added, and with public labels the
+    result of label names alone."""
     epsilons: list[float] = field(default_factory=lambda: [8.0, 32.0, 128.0, 512.0])
     """Budgets that the mechanisms claim, for a record with its label."""
     seeds: list[int] = field(default_factory=lambda: [0, 1, 2])

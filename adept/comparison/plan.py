@@ -85,7 +85,7 @@ def plan_comparison(config: CompareConfig) -> Schedule:
 
 def _list_rows(config: CompareConfig) -> Iterator[tuple[str, ModelKind | None]]:
     yield NONE, None
-    if config.trust == CENTRAL:
+    if config.trust == CENTRAL or config.labels == COPY:  # names of labels are public
         yield from ((name, None) for name in BY_NAMES)
     if config.baselines and config.protocol == "disjoint":
         yield PUBLIC, None

@@ -71,6 +71,8 @@ def test_every_comparison_holds_the_text_itself_and_the_references_of_each_model
     _, rows = finished
     assert [(row.mechanism, row.clip) for row in rows] == [
         ("none", None),
+        ("names", None),
+        ("names_directly", None),
         ("identity", "l2"),
         ("random", "l2"),
         ("original", "l2"),
@@ -78,12 +80,12 @@ def test_every_comparison_holds_the_text_itself_and_the_references_of_each_model
         ("random", "l1"),
         ("l1", "l1"),
     ]
-    original = rows[3]
+    original = rows[5]
     assert (original.claimed_epsilon, original.epsilon) == (64.0, pytest.approx(64 * 8**0.5))
-    assert (rows[2].claimed_epsilon, rows[2].epsilon, rows[1].epsilon) == (None, 0.0, float("inf"))
+    assert (rows[4].claimed_epsilon, rows[4].epsilon, rows[3].epsilon) == (None, 0.0, float("inf"))
     speeds = {row.mechanism: row.records_per_second or 0 for row in rows if row.clip == "l1"}
     assert speeds["identity"] > speeds["random"] / 10  # training, which its first row asks for, is not timed
-    assert [row.holds for row in rows] == [None, True, True, False, True, True, True]
+    assert [row.holds for row in rows] == [None, None, None, True, True, False, True, True, True]
 
 
 def test_results_have_the_columns_of_the_design_and_the_numbers_of_the_rows(
@@ -93,7 +95,7 @@ def test_results_have_the_columns_of_the_design_and_the_numbers_of_the_rows(
     table = list(csv.DictReader((directory / "results.csv").read_text().splitlines()))
     assert set(table[0]) >= set(COLUMNS.split(" "))
     assert [float(line["accuracy"]) for line in table] == [row.accuracy for row in rows]
-    assert table[1]["epsilon"] == "inf"
+    assert table[3]["epsilon"] == "inf"
 
 
 def test_a_second_run_does_only_what_is_new(
@@ -140,7 +142,7 @@ def test_an_interrupted_comparison_leaves_no_half_results(tmp_path: Path, monkey
     evaluate = cell_module.evaluate
 
     def interrupted(train: Corpus, test: Corpus, **options: object) -> object:
-        if len(list((tmp_path / "run" / "rows").glob("*"))) == 2:
+        if len(list((tmp_path / "run" / "rows").glob("*"))) == 4:
             raise KeyboardInterrupt
         return evaluate(train, test, **options)  # type: ignore[arg-type]
 
@@ -149,7 +151,7 @@ def test_an_interrupted_comparison_leaves_no_half_results(tmp_path: Path, monkey
         compared(config(tmp_path / "run", mechanisms=["original"]))
     kept = {path.name: path.read_text() for path in (tmp_path / "run" / "rewrites").iterdir()}
     monkeypatch.setattr(cell_module, "evaluate", evaluate)
-    assert len(compared(config(tmp_path / "run", mechanisms=["original"]))) == 4
+    assert len(compared(config(tmp_path / "run", mechanisms=["original"]))) == 6
     assert all((tmp_path / "run" / "rewrites" / name).read_text() == text for name, text in kept.items())
     assert not list((tmp_path / "run").rglob("*.partial"))
 
@@ -177,7 +179,7 @@ def test_a_comparison_that_is_killed_goes_on_and_releases_nothing_again(tmp_path
         assert all(path.read_bytes() == content for path, content in kept.items())
         written = [*tmp_path.glob("run/rewrites/*"), *tmp_path.glob("run/rows/*")]
         kept = {path: path.read_bytes() for path in written if path.suffix != ".partial"}
-    assert len(compared(config(tmp_path / "run", mechanisms=["original"]))) == 4
+    assert len(compared(config(tmp_path / "run", mechanisms=["original"]))) == 6
     assert len(kept) > 3
     assert all(path.read_bytes() == content for path, content in kept.items())
     assert not list((tmp_path / "run").rglob("*.partial"))
@@ -251,11 +253,13 @@ def test_copies_of_a_record_keep_its_label(tmp_path: Path) -> None:
     rows = compared(config(tmp_path / "run", mechanisms=["original"], samples=4))
     assert {row.mechanism: row.train_records for row in rows} == {
         "none": 90,
+        "names": 90,
+        "names_directly": 0,
         "identity": 180,
         "random": 360,
         "original": 360,
     }
-    assert [row.samples for row in rows] == [1, 2, 4, 4]
+    assert [row.samples for row in rows] == [1, 1, 1, 2, 4, 4]
 
 
 @pytest.mark.parametrize(
@@ -307,6 +311,8 @@ def test_baselines_stand_beside_every_mechanism(with_baselines: tuple[Path, list
     _, rows = with_baselines
     assert {(row.mechanism, row.decoder, row.content) for row in rows} == {
         ("none", None, None),
+        ("names", None, None),
+        ("names_directly", None, None),
         ("public_only", None, None),
         ("lookup", "nearest", None),
         *((name, "lstm", kind) for name in REFERENCES for kind in ("none", "topics")),
@@ -333,7 +339,7 @@ def test_rows_that_were_kept_without_quality_get_it_when_it_is_asked_for(tmp_pat
     rows = compared(config(tmp_path / "run", baselines=True, **options))
     assert all(row.words is None for row in before)
     written = {row.mechanism: row for row in rows if row.decoder == "lstm"}
-    for row in before[1:]:
+    for row in before[3:]:
         kept = {name: getattr(row, name) for name in asdict(row) if getattr(row, name) is not None}
         assert kept.items() <= asdict(written[row.mechanism]).items()
         measured = {name for name in COLUMNS_OF_QUALITY if getattr(written[row.mechanism], name) is not None}
