@@ -30,12 +30,8 @@ from adept.models.tokenizer import Tokenizer
 from adept.rewriting.loading import best_exact, load_model, packaged_directory
 
 MEBIBYTE = 1 << 20
-# MKL's locks are copied as they are: a thread that still frees its memory while the process forks would hold one in the
-# child for ever. No program can mend that, so this one forks when the operating system has ended its threads.
 FORKED_AFTER_THREADS = """
 import multiprocessing
-import os
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 from adept import Rewriter
@@ -44,11 +40,8 @@ from adept.mechanisms import LearnedCodebook
 texts = ["play a song", "set an alarm", "rain in rome?"] * 4
 rewriter = Rewriter.from_pretrained("utterances", mechanism=LearnedCodebook(epsilon=8.0))
 rewriter.rewrite(texts)
-started = len(os.listdir("/proc/self/task"))
 with ThreadPoolExecutor(8) as threads:
     list(threads.map(rewriter.rewrite, [texts] * 8))
-while len(os.listdir("/proc/self/task")) > started:
-    time.sleep(0.01)
 with multiprocessing.get_context("fork").Pool(2) as processes:
     print(len(processes.map(rewriter.rewrite, [texts] * 4)))
 """
@@ -223,13 +216,15 @@ def test_an_audit_of_the_model_and_of_a_comparison_judges_the_descriptions_that_
     assert released.heavy == 86
 
 
-def test_what_survives_is_said_before_a_release(tmp_path: Path, adept_here: Run) -> None:
-    """Of the model's public texts, or of the user's own; it stands in no statement."""
+def test_what_survives_of_subjects_that_it_has_not_read_is_said_before_a_release(
+    tmp_path: Path, adept_here: Run
+) -> None:
+    """Of the packaged model alone, and not where public texts of the user's own say more; it stands in no statement."""
     (tmp_path / "in.txt").write_text("book a table for two\n")
     (tmp_path / "public.txt").write_text("".join(f"book a table at {hour}\n" for hour in range(1, 10)))
     for place, more in enumerate(((), (f"expect={tmp_path}/public.txt", "public=true"))):
         output = tmp_path / f"out{place}.txt"
         done = adept_here("rewrite", f"input={tmp_path}/in.txt", f"output={output}", "epsilon=8", *more)
         assert done.returncode == 0, done.stderr
-        assert f"estimated on {9 if more else 100} public texts" in done.stderr
-        assert "estimated on" not in Path(f"{output}.privacy.json").read_text()
+        assert ("had not read: health" in done.stderr) == (not more)
+        assert "health" not in Path(f"{output}.privacy.json").read_text()

@@ -27,6 +27,7 @@ from adept.release.local import open_release, preview_file, release_file
 from adept.release.publication import STATEMENT, Publication
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.expectation import FIRST_TEXTS, MIN_TEXTS, expected_lines, first_texts, foreign_warnings
+from adept.rewriting.loading import is_packaged
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
 
@@ -49,7 +50,7 @@ def run(config: RewriteConfig) -> PrivacyStatement:
     config.label_set = list(read_label_set(config.label_set))
     rewriter, options = open_release(config)
     inputs, notes = Inputs.of(config.input, config), list[CheckedRecords]()
-    expected = expected_lines(rewriter, _public_texts(config, inputs))
+    expected = expected_lines(rewriter, _public_texts(config, inputs), packaged=is_packaged(config.model_dir))
     first = first_texts(iter(inputs.first_records(FIRST_TEXTS)), config.text_column)
     lines, private = [*expected, *_label_lines(config, inputs)], foreign_lines(rewriter, first)
 

@@ -6,12 +6,16 @@ nearest to both. Warnings (text in another language, or too long) depend on the 
 noise: they go to standard error alone.
 """
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from statistics import fmean
+from typing import NamedTuple
 
+import numpy as np
 import torch
 
 from adept.data.formats import Record
@@ -20,15 +24,15 @@ from adept.mechanisms.guarantee import words
 from adept.models.codebooks import encode_public
 from adept.models.reconstruction import mean_word_f1
 from adept.models.tokenizer import UNKNOWN, Tokenizer
+from adept.rewriting.loading import best_exact, packaged_directory
 from adept.rewriting.rewriter import Rewriter
 
 TOPIC_CODEWORDS = 32  # that tell topics apart, if the model has so few
 MIN_TEXTS = 8  # of an estimate
+UNSEEN_FILE = "unseen.json"
 FIRST_TEXTS = 1000  # texts of a file that are looked at for warnings
-UNKNOWN_SHARE, MIN_UNKNOWN = (
-    0.25,
-    3,
-)  # unknown words from which there is one: 0 to 15 % of one's own language are unknown
+# Unknown words from which there is a warning: of one's own language 0 to 15 % are unknown.
+UNKNOWN_SHARE, MIN_UNKNOWN = 0.25, 3
 LONG_SHARE = 0.05  # share of long texts from which there is one
 NUMBERS = re.compile(r"\S*\d\S*")  # numbers and codes, which belong to no language
 
@@ -57,10 +61,12 @@ class Expectation:
         )
 
 
-def expected_lines(rewriter: Rewriter, public: Sequence[str] | None = None) -> list[str]:
+def expected_lines(rewriter: Rewriter, public: Sequence[str] | None = None, *, packaged: bool) -> list[str]:
     """Return lines on what survives of the user's public texts, or of held-out texts."""
     expected = expectation(rewriter, public)
-    return [f"at epsilon {words(rewriter.guarantee.epsilon)} {expected.line}"] if expected else []
+    lines = [f"at epsilon {words(rewriter.guarantee.epsilon)} {expected.line}"] if expected else []
+    unread = unseen_line(rewriter) if packaged and public is None else None
+    return [*lines, unread] if unread else lines
 
 
 def expectation(rewriter: Rewriter, public: Sequence[str] | None = None) -> Expectation | None:
@@ -93,6 +99,46 @@ def _same_topic(rewriter: Rewriter, texts: Sequence[str], written: Sequence[str]
         (encode_public(model, rewriter.tokenizer, part).cpu() @ coarse.T).argmax(dim=1) for part in (texts, written)
     ]
     return float((nearest[0] == nearest[1]).float().mean())
+
+
+class Survival(NamedTuple):
+    """Shares of topics and words that rewrites keep of their record, and of another one."""
+
+    topic: float
+    topic_of_others: float
+    words: float
+    words_of_others: float
+
+
+@cache
+def unseen_figures() -> dict[str, dict[float, Survival]]:
+    """Return packaged figures by unread subject and epsilon (``benchmarks/domains.py``)."""
+    table = json.loads((packaged_directory() / UNSEEN_FILE).read_text("utf-8"))
+    return {
+        subject: {float(epsilon): Survival(*shares) for epsilon, shares in row.items()}
+        for subject, row in table.items()
+    }
+
+
+def unseen_line(rewriter: Rewriter) -> str | None:
+    """Return the figures in words; None for smaller budgets, or another mechanism than the default."""
+    epsilon, figures = rewriter.guarantee.epsilon, unseen_figures()
+    own = best_exact(rewriter.model, epsilon=epsilon).name == rewriter.mechanism.name
+    if rewriter.joint or not own or epsilon < min(map(min, figures.values())):
+        return None
+    shares = {subject: _interpolate(row, epsilon) for subject, row in figures.items()}
+    said = ", ".join(f"{subject} {part.topic:.0%} and {part.words:.0%}" for subject, part in shares.items())
+    most = [max(getattr(part, name) for part in shares.values()) for name in ("topic_of_others", "words_of_others")]
+    return (
+        f"rewrites keep the topic and the words of subjects that such a model had not read: {said} "
+        f"(by chance up to {most[0]:.0%} and {most[1]:.0%})"
+    )
+
+
+def _interpolate(row: dict[float, Survival], epsilon: float) -> Survival:
+    budgets = sorted(row)
+    columns = zip(*(row[budget] for budget in budgets), strict=True)
+    return Survival(*(float(np.interp(epsilon, budgets, column)) for column in columns))
 
 
 def first_texts(records: Iterator[Record], column: str) -> list[str]:

@@ -2,6 +2,8 @@
 
 import os
 import re
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,11 +23,33 @@ from adept.models.tokenizer import Tokenizer
 from adept.rewriting.coding import Coding, DescriptionCoding, LatentCoding, Pair, PairCoding, pool_size
 from adept.rewriting.loading import check_release, fit_mechanism, load_model
 
-# A forked process has none of its parent's worker threads: with more than one PyTorch would wait
-# for them for ever.
-os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
+TASKS = Path("/proc/self/task")  # threads of this process, on Linux
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 HUB_OPTIONS = ("revision", "cache_dir", "force_download", "local_files_only", "token")
+
+
+def _await_ended_threads() -> None:
+    """Wait, at most a second, while a thread runs that Python has ended.
+
+    Such a thread may hold the lock of MKL's memory. A process that is forked meanwhile keeps the
+    lock for ever.
+    """
+    own, end = {thread.native_id for thread in threading.enumerate()}, time.monotonic() + 1
+    others = [task for task in TASKS.iterdir() if int(task.name) not in own] if TASKS.is_dir() else []
+    while any(map(_is_running, others)) and time.monotonic() < end:
+        time.sleep(0.001)
+
+
+def _is_running(task: Path) -> bool:
+    try:
+        return (task / "stat").read_text().rpartition(")")[2].split()[0] == "R"
+    except OSError:  # it has ended
+        return False
+
+
+# A forked process has none of its parent's worker threads: with more than one PyTorch would wait
+# for them for ever.
+os.register_at_fork(before=_await_ended_threads, after_in_child=lambda: torch.set_num_threads(1))
 
 
 class Rewriter:

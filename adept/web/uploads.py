@@ -18,6 +18,7 @@ from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms.guarantee import words
 from adept.release.config import ReleaseRequest
 from adept.release.default_ledger import NONE, open_ledger
+from adept.release.facts import is_packaged, model_sha256
 from adept.release.local import open_release, preview_file, release_file
 from adept.release.record_identity import secret_key
 from adept.rewriting.expectation import expected_lines
@@ -118,11 +119,12 @@ class Files:
         """Say what a release would be, as ``dry_run=true`` does: nothing is released."""
         rewriter, options = open_release(self._request(dropped, choices))
         statement = preview_file(rewriter, str(dropped.source), str(dropped.target), options=options)
+        packaged = is_packaged(rewriter.model, model_sha256(rewriter.model))
         return {
             "records": statement.records,
             "epsilon": words(statement.epsilon),
             "statement": statement.text,
-            "expected": expected_lines(rewriter),
+            "expected": expected_lines(rewriter, packaged=packaged),
         }
 
     def release(self, dropped: Dropped, choices: Choices) -> None:

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from adept.mechanisms import Description, LearnedCodebook
+from adept.mechanisms import Description, LearnedCodebook, LocalRandomizer
 from adept.models.config import DecodingConfig
-from adept.rewriting.expectation import Expectation, expectation
+from adept.rewriting import expectation as expectations
+from adept.rewriting.expectation import Expectation, Survival, expectation, unseen_figures, unseen_line
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 
@@ -63,3 +64,31 @@ def test_the_line_names_every_figure_beside_what_chance_gives(topic: float | Non
     assert "40 public texts, so good to 16%" in replace(figures, topic=None).line
     assert "word for word" not in figures.line
     assert "and is its record word for word in 5% of all cases: estimated" in replace(figures, exact=0.05).line
+
+
+def test_figures_of_unseen_subjects_lie_between_those_of_measured_budgets(
+    topic_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None is said below the least of these, and of another mechanism than the model's own at this budget."""
+    cooking = {4.0: Survival(0.1, 0, 0.2, 0), 8.0: Survival(0.3, 0.02, 0.4, 0.04), 32.0: Survival(0.9, 0.02, 0.6, 0.04)}
+    monkeypatch.setattr(expectations, "unseen_figures", lambda: {"cooking": cooking})
+    loaded = load_model(topic_run)
+
+    def said(mechanism: LocalRandomizer) -> str | None:
+        line = unseen_line(Rewriter(*loaded, mechanism=mechanism))
+        return line and line.partition(": ")[2]
+
+    assert said(LearnedCodebook(epsilon=6.0)) == "cooking 20% and 30% (by chance up to 1% and 2%)"
+    assert said(Description(epsilon=20.0)) == "cooking 60% and 50% (by chance up to 2% and 4%)"
+    assert str(said(Description(epsilon=100.0))).startswith("cooking 90% and 60%")
+    others = LearnedCodebook(epsilon=3.9), Description(epsilon=6.0), LearnedCodebook(epsilon=12.0)
+    assert [said(mechanism) for mechanism in others] == [None] * 3
+
+
+def test_the_packages_figures_are_of_several_subjects_and_grow_with_the_budget() -> None:
+    assert len(unseen_figures()) >= 4
+    for row in unseen_figures().values():
+        assert set(row) >= {4.0, 8.0, 12.0, 16.0, 24.0, 32.0}
+        assert all(0 <= share <= 1 for kept in row.values() for share in kept)
+        assert row[4.0].words < row[8.0].words < row[32.0].words
+        assert all(kept.words > kept.words_of_others for kept in row.values())
