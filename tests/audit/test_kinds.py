@@ -106,7 +106,6 @@ def judged(mechanism: Any, *names: str, **options: Any) -> audit.AuditResult:
         (Half(), "event, dimension 1", Kind.DISTRIBUTION),
         (Global(), "seed", Kind.RANDOMNESS),
         (Held(), "fork", Kind.RANDOMNESS),
-        (Held(), "fresh copy", Kind.RANDOMNESS),
         (Fixed(), "batch of one", Kind.RANDOMNESS),
         (Fixed(), "shared noise", Kind.RANDOMNESS),
         (NaNAlone(), "finiteness", Kind.FLOATING_POINT),
@@ -153,6 +152,25 @@ def test_seeding_is_a_note_where_it_is_the_callers_business(mechanism: Any) -> N
     assert "Left to the caller: " in result.sentence
     assert judged(Claim(mechanism), *names).violated
     assert judged(Claim(Claim(mechanism, randomness="caller"), epsilon=4.0), *names).kinds["randomness"] == "noted"
+
+
+class BareFirst(Own):
+    """The first call of an object is answered without noise."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def privatize(self, x: Any) -> Any:
+        self.calls += 1
+        return ball(x) if self.calls == 1 else super().privatize(x)
+
+
+@pytest.mark.parametrize("randomness", ["mechanism", "caller"])
+def test_a_first_release_without_noise_is_no_matter_of_seeding(randomness: str) -> None:
+    result = judged(Claim(BareFirst(), randomness=randomness), "seed", "fork", "fresh copy")
+    assert failed(result) == {"fresh copy"}
+    assert result.kinds["state"] == "violated"
+    assert result.kinds["randomness"] == "not refuted"
 
 
 def test_outputs_that_never_vary_are_a_violation_whoever_seeds() -> None:
