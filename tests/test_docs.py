@@ -320,7 +320,7 @@ def test_lines_are_short_and_paragraphs_have_at_most_five(name: str) -> None:
         assert len(wrapped) <= 5, paragraph
 
 
-@pytest.mark.parametrize(("page", "most"), [("README.md", 120), ("docs/results.md", 220), ("docs/decisions.md", 350)])
+@pytest.mark.parametrize(("page", "most"), [("README.md", 120), ("docs/results.md", 240), ("docs/decisions.md", 350)])
 def test_a_page_that_is_to_be_short_is(page: str, most: int) -> None:
     assert len((ROOT / page).read_text("utf-8").splitlines()) <= most
 

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 PIPE_COLUMNS = 160  # width of a table that is not on a terminal
 
@@ -40,17 +41,26 @@ def show_table(title: str, headings: list[str], rows: Iterable[Iterable[str]]) -
 
 @contextmanager
 def progress(title: str, estimate: Callable[[], int | None] = lambda: None) -> Iterator[Callable[..., None]]:
-    """Show progress and remaining time of long work, on a terminal only.
+    """Show progress, rate and remaining time of long work, on a terminal only.
 
     Yields a function of the steps done, and of their number unless ``estimate`` tells it.
     """
     if not sys.stderr.isatty():
         yield lambda done, total=None: None
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=estimate())
         yield lambda done, total=None: bar.update(task, completed=done, total=total)
+
+
+class _Rate(ProgressColumn):
+    """Steps a second, or seconds a step where steps are long."""
+
+    def render(self, task: Task) -> Text:
+        if not task.speed:
+            return Text("")
+        return Text(f"{task.speed:,.0f}/s" if task.speed >= 1 else f"{1 / task.speed:,.0f} s each")
 
 
 def _print(table: Table, rows: Iterable[Iterable[str]]) -> None:

@@ -37,7 +37,8 @@ def widen_types(kinds: Collection[pyarrow.DataType]) -> pyarrow.DataType:
     try:
         kind = pyarrow.unify_schemas(schemas, promote_options="permissive").field("value").type
     except pyarrow.ArrowException:
-        raise UnfitValues("values of different types") from None
+        names = {"lists or objects" if pyarrow.types.is_nested(kind) else str(kind) for kind in kinds}
+        raise UnfitValues(f"values of different types ({', '.join(sorted(names))})") from None
     return pyarrow.string() if pyarrow.types.is_null(kind) else kind
 
 

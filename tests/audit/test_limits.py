@@ -14,7 +14,7 @@ ALPHA = EVENT.share * 1e-3
 
 @pytest.mark.parametrize(
     ("trials", "said"),
-    [(10_000, "none rarer than one release in 34"), (100, "so few show none")],
+    [(10_000, "none rarer than one release in 32"), (100, "so few show none")],
 )
 def test_total_failures_too_rare_for_so_few_trials_are_named(trials: int, said: str) -> None:
     assert said in not_looked_at([], trials=trials, claimed=4.0, alpha=ALPHA)[0]
@@ -26,8 +26,8 @@ def test_a_claim_beyond_all_trials_is_said_to_be_one() -> None:
 
 
 def test_the_trials_of_a_total_failure_are_those_of_right_guesses_without_a_wrong_one() -> None:
-    """By hand: 507 right guesses at epsilon 4 and alpha 1e-4, of 1.7 rounds a trial, one in fifty right."""
-    expected = -math.log(ALPHA / 5) / math.log1p(math.exp(-4)) / (1.7 * 0.02)
+    """By hand: 507 right guesses at epsilon 4 and alpha 1e-4, of 1.64 rounds a trial, one in fifty right."""
+    expected = -math.log(ALPHA / 5) / math.log1p(math.exp(-4)) / (1.64 * 0.02)
     assert failure_trials(0.02, claimed=4.0, alpha=ALPHA) == pytest.approx(expected)
 
 

@@ -86,11 +86,18 @@ def after_one_seed(experiment: Experiment[Any], alpha: float) -> Check:
 
 
 def in_copies(experiment: Experiment[Any], alpha: float) -> Check:
-    """Detect outcomes that fresh copies share, as by a seed. Blind to seeds drawn later."""
+    """Detect outcomes that fresh copies share, as by a seed. Blind to seeds drawn later.
+
+    A copy may keep to one answer, and another copy to another one: fewer equal outcomes of two
+    copies than of one copy alone are no seed.
+    """
     target = experiment.target.without_memory()
     rows = _paired_rows(target)
     first, second = (target.of_copy().codes([target.values[0]] * rows) for _ in range(2))
-    found = _compared((first, second), _within(first), "in two fresh copies")
+    found = [
+        each if each.ours * each.theirs_of > each.theirs * each.ours_of else replace(each, p_value=1.0)
+        for each in _compared((first, second), _within(first), "in two fresh copies")
+    ]
     return least_probable(found, f"{rows} pairs of two fresh copies, {rows // 3} within one", alpha=alpha)
 
 
