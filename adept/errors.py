@@ -1,7 +1,8 @@
 """Errors, told apart by who can mend them.
 
-Everything here derives from ``AdeptError``: the user can mend it, the message says how, and a command ends with exit
-status 2. Any other exception that leaves a command is a bug of ours (exit status 70).
+Everything here derives from ``AdeptError``: the user can mend it, the message says how, and a
+command ends with exit status 2. Any other exception that leaves a command is a bug of ours (exit
+status 70).
 """
 
 

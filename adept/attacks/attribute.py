@@ -1,8 +1,10 @@
 """Attribute inference: guess a property of a record, such as a city, from its release.
 
-Secrets are drawn uniformly from the private records, so that the prior of a value is its frequency. Attackers:
+Secrets are drawn uniformly from the private records, so that the prior of a value is its frequency.
+Attackers:
 
-- ``static``: a classifier of the attribute, trained on public text as people wrote it, reads the rewrite;
+- ``static``: a classifier of the attribute, trained on public text as people wrote it, reads the
+  rewrite;
 - ``adaptive``: it is trained on rewrites of the public text, made with the same rewriter;
 - ``release``: the exact posterior over the private records, summed over those with the same value.
 """

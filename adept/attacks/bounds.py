@@ -1,7 +1,8 @@
 r"""Bounds on any attacker at the true epsilon: guesses of a record, and of its membership.
 
-Every bound but ``best_success`` follows from P[M(x) in S] <= e^eps P[M(x') in S] + delta alone, so it holds for whatever is
-computed from one release, if the secret is drawn from the prior that the bound is told.
+Every bound but ``best_success`` follows from P[M(x) in S] <= e^eps P[M(x') in S] + delta alone, so
+it holds for whatever is computed from one release, if the secret is drawn from the prior that the
+bound is told.
 """
 
 import math
@@ -36,12 +37,13 @@ def good_enough(kappa: float, *, epsilon: float, delta: float = 0.0) -> float:
 
     Claim: P[success] <= (kappa e^eps + delta) / (kappa e^eps + 1 - kappa).
 
-    Proof: a guess g wins the records of a set of mass pi_g <= kappa. Write s_g for the chance that g is guessed and
-    wins, f_g for that it is guessed and does not, and d_g(x, y) = max(0, P[g|x] - e^eps P[g|y]), whose sum over g is at
-    most delta, because guesses exclude each other. For x in g's set and y outside, P[g|x] <= e^eps P[g|y] + d_g(x, y).
-    Averaged over y by the prior outside, and summed over x: s_g <= e^eps pi_g / (1 - pi_g) f_g
-    + sum_x pi_x sum_y pi_y d_g(x, y) / (1 - pi_g). Summed over g, with pi_g <= kappa throughout:
-    s <= kappa e^eps / (1 - kappa) (1 - s) + delta / (1 - kappa). Solve for s. QED.
+    Proof: a guess g wins the records of a set of mass pi_g <= kappa. Write s_g for the chance that
+    g is guessed and wins, f_g for that it is guessed and does not, and d_g(x, y) = max(0,
+    P[g|x] - e^eps P[g|y]), whose sum over g is at most delta, because guesses exclude each other.
+    For x in g's set and y outside, P[g|x] <= e^eps P[g|y] + d_g(x, y). Averaged over y by the prior
+    outside, and summed over x: s_g <= e^eps pi_g / (1 - pi_g) f_g + sum_x pi_x sum_y pi_y d_g(x,
+    y) / (1 - pi_g). Summed over g, with pi_g <= kappa throughout: s <= kappa e^eps / (1 - kappa)
+    (1 - s) + delta / (1 - kappa). Solve for s. QED.
     """
     if kappa in (0, 1):
         return float(kappa or delta)
@@ -53,8 +55,9 @@ def good_enough(kappa: float, *, epsilon: float, delta: float = 0.0) -> float:
 def membership_power(false_positives: float, *, epsilon: float, delta: float = 0.0) -> float:
     """Return the largest true positive rate of a test of membership at a false positive rate.
 
-    Claim: TPR <= min(1, e^eps FPR + delta, 1 - e^-eps (1 - delta - FPR)). Proof: the definition for the event "says yes"
-    under x against x', and for "says no" under x' against x (Kairouz, Oh and Viswanath 2015, Theorem 2.1).
+    Claim: TPR <= min(1, e^eps FPR + delta, 1 - e^-eps (1 - delta - FPR)). Proof: the definition for
+    the event "says yes" under x against x', and for "says no" under x' against x (Kairouz, Oh and
+    Viswanath 2015, Theorem 2.1).
     """
     high = math.exp(min(0.0, epsilon + math.log(false_positives))) if false_positives else 0.0  # e^eps alone overflows
     return min(1.0, high + delta, -math.expm1(-epsilon) + math.exp(-epsilon) * (delta + false_positives))
@@ -63,9 +66,10 @@ def membership_power(false_positives: float, *, epsilon: float, delta: float = 0
 def membership_auc(*, epsilon: float, delta: float = 0.0) -> float:
     """Return the largest area under the ROC curve of a test of membership.
 
-    Claim: AUC <= 1 - (1 - delta)^2 / (1 + e^eps). Proof: integrate `membership_power`: the two lines through (0, delta)
-    with slope e^eps and through (1 - delta, 1) with slope e^-eps meet on the falling diagonal, and above both lies twice
-    a triangle of base 1 - delta and height (1 - delta) / (1 + e^eps), halved.
+    Claim: AUC <= 1 - (1 - delta)^2 / (1 + e^eps). Proof: integrate `membership_power`: the two
+    lines through (0, delta) with slope e^eps and through (1 - delta, 1) with slope e^-eps meet on
+    the falling diagonal, and above both lies twice a triangle of base 1 - delta and height
+    (1 - delta) / (1 + e^eps), halved.
     """
     return 1 - (1 - delta) ** 2 / (1 + math.exp(min(epsilon, 700.0)))
 
@@ -73,14 +77,17 @@ def membership_auc(*, epsilon: float, delta: float = 0.0) -> float:
 def best_success(candidates: Candidates, prior: Tensor, classes: Tensor) -> float | None:
     r"""Return the exact success of the best attack; None without one finite alphabet.
 
-    Claim: of all attacks that see one release v of a record x ~ pi, none names x's class c(x) with a probability above
+    Claim: of all attacks that see one release v of a record x ~ pi, none names x's class c(x) with
+    a probability above
 
         sum over v of max over classes c of sum over x in c of pi_x Q(v|x),
 
-    and the attack that names the maximising class reaches it. Proof: given v, a guess c is right with probability
-    sum_{x in c} pi_x Q(v|x) / P(v). QED. For exact match every record is a class of its own.
+    and the attack that names the maximising class reaches it. Proof: given v, a guess c is right
+    with probability sum_{x in c} pi_x Q(v|x) / P(v). QED. For exact match every record is a class
+    of its own.
 
-    Only symbols that are heavy under some candidate are counted apart: under all others the likeliest class wins.
+    Only symbols that are heavy under some candidate are counted apart: under all others the
+    likeliest class wins.
 
     Args:
         candidates: of the mechanism.

@@ -1,6 +1,7 @@
 """The game of every attack: secrets are drawn at random, released once, and guessed.
 
-Rounds are independent, so that the bounds of ``adept.attacks.bounds`` hold for the share of right guesses.
+Rounds are independent, so that the bounds of ``adept.attacks.bounds`` hold for the share of right
+guesses.
 """
 
 import random

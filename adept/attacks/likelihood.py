@@ -28,7 +28,8 @@ MAX_SCORES = 2**24  # scores of releases under candidates in memory at a time: 6
 class Candidates:
     """The candidates behind a release, as a mechanism reads them.
 
-    Views are clipped latents (j, n), or what is heavy: codewords (j, t) of each block, or descriptions (j, 2 t).
+    Views are clipped latents (j, n), or what is heavy: codewords (j, t) of each block, or
+    descriptions (j, 2 t).
     """
 
     mechanism: LocalRandomizer
@@ -107,7 +108,8 @@ def _cap_score(mechanism: PrivUnit, views: Tensor, released: Tensor) -> Tensor:
 def _one_sided_score(mechanism: DPText, views: Tensor, released: Tensor) -> Tensor:
     """Noise that is never negative: x is impossible where a coordinate lies above the release.
 
-    Where half of all coordinates carry no noise, one that agrees to the last bit weighs more than any density.
+    Where half of all coordinates carry no noise, one that agrees to the last bit weighs more than
+    any density.
     """
     scale = mechanism.guarantee(views.shape[1]).scale or 1.0
     difference = released.to(views.dtype)[:, None] - views[None].to(released.dtype).to(views.dtype)

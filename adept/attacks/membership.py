@@ -6,14 +6,17 @@ classifier, knows both texts of a pair, and says which one was released. The att
 (Carlini et al. 2022), offline: shadow classifiers are trained on rewrites of *public* text. The
 score is the difference of the two texts' confidences, each in standard deviations of the shadows'.
 
-*Claim*: under a true pure epsilon the number of right answers to "which of the two", over all pairs of all classifiers,
-is stochastically at most Binomial(N, e^eps / (1 + e^eps)), so that Clopper and Pearson's interval judges it although
-answers about one classifier depend on each other. *Proof* (Steinke, Nasr and Jagielski 2023, Theorem 5.2): given the
-classifier and the coins of the pairs before, a pair's coin has odds between e^-eps and e^eps, as its two texts' releases
-have; so whatever is answered is right with probability at most e^eps / (1 + e^eps), whatever came before. QED.
+*Claim*: under a true pure epsilon the number of right answers to "which of the two", over all pairs
+of all classifiers, is stochastically at most Binomial(N, e^eps / (1 + e^eps)), so that Clopper and
+Pearson's interval judges it although answers about one classifier depend on each other. *Proof*
+(Steinke, Nasr and Jagielski 2023, Theorem 5.2): given the classifier and the coins of the pairs
+before, a pair's coin has odds between e^-eps and e^eps, as its two texts' releases have; so
+whatever is answered is right with probability at most e^eps / (1 + e^eps), whatever came before.
+QED.
 
-*In a file* whose counts are released. The attacker knows all other rows of the file, and the person's own, and sees the
-released counts. The score is the likelihood ratio of both files, which no other attack beats (Neyman and Pearson 1933).
+*In a file* whose counts are released. The attacker knows all other rows of the file, and the
+person's own, and sees the released counts. The score is the likelihood ratio of both files, which
+no other attack beats (Neyman and Pearson 1933).
 """
 
 import random

@@ -2,14 +2,17 @@ r"""Reconstruction: which record was behind a release (Habernal 2021, Appendix C
 
 The attacker knows the mechanism, the model and a pool of candidates. Attacks, from strong to weak:
 
-- ``pool``: the pool is the private texts with their frequencies, and the guess maximises the exact posterior.
-- ``crowd``: the pool is everything that could have been said, all equally likely: private and public texts, and what a
-  language model of public text writes.
-- ``text``: the rewritten text alone, with the private texts for candidates. Those that lie nearest to what the public
-  encoder reads of it give a short list. Named is the one whose own latent or codeword makes the
-  decoder write this text most likely. Of descriptions the codec describes the text again.
+- ``pool``: the pool is the private texts with their frequencies, and the guess maximises the exact
+  posterior.
+- ``crowd``: the pool is everything that could have been said, all equally likely: private and
+  public texts, and what a language model of public text writes.
+- ``text``: the rewritten text alone, with the private texts for candidates. Those that lie nearest
+  to what the public encoder reads of it give a short list. Named is the one whose own latent or
+  codeword makes the decoder write this text most likely. Of descriptions the codec describes the
+  text again.
 
-*Good enough* is a guess with the same slot values as the secret; the candidates with the same values are one class.
+*Good enough* is a guess with the same slot values as the secret; the candidates with the same
+values are one class.
 """
 
 import random

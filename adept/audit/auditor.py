@@ -1,8 +1,9 @@
 """The audit: every question, put to one target.
 
-All statistical verdicts hold together with probability ``confidence``: alpha = 1 - confidence is split over the
-questions (`adept.audit.questions`; union bound). A mechanism that takes latents of any dimension makes its claim at
-every dimension, so it is tried at 1, 2, 8 and 1,024 too, unless it has a ``dim``.
+All statistical verdicts hold together with probability ``confidence``: alpha = 1 - confidence is
+split over the questions (`adept.audit.questions`; union bound). A mechanism that takes latents of
+any dimension makes its claim at every dimension, so it is tried at 1, 2, 8 and 1,024 too, unless it
+has a ``dim``.
 """
 
 import math
@@ -59,15 +60,17 @@ def run(
 ) -> AuditResult:
     """Audit a mechanism's claim of (epsilon, delta)-local DP for any two records.
 
-    What an object does not say itself, its caller can: ``Claim(mechanism, epsilon=..., alphabet=..., memoised=True)``.
+    What an object does not say itself, its caller can: ``Claim(mechanism, epsilon=...,
+    alphabet=..., memoised=True)``.
 
     Args:
-        mechanism: one of three kinds, with ``epsilon`` and, if it has one, ``delta``.
-            On *vectors*: ``privatize``, latents (B, n) -> one row each; tensors or NumPy arrays, float64 or float32.
-            Also tested, if declared: ``clip`` ("l2"), ``clip_norm`` (1), ``project``, ``guarantee(dim)`` with ``exact``
-            and ``scale``, and the additive ``noise``: "laplace", "gaussian", "l2_norm" or "cap".
-            On *values*: the same with an ``alphabet`` (or an integer ``size``, or ``labels``), or with ``pairs`` of values.
-            Of *texts*: ``rewrite(texts)``, ``release(texts)`` and ``mechanism``, and ``pairs`` of texts.
+        mechanism: one of three kinds, with ``epsilon`` and, if it has one, ``delta``. On *vectors*:
+            ``privatize``, latents (B, n) -> one row each; tensors or NumPy arrays, float64 or
+            float32. Also tested, if declared: ``clip`` ("l2"), ``clip_norm`` (1), ``project``,
+            ``guarantee(dim)`` with ``exact`` and ``scale``, and the additive ``noise``: "laplace",
+            "gaussian", "l2_norm" or "cap". On *values*: the same with an ``alphabet`` (or an
+            integer ``size``, or ``labels``), or with ``pairs`` of values. Of *texts*:
+            ``rewrite(texts)``, ``release(texts)`` and ``mechanism``, and ``pairs`` of texts.
         dim: n, the number of coordinates.
         trials: releases of each of two inputs, at least 100; of a rewriter: rewrites in all.
         confidence: strictly between 0 and 1.
@@ -76,8 +79,10 @@ def run(
         progress: called with releases counted so far and in all.
 
     Raises:
-        ConfigurationError: an argument is out of range, or the mechanism has no usable ``epsilon`` or ``privatize``.
-        NotJudged: the mechanism's releases could not be looked at, and nothing else refutes its claim.
+        ConfigurationError: an argument is out of range, or the mechanism has no usable ``epsilon``
+            or ``privatize``.
+        NotJudged: the mechanism's releases could not be looked at, and nothing else refutes its
+            claim.
     """
     _check_arguments(dim=dim, trials=trials, confidence=confidence, time_limit=time_limit)
     experiment: Experiment[Any]
@@ -210,7 +215,8 @@ def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha
 def failure_trials(probability: float, *, claimed: float, alpha: float) -> float:
     """Return the number of trials that certify a total failure of some probability.
 
-    Claim: one of 2 * CERTIFYING_SHARE * trials rounds is right with that probability, and `rounds_needed` of them refute.
+    Claim: one of 2 * CERTIFYING_SHARE * trials rounds is right with that probability, and
+    `rounds_needed` of them refute.
     """
     needed = rounds_needed(claimed, alpha=alpha / MAX_DISTINGUISHERS)
     return needed / (2 * CERTIFYING_SHARE * probability)

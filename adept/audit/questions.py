@@ -1,6 +1,7 @@
 """The questions of an audit, one a row.
 
-The shares of a table add up to at most 1 (union bound). A check with a share of 0 cannot err by chance.
+The shares of a table add up to at most 1 (union bound). A check with a share of 0 cannot err by
+chance.
 """
 
 from collections.abc import Callable

@@ -201,7 +201,8 @@ def judged(result: AuditResult) -> AuditResult:
 def judge(name: str, question: Callable[[], Check], *, sees: str, kind: Kind = Kind.DISTRIBUTION) -> Check:
     """Ask one question; a mechanism that fails to answer is not judged, for its reason.
 
-    ``kind`` is that of the question; a check that found another kind than the distribution keeps its own.
+    ``kind`` is that of the question; a check that found another kind than the distribution keeps
+    its own.
     """
     try:
         found = question()

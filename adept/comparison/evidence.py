@@ -1,12 +1,14 @@
 """Evidence for a comparison: audits of claims, attacks on releases, examples of rewrites.
 
-Attacks are those of ``adept.attacks.reconstruction``, on releases of their own. Text mechanisms have no latent to attack.
+Attacks are those of ``adept.attacks.reconstruction``, on releases of their own. Text mechanisms
+have no latent to attack.
 
-Examples are chosen by a rule that looks at no text. If the data are not public, none is shown unless somebody asks for
-it (``examples=true``), because every text on a page that is passed on is a release. Left out even then are the
-originals, the texts of the look-up, those of a mechanism with a false claim, and every text that repeats what the model
-was trained on. No text is compared with the records that were rewritten: a mark beside those that match would tell what
-the release hides. With ``protocol=paper`` these are the same records, and nothing is shown.
+Examples are chosen by a rule that looks at no text. If the data are not public, none is shown
+unless somebody asks for it (``examples=true``), because every text on a page that is passed on is a
+release. Left out even then are the originals, the texts of the look-up, those of a mechanism with a
+false claim, and every text that repeats what the model was trained on. No text is compared with the
+records that were rewritten: a mark beside those that match would tell what the release hides. With
+``protocol=paper`` these are the same records, and nothing is shown.
 """
 
 import re

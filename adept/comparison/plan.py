@@ -1,8 +1,9 @@
 """The plan of a comparison: a cell is the recipe of one row; a configuration gives cells.
 
-A cell is resolved here, once: no later step asks the configuration what becomes of its labels or how its budget is shared. A new
-mechanism needs nothing here. A new reference, decoder, baseline or alternative needs a name below, a place in ``_list_rows``, and
-a source in ``adept.comparison.cell``.
+A cell is resolved here, once: no later step asks the configuration what becomes of its labels or
+how its budget is shared. A new mechanism needs nothing here. A new reference, decoder, baseline or
+alternative needs a name below, a place in ``_list_rows``, and a source in
+``adept.comparison.cell``.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,8 @@
 """Results of a comparison: the rows of its table, texts, verdicts, attacks and examples.
 
-A new column is a field of :class:`ResultRow` with a default, so that rows which were kept before it can still be read.
-What measures text goes into ``adept.evaluation.metrics``, and how it is shown into ``adept.report.table``.
+A new column is a field of :class:`ResultRow` with a default, so that rows which were kept before it
+can still be read. What measures text goes into ``adept.evaluation.metrics``, and how it is shown
+into ``adept.report.table``.
 """
 
 from dataclasses import asdict, dataclass

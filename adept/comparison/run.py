@@ -1,10 +1,12 @@
 """Mechanisms x budgets x seeds on one data set.
 
-Two protocols. ``paper``: the rewriter is trained on the very split that it rewrites, as ADePT was. ``disjoint``: it is
-trained on one half of the training split without the labels, and rewrites the other half.
+Two protocols. ``paper``: the rewriter is trained on the very split that it rewrites, as ADePT was.
+``disjoint``: it is trained on one half of the training split without the labels, and rewrites the
+other half.
 
-To be read in this order: ``plan`` (which rows), this module, ``trial`` (what the rows of a seed share), ``cell`` (from
-a cell to its row), ``evidence`` (what stands beside the rows), ``results``. ``store`` keeps it all.
+To be read in this order: ``plan`` (which rows), this module, ``trial`` (what the rows of a seed
+share), ``cell`` (from a cell to its row), ``evidence`` (what stands beside the rows), ``results``.
+``store`` keeps it all.
 """
 
 import multiprocessing

@@ -1,8 +1,9 @@
 """The directory of a comparison: this module alone knows its files, keys and dependencies.
 
-A directory belongs to one comparison, which goes on where it stopped: what may change between two runs is listed in ``GROWING``;
-all else is in ``comparison.json`` and has to stay. A key names what its file depends on. Each file is written whole or not at
-all; one that was damaged afterwards is named in one line, never half read.
+A directory belongs to one comparison, which goes on where it stopped: what may change between two
+runs is listed in ``GROWING``; all else is in ``comparison.json`` and has to stay. A key names what
+its file depends on. Each file is written whole or not at all; one that was damaged afterwards is
+named in one line, never half read.
 
     models/        a run of training for each model and seed
     labels/        every record's released label, once, whatever stands beside it

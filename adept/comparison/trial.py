@@ -27,7 +27,8 @@ KNOWN_WORDS, WORD_DIM = 1000, 64  # public words of the mechanisms that go word 
 class Trial:
     """One seed of a comparison, and everything that several of its cells need.
 
-    ``unseen`` is False if models were fitted to the private records (``protocol=paper``), so that no claim holds.
+    ``unseen`` is False if models were fitted to the private records (``protocol=paper``), so that
+    no claim holds.
     """
 
     def __init__(self, store: Store, splits: dict[str, Corpus], seed: int) -> None:

@@ -166,7 +166,8 @@ def samples_of(location: str, options: ReadingOptions | None = None) -> int:
 def load(config: DataConfig, columns: Columns | None = None) -> dict[str, Corpus]:
     """Load the splits of a data set: "train", "validation", and "test" if there is one.
 
-    A missing validation split is a tenth of the training split. ``columns`` are those of files in a path.
+    A missing validation split is a tenth of the training split. ``columns`` are those of files in a
+    path.
 
     Raises:
         DataError: a file is missing or unreadable, or the Hub cannot be reached.
@@ -227,8 +228,8 @@ def read_public_texts(directories: Iterable[str | Path]) -> list[PublicText]:
 def thin_texts(public: Iterable[PublicText], *, seed: int = 0) -> list[PublicText]:
     """Return different texts of at most MAX_WORDS words, shuffled, few of each template.
 
-    Few of each subject and source are kept, too.
-    A template is what is left of a text without its rare words and its numbers; texts without such words all stay.
+    Few of each subject and source are kept, too. A template is what is left of a text without its
+    rare words and its numbers; texts without such words all stay.
     """
     order = list(public)
     random.Random(seed).shuffle(order)

@@ -13,8 +13,9 @@ character. QED. So adding or removing the characters of a row whose quotes close
 row: the row after it begins where it ends, in the same state. The one exception is a quote that is
 never closed, which takes what follows.
 
-For valid rows these are the rows of RFC 4180. Only after its end is known is a row checked: is it valid, is it too long,
-does it hold NUL, does it have the right number of cells. At most ``MAX_CHARACTERS`` characters of a row are kept.
+For valid rows these are the rows of RFC 4180. Only after its end is known is a row checked: is it
+valid, is it too long, does it hold NUL, does it have the right number of cells. At most
+``MAX_CHARACTERS`` characters of a row are kept.
 """
 
 import csv
@@ -129,8 +130,9 @@ def read_csv(
         stream: text, opened with ``newline=""``.
         tolerant: as in ``adept.data.reading``.
         sure: True if the user chose the delimiter; then a header of one cell is accepted.
-        named: the columns of a file without a header. Our own outputs have one, so a reader that is not tolerant takes
-            a first row that holds some of these names and nothing else for a header.
+        named: the columns of a file without a header. Our own outputs have one, so a reader that is
+            not tolerant takes a first row that holds some of these names and nothing else for a
+            header.
         on_header: called with the names of the columns before any record is read; it may raise.
     """
     rows = Rows(stream, delimiter, raises=not tolerant)
@@ -180,7 +182,8 @@ def _header(
 def _cells(rows: Rows, *, tolerant: bool) -> Iterator[list[str]]:
     """Yield the cells of each row; for a tolerant reader a damaged row has none.
 
-    ``csv.reader`` gets one text for each row. It reads quotes as ``Rows`` does, and begins anew after an error.
+    ``csv.reader`` gets one text for each row. It reads quotes as ``Rows`` does, and begins anew
+    after an error.
     """
     csv.field_size_limit(MAX_CHARACTERS)
     damaged_as_empty = ("" if text is None or "\0" in text else text for text in rows)
@@ -212,7 +215,8 @@ def is_formula(cell: str) -> bool:
 def write_csv(stream: IO[str], columns: Sequence[str], types: Any = None, delimiter: str = ",") -> Iterator[Write]:
     """Yield a function that writes rows below a header, with apostrophes before formulas.
 
-    Its own line end is CRLF, so that both characters are quoted in a cell; what is written ends lines with LF.
+    Its own line end is CRLF, so that both characters are quoted in a cell; what is written ends
+    lines with LF.
     """
     rows = csv.writer(_LineFeeds(stream), delimiter=delimiter)
     rows.writerow(map(to_cell, columns))

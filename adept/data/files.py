@@ -43,7 +43,8 @@ WRITERS: dict[str, Callable[[Any, Sequence[str], Types | None], AbstractContextM
 def record_writer(location: str, *, format: str, columns: Sequence[str], types: Types | None = None) -> Iterator[Write]:
     """Open ``location`` and give a function that appends records with exactly ``columns``.
 
-    A txt file holds the first column alone. In a parquet file each column has its type of ``types``, or is text.
+    A txt file holds the first column alone. In a parquet file each column has its type of
+    ``types``, or is text.
     """
     compressed = is_gzip_name(location.removesuffix(".partial"))
     raw: Any = gzip.open(location, "wb") if compressed else Path(location).open("wb")  # noqa: SIM115
@@ -84,7 +85,8 @@ def new_file(path: str) -> Iterator[str]:
     Standard output is spooled, so that nothing appears there before everything is written.
 
     Raises:
-        DataError: the name is taken, at the beginning or meanwhile, or the disk is full or cannot be written.
+        DataError: the name is taken, at the beginning or meanwhile, or the disk is full or cannot
+            be written.
     """
     if path == STANDARD_STREAM:
         with tempfile.NamedTemporaryFile() as spool:

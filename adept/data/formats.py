@@ -145,7 +145,8 @@ def format_of_name(location: str) -> str | None:
     """Return the format that a file's name shows, in any case, before ``.gz``; else None.
 
     Raises:
-        DataError: it is the name of a spreadsheet, a document, or a file that is compressed in another way.
+        DataError: it is the name of a spreadsheet, a document, or a file that is compressed in
+            another way.
     """
     ending = _ending(location)
     if ending in SPREADSHEETS:

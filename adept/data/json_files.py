@@ -1,6 +1,7 @@
 """JSON: objects on lines or in one array, read and written.
 
-An array is split into the texts of its elements first, in parts, so a file may be longer than the memory.
+An array is split into the texts of its elements first, in parts, so a file may be longer than the
+memory.
 
 *Claim*: where an element ends depends on where it begins and on its own characters. *Proof*: an
 element ends before the first comma outside its own strings, lists and objects. The scan keeps a

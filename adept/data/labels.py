@@ -1,8 +1,9 @@
 """Labels as text in the one form that all commands use, and public label sets.
 
-*Claim*: the label that a release reads or writes for a record is a function of that record's own value. *Proof*:
-``label_of`` is ``plain_text`` of one value, and raises if that has no text; the record's number appears only in the
-error. QED. A record without a label is refused, since an empty label in the output would make it stand out.
+*Claim*: the label that a release reads or writes for a record is a function of that record's own
+value. *Proof*: ``label_of`` is ``plain_text`` of one value, and raises if that has no text; the
+record's number appears only in the error. QED. A record without a label is refused, since an empty
+label in the output would make it stand out.
 """
 
 import os
@@ -25,7 +26,8 @@ def label_of(record: Record, column: str, *, number: int) -> str:
     """Return the label of a record as text.
 
     Raises:
-        DataError: the column is missing, or holds no value or one without a text; only the record's number is named.
+        DataError: the column is missing, or holds no value or one without a text; only the record's
+            number is named.
     """
     if column not in record:
         raise missing_column(list(record), column, "label_column", number=number)

@@ -1,8 +1,9 @@
 """Parquet: read rows, write rows, and keep the types of columns.
 
-A row is a ``PlacedRecord``. Columns that go into another Parquet file are copied from its Arrow batch, so nanoseconds,
-decimals, maps and dates beyond Python's calendar come back unchanged. Metadata are not copied, and dictionaries are
-built again from the written values, because a categorical keeps categories that no row has.
+A row is a ``PlacedRecord``. Columns that go into another Parquet file are copied from its Arrow
+batch, so nanoseconds, decimals, maps and dates beyond Python's calendar come back unchanged.
+Metadata are not copied, and dictionaries are built again from the written values, because a
+categorical keeps categories that no row has.
 
 *Claim*: a value of a ``PlacedRecord`` depends on that value of the file alone, not on other rows of
 its batch. *Proof*: a column is converted as a whole where that succeeds, which converts every value

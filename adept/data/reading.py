@@ -4,14 +4,16 @@ Files are read a record at a time, whatever their size. No message repeats a rec
 may be the first record of a file without a header. A *tolerant* reader refuses no file because of
 one record: a damaged one is a record without columns.
 
-*Claim*: adding or removing one row of txt, jsonl or csv changes what a tolerant reader yields by that row's record
-alone. *Proof*. (1) Bytes become characters one by one: no byte of a line end belongs to a longer UTF-8 sequence, and a
-sequence that is cut short becomes U+FFFD before the next row begins. (2) Where a row ends depends on where it begins
-and on its own characters: in txt and jsonl at the first CR or LF, in csv as ``adept.data.csv_files`` proves. An
-empty line is not a row, so CRLF ends one row, even if a row was removed between CR and LF. (3) A record is a
-function of its row alone, and of names that stand in a csv's header or in options. A byte order mark is dropped at
-the beginning of every row, not only of the first. QED. ``adept.data.json_files`` proves (2) for the elements of a JSON array. The
-exceptions are a csv quote, and a JSON string or bracket in an array, that are never closed.
+*Claim*: adding or removing one row of txt, jsonl or csv changes what a tolerant reader yields by
+that row's record alone. *Proof*. (1) Bytes become characters one by one: no byte of a line end
+belongs to a longer UTF-8 sequence, and a sequence that is cut short becomes U+FFFD before the next
+row begins. (2) Where a row ends depends on where it begins and on its own characters: in txt and
+jsonl at the first CR or LF, in csv as ``adept.data.csv_files`` proves. An empty line is not a row,
+so CRLF ends one row, even if a row was removed between CR and LF. (3) A record is a function of its
+row alone, and of names that stand in a csv's header or in options. A byte order mark is dropped at
+the beginning of every row, not only of the first. QED. ``adept.data.json_files`` proves (2) for the
+elements of a JSON array. The exceptions are a csv quote, and a JSON string or bracket in an array,
+that are never closed.
 """
 
 import errno
@@ -81,19 +83,22 @@ def read_records(
 ) -> Generator[Record, None, int]:
     """Yield the records of a file, ``-`` (standard input) or a directory; return their number.
 
-    Every line of a txt file, even an empty one, is a record ``{"text": line}``; blank lines of jsonl and csv are skipped.
+    Every line of a txt file, even an empty one, is a record ``{"text": line}``; blank lines of
+    jsonl and csv are skipped.
 
     Args:
         options: None decides by the file's name.
         at_least: smallest size in bytes of a plain file.
-        tolerant: never raise because of one record: a damaged one has no columns, and a file may be empty.
+        tolerant: never raise because of one record: a damaged one has no columns, and a file may be
+            empty.
         columns: those that are used; other columns of a parquet file are not read.
         required: columns that a csv's header or a Parquet file's schema must name.
-        may_be_empty: accept a file without records, as one of several; a csv file without a line then lacks no column.
+        may_be_empty: accept a file without records, as one of several; a csv file without a line
+            then lacks no column.
 
     Raises:
-        DataError: the file is missing, empty, not UTF-8, of an unknown format or damaged, or becomes shorter. The
-            record is named by its number alone, the first one being 1.
+        DataError: the file is missing, empty, not UTF-8, of an unknown format or damaged, or
+            becomes shorter. The record is named by its number alone, the first one being 1.
     """
     options = options or ReadingOptions()
     number, parts, sizes = 0, [location], [at_least]
@@ -256,7 +261,8 @@ def open_input(location: str, *, kind: str, at_least: int = 0, tolerant: bool = 
 class _Source(io.FileIO):
     """A file or pipe whose first bytes can be looked at before it is read.
 
-    A file must not become shorter while it is read; otherwise records would be missing without an error.
+    A file must not become shorter while it is read; otherwise records would be missing without an
+    error.
     """
 
     read, readall = io.RawIOBase.read, io.RawIOBase.readall  # type: ignore[assignment]  # by ``readinto``, unlike FileIO's own

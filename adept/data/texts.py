@@ -1,12 +1,15 @@
 """Texts, labels and persons of records: one rule for arguments, one for a value's text.
 
-``text_list`` reads the column types of common libraries. It refuses everything whose elements are not records (a string
-has characters, a dict has keys), and a generator, which could not be checked before its first text is released. No
-message repeats an element. Formats spell one value differently: "1", 1, 1.0; ``plain_text`` maps these to one text.
+``text_list`` reads the column types of common libraries. It refuses everything whose elements are
+not records (a string has characters, a dict has keys), and a generator, which could not be checked
+before its first text is released. No message repeats an element. Formats spell one value
+differently: "1", 1, 1.0; ``plain_text`` maps these to one text.
 
-*Claim*: the text of a value depends on that value alone: not on other rows, its column's type or the file's format.
-*Proof*: ``plain_text`` is a function of its one argument; it keeps no state and reads nothing else. QED. So no spelling
-links a record to others, and a vote that is cast by a label's text is a function of its own record.
+*Claim*: the text of a value depends on that value alone: not on other rows, its column's type or
+the file's format.
+*Proof*: ``plain_text`` is a function of its one argument; it keeps no state and reads nothing else.
+QED. So no spelling links a record to others, and a vote that is cast by a label's text is a
+function of its own record.
 """
 
 import numbers
@@ -45,13 +48,14 @@ def text_list(texts: object, name: str = "texts", *, first: int = 1) -> list[str
     """Return texts as a list of plain strings.
 
     Args:
-        texts: a sequence; a NumPy array of strings (N,) or (N, 1); a Series of pandas or polars; an Arrow array; a
-            column of ``datasets``; or a data frame, table or data set of one column.
+        texts: a sequence; a NumPy array of strings (N,) or (N, 1); a Series of pandas or polars; an
+            Arrow array; a column of ``datasets``; or a data frame, table or data set of one column.
         name: the argument's name in messages.
         first: the position of the first text, for a caller who passes a part of the texts.
 
     Raises:
-        DataError: ``texts`` is something else, or one element is not a string; the message gives its position, from 1 on.
+        DataError: ``texts`` is something else, or one element is not a string; the message gives
+            its position, from 1 on.
     """
     values = _elements(texts, name)
     if set(map(type, values)) <= {str}:

@@ -65,8 +65,10 @@ def evaluate(
 
     Args:
         classifier: "tfidf" or "lstm" (bidirectional, max-pooled).
-        samples: consecutive texts of one record in ``train``, which cross-validation keeps together.
-        noisy_labels: those of ``train`` were randomised, and do not show how common the true ones are.
+        samples: consecutive texts of one record in ``train``, which cross-validation keeps
+            together.
+        noisy_labels: those of ``train`` were randomised, and do not show how common the true ones
+            are.
 
     Raises:
         ConfigurationError: the classifier is unknown.
@@ -82,7 +84,8 @@ def evaluate(
 def score(predicted: list[str], test: Corpus, *, learned: Sequence[str], majority: Sequence[str] = ()) -> Evaluation:
     """Compare predicted labels with those of ``test``.
 
-    ``learned`` are the labels of the training records; ``majority`` those that show which one is commonest, if others do.
+    ``learned`` are the labels of the training records; ``majority`` those that show which one is
+    commonest, if others do.
     """
     known, labels = Counter(majority or learned), test.labels or []
     truth, guesses = codes(labels, predicted)
@@ -230,8 +233,9 @@ class TextClassifier:
 def fit_linear_encoder(public: Corpus, *, dim: int = LINEAR_DIM, seed: int) -> Encoder:
     """Return the linear encoder fitted on public text: N texts to unit vectors (N, dim).
 
-    TF-IDF of words and word pairs, its first singular directions after the mean one, whitened. Those that the text
-    does not support are zero, and a text without a known word becomes the first axis.
+    TF-IDF of words and word pairs, its first singular directions after the mean one, whitened.
+    Those that the text does not support are zero, and a text without a known word becomes the first
+    axis.
     """
     from sklearn.decomposition import TruncatedSVD  # takes seconds to import
     from sklearn.feature_extraction.text import TfidfVectorizer

@@ -1,7 +1,8 @@
 """Figures of merit of predictions and of rewritten text, and their confidence intervals.
 
-A new figure of rewritten text is a column of ``measure`` and a field of that name in ``comparison.results.ResultRow``.
-Give it a partner that ends in ``_other``, of another record's rewrite: what says nothing of its record is as large there.
+A new figure of rewritten text is a column of ``measure`` and a field of that name in
+``comparison.results.ResultRow``. Give it a partner that ends in ``_other``, of another record's
+rewrite: what says nothing of its record is as large there.
 """
 
 import math
@@ -119,9 +120,10 @@ def deal_to_others(rewrites: Sequence[str]) -> list[str] | None:
 class NgramModel:
     """An n-gram model of words with Witten-Bell smoothing (Witten and Bell 1991, method C).
 
-    p(w | v) = (c(v, w) + T(v) p(w | v')) / (c(v) + T(v)), where T(v) is the number of different words seen after v,
-    and v' is v without its first word. Below p(w) is the uniform distribution over the vocabulary and one unknown
-    word. The words before a text's first and after its last are empty.
+    p(w | v) = (c(v, w) + T(v) p(w | v')) / (c(v) + T(v)), where T(v) is the number of different
+    words seen after v, and v' is v without its first word. Below p(w) is the uniform distribution
+    over the vocabulary and one unknown word. The words before a text's first and after its last are
+    empty.
     """
 
     def __init__(self, texts: Sequence[str], *, order: int) -> None:

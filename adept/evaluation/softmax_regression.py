@@ -101,9 +101,10 @@ def softmax_regression(
 def commonness(features: Features, weights: Tensor, counts: Tensor, *, noisy_labels: bool = False) -> Tensor:
     """Return each label's score offset (L,): a share of log p(label), between 1/2 and 3/4.
 
-    Otherwise a classifier of noise calls everything by the commonest label. The share is the one under which the
-    records that the weights were fitted to are called by each label as nearly as often as they have it; a fixed one
-    for randomised labels. (Menon et al. 2021, section 4; ``docs/decisions.md``, "Common labels".)
+    Otherwise a classifier of noise calls everything by the commonest label. The share is the one
+    under which the records that the weights were fitted to are called by each label as nearly as
+    often as they have it; a fixed one for randomised labels. (Menon et al. 2021, section 4;
+    ``docs/decisions.md``, "Common labels".)
 
     Args:
         features: (m, d).

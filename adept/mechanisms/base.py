@@ -1,7 +1,8 @@
 """Base classes of mechanisms, and the choice of a mechanism by name.
 
-A guarantee covers a bounded set of latents (an l1 ball, an l2 ball or a sphere); ``project`` maps any input into that set,
-and every proof starts from there. Any two records are neighbours, so a sensitivity is the diameter of the set.
+A guarantee covers a bounded set of latents (an l1 ball, an l2 ball or a sphere); ``project`` maps
+any input into that set, and every proof starts from there. Any two records are neighbours, so a
+sensitivity is the diameter of the set.
 """
 
 from abc import ABC, abstractmethod
@@ -34,8 +35,8 @@ class LocalRandomizer(ABC):
     Attributes:
         epsilon: the budget that the mechanism *claims*, in nats.
         name: the mechanism's name in configurations and reports.
-        clip: the set that the guarantee covers, "l1" or "l2" (balls of radius C) or "sphere" (l2 norm C); of a mechanism
-            for numbers the clip of the model beside its codec.
+        clip: the set that the guarantee covers, "l1" or "l2" (balls of radius C) or "sphere" (l2
+            norm C); of a mechanism for numbers the clip of the model beside its codec.
         serves: the clips of the models that the mechanism can be used with.
         randomises: the part of a record that it reads: "latent" or "description".
     """
@@ -77,8 +78,9 @@ class LocalRandomizer(ABC):
 class Mechanism(LocalRandomizer):
     """A randomised map of latents (B, n) -> (B, n) with a stated guarantee.
 
-    Latents are CPU or CUDA tensors, float32 or float64; shape, dtype and device are preserved. Each row is one record.
-    A row that holds NaN or Inf is replaced by a constant before anything else looks at it.
+    Latents are CPU or CUDA tensors, float32 or float64; shape, dtype and device are preserved. Each
+    row is one record. A row that holds NaN or Inf is replaced by a constant before anything else
+    looks at it.
 
     Attributes:
         epsilon: the budget that the mechanism *claims*, in nats; positive and finite.
@@ -129,7 +131,8 @@ class SymbolRandomizer(LocalRandomizer):
 
     Attributes:
         symbol: a word for a symbol.
-        proviso: the condition of the guarantee beside the mechanism, for a sentence; empty if there is none.
+        proviso: the condition of the guarantee beside the mechanism, for a sentence; empty if there
+            is none.
     """
 
     symbol: ClassVar[str]

@@ -1,25 +1,31 @@
 r"""Randomised response over descriptions: numbers that a public codec gives to texts.
 
-The claim: let a public codec map every record x to a set S(x) of exactly t *descriptions*, numbers of {0, .., K-1}; mostly t = 1.
-One number is released, each in S(x) with probability A / W and each other one with probability B / W, where A >= B are integers
-with A <= e^eps B, and W = t A + (K - t) B. This is eps-LDP (pure) for any two records, and so is every text that is written from
-the released number.
+The claim: let a public codec map every record x to a set S(x) of exactly t *descriptions*, numbers
+of {0, .., K-1}; mostly t = 1. One number is released, each in S(x) with probability A / W and each
+other one with probability B / W, where A >= B are integers with A <= e^eps B, and W = t A + (K - t)
+B. This is eps-LDP (pure) for any two records, and so is every text that is written from the
+released number.
 
-The proof: that S(x) has exactly t different members is verified in integers for every record, so W is the same for all of them.
-So two records' probabilities of one number are A / W or B / W, and differ by a factor of at most A / B <= e^eps. (Subset
-selection: Ye and Barg 2018, "Optimal schemes for discrete distribution estimation under locally differential privacy"; t = 1 is
-K-ary randomised response.) The numbers outside S(x) leave those inside out; if all K could be drawn again, eps would be larger.
+The proof: that S(x) has exactly t different members is verified in integers for every record, so W
+is the same for all of them. So two records' probabilities of one number are A / W or B / W, and
+differ by a factor of at most A / B <= e^eps. (Subset selection: Ye and Barg 2018, "Optimal schemes
+for discrete distribution estimation under locally differential privacy"; t = 1 is K-ary randomised
+response.) The numbers outside S(x) leave those inside out; if all K could be drawn again, eps would
+be larger.
 
-Nothing is asked of the codec but four things: describing is total (what it cannot describe gets a constant), it looks at one
-record at a time, K, t and codec are fixed without private data, and what randomness it has is its own. It may be a network, a
-search, or wrong: that costs use, never privacy.
+Nothing is asked of the codec but four things: describing is total (what it cannot describe gets a
+constant), it looks at one record at a time, K, t and codec are fixed without private data, and what
+randomness it has is its own. It may be a network, a search, or wrong: that costs use, never
+privacy.
 
-The rule for K, where t = 1: the K that transmits most where descriptions are equally common (``best_size``). It reaches at least
-99.7 % of the capacity of eps-LDP, u - 1 - ln u nats with u = eps e^eps / (e^eps - 1), at every eps >= 2.
+The rule for K, where t = 1: the K that transmits most where descriptions are equally common
+(``best_size``). It reaches at least 99.7 % of the capacity of eps-LDP, u - 1 - ln u nats with
+u = eps e^eps / (e^eps - 1), at every eps >= 2.
 
-A codec of *broad* text describes a record by whole sentences. All of them are used (``Codec.choose_size``), and the t nearest to
-the record are heavy. t is such that one of them comes out with odds of about s = eps - ODDS_BELOW_EPSILON to one:
-t = K s / (e^eps + s), rounded, at least 1 (``docs/decisions.md``, "Heavy sentences").
+A codec of *broad* text describes a record by whole sentences. All of them are used
+(``Codec.choose_size``), and the t nearest to the record are heavy. t is such that one of them comes
+out with odds of about s = eps - ODDS_BELOW_EPSILON to one: t = K s / (e^eps + s), rounded, at least
+1 (``docs/decisions.md``, "Heavy sentences").
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``.
 """
@@ -103,7 +109,8 @@ class Description(SymbolRandomizer):
         """Release one number for each record: exact, from the operating system's entropy.
 
         Args:
-            descriptions: of each record its description, or its t different ones, in any order; integers in {0, .., K-1}.
+            descriptions: of each record its description, or its t different ones, in any order;
+                integers in {0, .., K-1}.
         """
         ranks = exact_ranks(len(descriptions), near=self.heavy, far=self.count - self.heavy, odds=self.odds)
         return self.choose(descriptions, ranks)
@@ -176,8 +183,8 @@ def _other(own: Sequence[int], place: int) -> int:
 def best_size(epsilon: float) -> int:
     """Return K, 2 to 2^120, for which K-ary randomised response transmits most information.
 
-    The K descriptions are equally common.
-    The information is largest near (e^eps - 1) / (u - 1), u = eps e^eps / (e^eps - 1) (capacity: Ye and Barg 2018).
+    The K descriptions are equally common. The information is largest near (e^eps - 1) / (u - 1),
+    u = eps e^eps / (e^eps - 1) (capacity: Ye and Barg 2018).
     """
     u = epsilon / -math.expm1(-epsilon)
     bits = (epsilon + math.log(-math.expm1(-epsilon)) - math.log(u - 1)) / math.log(2)
@@ -189,9 +196,10 @@ def best_size(epsilon: float) -> int:
 def joint_size(epsilon: float, labels: int) -> int:
     """Return the K, with L labels, for which a symbol tells most; all K are equally common.
 
-    A description all but determines its label, so that of K L symbols only K are ever true. With A = e^eps, a symbol then tells
-    I(K) = (A ln A - (A + K - 1) ln((A + K - 1) / K)) / (A + K L - 1) nats: entropy of the symbol less that given the record. For K
-    well below A this is ln K / (1 + K L / A), which is largest where K (ln K - 1) = A / L: K = A / (L w), w e^w = A / (e L).
+    A description all but determines its label, so that of K L symbols only K are ever true. With
+    A = e^eps, a symbol then tells I(K) = (A ln A - (A + K - 1) ln((A + K - 1) / K)) / (A + K L - 1)
+    nats: entropy of the symbol less that given the record. For K well below A this is ln K / (1 + K
+    L / A), which is largest where K (ln K - 1) = A / L: K = A / (L w), w e^w = A / (e L).
     """
     odds = math.exp(min(epsilon, 600.0)) / labels
     size = odds / float(lambertw(odds / math.e).real)

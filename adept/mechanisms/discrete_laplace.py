@@ -1,23 +1,29 @@
 r"""Exact discrete Laplace noise on whole numbers, many draws at once.
 
-The sampler is that of Canonne, Kamath, Steinke 2020, Algorithms 1 and 2.
-*Distribution*: Lap_Z(b) on the integers, P(z) proportional to exp(-|z| / b), for b = t / 2^k with integers t >= 1 and k >= 0.
+The sampler is that of Canonne, Kamath, Steinke 2020, Algorithms 1 and 2. *Distribution*: Lap_Z(b)
+on the integers, P(z) proportional to exp(-|z| / b), for b = t / 2^k with integers t >= 1 and
+k >= 0.
 *Proof*, bottom up, each step an integer comparison with a uniform integer:
 
 1. ``below_each(m)`` is uniform on {0..m-1} (the counting lemma of `adept.mechanisms.entropy`).
-2. ``_decays(u, t)`` is true with probability exp(-g), g = u / t <= 1. Let A_j succeed with probability g / j (u of t, and one of j)
-   and K be the first j that fails: P(K > j) = g^j / j!, so P(K odd) = sum_i (-1)^i g^i / i! = exp(-g). (Algorithm 1.)
-3. U uniform on {0..t-1}, kept with probability exp(-U / t), and V the number of successes of probability exp(-1) before the
-   first failure, so P(V = v) is proportional to exp(-v). X = U + t V then has P(x) proportional to exp(-x / t), because each
-   x >= 0 is one such pair, and Y = floor(X / 2^k) has P(y) proportional to exp(-y 2^k / t) = exp(-y / b).
-4. With a fair sign, and the pair (minus, 0) drawn again, so that 0 is not counted twice, z = +-Y has the distribution. (Algorithm
+2. ``_decays(u, t)`` is true with probability exp(-g), g = u / t <= 1. Let A_j succeed with
+   probability g / j (u of t, and one of j) and K be the first j that fails: P(K > j) = g^j / j!, so
+   P(K odd) = sum_i (-1)^i g^i / i! = exp(-g). (Algorithm 1.)
+3. U uniform on {0..t-1}, kept with probability exp(-U / t), and V the number of successes of
+   probability exp(-1) before the first failure, so P(V = v) is proportional to exp(-v). X = U + t V
+   then has P(x) proportional to exp(-x / t), because each x >= 0 is one such pair, and
+   Y = floor(X / 2^k) has P(y) proportional to exp(-y 2^k / t) = exp(-y / b).
+4. With a fair sign, and the pair (minus, 0) drawn again, so that 0 is not counted twice, z = +-Y
+   has the distribution. (Algorithm
 2.) QED
 
-Nothing is rounded: every number is an integer below 2^63, from words of the operating system. Noise beyond 2^62 / 2^k is cut off to
-that, and the *sum* of a value and its noise to half of it. Since no value is larger than that half, such a sum stands at the end
-of the range whether its noise was cut off or not: the result is a function of the exact sum, which is post-processing.
+Nothing is rounded: every number is an integer below 2^63, from words of the operating system. Noise
+beyond 2^62 / 2^k is cut off to that, and the *sum* of a value and its noise to half of it. Since no
+value is larger than that half, such a sum stands at the end of the range whether its noise was cut
+off or not: the result is a function of the exact sum, which is post-processing.
 
-Checked proof: ``proofs/DiscreteLaplace.v``, ``signs_have_the_weights_of_the_noise``; ``proofs/Noise.v``, ``geometric_is_private``.
+Checked proof: ``proofs/DiscreteLaplace.v``, ``signs_have_the_weights_of_the_noise``;
+``proofs/Noise.v``, ``geometric_is_private``.
 """
 
 import math
@@ -45,7 +51,8 @@ def smallest_scale(sensitivity: int, *, epsilon: float) -> float:
 
     Args:
         sensitivity: largest distance between two neighbours, in grid units; at least 1.
-        epsilon: the budget, read as the exact rational number that the float is; above 2^30 it is not used up.
+        epsilon: the budget, read as the exact rational number that the float is; above 2^30 it is
+            not used up.
     """
     exact = sensitivity / Fraction(min(epsilon, MAX_EPSILON))
     size = exact.numerator.bit_length() - exact.denominator.bit_length()  # 2^(size - 1) < exact < 2^(size + 1)
@@ -64,8 +71,10 @@ def exact_laplace(values: Tensor, *, scale: float) -> Tensor:
     exp(|x - x'| / scale) entry by entry (triangle inequality), and the entries are independent.
 
     Args:
-        values: int64 tensor of any shape on the CPU; entries beyond 2^36 times the scale, or 2^61, are cut off to it.
-        scale: in units of one: positive, with 24 significant bits, as ``smallest_scale`` returns it.
+        values: int64 tensor of any shape on the CPU; entries beyond 2^36 times the scale, or 2^61,
+            are cut off to it.
+        scale: in units of one: positive, with 24 significant bits, as ``smallest_scale`` returns
+            it.
     """
     t, shift = _fraction(scale)
     limit = MAX_MAGNITUDE >> shift + 1

@@ -1,8 +1,9 @@
 """DPText's sampler, for audits to find its violation: its noise is never negative.
 
-DPText (Beigi et al. 2019, 2021; Alnasser et al. 2021) draws v uniformly from (0, 1) and releases r + F(v) with
-F(v) = -b sgn(v) ln(1 - 2|v|). That F inverts the Laplace distribution for v from (-1/2, 1/2). On (0, 1) it is an exponential
-quantile below 1/2, +inf at 1/2, and the logarithm of a negative number, NaN, above (Habernal 2022, Section 3).
+DPText (Beigi et al. 2019, 2021; Alnasser et al. 2021) draws v uniformly from (0, 1) and releases
+r + F(v) with F(v) = -b sgn(v) ln(1 - 2|v|). That F inverts the Laplace distribution for v from
+(-1/2, 1/2). On (0, 1) it is an exponential quantile below 1/2, +inf at 1/2, and the logarithm of a
+negative number, NaN, above (Habernal 2022, Section 3).
 
 Checked proof: ``proofs/Privacy.v``, ``impossible_output_gives_away``.
 """
@@ -28,12 +29,14 @@ NAN_RULES = ("redraw", "zero")
 class DPText(Mechanism):
     """DPText as published: l2 clip to C, noise of scale b = 2C / eps. Never private.
 
-    Neighbours: any two records. Proof that no finite epsilon holds (Habernal 2022, Theorem 3.2): the noise is never negative, so
-    an output z with x_1 <= z_1 < x'_1 has positive density under x and none under x'.
+    Neighbours: any two records. Proof that no finite epsilon holds (Habernal 2022, Theorem 3.2):
+    the noise is never negative, so an output z with x_1 <= z_1 < x'_1 has positive density under x
+    and none under x'.
 
     Attributes:
-        nan: fate of v > 1/2, where F is NaN: "redraw" draws again until none is left, so the noise is exponential with mean b;
-            "zero" (the published code) adds no noise, in half of all cases.
+        nan: fate of v > 1/2, where F is NaN: "redraw" draws again until none is left, so the noise
+            is exponential with mean b; "zero" (the published code) adds no noise, in half of all
+            cases.
     """
 
     nan: str = "redraw"

@@ -1,21 +1,25 @@
 r"""Random bits from the operating system, and the integers and orders that are drawn with them.
 
-Every exact sampler reads its bits here, and nothing seeds them. In tests a finite tape takes the place of `source`.
+Every exact sampler reads its bits here, and nothing seeds them. In tests a finite tape takes the
+place of `source`.
 
 *Counting lemma.* Let each word of b bits be equally likely.
 
-1. `below`: a word is drawn until it is less than m <= 2^b. Of the 2^b words that may end the drawing m do, one for each number, so
-   each of {0, .., m-1} has probability 1/m given that it ends; after d words it goes on with probability (1 - m/2^b)^d < 2^-d.
-2. `below_each`: a word is drawn until it is at least r = 2^b mod m. Of the other words, a multiple of m that follow each other,
-   equally many leave each remainder.
-3. *Weights*: a number below W = t A + (k - t) B belongs to one of t intervals of length A and k - t of length B that fill
-   {0, .., W-1} without overlap, so an outcome is as likely as its interval is long (`adept.mechanisms.noise.exact_ranks`).
-4. `shuffle`: the last place gets each item with probability 1/n, the place before it each remaining one with 1/(n-1), and so on: n!
-   equally likely sequences of draws, one for each order.
+1. `below`: a word is drawn until it is less than m <= 2^b. Of the 2^b words that may end the
+   drawing m do, one for each number, so each of {0, .., m-1} has probability 1/m given that it
+   ends; after d words it goes on with probability (1 - m/2^b)^d < 2^-d.
+2. `below_each`: a word is drawn until it is at least r = 2^b mod m. Of the other words, a multiple
+   of m that follow each other, equally many leave each remainder.
+3. *Weights*: a number below W = t A + (k - t) B belongs to one of t intervals of length A and k - t
+   of length B that fill {0, .., W-1} without overlap, so an outcome is as likely as its interval is
+   long (`adept.mechanisms.noise.exact_ranks`).
+4. `shuffle`: the last place gets each item with probability 1/n, the place before it each remaining
+   one with 1/(n-1), and so on: n! equally likely sequences of draws, one for each order.
 
 Enumerating all tapes for small numbers shows that the program is the one that the lemma describes.
 
-Checked proof of 1 to 3: ``proofs/Sampler.v``, ``ranks_have_their_weights``, ``remainders_are_uniform``.
+Checked proof of 1 to 3: ``proofs/Sampler.v``, ``ranks_have_their_weights``,
+``remainders_are_uniform``.
 """
 
 import os

@@ -1,29 +1,34 @@
 r"""Gaussian noise on an l2-clipped latent, calibrated tightly for every epsilon.
 
-The *continuous* Gaussian of standard deviation s on latents at l2 distance at most D is (eps, delta)-LDP if and only if
-delta >= Phi(-u) - exp(eps) Phi(-v) with u = eps s / D - D / (2s) and v = eps s / D + D / (2s) (Balle and Wang 2018, Theorem 8).
+The *continuous* Gaussian of standard deviation s on latents at l2 distance at most D is (eps,
+delta)-LDP if and only if delta >= Phi(-u) - exp(eps) Phi(-v) with u = eps s / D - D / (2s) and
+v = eps s / D + D / (2s) (Balle and Wang 2018, Theorem 8).
 
-The release is the *discrete* Gaussian on the public grid (Canonne, Kamath, Steinke 2020), sampled exactly. Its guarantee follows
-from the continuous one at almost no cost, because the grid is fine against the noise. In grid units, let d(y) be
-proportional to exp(-y^2 / (2 s^2)) on the integers and r(y) the mass of the continuous Gaussian on [y - 1/2, y + 1/2]. Then
+The release is the *discrete* Gaussian on the public grid (Canonne, Kamath, Steinke 2020), sampled
+exactly. Its guarantee follows from the continuous one at almost no cost, because the grid is fine
+against the noise. In grid units, let d(y) be proportional to exp(-y^2 / (2 s^2)) on the integers
+and r(y) the mass of the continuous Gaussian on [y - 1/2, y + 1/2]. Then
 
     r(y) / d(y) = N / (s sqrt(2 pi)) * E[exp(-t^2 / (2 s^2)) cosh(y t / s^2)],   t uniform on [-1/2, 1/2],
 
-with N = sum_z exp(-z^2 / (2 s^2)). Poisson summation gives 1 <= N / (s sqrt(2 pi)) <= exp(1 / (8 s^2)) for s >= 1, and
-1 <= cosh(w) <= exp(w^2 / 2). So for a vector y of n integers, with a = n / (8 s^2),
+with N = sum_z exp(-z^2 / (2 s^2)). Poisson summation gives 1 <= N / (s sqrt(2 pi)) <= exp(1 / (8
+s^2)) for s >= 1, and 1 <= cosh(w) <= exp(w^2 / 2). So for a vector y of n integers, with a = n / (8
+s^2),
 
     exp(-a) d(y) <= r(y) <= exp(a + ||y||^2 / (8 s^4)) d(y).                                                     (*)
 
-Rounding a Gaussian around an integer point is post-processing, so r obeys the continuous bound. For records x, x', a set
-S of outputs and a radius T, write S' for the part of S within distance T of x', and c = T^2 / (8 s^4). By (*),
+Rounding a Gaussian around an integer point is post-processing, so r obeys the continuous bound. For
+records x, x', a set S of outputs and a radius T, write S' for the part of S within distance T of
+x', and c = T^2 / (8 s^4). By (*),
 
     P_d[S|x] - exp(eps) P_d[S|x'] <= exp(a) (P_r[S'|x] - exp(eps - 2a - c) P_r[S'|x']) + P_d[||Y|| > T - D]
                                   <= exp(a) delta_continuous(eps - 2a - c) + tail.                               (**)
 
 E exp(Y_i^2 / (4 s^2)) = N(s sqrt 2) / N(s) < 3/2 for the discrete Y_i, so Markov's inequality gives
-tail <= (3/2)^n exp(-(T - D)^2 / (4 s^2)), and T is chosen to make the tail delta / 2^21. The scale is the one at which the
-first term of (**) is delta (1 - 2^-20), so that all of (**) is delta (1 - 2^-21), which leaves the floating-point evaluation of the
-formula a relative error of 4e-7; it makes 1e-10.
+tail <= (3/2)^n exp(-(T - D)^2 / (4 s^2)), and T is chosen to make the tail delta / 2^21. The scale
+is the one at which the first term of (**) is delta (1 - 2^-20), so that all of (**) is delta
+(1 - 2^-21), which leaves the floating-point evaluation of the formula a relative error of 4e-7; it
+makes 1e-10.
 """
 
 import math
@@ -51,13 +56,16 @@ DELTA_MARGIN = 2.0**-20
 class Gaussian(Mechanism):
     """(eps, delta)-LDP for any two records: l2 clip, Gaussian noise for the l2 sensitivity 2C.
 
-    Proof: two points of the l2 ball of radius C are at l2 distance at most 2C (on the grid: integer vectors with
-    sum z^2 <= (C / step)^2, verified in integers, are at most 2C / step apart), and then the bound in this module's docstring.
+    Proof: two points of the l2 ball of radius C are at l2 distance at most 2C (on the grid: integer
+    vectors with sum z^2 <= (C / step)^2, verified in integers, are at most 2C / step apart), and
+    then the bound in this module's docstring.
 
     Attributes:
-        delta: mass outside the epsilon bound, 1e-100 to 0.5; it has to be far below one over the number of records.
-        calibration: "exact" releases integers, at the scale proved above; "analytic" adds floating-point noise at Balle
-            and Wang's scale and rounds it to the grid (research grade).
+        delta: mass outside the epsilon bound, 1e-100 to 0.5; it has to be far below one over the
+            number of records.
+        calibration: "exact" releases integers, at the scale proved above; "analytic" adds
+            floating-point noise at Balle and Wang's scale and rounds it to the grid (research
+            grade).
     """
 
     delta: float = 1e-6
@@ -138,13 +146,15 @@ class Gaussian(Mechanism):
 class ClampedGaussian(Gaussian):
     """(eps, delta)-LDP for any two records: numbers clamped to +-C / sqrt(n), Gaussian noise.
 
-    The noise is calibrated to the l2 distance 2C.
-    DP-BART (Igamberdiev and Habernal, Findings of ACL 2023, Section 3.2) clips each number of the encoder's output to [-c, c] and
-    adds the analytic Gaussian. Clamping keeps signs, but the l2 diameter of a cube, 2 c sqrt(n), grows with the dimension.
-    Proof: the cube of half side c = C / sqrt(n) lies in the l2 ball of radius C (n c^2 = C^2), and two of its corners are
-    2 c sqrt(n) = 2C apart. So its l2 sensitivity is that of the ball, and the bound of this module applies,
-    discrete noise included. On the grid: integers of magnitude at most m = floor(sqrt(R / n)), R the ball's largest sum of
-    squares, have n m^2 <= R. (C / sqrt(n) is the root mean square of the numbers of a latent of norm C.)
+    The noise is calibrated to the l2 distance 2C. DP-BART (Igamberdiev and Habernal, Findings of
+    ACL 2023, Section 3.2) clips each number of the encoder's output to [-c, c] and adds the
+    analytic Gaussian. Clamping keeps signs, but the l2 diameter of a cube, 2 c sqrt(n), grows with
+    the dimension.
+    Proof: the cube of half side c = C / sqrt(n) lies in the l2 ball of radius C (n c^2 = C^2), and
+    two of its corners are 2 c sqrt(n) = 2C apart. So its l2 sensitivity is that of the ball, and
+    the bound of this module applies, discrete noise included. On the grid: integers of magnitude at
+    most m = floor(sqrt(R / n)), R the ball's largest sum of squares, have n m^2 <= R. (C / sqrt(n)
+    is the root mean square of the numbers of a latent of norm C.)
     """
 
     name: ClassVar[str] = "clamped_gaussian"

@@ -1,8 +1,9 @@
 """The public grid of exact mechanisms: clip latents, round them to the grid, convert back.
 
-A latent in the ball of radius C is cut off toward zero onto the grid of multiples of ``step = 2^(e - 20)``, where
-C = m * 2^e with 1 <= m < 2. The step depends on C alone, so the grid is public. The integer vector's norm is then verified
-in integers, and every grid point is also exactly representable in float32.
+A latent in the ball of radius C is cut off toward zero onto the grid of multiples of
+``step = 2^(e - 20)``, where C = m * 2^e with 1 <= m < 2. The step depends on C alone, so the grid
+is public. The integer vector's norm is then verified in integers, and every grid point is also
+exactly representable in float32.
 """
 
 import math
@@ -28,8 +29,9 @@ def check_latents(latents: Tensor) -> None:
 def clip_latents(latents: Tensor, *, clip: str, clip_norm: float) -> Tensor:
     """Clip latents (..., n) in floating point, differentiably.
 
-    "l1" and "l2": r * min(1, C / ||r||) (Habernal 2021, Eq. 9 and Section 6); "sphere": C * r / ||r||, and C times the
-    first axis for r = 0. Rows inside a ball come back unchanged to the last bit.
+    "l1" and "l2": r * min(1, C / ||r||) (Habernal 2021, Eq. 9 and Section 6); "sphere":
+    C * r / ||r||, and C times the first axis for r = 0. Rows inside a ball come back unchanged to
+    the last bit.
     """
     largest = torch.finfo(latents.dtype).max
     peak = latents.detach().abs().amax(dim=-1, keepdim=True)
@@ -81,7 +83,8 @@ def from_grid(units: Tensor, *, clip_norm: float, like: Tensor) -> Tensor:
 def round_to_grid(values: Tensor, *, clip_norm: float, like: Tensor) -> Tensor:
     """Round float64 values (B, n) to the public grid; dtype and device are those of ``like``.
 
-    For noise that is computed in floats: the low bits, in which rounding would reveal the input, never leave (no proof).
+    For noise that is computed in floats: the low bits, in which rounding would reveal the input,
+    never leave (no proof).
     """
     step = grid_step(clip_norm)
     return ((values / step).round() * step).to(like.device, like.dtype)

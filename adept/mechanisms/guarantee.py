@@ -1,17 +1,22 @@
 r"""Guarantees: a claim, its truth, their words, and the public numbers that imply the claim.
 
-Anyone can compute from a certificate what a release guarantees (``adept.release.checker`` does).
-A *part* is one draw of a record's release. Its numbers are those of the mechanism alone, never of what was drawn.
+Anyone can compute from a certificate what a release guarantees (``adept.release.checker`` does). A
+*part* is one draw of a record's release. Its numbers are those of the mechanism alone, never of
+what was drawn.
 
-- ``symbols``: subset selection, t of k symbols with the integer weight A, the others with B: one number below W = t A + (k - t) B,
-  from words of b bits. The ratio of two records' probabilities is at most A / B, and A / B <= e^eps is one comparison of integers:
-  with s = 2^128, A s <= B S for the sum S of the first m terms of s e^eps, each rounded down; all omitted terms are positive.
-- ``discrete_laplace``: noise of scale b on integers at l1 distance at most D: D / b <= eps, as fractions.
-- ``discrete_gaussian``: noise of parameter s on n integers at l2 distance at most D: (**) of ``adept.mechanisms.gaussian``.
+- ``symbols``: subset selection, t of k symbols with the integer weight A, the others with B: one
+  number below W = t A + (k - t) B, from words of b bits. The ratio of two records' probabilities is
+  at most A / B, and A / B <= e^eps is one comparison of integers: with s = 2^128, A s <= B S for
+  the sum S of the first m terms of s e^eps, each rounded down; all omitted terms are positive.
+- ``discrete_laplace``: noise of scale b on integers at l1 distance at most D: D / b <= eps, as
+  fractions.
+- ``discrete_gaussian``: noise of parameter s on n integers at l2 distance at most D: (**) of
+  ``adept.mechanisms.gaussian``.
 
 Numbers that a float may not hold are strings: integers, and fractions as "p/q".
 
-Checked proof: ``proofs/Checker.v``, ``accepted_symbols_are_private``, ``accepted_noise_is_private``.
+Checked proof: ``proofs/Checker.v``, ``accepted_symbols_are_private``,
+``accepted_noise_is_private``.
 """
 
 import math

@@ -1,25 +1,31 @@
 r"""Private labels: subset selection over pairs of a release and a label, as one symbol.
 
-A record has a text, which a codebook or a codec puts among k outcomes, and one of L public labels: k L symbols (v, c). The
-*heavy set* of a record is {its t nearest codewords} x {its own label}: t symbols. One symbol is released, each heavy one with
-probability A / W and each other one with probability B / W, where A <= e^eps B are integers and W = t A + (k L - t) B.
+A record has a text, which a codebook or a codec puts among k outcomes, and one of L public labels:
+k L symbols (v, c). The *heavy set* of a record is {its t nearest codewords} x {its own label}: t
+symbols. One symbol is released, each heavy one with probability A / W and each other one with
+probability B / W, where A <= e^eps B are integers and W = t A + (k L - t) B.
 
-Claim: pure eps-LDP, exactly, for any two *pairs* of text and label. Proof: every record's heavy set has exactly t symbols, whatever
-its label, so W is the same for all, and each symbol's probability is A / W or B / W under any record. What the program draws is a
-*rank* in {0, .., k L - 1}, below t with weight A, else B (``noise.exact_ranks``); its symbol is the codeword of rank r mod k and
-the label of rank r div k. For every record the ranks of codewords are a permutation of all codewords with the t nearest first
-(``Block.place``), and the ranks of labels one of all labels with its own first (``RandomizedResponse.choose``): so ranks and
-symbols are in bijection, and the ranks below t are the heavy set. No table of k L symbols is made. For a description t = 1
-unless more are asked for, and this is randomised response over K L symbols. QED.
+Claim: pure eps-LDP, exactly, for any two *pairs* of text and label. Proof: every record's heavy set
+has exactly t symbols, whatever its label, so W is the same for all, and each symbol's probability
+is A / W or B / W under any record. What the program draws is a *rank* in {0, .., k L - 1}, below t
+with weight A, else B (``noise.exact_ranks``); its symbol is the codeword of rank r mod k and the
+label of rank r div k. For every record the ranks of codewords are a permutation of all codewords
+with the t nearest first (``Block.place``), and the ranks of labels one of all labels with its own
+first (``RandomizedResponse.choose``): so ranks and symbols are in bijection, and the ranks below t
+are the heavy set. No table of k L symbols is made. For a description t = 1 unless more are asked
+for, and this is randomised response over K L symbols. QED.
 
-What each half tells by itself is less than eps, and exact too. Summed over labels, an outcome has weight A + (L - 1) B or L B;
-summed over outcomes, a label has t A + (k - t) B or k B. So the text alone is ln((A + (L - 1) B) / (L B))-LDP, and the label alone
-ln((t A + (k - t) B) / (k B))-LDP. Randomised response on each would have to split eps into two such budgets.
+What each half tells by itself is less than eps, and exact too. Summed over labels, an outcome has
+weight A + (L - 1) B or L B; summed over outcomes, a label has t A + (k - t) B or k B. So the text
+alone is ln((A + (L - 1) B) / (L B))-LDP, and the label alone ln((t A + (k - t) B) / (k B))-LDP.
+Randomised response on each would have to split eps into two such budgets.
 
-The rules read the budget and L alone. t is .8 k L / (e^eps + 1), at least 1. k is 128, or the largest power of two up to 1024 with
-which the own symbol has probability 2/3 (``docs/decisions.md``, "Codewords beside labels").
+The rules read the budget and L alone. t is .8 k L / (e^eps + 1), at least 1. k is 128, or the
+largest power of two up to 1024 with which the own symbol has probability 2/3
+(``docs/decisions.md``, "Codewords beside labels").
 
-Checked proof: ``proofs/Symbols.v``, ``joint_response_is_private``, ``text_alone_is_private``, ``label_alone_is_private``.
+Checked proof: ``proofs/Symbols.v``, ``joint_response_is_private``, ``text_alone_is_private``,
+``label_alone_is_private``.
 """
 
 import math

@@ -1,8 +1,9 @@
 """The K-norm mechanism in l2: noise whose density falls with the length of the vector alone.
 
-The noise has density proportional to exp(-||z||_2 / b), b = 2C / eps: a uniform direction times a radius with distribution
-Gamma(n, b), because the sphere of radius r contributes r^(n-1) exp(-r / b) (Hardt and Talwar 2010, "On the geometry of
-differential privacy"; Chaudhuri, Monteleoni, Sarwate 2011).
+The noise has density proportional to exp(-||z||_2 / b), b = 2C / eps: a uniform direction times a
+radius with distribution Gamma(n, b), because the sphere of radius r contributes r^(n-1) exp(-r / b)
+(Hardt and Talwar 2010, "On the geometry of differential privacy"; Chaudhuri, Monteleoni, Sarwate
+2011).
 """
 
 from dataclasses import dataclass
@@ -21,11 +22,13 @@ from adept.mechanisms.noise import fresh_directions, fresh_uniform, simulated_di
 class L2Norm(Mechanism):
     """Pure eps-LDP for any two records: l2 clip, noise of density ~ exp(-eps ||z||_2 / (2C)).
 
-    Proof: with l2 sensitivity ||x - x'||_2 <= 2C on the ball of radius C, the densities at any output z satisfy
-    f(z - x) / f(z - x') = exp(eps (||z - x'|| - ||z - x||) / (2C)) <= exp(eps ||x - x'|| / (2C)) <= exp(eps) by the triangle
-    inequality. Rounding to the public grid is post-processing.
+    Proof: with l2 sensitivity ||x - x'||_2 <= 2C on the ball of radius C, the densities at any
+    output z satisfy f(z - x) / f(z - x') = exp(eps (||z - x'|| - ||z - x||) / (2C)) <= exp(eps
+    ||x - x'|| / (2C)) <= exp(eps) by the triangle inequality. Rounding to the public grid is
+    post-processing.
 
-    The proof covers the formula; the noise is computed in floating point and rounded to a grid, so ``exact`` is False.
+    The proof covers the formula; the noise is computed in floating point and rounded to a grid, so
+    ``exact`` is False.
     """
 
     name: ClassVar[str] = "l2_norm"
@@ -38,7 +41,8 @@ class L2Norm(Mechanism):
 
     def privatize(self, latents: Tensor) -> Tensor:
         centres = to_grid(latents, clip=self.clip, clip_norm=self.clip_norm) * grid_step(self.clip_norm)
-        # A sum of n standard exponentials is Gamma(n, 1): exact for integer n, and free of rejection.
+        # A sum of n standard exponentials is Gamma(n, 1): exact for integer n, and free of
+        # rejection.
         radius = -self._scale() * fresh_uniform(*centres.shape).log().sum(dim=-1, keepdim=True)
         noisy = centres + radius * fresh_directions(*centres.shape)
         return round_to_grid(noisy, clip_norm=self.clip_norm, like=latents)

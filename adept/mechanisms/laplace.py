@@ -1,8 +1,9 @@
 r"""The three variants of ADePT: Laplace noise on a clipped latent.
 
-All three release r + (Y_1, ..., Y_n) with independent Laplace noise of scale b (Habernal 2021, Eq. 11 and 13). The
-privacy loss at any output z is sum_i (|z_i - x'_i| - |z_i - x_i|) / b <= ||x - x'||_1 / b (Habernal 2021, Appendix A), and
-z = x attains it. So the true epsilon is D / b, where D is the *l1* diameter of the set of clipped latents:
+All three release r + (Y_1, ..., Y_n) with independent Laplace noise of scale b (Habernal 2021, Eq.
+11 and 13). The privacy loss at any output z is sum_i
+(|z_i - x'_i| - |z_i - x_i|) / b <= ||x - x'||_1 / b (Habernal 2021, Appendix A), and z = x attains
+it. So the true epsilon is D / b, where D is the *l1* diameter of the set of clipped latents:
 
 =========  =====  ================  =============  ====================================
 name       clip   l1 diameter D     scale b        D / b
@@ -12,15 +13,17 @@ l1         l1     2 C               2 C / eps      eps
 sqrt_n     l2     2 C sqrt(n)       D / eps        eps
 =========  =====  ================  =============  ====================================
 
-The l1 diameter of the l2 ball is 2 C sqrt(n) by Cauchy-Schwarz, ||x||_1 <= sqrt(n) ||x||_2, with equality for
-x = C / sqrt(n) (1, ..., 1) (Habernal 2021, Theorem 5.1). ADePT (Krishna et al. 2021) took it to be 2 C.
+The l1 diameter of the l2 ball is 2 C sqrt(n) by Cauchy-Schwarz, ||x||_1 <= sqrt(n) ||x||_2, with
+equality for x = C / sqrt(n) (1, ..., 1) (Habernal 2021, Theorem 5.1). ADePT (Krishna et al. 2021)
+took it to be 2 C.
 
 The release is exact: integers on the public grid, discrete Laplace noise, and a scale chosen in
 rational arithmetic so that D / b <= eps for the integer diameter D. On the grid, D = 2 R for the l1
 ball of integer radius R, and D <= 2 isqrt(n Q) for integer vectors with sum z^2 <= Q, because an
 integer that is at most sqrt(n Q) is at most isqrt(n Q).
 
-Checked proof: ``proofs/Papers.v``, ``l1_is_private``, ``sqrt_n_is_private``, ``original_is_not_private``.
+Checked proof: ``proofs/Papers.v``, ``l1_is_private``, ``sqrt_n_is_private``,
+``original_is_not_private``.
 """
 
 import math
@@ -114,9 +117,9 @@ class _Laplace(Mechanism):
 class OriginalLaplace(_Laplace):
     """ADePT as published: l2 clip, Laplace scale 2C/eps. Its claim is false for n > 1.
 
-    Source: Habernal 2021, Theorems 3.1 and 5.1.
-    Neighbours: any two records. True guarantee: pure (eps * sqrt(n))-LDP, attained by the pair +-C/sqrt(n) (1, ..., 1).
-    Kept for comparisons, and for audits to find its violation; a release refuses it.
+    Source: Habernal 2021, Theorems 3.1 and 5.1. Neighbours: any two records. True guarantee: pure
+    (eps * sqrt(n))-LDP, attained by the pair +-C/sqrt(n) (1, ..., 1). Kept for comparisons, and for
+    audits to find its violation; a release refuses it.
     """
 
     name: ClassVar[str] = "original"
@@ -131,7 +134,8 @@ class L1Laplace(_Laplace):
     """First remedy: l1 clip, Laplace scale 2C/eps. Pure eps-LDP for any two records.
 
     Source: Habernal 2021, Section 6.
-    Proof: two points of the l1 ball of radius C are at l1 distance at most 2C, so the privacy loss is at most 2C / b = eps.
+    Proof: two points of the l1 ball of radius C are at l1 distance at most 2C, so the privacy loss
+    is at most 2C / b = eps.
     """
 
     name: ClassVar[str] = "l1"
@@ -147,7 +151,8 @@ class SqrtNLaplace(_Laplace):
     """Second remedy: l2 clip, Laplace scale 2C sqrt(n)/eps. Pure eps-LDP for any two records.
 
     Source: Habernal 2021, Section 6.
-    Proof: two points of the l2 ball of radius C are at l1 distance at most 2C sqrt(n), so the privacy loss is at most eps.
+    Proof: two points of the l2 ball of radius C are at l1 distance at most 2C sqrt(n), so the
+    privacy loss is at most eps.
     """
 
     name: ClassVar[str] = "sqrt_n"

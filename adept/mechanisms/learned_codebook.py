@@ -1,17 +1,22 @@
 r"""A small codebook learned from public latents; each codeword has a large probability.
 
-The release is that of ``adept.mechanisms.codebook``, with the same claim and the same proof: it holds for *any* public codewords,
-so learning them from public text can change what a release is good for, but not what it guarantees.
+The release is that of ``adept.mechanisms.codebook``, with the same claim and the same proof: it
+holds for *any* public codewords, so learning them from public text can change what a release is
+good for, but not what it guarantees.
 
-The rule for k: 2^round(4 + eps), at least 32 and at most 1024; fewer codewords than half of the public latents. The rule for t:
-.8 k / (e^eps + 1), at least 1, and at least k / 512 where a record's own codeword would come out with probability below .9. (A set
-of k / (e^eps + 1) keeps most information: Ye and Barg 2018, Eq. 10; ``docs/decisions.md``, "Sizes of codebooks".)
+The rule for k: 2^round(4 + eps), at least 32 and at most 1024; fewer codewords than half of the
+public latents. The rule for t: .8 k / (e^eps + 1), at least 1, and at least k / 512 where a
+record's own codeword would come out with probability below .9. (A set of k / (e^eps + 1) keeps most
+information: Ye and Barg 2018, Eq. 10; ``docs/decisions.md``, "Sizes of codebooks".)
 
-Of *broad* text all codewords are used; only where their numbers leave a gap, since the smaller ones are of a domain that the model
-was adapted to, no more than four times the k above. A heavy one comes out with odds of s = eps - 2 to one, at least 4 to 3, which
-needs t = k s / (e^eps + s) (``docs/decisions.md``, "Heavy codewords of broad text"). All rules read budget and public model alone.
+Of *broad* text all codewords are used; only where their numbers leave a gap, since the smaller ones
+are of a domain that the model was adapted to, no more than four times the k above. A heavy one
+comes out with odds of s = eps - 2 to one, at least 4 to 3, which needs t = k s / (e^eps + s)
+(``docs/decisions.md``, "Heavy codewords of broad text"). All rules read budget and public model
+alone.
 
-Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, and for labels ``same_label_is_private``.
+Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, and for labels
+``same_label_is_private``.
 """
 
 import math
@@ -46,8 +51,9 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
     The claim needs codewords that never saw private data.
 
     Attributes:
-        codewords: (k, n) tensor, k >= 2, finite and without zero rows; scaled to unit length here. None stands for random
-            ones, with the same guarantee, until a model brings its own (``with_codewords``).
+        codewords: (k, n) tensor, k >= 2, finite and without zero rows; scaled to unit length here.
+            None stands for random ones, with the same guarantee, until a model brings its own
+            (``with_codewords``).
         size: codewords k; by default the rule above.
         top: t, the number of heavy codewords; by default the rule above.
     """
@@ -203,9 +209,9 @@ def _unit_codewords(codewords: Tensor) -> Tensor:
 def learn_codebooks(latents: Tensor, *, seed: int = 0, also: int = 0) -> dict[int, Tensor]:
     """Learn codebooks of 32, 64, ... 1024 unit codewords (k, n) from public latents (N, n).
 
-    The method is k-means on the sphere.
-    A codebook has at most N / 2 codewords, so that none is one record; for few latents there is one smaller codebook, or none.
-    ``also`` asks for one more size, under the same bound.
+    The method is k-means on the sphere. A codebook has at most N / 2 codewords, so that none is one
+    record; for few latents there is one smaller codebook, or none. ``also`` asks for one more size,
+    under the same bound.
     """
     points = _unit_codewords(latents).to(torch.float64) if len(latents) else latents
     distinct = len(torch.unique(points, dim=0)) if len(latents) else 0

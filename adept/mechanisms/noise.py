@@ -2,11 +2,12 @@
 
 Three kinds are kept apart by the first word of their names.
 
-- ``exact_``: without any rounding error, integers in, integers out, from entropy that no seed reaches. The only noise that an
-  exact release may use.
-- ``fresh_``: floating point computed from bytes of the operating system, but rounded as floats are (research grade).
-- ``simulated_``: ordinary floating-point noise from a seeded generator, worth nothing as protection (Mironov 2012, "On
-  significance of the least significant bits for differential privacy").
+- ``exact_``: without any rounding error, integers in, integers out, from entropy that no seed
+  reaches. The only noise that an exact release may use.
+- ``fresh_``: floating point computed from bytes of the operating system, but rounded as floats are
+  (research grade).
+- ``simulated_``: ordinary floating-point noise from a seeded generator, worth nothing as protection
+  (Mironov 2012, "On significance of the least significant bits for differential privacy").
 """
 
 import math
@@ -56,7 +57,8 @@ def exact_odds(epsilon: Fraction) -> tuple[int, int]:
     They come from `exponential_series`, cut off.
 
     Args:
-        epsilon: exact rational budget, at least zero; the time grows with its size (milliseconds at 600).
+        epsilon: exact rational budget, at least zero; the time grows with its size (milliseconds at
+            600).
     """
     total, _ = exponential_series(epsilon)
     return total >> ODDS_BITS, 1 << ODDS_BITS
@@ -103,14 +105,16 @@ def exact_bernoulli(records: int, *, probability: float) -> Tensor:
 def fresh_uniform(*shape: int) -> Tensor:
     """Return float64 numbers uniform in (0, 1), to the full depth of floats: down to 2^-961.
 
-    The binary exponent is geometric (one more for each leading zero of an endless stream of fair bits), the mantissa uniform on
-    52 bits, so that no tail is cut off. Numbers above 1 - 2^-53 come out just below 1.
+    The binary exponent is geometric (one more for each leading zero of an endless stream of fair
+    bits), the mantissa uniform on 52 bits, so that no tail is cut off. Numbers above 1 - 2^-53 come
+    out just below 1.
     """
     size = math.prod(shape)
     exponents, open_ends = np.zeros(size, dtype=np.int64), np.arange(size)
     while len(open_ends):
         words = entropy.source.words(len(open_ends))
-        # frexp(w) = (m, e) with 2^(e-1) <= w < 2^e for w > 0: a word of 32 random bits has 32 - e leading zeros.
+        # frexp(w) = (m, e) with 2^(e-1) <= w < 2^e for w > 0: a word of 32 random bits has 32 - e
+        # leading zeros.
         zeros = np.where(words > 0, 32 - np.frexp((words >> np.uint64(32)).astype(np.float64))[1], 32)
         exponents[open_ends] += zeros
         open_ends = open_ends[(zeros == 32) & (exponents[open_ends] < 960)]

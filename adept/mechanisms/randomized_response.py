@@ -1,11 +1,13 @@
 """Mechanisms for single values: a label of a public set, a bounded integer, one of K by score.
 
-Randomised response (Warner 1965; Habernal 2025, lecture 5): report the truth with probability P(keep), another label
-otherwise. With k labels and P(keep) = e^eps / (e^eps + k - 1) it is eps-LDP, and none keeps every label more often: each of the
-k - 1 wrong reports has probability at least e^-eps P(keep), and all sum to one. Scalar Laplace: the same lecture's numeric
-query, "how many classes did you skip?", a number from 0 to 15.
+Randomised response (Warner 1965; Habernal 2025, lecture 5): report the truth with probability
+P(keep), another label otherwise. With k labels and P(keep) = e^eps / (e^eps + k - 1) it is eps-LDP,
+and none keeps every label more often: each of the k - 1 wrong reports has probability at least
+e^-eps P(keep), and all sum to one. Scalar Laplace: the same lecture's numeric query, "how many
+classes did you skip?", a number from 0 to 15.
 
-Checked proof: ``proofs/Symbols.v``, ``randomized_response_is_private``, ``lecture_theta_is_private``.
+Checked proof: ``proofs/Symbols.v``, ``randomized_response_is_private``,
+``lecture_theta_is_private``.
 """
 
 import math
@@ -31,14 +33,16 @@ MAX_WEIGHTS = 2**22  # of choices, in memory at once
 class RandomizedResponse:
     """Pure eps-LDP release of one of k public labels, for any two records, in exact arithmetic.
 
-    The true label has weight A, each other one weight B, both integers, out of W = A + (k - 1) B. Proof: any output has probability
-    A / W or B / W whatever the true label is, so two records' probabilities differ by a factor of at most A / B <= e^eps. A is
-    rounded down from eps read as an exact rational (``noise.exact_odds``), hence P(keep) too. No norm, no sensitivity.
+    The true label has weight A, each other one weight B, both integers, out of W = A + (k - 1) B.
+    Proof: any output has probability A / W or B / W whatever the true label is, so two records'
+    probabilities differ by a factor of at most A / B <= e^eps. A is rounded down from eps read as
+    an exact rational (``noise.exact_odds``), hence P(keep) too. No norm, no sensitivity.
 
     Attributes:
         epsilon: budget in nats, from 1e-3 to 600.
         labels: the public label set, two or more, all different.
-        theta: "tight", or for two labels "lecture": P(keep) = (eps + 1) / (eps + 2), which spends only ln(1 + eps).
+        theta: "tight", or for two labels "lecture": P(keep) = (eps + 1) / (eps + 2), which spends
+            only ln(1 + eps).
     """
 
     epsilon: float
@@ -113,9 +117,10 @@ class RandomizedResponse:
     def estimate_frequencies(self, released: Sequence[str]) -> tuple[dict[str, float], dict[str, float]]:
         """Return unbiased estimates of the labels' true frequencies, and their standard errors.
 
-        A label is released with probability Q + (P - Q) f, f its true frequency, P = A / W and Q = B / W; so (r - Q) / (P - Q) is
-        unbiased for the observed share r, and its standard error is sqrt(r (1 - r) / N) / (P - Q): that of the whole survey,
-        sampling N records from a population included (Warner 1965). Estimates sum to one and may be negative.
+        A label is released with probability Q + (P - Q) f, f its true frequency, P = A / W and
+        Q = B / W; so (r - Q) / (P - Q) is unbiased for the observed share r, and its standard error
+        is sqrt(r (1 - r) / N) / (P - Q): that of the whole survey, sampling N records from a
+        population included (Warner 1965). Estimates sum to one and may be negative.
         """
         if not released:
             raise ConfigurationError("released must hold at least one label, got none")
@@ -139,9 +144,10 @@ class RandomizedResponse:
 class ScalarLaplace:
     """Pure eps-LDP release of one integer in [lower, upper], any two records, exact arithmetic.
 
-    Proof: values are clamped to the public range, so the l1 sensitivity is upper - lower; the noise is discrete Laplace,
-    P(z) ~ exp(-|z| / b), with b the smallest of 24 bits for which (upper - lower) / b <= eps in rationals. Released values
-    may lie outside the range: clamping them is post-processing, but would bias a mean.
+    Proof: values are clamped to the public range, so the l1 sensitivity is upper - lower; the noise
+    is discrete Laplace, P(z) ~ exp(-|z| / b), with b the smallest of 24 bits for which
+    (upper - lower) / b <= eps in rationals. Released values may lie outside the range: clamping
+    them is post-processing, but would bias a mean.
     """
 
     epsilon: float
@@ -202,15 +208,18 @@ def check_integers(values: Sequence[int]) -> None:
 def exponential_choice(scores: Tensor, *, epsilon: float) -> Tensor:
     """Choose one of K public items per record (B,): exponential mechanism, in floats.
 
-    A score u(x, y) in [0, 1] says how well y fits the record x; P(y | x) is proportional to exp(eps u(x, y) / 2).
+    A score u(x, y) in [0, 1] says how well y fits the record x; P(y | x) is proportional to exp(eps
+    u(x, y) / 2).
 
-    Claim: eps-LDP for any two records. Proof: between two records exp(eps u / 2) changes by a factor of at most exp(eps / 2), and
-    so does the sum over all y by which it is divided; the set of y and the range of u are public (McSherry and Talwar 2007).
-    Sampling from a language model whose logits were clipped to [b1, b2] is such a mechanism, with u = (logit - b1) / (b2 - b1),
-    at temperature T = 2 (b2 - b1) / eps (Utpala, Hooker and Chen 2023, Theorem 1).
+    Claim: eps-LDP for any two records. Proof: between two records exp(eps u / 2) changes by a
+    factor of at most exp(eps / 2), and so does the sum over all y by which it is divided; the set
+    of y and the range of u are public (McSherry and Talwar 2007). Sampling from a language model
+    whose logits were clipped to [b1, b2] is such a mechanism, with u = (logit - b1) / (b2 - b1), at
+    temperature T = 2 (b2 - b1) / eps (Utpala, Hooker and Chen 2023, Theorem 1).
 
     Args:
-        scores: (B, K); cut off to [0, 1], and NaN becomes 0, so that the claim holds whatever they are.
+        scores: (B, K); cut off to [0, 1], and NaN becomes 0, so that the claim holds whatever they
+            are.
         epsilon: of each choice.
     """
     rows = max(1, MAX_WEIGHTS // max(1, scores.shape[1]))

@@ -59,7 +59,8 @@ class Identity(Reference):
 class Random(Reference):
     """Pure 0-LDP, whatever ``epsilon``: a uniform direction of length C, not of the record.
 
-    Proof: the input's values are never read, only their shape, which is the model's; so both sides of Definition 2.3 are equal.
+    Proof: the input's values are never read, only their shape, which is the model's; so both sides
+    of Definition 2.3 are equal.
     """
 
     name: ClassVar[str] = "random"

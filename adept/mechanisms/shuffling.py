@@ -1,38 +1,47 @@
 r"""Shuffling: a trusted party forgets the order of releases, so the central epsilon is smaller.
 
-n records, one a person, each release one symbol by *subset selection*: t of k symbols have weight A = e^eps, the others weight 1,
-out of W = t A + k - t (k-ary randomised response is t = 1). Whoever reads the file sees the n symbols without their order.
+n records, one a person, each release one symbol by *subset selection*: t of k symbols have weight
+A = e^eps, the others weight 1, out of W = t A + k - t (k-ary randomised response is t = 1). Whoever
+reads the file sees the n symbols without their order.
 
-*Claim*: the file is (c, delta)-DP for replacing one record by any other, c >= 0, both ways, n being public, with
+*Claim*: the file is (c, delta)-DP for replacing one record by any other, c >= 0, both ways, n being
+public, with
 
     delta = E[(X_1 + ... + X_n)+] / n,    X_i independent, all of one distribution: with e = e^c and t' = min(t, k - t), o = t - t',
     X = A - e or 1 - e A, each with probability t' / W;  A (1 - e) with o / W;  1 - e with (k - 2t' - o) / W;  otherwise 0.
 
-*Proof* (the privacy blanket: Balle, Bell, Gascon and Nissim 2019, Lemma 5.3; derived again). (1) Every symbol has probability at
-least 1 / W under every record. So each of the other n - 1 records releases, with probability g = k / W, a uniform symbol, and
-otherwise one of a distribution of its own. Tell the reader which ones are of the second kind, and their symbols: this can only
-help. What is left are m - 1 uniform symbols and one from the record in question, x or x', in random order, m - 1 ~ Bin(n - 1, g).
-(2) Against m uniform symbols y_i, the distribution of these under x has density (1/m) sum_i k Q(y_i|x): any of them may be the
-record's own. So the hockey-stick divergence is (k / (m W)) E[(sum_i w(y_i|x) - e w(y_i|x'))+] with the weights w = 1 or A. (3) The
-chance Bin(m - 1; n - 1, g) over m is Bin(m; n, g) / (g n), and k / (W g) = 1. So a record counts as 0 where it is no blanket: that
-is the claim, with o' shared symbols in place of o and t - o' in place of t' for records x and x' whose heavy sets share o'. (4) The
-smallest overlap is the worst: moving one symbol from "both" and one from "neither" to "x alone" and "x' alone" replaces the
-values {A - e A, 1 - e} of X by {A - e, 1 - e A}, which have the same sum and lie further apart, as e >= 1: a mean-preserving
-spread, and (.)+ of a sum is convex. (5) x and x' may be swapped. QED.
+*Proof* (the privacy blanket: Balle, Bell, Gascon and Nissim 2019, Lemma 5.3; derived again). (1)
+Every symbol has probability at least 1 / W under every record. So each of the other n - 1 records
+releases, with probability g = k / W, a uniform symbol, and otherwise one of a distribution of its
+own. Tell the reader which ones are of the second kind, and their symbols: this can only help. What
+is left are m - 1 uniform symbols and one from the record in question, x or x', in random order,
+m - 1 ~ Bin(n - 1, g). (2) Against m uniform symbols y_i, the distribution of these under x has
+density (1/m) sum_i k Q(y_i|x): any of them may be the record's own. So the hockey-stick divergence
+is (k / (m W)) E[(sum_i w(y_i|x) - e w(y_i|x'))+] with the weights w = 1 or A. (3) The chance
+Bin(m - 1; n - 1, g) over m is Bin(m; n, g) / (g n), and k / (W g) = 1. So a record counts as 0
+where it is no blanket: that is the claim, with o' shared symbols in place of o and t - o' in place
+of t' for records x and x' whose heavy sets share o'. (4) The smallest overlap is the worst: moving
+one symbol from "both" and one from "neither" to "x alone" and "x' alone" replaces the values {A - e
+A, 1 - e} of X by {A - e, 1 - e A}, which have the same sum and lie further apart, as e >= 1: a
+mean-preserving spread, and (.)+ of a sum is convex. (5) x and x' may be swapped. QED.
 
-*Several symbols a record*, such as a text's and a label's, are one symbol of a product of such distributions: weights and
-probabilities multiply, and (4) goes through factor by factor. *More records* never make it worse: means over n form a reversed
-martingale, so the smallest group of records governs. A smaller eps is post-processing, so A may be rounded up.
+*Several symbols a record*, such as a text's and a label's, are one symbol of a product of such
+distributions: weights and probabilities multiply, and (4) goes through factor by factor. *More
+records* never make it worse: means over n form a reversed martingale, so the smallest group of
+records governs. A smaller eps is post-processing, so A may be rounded up.
 
-*The number* is computed by ``adept.mechanisms.positive_part``: from above, every rounding error counted. It is never above that of
-one record alone, E[X+], and two *floors* below the claim are checked, with p = t' / W (of several symbols: their product):
+*The number* is computed by ``adept.mechanisms.positive_part``: from above, every rounding error
+counted. It is never above that of one record alone, E[X+], and two *floors* below the claim are
+checked, with p = t' / W (of several symbols: their product):
 
     p (A - e) (1 - g)^(n-1), from the files where no other record is a blanket;
     p (A - e) (p A)^(n-1), the truth where all other records are x and release what x alone makes likely.
 
-A number that is below a floor, or none, is not believed: E[X+] then stands, so that the local epsilon is stated.
+A number that is below a floor, or none, is not believed: E[X+] then stands, so that the local
+epsilon is stated.
 
-Checked proof, but of (1) to (5): ``proofs/Shuffling.v``, ``claim_is_at_most_alone``, ``floor_of_the_claim``, ``floor_of_delta``.
+Checked proof, but of (1) to (5): ``proofs/Shuffling.v``, ``claim_is_at_most_alone``,
+``floor_of_the_claim``, ``floor_of_delta``.
 """
 
 import math
@@ -102,7 +111,8 @@ def draws_of(
     """Return the symbols that a record releases: text, randomised label, or both as one.
 
     Raises:
-        ConfigurationError: the mechanism releases no single symbol: it adds noise, or its codebook has several blocks.
+        ConfigurationError: the mechanism releases no single symbol: it adds noise, or its codebook
+            has several blocks.
     """
     if isinstance(labels, JointResponse):
         return (Draw(labels.epsilon, labels.size, labels.top),)

@@ -1,43 +1,54 @@
 r"""Central DP by counting: each record votes for a public cell; each count gets exact noise.
 
-This one is for a *curator*, who holds the records and releases counts of them once. A public rule v sends a record to one
-of M public cells, or to none; h(D) holds the number of votes of each cell. Released is y = h(D) + X, X of M independent
-discrete Laplace numbers, P(x) proportional to exp(-|x| / b).
+This one is for a *curator*, who holds the records and releases counts of them once. A public rule v
+sends a record to one of M public cells, or to none; h(D) holds the number of votes of each cell.
+Released is y = h(D) + X, X of M independent discrete Laplace numbers, P(x) proportional to
+exp(-|x| / b).
 
-*Neighbours*: two collections of records are neighbours if one has the rows of one *person* more than the other
-(``add_or_remove``), or other rows in their place (``replace``, for which the number of records is public). A person has at most m
-votes, by a rule that reads that person's rows alone and chooses at most m of them. Without persons each record is one, and m = 1.
+*Neighbours*: two collections of records are neighbours if one has the rows of one *person* more
+than the other (``add_or_remove``), or other rows in their place (``replace``, for which the number
+of records is public). A person has at most m votes, by a rule that reads that person's rows alone
+and chooses at most m of them. Without persons each record is one, and m = 1.
 
-*Claim*: with b >= s / eps, s = m for ``add_or_remove`` and s = 2 m for ``replace``, the release is eps-DP (pure): for neighbours
-D, D' and every set S of outputs, P(y(D) in S) <= e^eps P(y(D') in S). So is everything that is computed from y and public things.
+*Claim*: with b >= s / eps, s = m for ``add_or_remove`` and s = 2 m for ``replace``, the release is
+eps-DP (pure): for neighbours D, D' and every set S of outputs, P(y(D) in S) <= e^eps P(y(D') in S).
+So is everything that is computed from y and public things.
 
-*Proof*. (1) h(D) and h(D') differ by at most s in l1 norm. The rule that chooses a person's rows reads no other rows, so that all
-other people's votes are the same in both; the person's own votes are at most m in D and at most m in D', each adds one to one
-count, and under ``add_or_remove`` one of the two collections has none of them. (2) For every y, P(h + X = y) / P(h' + X = y) =
-exp(sum_z (|y_z - h'_z| - |y_z - h_z|) / b) <= exp(||h - h'||_1 / b) <= exp(s / b) <= e^eps, by the triangle inequality. (3) What is
-computed from y is a function of y and of coins that do not depend on D. QED.
+*Proof*. (1) h(D) and h(D') differ by at most s in l1 norm. The rule that chooses a person's rows
+reads no other rows, so that all other people's votes are the same in both; the person's own votes
+are at most m in D and at most m in D', each adds one to one count, and under ``add_or_remove`` one
+of the two collections has none of them. (2) For every y, P(h + X = y) / P(h' + X = y) = exp(sum_z
+(|y_z - h'_z| - |y_z - h_z|) / b) <= exp(||h - h'||_1 / b) <= exp(s / b) <= e^eps, by the triangle
+inequality. (3) What is computed from y is a function of y and of coins that do not depend on D.
+QED.
 
-*Claim for one row of a person*, if a person's m votes are those of their first m rows with a vote: adding or removing one row
-changes h by at most 2 in l1 norm, and replacing one row by any other, of the same person or not, by at most 4, for every m. So the
-epsilon of one row is at most 2 / s and 4 / s times eps: 2 and 4 times it for m = 1 and ``add_or_remove``.
+*Claim for one row of a person*, if a person's m votes are those of their first m rows with a vote:
+adding or removing one row changes h by at most 2 in l1 norm, and replacing one row by any other, of
+the same person or not, by at most 4, for every m. So the epsilon of one row is at most 2 / s and
+4 / s times eps: 2 and 4 times it for m = 1 and ``add_or_remove``.
 
-*Proof*. Let a person's votes in order be v_1, .., v_n, of which the first m count. Removing one beyond the first m, or a row
-without a vote, changes nothing. If v_i, i <= m, is removed, the other counted votes still count, because each stays or moves
-forward. One place becomes free, and v_(m+1) takes it if it exists: one count falls by one, and at most one rises by one.
-Adding is the converse. Replacing is removing one row and adding one, perhaps of another person: 2 + 2. By (2) the ratio is at most
-e^(2 / b) or e^(4 / b), and 1 / b <= eps / s. QED. For m = 1 all bounds are attained: if a person's first vote is
-removed, the second one, for another cell, counts instead. Without persons one row is one record, and (1) holds with m = 1.
+*Proof*. Let a person's votes in order be v_1, .., v_n, of which the first m count. Removing one
+beyond the first m, or a row without a vote, changes nothing. If v_i, i <= m, is removed, the other
+counted votes still count, because each stays or moves forward. One place becomes free, and v_(m+1)
+takes it if it exists: one count falls by one, and at most one rises by one. Adding is the converse.
+Replacing is removing one row and adding one, perhaps of another person: 2 + 2. By (2) the ratio is
+at most e^(2 / b) or e^(4 / b), and 1 / b <= eps / s. QED. For m = 1 all bounds are attained: if a
+person's first vote is removed, the second one, for another cell, counts instead. Without persons
+one row is one record, and (1) holds with m = 1.
 
-The rule v, the cells and their number, m, eps and the relation must be fixed without a look at the records. Under
-``add_or_remove`` the number of records is protected like everything else: sum(y) is the only thing that tells about it.
+The rule v, the cells and their number, m, eps and the relation must be fixed without a look at the
+records. Under ``add_or_remove`` the number of records is protected like everything else: sum(y) is
+the only thing that tells about it.
 
 The noise is exact (``adept.mechanisms.discrete_laplace``) and *every* cell gets it, with or without
 votes: if a cell without votes were left out, its absence would reveal that nobody had voted for it.
 
-Source: Dwork, McSherry, Nissim and Smith 2006, "Calibrating noise to sensitivity in private data analysis", section 3.1
-(histograms); Ghosh, Roughgarden and Sundararajan 2009, "Universally utility-maximizing privacy mechanisms" (the noise).
+Source: Dwork, McSherry, Nissim and Smith 2006, "Calibrating noise to sensitivity in private data
+analysis", section 3.1 (histograms); Ghosh, Roughgarden and Sundararajan 2009, "Universally
+utility-maximizing privacy mechanisms" (the noise).
 
-Checked proof: ``proofs/Noise.v``, ``votes_are_private``, ``votes_are_private_for_replacing``, ``one_row_moves_2``.
+Checked proof: ``proofs/Noise.v``, ``votes_are_private``, ``votes_are_private_for_replacing``,
+``one_row_moves_2``.
 """
 
 import math
@@ -70,7 +81,8 @@ class Votes:
     """Pure eps-DP release of a histogram of votes, in exact arithmetic.
 
     Attributes:
-        epsilon: the budget of a person (of a record where each has one vote), in nats, from 1e-3 to 600.
+        epsilon: the budget of a person (of a record where each has one vote), in nats, from 1e-3 to
+            600.
         neighbours: "add_or_remove" or "replace".
         votes_per_person: m, from 1 on, fixed before any record is read.
     """

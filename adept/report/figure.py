@@ -1,7 +1,8 @@
 """The two figures of a report, as SVG files.
 
-The main figure has accuracy, what a rewrite keeps of its record, and macro-F1. The headline has at most five lines: the
-text itself, random latents, and the two best mechanisms whose claims hold, and the worst.
+The main figure has accuracy, what a rewrite keeps of its record, and macro-F1. The headline has at
+most five lines: the text itself, random latents, and the two best mechanisms whose claims hold, and
+the worst.
 """
 
 import math

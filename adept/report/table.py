@@ -1,9 +1,11 @@
 """A comparison in numbers: rows averaged over seeds, for figure, findings and page.
 
-A mechanism's merit is its distance above the ``random`` line of the same model, decoder and classifier, seed by seed.
+A mechanism's merit is its distance above the ``random`` line of the same model, decoder and
+classifier, seed by seed.
 
-A new column of ``results.csv`` that is a mean over seeds goes into ``QUALITY``; the same figure for another record's
-rewrite goes into ``OTHERS``, and is shown in brackets behind it. A new reference goes into ``LEVELS``.
+A new column of ``results.csv`` that is a mean over seeds goes into ``QUALITY``; the same figure for
+another record's rewrite goes into ``OTHERS``, and is shown in brackets behind it. A new reference
+goes into ``LEVELS``.
 """
 
 import math

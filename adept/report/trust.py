@@ -7,12 +7,15 @@ It is made of comparisons that share their models, each with a directory and a p
     NAME-randomized_response/  any other mechanism, one text a record: half of each budget randomises the label
     NAME-copy/                 the same mechanism, labels copied
 
-Every budget here is for *replacing* one record by any other, the number of records being public, and is the true one:
+Every budget here is for *replacing* one record by any other, the number of records being public,
+and is the true one:
 
-- central: replacing a record is a removal and an addition, so that the synthesizer runs at half of each epsilon.
-- shuffled: the releases of a local row, with the central epsilon and delta of ``adept.release.shuffling``; where labels
-  are copied, those of the label with the fewest records.
-- local: at that fraction of each epsilon at which text and label together truly spend the epsilon, where a claim is false.
+- central: replacing a record is a removal and an addition, so that the synthesizer runs at half of
+  each epsilon.
+- shuffled: the releases of a local row, with the central epsilon and delta of
+  ``adept.release.shuffling``; where labels are copied, those of the label with the fewest records.
+- local: at that fraction of each epsilon at which text and label together truly spend the epsilon,
+  where a claim is false.
 """
 
 import math

@@ -111,8 +111,8 @@ class Connection:
 class Isolated:
     """A mechanism that answers from its own environment; a deep copy of it is made there too.
 
-    A seed that the caller sets right before a release is set in the worker as well, so an audit sees whether it repeats
-    the noise.
+    A seed that the caller sets right before a release is set in the worker as well, so an audit
+    sees whether it repeats the noise.
     """
 
     def __init__(self, connection: Connection, name: str, number: int = 0, **attributes: Any) -> None:

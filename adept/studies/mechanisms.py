@@ -1,8 +1,9 @@
 r"""Mechanisms on one latent: squared error, cosine, information by dimension and budget.
 
-Every measured number is simulated with a seeded generator and guarantees nothing. Latents are uniform on the
-sphere of radius 1, then clipped as the mechanism demands. The error is the distance from the clipped latent.
-The cosine is between the release and the latent itself, so it can be compared across clips.
+Every measured number is simulated with a seeded generator and guarantees nothing. Latents are
+uniform on the sphere of radius 1, then clipped as the mechanism demands. The error is the distance
+from the clipped latent. The cosine is between the release and the latent itself, so it can be
+compared across clips.
 """
 
 import math
@@ -25,7 +26,8 @@ from adept.studies.limits import capacity
 
 DIMS = (16, 32, 64, 128, 256)
 EPSILONS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
-# Uniform latents leave a codebook nothing to learn; clamping adds nothing to the noise of `gaussian`.
+# Uniform latents leave a codebook nothing to learn; clamping adds nothing to the noise of
+# `gaussian`.
 NOT_STUDIED = ("identity", "random", "learned_codebook", "clamped_gaussian")
 STUDIED = {name: kind for name, kind in BY_NAME.items() if name not in NOT_STUDIED and issubclass(kind, Mechanism)}
 MECHANISMS = tuple(STUDIED)

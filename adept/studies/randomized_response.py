@@ -1,7 +1,7 @@
 r"""Surveys under local DP (Habernal 2025, lecture 5): a bit, one answer of many, a number.
 
-1. *One bit*, told truthfully with probability theta. The lecture's first theta, (eps + 1)/(eps + 2), spends only ln(1 + eps); its
-   second, e^eps/(e^eps + 1), is tight.
+1. *One bit*, told truthfully with probability theta. The lecture's first theta,
+   (eps + 1)/(eps + 2), spends only ln(1 + eps); its second, e^eps/(e^eps + 1), is tight.
 2. *One of k answers*: the tight theta becomes e^eps/(e^eps + k - 1).
 3. *A number* from 0 to 15: the Laplace mechanism with l1 sensitivity 15, so the scale 15/eps.
 4. The same number as one of 16 answers, from whose debiased frequencies the mean follows.
@@ -35,7 +35,8 @@ RECORDS = (100, 1_000, 10_000, 100_000)
 CONFIDENCE = 0.999
 YES_SHARE = 0.2  # the population's share of "yes"
 MAX_SKIPPED = 15  # of the lecture's number of skipped classes
-# The population's numbers of skipped classes, made up: many skip none or few, a few skip nearly all.
+# The population's numbers of skipped classes, made up: many skip none or few, a few skip nearly
+# all.
 SKIPPED = tuple(weight / 100 for weight in (18, 16, 14, 11, 9, 7, 5, 4, 3, 2, 2, 2, 2, 2, 1, 2))
 FOUR_SHARES = (0.5, 0.25, 0.15, 0.1)  # the population's shares of four answers
 

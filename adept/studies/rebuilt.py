@@ -98,9 +98,9 @@ class DPBart(SentenceLatents):
 class DPPrompt:
     """DP-Prompt: logits clipped to [b1, b2], n words sampled at temperature T.
 
-    It spends 2 (b2 - b1) / T a word (Utpala, Hooker and Chen 2023).
-    The language model is the public bigram model, with the record's words made likelier, as a paraphrasing model
-    does. Words after the first end are not shown.
+    It spends 2 (b2 - b1) / T a word (Utpala, Hooker and Chen 2023). The language model is the
+    public bigram model, with the record's words made likelier, as a paraphrasing model does. Words
+    after the first end are not shown.
     """
 
     epsilon: float  # per record, n times that of a word; T = 2 (b2 - b1) n / eps
@@ -250,15 +250,16 @@ class TEM(SanText):
 
     @cached_property
     def probabilities(self) -> Floats:
-        # The item of all others has score -gamma + 2 ln(their number) / eps, hence each of them the weight of distance gamma.
+        # The item of all others has score -gamma + 2 ln(their number) / eps, hence each of them the
+        # weight of distance gamma.
         return _normalise(np.exp(-self.epsilon * np.minimum(public_words().distances(), self.gamma) / 2))
 
 
 class RanText(WordByWord):
     """RANTEXT of InferDPT: candidates nearer than a noisy copy, then exp(eps u / 2).
 
-    Here u = 1 - d / radius (Tong et al. 2023).
-    RANTEXT of InferDPT, with the noise's scale as in `perturb_sentence` and `add_laplace_noise_to_vector` of its code.
+    Here u = 1 - d / radius (Tong et al. 2023). RANTEXT of InferDPT, with the noise's scale as in
+    `perturb_sentence` and `add_laplace_noise_to_vector` of its code.
     """
 
     @property

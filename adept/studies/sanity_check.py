@@ -1,11 +1,13 @@
 r"""Figure 2 of Habernal (2022): an empirical sanity check, with exact answers beside it.
 
-Inputs are x = (0, ..., 0) and x' = (1, ..., 1), of l1 sensitivity n. A release is rounded at 1/2 coordinate by
-coordinate, a majority vote guesses the input (ties go to 0), and the loss is the largest |ln ratio| of the guess's
-probabilities under the two inputs. By post-processing it is at most epsilon for a private mechanism.
+Inputs are x = (0, ..., 0) and x' = (1, ..., 1), of l1 sensitivity n. A release is rounded at 1/2
+coordinate by coordinate, a majority vote guesses the input (ties go to 0), and the loss is the
+largest |ln ratio| of the guess's probabilities under the two inputs. By post-processing it is at
+most epsilon for a private mechanism.
 
-The number of votes is binomial, so the loss has a closed form. A cell that was never seen is a bound that depends
-on the number of runs, not an infinite loss. The privacy loss itself, sum_i (|z_i - 1| - |z_i|) / b, reaches n / b.
+The number of votes is binomial, so the loss has a closed form. A cell that was never seen is a
+bound that depends on the number of runs, not an infinite loss. The privacy loss itself, sum_i
+(|z_i - 1| - |z_i|) / b, reaches n / b.
 """
 
 import math
@@ -26,7 +28,8 @@ from adept.ranges import check_choice
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 DIMS = (1, 2, 8, 32, 64, 128)
 MECHANISMS = ("laplace", "adept", "dptext_redraw", "dptext_zero", "copy", "random")
-# The values of the published figure at epsilon 1, by dimension. Empty cells were drawn as infinity; "random" was at most .004.
+# The values of the published figure at epsilon 1, by dimension. Empty cells were drawn as infinity;
+# "random" was at most .004.
 PUBLISHED: dict[str, tuple[float, ...]] = {
     "laplace": (0.832, 0.900, 0.365, 0.157, 0.108, 0.074),
     "adept": (0.832, 1.662, 2.579, 5.120, 8.056, math.inf),

@@ -1,9 +1,10 @@
 r"""Figure 1 of Habernal (2021): pairs of latents farther apart than the original assumes.
 
-The original clips in l2 to C and takes 2C for the l1 sensitivity; the true one is 2C sqrt(n) (Theorem 5.1).
-The figure counts the pairs of clipped latents that exceed 2C in l1 distance, for uniform and normal latents;
-`measure_latents` does it for a model's. The paper's text gives normal latents the variance 0.1 C, the authors'
-code the standard deviation 0.1 C, as here: equal at C = 10, the published one.
+The original clips in l2 to C and takes 2C for the l1 sensitivity; the true one is 2C sqrt(n)
+(Theorem 5.1). The figure counts the pairs of clipped latents that exceed 2C in l1 distance, for
+uniform and normal latents; `measure_latents` does it for a model's. The paper's text gives normal
+latents the variance 0.1 C, the authors' code the standard deviation 0.1 C, as here: equal at
+C = 10, the published one.
 """
 
 from collections.abc import Sequence

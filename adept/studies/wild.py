@@ -1,7 +1,8 @@
 """Audits of other people's packages as pip installs them; ``audits/`` has a file for each.
 
-The error of all audits of one run together is 1 - `CONFIDENCE` (union bound over the claims that were chosen beforehand).
-A claim that is not refuted is audited again with its noise halved; if that is not found, the row reads "could not tell".
+The error of all audits of one run together is 1 - `CONFIDENCE` (union bound over the claims that
+were chosen beforehand). A claim that is not refuted is audited again with its noise halved; if that
+is not found, the row reads "could not tell".
 """
 
 import importlib.util

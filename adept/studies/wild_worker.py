@@ -1,7 +1,8 @@
 """Worker of an isolated mechanism: answers batches inside its package's environment.
 
-Run as ``python wild_worker.py AUDIT_FILE CLASS FACTOR SOCKET``. Messages are `marshal` of plain types over pipes, so no code
-comes back from a package. A caller that was forked connects to the socket and gets a fork of the worker.
+Run as ``python wild_worker.py AUDIT_FILE CLASS FACTOR SOCKET``. Messages are `marshal` of plain
+types over pipes, so no code comes back from a package. A caller that was forked connects to the
+socket and gets a fork of the worker.
 """
 
 import copy

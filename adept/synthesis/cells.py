@@ -1,11 +1,13 @@
 r"""Public cells: pairs of codeword and label, and the function that sends a record to one of them.
 
-A text's *features* are its latent and the mean of its words' vectors in the public lexicon, each of length 1, side by side.
-Codewords are k-means centres of the features of public texts; a record votes for the nearest one, with its label.
+A text's *features* are its latent and the mean of its words' vectors in the public lexicon, each of
+length 1, side by side. Codewords are k-means centres of the features of public texts; a record
+votes for the nearest one, with its label.
 
-*A vote is a function of its own record*, which the proof of ``adept.mechanisms.votes`` needs. A latent depends on its own text,
-to the last bit (``adept.models.adept``), and so does a sum of its words' vectors. How products of matrices round depends on the
-number of rows. So features and codewords are whole numbers, GRID to a unit, in floats: every partial sum of a product stays below
+*A vote is a function of its own record*, which the proof of ``adept.mechanisms.votes`` needs. A
+latent depends on its own text, to the last bit (``adept.models.adept``), and so does a sum of its
+words' vectors. How products of matrices round depends on the number of rows. So features and
+codewords are whole numbers, GRID to a unit, in floats: every partial sum of a product stays below
 GRID^2 * 2 < 2^53, where floats are exact, whatever the order of additions.
 """
 

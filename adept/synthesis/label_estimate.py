@@ -1,19 +1,23 @@
 r"""Estimates from noisy counts: the commonness and the label of each public text.
 
-The counts are explained by a model of *texts* that all cells share. The label of a text with features z is c with probability
-p(c|z) = softmax(W z)_c; a codeword v of weight w_v, with n_v texts, has w_v / n_v * sum_t p(c|z_t) votes for label c on average.
-This is learning from proportions (Quadrianto, Smola, Caetano and Le 2009, "Estimating labels from label proportions").
+The counts are explained by a model of *texts* that all cells share. The label of a text with
+features z is c with probability p(c|z) = softmax(W z)_c; a codeword v of weight w_v, with n_v
+texts, has w_v / n_v * sum_t p(c|z_t) votes for label c on average. This is learning from
+proportions (Quadrianto, Smola, Caetano and Le 2009, "Estimating labels from label proportions").
 
-*Weights*: a codeword's noisy total is its votes and noise of variance s^2; its share of public texts is another guess, off by t^2.
-Both together are best weighted t^2 : s^2, and t^2 is read off their distances in all codewords (empirical Bayes).
+*Weights*: a codeword's noisy total is its votes and noise of variance s^2; its share of public
+texts is another guess, off by t^2. Both together are best weighted t^2 : s^2, and t^2 is read off
+their distances in all codewords (empirical Bayes).
 
-*Labels*: expectation maximisation. Each count's mean given the release (``expected_counts``) is shared out among the codeword's
-texts in proportion to p(c|z_t), and W is fitted to that by regularised logistic regression. What is known beforehand joins as
-pseudo-votes. A text's label is the likeliest one, a quarter of log p(c) aside: without that a rare label is never the likeliest.
-With more than MAX_SCORES pairs of text and label, a text has the label of its codeword's largest count instead.
+*Labels*: expectation maximisation. Each count's mean given the release (``expected_counts``) is
+shared out among the codeword's texts in proportion to p(c|z_t), and W is fitted to that by
+regularised logistic regression. What is known beforehand joins as pseudo-votes. A text's label is
+the likeliest one, a quarter of log p(c) aside: without that a rare label is never the likeliest.
+With more than MAX_SCORES pairs of text and label, a text has the label of its codeword's largest
+count instead.
 
-*Claim*: all of this costs no budget. *Proof*: it reads released counts, public texts and what is publicly known of these, and draws
-nothing. QED.
+*Claim*: all of this costs no budget. *Proof*: it reads released counts, public texts and what is
+publicly known of these, and draws nothing. QED.
 """
 
 from dataclasses import dataclass
@@ -92,14 +96,15 @@ def _share_out(counts: Numbers, weights: Numbers, labels: Numbers, places: NDArr
 def expected_counts(released: Numbers, means: Numbers, *, decay: float) -> Numbers:
     r"""Return E[h | y] for released counts y, geometric counts of the given means, and noise of the given decay.
 
-    A priori the count h of a cell is geometric with mean g, P(h) = (1 - r) r^h with r = g / (1 + g), the distribution of largest
-    entropy. Released is y = h + X with P(X = x) proportional to a^|x|. Then P(h | y) is proportional to r^h a^|y - h|, two pieces
-    of geometric series, and the mean is a quotient of their sums. With u = r / a, x = r a and y >= 0,
+    A priori the count h of a cell is geometric with mean g, P(h) = (1 - r) r^h with
+    r = g / (1 + g), the distribution of largest entropy. Released is y = h + X with P(X = x)
+    proportional to a^|x|. Then P(h | y) is proportional to r^h a^|y - h|, two pieces of geometric
+    series, and the mean is a quotient of their sums. With u = r / a, x = r a and y >= 0,
 
         sum_{h <= y} r^h a^(y-h) = a^y sum_{h <= y} u^h,        sum_{h > y} r^h a^(h-y) = r^y x / (1 - x),
 
-    and the same with h beside each term; for y < 0 it is the series of x from h = 0 alone. The larger of a^y and r^y is divided
-    out.
+    and the same with h beside each term; for y < 0 it is the series of x from h = 0 alone. The
+    larger of a^y and r^y is divided out.
     """
     ratio = means / (1 + means)  # r
     step = ratio * decay  # x

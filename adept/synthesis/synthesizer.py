@@ -1,7 +1,8 @@
 """Synthetic text from the counts of a whole collection, for a curator who needs no row of it back.
 
-Every record votes once, for the public cell of its text and label; the counts get exact noise; synthetic records are public texts
-and labels, in the numbers that the noisy counts say. The claim is that of ``adept.mechanisms.votes``.
+Every record votes once, for the public cell of its text and label; the counts get exact noise;
+synthetic records are public texts and labels, in the numbers that the noisy counts say. The claim
+is that of ``adept.mechanisms.votes``.
 """
 
 import math
@@ -38,14 +39,17 @@ class Synthesizer:
     Args:
         model, tokenizer: saved together; the encoder finds a text's cell.
         votes: budget, neighbouring relation, and votes of a person.
-        label_set: two or more public labels; none leaves labels out. A set that is read off private records would be a leak.
+        label_set: two or more public labels; none leaves labels out. A set that is read off private
+            records would be a leak.
         cells: the number K of codewords; by default ``adept.synthesis.cells.default_size``.
         texts: public texts; by default those of the model.
-        accept_private_model: go on although the model was trained on text that was not declared public.
+        accept_private_model: go on although the model was trained on text that was not declared
+            public.
 
     Raises:
         ModelError: there are no public texts.
-        ConfigurationError: the label set is not valid, or there are more cells than fit into memory.
+        ConfigurationError: the label set is not valid, or there are more cells than fit into
+            memory.
         ReleaseRefused: the model was trained on private text.
     """
 
@@ -90,8 +94,8 @@ class Synthesizer:
     ) -> "Synthesizer":
         """Load a model directory, or the model that comes with the package; ``options`` are the constructor's.
 
-        The budget ``epsilon``, in nats, is a person's, or a record's without persons; ``neighbours`` are "add_or_remove" or
-        "replace".
+        The budget ``epsilon``, in nats, is a person's, or a record's without persons;
+        ``neighbours`` are "add_or_remove" or "replace".
         """
         votes = Votes(epsilon=epsilon, neighbours=neighbours, votes_per_person=max_records_per_person)
         return cls(*load_model(model), votes=votes, **options)
@@ -118,7 +122,8 @@ class Synthesizer:
     def synthesize(self, texts: Any, labels: Any = None, persons: Any = None, *, rows: int | None = None) -> list[Pair]:
         """Release a collection once, and write synthetic records.
 
-        Without ``persons`` each record is a person's only one; without ``rows`` the noisy counts say how many are written.
+        Without ``persons`` each record is a person's only one; without ``rows`` the noisy counts
+        say how many are written.
 
         Raises:
             DataError: an argument is no list, a text is not a string, or the lengths differ.

@@ -1,13 +1,15 @@
 """Counting of votes: at most m rows of a person count, and the curator gets notes on the others.
 
-*Claim*: adding or removing all rows of one person changes the counts by at most m in l1 norm. *Proof*: a row's vote is a function
-of that row (``adept.synthesis.cells``), or none; a person's first m votes are counted. These depend on that person's rows, in
-their order, and on no others: between rows only the number of each person's votes is remembered. So the other people's votes are
-counted as before, and the person has at most m votes, each of which adds one to one count. QED. Without persons each row is a
-record of its own.
+*Claim*: adding or removing all rows of one person changes the counts by at most m in l1 norm.
+*Proof*: a row's vote is a function of that row (``adept.synthesis.cells``), or none; a person's
+first m votes are counted. These depend on that person's rows, in their order, and on no others:
+between rows only the number of each person's votes is remembered. So the other people's votes are
+counted as before, and the person has at most m votes, each of which adds one to one count. QED.
+Without persons each row is a record of its own.
 
-A *person* is a value of the column as text (``plain_text``), normalised (NFKC) and without space around it: a function of the row
-alone. A row that names nobody has no vote: otherwise one person could have any number of them. No row raises an error here.
+A *person* is a value of the column as text (``plain_text``), normalised (NFKC) and without space
+around it: a function of the row alone. A row that names nobody has no vote: otherwise one person
+could have any number of them. No row raises an error here.
 """
 
 import hashlib

@@ -1,8 +1,9 @@
 """Server of the page and of the answers to its script, guarded against other sites.
 
-The page is for one person at this machine. A name that is made to resolve to 127.0.0.1 (DNS rebinding) fails the check of Host,
-and a form or script of another site the check of Origin. A page for other machines needs a token. Nothing outside the page is
-ever loaded (Content-Security-Policy), and there are no cookies.
+The page is for one person at this machine. A name that is made to resolve to 127.0.0.1 (DNS
+rebinding) fails the check of Host, and a form or script of another site the check of Origin. A page
+for other machines needs a token. Nothing outside the page is ever loaded (Content-Security-Policy),
+and there are no cookies.
 """
 
 import hmac
@@ -49,7 +50,8 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-src 'self'; "
     "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
-# A report that lies in a directory may hold anything: it is shown in a frame that runs nothing and loads nothing.
+# A report that lies in a directory may hold anything: it is shown in a frame that runs nothing and
+# loads nothing.
 SANDBOXED = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'; sandbox"
 HEADERS = {
     "Content-Security-Policy": POLICY,

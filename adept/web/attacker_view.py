@@ -8,8 +8,9 @@ tells at least as much as any text that is written from it.
 
     P(you | z) = p(z|you) / (p(z|you) + sum over the others of p(z|x)) <= e^eps / (e^eps + N - 1),
 
-since p(z|x) >= e^-eps p(z|you) for each of the N - 1 others. With the epsilon that is claimed and not true, this is the claimed
-bound, which a release may cross. *After*: the same quotient with the mechanism's exact likelihoods (`adept.attacks.likelihood`).
+since p(z|x) >= e^-eps p(z|you) for each of the N - 1 others. With the epsilon that is claimed and
+not true, this is the claimed bound, which a release may cross. *After*: the same quotient with the
+mechanism's exact likelihoods (`adept.attacks.likelihood`).
 """
 
 import math
@@ -111,9 +112,10 @@ class Reader:
 def worst_pair(*, epsilon: float, dim: int) -> list[float]:
     r"""Return the log-odds of 100 releases of ADePT as published, for its worst record.
 
-    The pair is +-(C / sqrt n)(1, ..., 1), both of l2 norm C: their l1 distance is 2 C sqrt n, where the claim reckons with
-    2 C. With noise of scale b = 2 C / eps the log-odds of a release z are sum_i (|z_i + c| - |z_i - c|) / b, c = C / sqrt n. They
-    reach eps sqrt n, where a claim of eps promises that they stay within [-eps, eps].
+    The pair is +-(C / sqrt n)(1, ..., 1), both of l2 norm C: their l1 distance is 2 C sqrt n, where
+    the claim reckons with 2 C. With noise of scale b = 2 C / eps the log-odds of a release z are
+    sum_i (|z_i + c| - |z_i - c|) / b, c = C / sqrt n. They reach eps sqrt n, where a claim of eps
+    promises that they stay within [-eps, eps].
     """
     mechanism = OriginalLaplace(epsilon=epsilon)
     corner = torch.full((1, dim), mechanism.clip_norm / math.sqrt(dim), dtype=torch.float64)

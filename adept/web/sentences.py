@@ -1,6 +1,7 @@
 """Releases of a typed sentence, one per change of the page, and a reader's beliefs of each.
 
-Every call is a release of its own with fresh noise from the operating system; nothing that was typed is kept.
+Every call is a release of its own with fresh noise from the operating system; nothing that was
+typed is kept.
 """
 
 import contextlib

@@ -1,6 +1,7 @@
 """Files dropped on the page: checked, released like ``adept rewrite``, returned, removed.
 
-Each lies in a folder that only this user can read, until the page forgets it, the server ends, or an hour has passed.
+Each lies in a folder that only this user can read, until the page forgets it, the server ends, or
+an hour has passed.
 """
 
 import secrets

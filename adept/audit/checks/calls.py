@@ -1,12 +1,14 @@
 """Calls: releases in calls of one row, three or other sizes, by fresh copies, after others.
 
-The claim covers a record's release by any call of the mechanism, so each of these is a guessing game like the event
-(`distinguisher.experiment`). Releases in calls of their own are expensive, so such a game has few trials.
+The claim covers a record's release by any call of the mechanism, so each of these is a guessing
+game like the event (`distinguisher.experiment`). Releases in calls of their own are expensive, so
+such a game has few trials.
 
-For sizes other than one and three, one record is released a few times in batches of many sizes. Where the spread of its
-first, middle or last row is far smaller than most, a game is played there. Claim: its bound errs with probability at most
-alpha too. Proof: size, place and the rest of the batch are fixed before a counted release is drawn, so the row is the
-release of a record by one mechanism; the rest is that of `distinguisher.experiment`.
+For sizes other than one and three, one record is released a few times in batches of many sizes.
+Where the spread of its first, middle or last row is far smaller than most, a game is played there.
+Claim: its bound errs with probability at most alpha too. Proof: size, place and the rest of the
+batch are fixed before a counted release is drawn, so the row is the release of a record by one
+mechanism; the rest is that of `distinguisher.experiment`.
 """
 
 from collections.abc import Callable, Sequence
@@ -90,7 +92,8 @@ def one_cell(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect noise that a memory reuses for different records that round to one.
     Blind to cells narrower than a hundred thousandth of the set.
 
-    A copy is asked for a fixed record and, in the same call, for one of two that lie beside it; the difference is read.
+    A copy is asked for a fixed record and, in the same call, for one of two that lie beside it; the
+    difference is read.
     """
     if not experiment.target.memoised:
         raise MechanismFailure("the mechanism declares no memory")

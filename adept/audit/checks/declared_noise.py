@@ -1,6 +1,7 @@
 """Declared noise: it is as declared, and the declared set and noise together give the claim.
 
-Noise is the release minus the projected input; each input of each pair is tested apart (with Bonferroni's factor).
+Noise is the release minus the projected input; each input of each pair is tested apart (with
+Bonferroni's factor).
 """
 
 import math
@@ -34,8 +35,9 @@ MIN_GAUSSIAN_NUMBERS, NOT_GAUSSIAN_P = 1000, 0.01  # of noise; the p-value below
 def sensitivity(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect inputs too far apart for the declared noise. Blind to noise other than declared.
 
-    Claim: two inputs at distance d need epsilon (or delta) at least f(d), f exact for the declared noise. The distances
-    are measured through the mechanism's own projection, so one pair beyond the claim refutes it (Habernal 2021, Section 4).
+    Claim: two inputs at distance d need epsilon (or delta) at least f(d), f exact for the declared
+    noise. The distances are measured through the mechanism's own projection, so one pair beyond the
+    claim refutes it (Habernal 2021, Section 4).
     """
     target = experiment.target
     noise, scale = target.noise()
@@ -51,9 +53,10 @@ def sensitivity(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 def norm(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect projected latents outside the declared set, to the last bit, on 34 latents.
 
-    Claim: a float is a rational number, so its norm is computed here without rounding; one row above C refutes that the
-    proof's premise covers the program. Mechanisms that say ``exact`` have to meet C itself, others C (1 + 1e-6); on the
-    sphere only the direction counts, so 1e-6 is allowed there always.
+    Claim: a float is a rational number, so its norm is computed here without rounding; one row
+    above C refutes that the proof's premise covers the program. Mechanisms that say ``exact`` have
+    to meet C itself, others C (1 + 1e-6); on the sphere only the direction counts, so 1e-6 is
+    allowed there always.
     """
     target = experiment.target
     if not hasattr(target.mechanism, "project"):
@@ -101,9 +104,10 @@ def shape(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 def coordinates(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect signs or sizes shared by numbers or rows at some distances. Blind to others.
 
-    Claim: under the declared distribution the signs of the noise are independent fair coins, and so are the bits "|noise| is above
-    its median" where coordinates are independent. Whether two coins at a distance agree is then a sequence of independent
-    fair coins again (a chain of sums modulo 2), so the number of agreements is Binomial(m, 1/2), exactly.
+    Claim: under the declared distribution the signs of the noise are independent fair coins, and so
+    are the bits "|noise| is above its median" where coordinates are independent. Whether two coins
+    at a distance agree is then a sequence of independent fair coins again (a chain of sums modulo
+    2), so the number of agreements is Binomial(m, 1/2), exactly.
     """
     declared, scale = experiment.target.noise()
     median = declared.magnitude_median(scale)
@@ -124,10 +128,11 @@ def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> C
     """Detect noise that looks Gaussian under a claim without delta.
     Play a game in its tails if that can refute the claim in time.
 
-    Claim: Gaussian noise of standard deviation s is (epsilon, delta)-LDP for inputs at distance d if and only if delta is
-    at least f(d / s, epsilon) > 0 (Balle and Wang 2018). A mechanism that does keep delta = 0 may differ from it in no
-    more than that mass, so a test needs about 1 / delta releases. Where Kolmogorov-Smirnov tests reject neither the
-    coordinates nor the lengths of the noise as Gaussian, the claim could not be judged.
+    Claim: Gaussian noise of standard deviation s is (epsilon, delta)-LDP for inputs at distance d
+    if and only if delta is at least f(d / s, epsilon) > 0 (Balle and Wang 2018). A mechanism that
+    does keep delta = 0 may differ from it in no more than that mass, so a test needs about
+    1 / delta releases. Where Kolmogorov-Smirnov tests reject neither the coordinates nor the
+    lengths of the noise as Gaussian, the claim could not be judged.
     """
     target = experiment.target
     if target.delta > 0 or target.noise_name is not None:
@@ -169,8 +174,8 @@ class Tails:
 def find_tails(ratio: float, *, epsilon: float, alpha: float) -> Tails:
     """Return the rule that refutes a pure claim of Gaussian noise in the fewest rounds.
 
-    ``ratio`` is the distance over sigma.
-    Beyond the threshold s the records have the probabilities ndtr(ratio / 2 - s) and ndtr(-ratio / 2 - s).
+    ``ratio`` is the distance over sigma. Beyond the threshold s the records have the probabilities
+    ndtr(ratio / 2 - s) and ndtr(-ratio / 2 - s).
     """
     thresholds = np.linspace(0.0, MAX_TAIL_SDS, TAIL_THRESHOLDS)
     right, wrong = ndtr(ratio / 2 - thresholds), ndtr(-ratio / 2 - thresholds)

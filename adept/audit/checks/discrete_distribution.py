@@ -1,11 +1,13 @@
 """Discrete distribution: check that the stated one keeps the claim and the program follows it.
 
-Claim of `stated`: a mechanism with finitely many outcomes is (epsilon, delta)-LDP for two values if and only if the sum
-over outcomes of max(0, P - e^epsilon P') is at most delta; for delta = 0, if no ratio exceeds e^epsilon. `frequencies`
-tests the program against the stated distribution, outcome by outcome, by exact binomial tails.
+Claim of `stated`: a mechanism with finitely many outcomes is (epsilon, delta)-LDP for two values if
+and only if the sum over outcomes of max(0, P - e^epsilon P') is at most delta; for delta = 0, if no
+ratio exceeds e^epsilon. `frequencies` tests the program against the stated distribution, outcome by
+outcome, by exact binomial tails.
 
-k-ary response (``adept.mechanisms.description``) needs no table: each of a record's t own numbers has probability A / W, every
-other one B / W, and A <= e^eps B. The odds are compared as rationals; own numbers are a binomial count, others uniform.
+k-ary response (``adept.mechanisms.description``) needs no table: each of a record's t own numbers
+has probability A / W, every other one B / W, and A <= e^eps B. The odds are compared as rationals;
+own numbers are a binomial count, others uniform.
 """
 
 import math

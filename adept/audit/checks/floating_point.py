@@ -26,7 +26,8 @@ EUCLID_VALUES = 64
 def finiteness(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect NaN or Inf that come through. Blind to what a constant put in their place reveals.
 
-    Claim: an output that is NaN or infinite only for such a latent separates it from every other with certainty.
+    Claim: an output that is NaN or infinite only for such a latent separates it from every other
+    with certainty.
     """
     rows = _not_finite(experiment.target.dim)
     released = experiment.target.release(rows)
@@ -50,9 +51,10 @@ def _not_finite(dim: int) -> torch.Tensor:
 def grid(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect float noise declared exact. Blind to floats rounded to a grid afterwards.
 
-    Claim: exact additive noise lives on a grid z = k * step, with every |k| <= 2^53 (else the floats could not hold the
-    integers). Floating-point noise keeps 53 bits at every magnitude, so largest output over finest bit exceeds 2^53. A step
-    that is no power of two, such as .01, shows in no bit: there all outputs have to be whole multiples of one number.
+    Claim: exact additive noise lives on a grid z = k * step, with every |k| <= 2^53 (else the
+    floats could not hold the integers). Floating-point noise keeps 53 bits at every magnitude, so
+    largest output over finest bit exceeds 2^53. A step that is no power of two, such as .01, shows
+    in no bit: there all outputs have to be whole multiples of one number.
     """
     _require_exact_noise(experiment.target)
     values = _values(experiment.samples)
@@ -67,9 +69,10 @@ def grid(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 def representability(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect low bits that separate two inputs. Blind to traces that are likely anyway.
 
-    Claim: on a public grid that holds both inputs the sum x' + (z - x') is exact: it gives z back. So how often it does must
-    not depend on the input that z was released from; Fisher's exact test compares the two, with Bonferroni's factor over the pairs.
-    An input that is no multiple of the finest bit seen is not on the grid, and proves nothing: it is left out.
+    Claim: on a public grid that holds both inputs the sum x' + (z - x') is exact: it gives z back.
+    So how often it does must not depend on the input that z was released from; Fisher's exact test
+    compares the two, with Bonferroni's factor over the pairs. An input that is no multiple of the
+    finest bit seen is not on the grid, and proves nothing: it is left out.
     """
     _require_exact_noise(experiment.target)
     values = _values(experiment.samples)
@@ -94,9 +97,10 @@ def float32_sums(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect noise that was added in float32; certify a bound on epsilon.
     Blind to float64 sums of mechanisms that do not say they are exact, and to sums rounded later.
 
-    Claim: the sum z of two float32 numbers x and y is rounded to a float32, and which z some y can reach depends on the low
-    bits of x (Mironov 2012). The rule says the input from which more numbers of a release can be reached. It was fixed
-    before any release was drawn, so its counts certify as those of every other game (`stats.bounds.GameCounts`).
+    Claim: the sum z of two float32 numbers x and y is rounded to a float32, and which z some y can
+    reach depends on the low bits of x (Mironov 2012). The rule says the input from which more
+    numbers of a release can be reached. It was fixed before any release was drawn, so its counts
+    certify as those of every other game (`stats.bounds.GameCounts`).
     """
     target = experiment.target
     first, second = _float32_records(target)
@@ -138,11 +142,12 @@ def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect floating-point noise of any precision that says it is exact.
     Blind to floats rounded to a grid afterwards.
 
-    Claim: integer noise with P(k) proportional to exp(-|k - c| / t) or exp(-(k - c)^2 / 2 t^2), t >= 4, is odd with
-    probability .4 to .6, whatever c. Let s be the finest step seen in the first half of the releases. If the noise lives on
-    a grid, its true step is at most s, and is s unless all of the first half are even multiples of it, which has
-    probability at most .6^m. So in the second half, fresh, the odd multiples of s count at least as a Binomial(m, .4) does:
-    its lower tail is a p-value. Floats have their finest bit in few numbers only. Rounded floats pass.
+    Claim: integer noise with P(k) proportional to exp(-|k - c| / t) or exp(-(k - c)^2 / 2 t^2),
+    t >= 4, is odd with probability .4 to .6, whatever c. Let s be the finest step seen in the first
+    half of the releases. If the noise lives on a grid, its true step is at most s, and is s unless
+    all of the first half are even multiples of it, which has probability at most .6^m. So in the
+    second half, fresh, the odd multiples of s count at least as a Binomial(m, .4) does: its lower
+    tail is a p-value. Floats have their finest bit in few numbers only. Rounded floats pass.
     """
     _require_exact_noise(experiment.target)
     values = _values(experiment.samples)
@@ -172,7 +177,8 @@ def _values(samples: list[PairSample]) -> Floats:
 def coarse_step(values: Floats) -> float | None:
     """Return the step, no power of two, that divides all values up to rounding, or None.
 
-    Euclid's algorithm on a few values gives the step about, least squares sharpen it, and all values are held to it.
+    Euclid's algorithm on a few values gives the step about, least squares sharpen it, and all
+    values are held to it.
     """
     distinct = np.unique(values)
     largest = float(np.abs(distinct).max(initial=0.0))

@@ -1,9 +1,10 @@
 """Independence: of other records in a batch, of their noise, of seeds, of forked processes.
 
-Claim: if all releases of one record are independent, then pairs of releases have one distribution wherever the two come
-from, and so has every function of a pair: whether the two are equal, how they point, how their lengths differ. Pairs
-from two sources, no release in two of them, are compared by exact two-sample tests (`stats.exact_tests`), with
-Bonferroni's factor over functions, thresholds and distances in the batch. Releases that are always equal are no evidence.
+Claim: if all releases of one record are independent, then pairs of releases have one distribution
+wherever the two come from, and so has every function of a pair: whether the two are equal, how they
+point, how their lengths differ. Pairs from two sources, no release in two of them, are compared by
+exact two-sample tests (`stats.exact_tests`), with Bonferroni's factor over functions, thresholds
+and distances in the batch. Releases that are always equal are no evidence.
 """
 
 import math
@@ -120,7 +121,8 @@ def in_forks(experiment: Experiment[Any], alpha: float) -> Check:
 def of_rest(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect noise shared with the rest of a batch of 2 or 8. Blind to larger batches.
 
-    The first row is paired with the mean of the rest of its own batch, and with that of another batch.
+    The first row is paired with the mean of the rest of its own batch, and with that of another
+    batch.
     """
     target, found = experiment.target.without_memory(), list[Difference]()
     tried = 3 * len(REST_SIZES)
@@ -137,9 +139,10 @@ def of_rest(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 def of_neighbours(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect releases that depend on other records. Blind to dependence below a few percent.
 
-    Every second record of a batch is the same in all batches. Claim: if rows are released independently, each from its own
-    record, then these releases are independent and of one distribution in all batches, and so is every function of them;
-    exact two-sample tests compare several (Bonferroni over functions, thresholds, records).
+    Every second record of a batch is the same in all batches. Claim: if rows are released
+    independently, each from its own record, then these releases are independent and of one
+    distribution in all batches, and so is every function of them; exact two-sample tests compare
+    several (Bonferroni over functions, thresholds, records).
     """
     target, found, failures = experiment.target.without_memory(), list[Difference](), list[MechanismFailure]()
     share = 0.5 / (1 + len(cases := _cases(target.dim, target.clip_norm)))

@@ -1,7 +1,8 @@
 """Metadata: a release's type, shape or absence can distinguish records.
 
-An error message is an answer too. Where two records differ in one of these (`metadata_of`), they are released again, in the
-order of a fair coin, and guessed by it, which certifies like any game (`GameCounts`).
+An error message is an answer too. Where two records differ in one of these (`metadata_of`), they
+are released again, in the order of a fair coin, and guessed by it, which certifies like any game
+(`GameCounts`).
 """
 
 import hashlib

@@ -1,16 +1,19 @@
 """Repeated outputs: releases name their record if they came before or lie very near to it.
 
-Releases of many records are drawn, and a rule is made of them that names a record for some releases and for most none.
-*Seen*: a release that was drawn before, for one record alone, is that record's (small randomness repeats itself). *Near*: a
-release is the nearest record's if the second nearest lies so many times as far (noise that is small now and then). Then
-fresh releases of records drawn at random are named.
+Releases of many records are drawn, and a rule is made of them that names a record for some releases
+and for most none. *Seen*: a release that was drawn before, for one record alone, is that record's
+(small randomness repeats itself). *Near*: a release is the nearest record's if the second nearest
+lies so many times as far (noise that is small now and then). Then fresh releases of records drawn
+at random are named.
 
-Let D_i be the releases that a rule names i for, m the number of records, w the chance that a fresh release of a record
-drawn at random is named rightly, c that it is named wrongly. Claim: c >= (m - 1) e^-eps w. Proof: under eps-LDP
-P_j[D_i] >= e^-eps P_i[D_i] for all i and j; summed over i and j != i, and divided by m, that is the claim. The sets are
-disjoint, so a fresh release is named rightly, wrongly or not at all; given that it is named, it is named rightly with
-probability at most 1 / (1 + (m - 1) e^-eps). So (m - 1) (s / (1 - s)), s a lower Clopper-Pearson bound on that share, is a
-lower bound on e^eps, wrong with probability at most alpha. (For delta > 0 nothing is certified here.)
+Let D_i be the releases that a rule names i for, m the number of records, w the chance that a fresh
+release of a record drawn at random is named rightly, c that it is named wrongly. Claim:
+c >= (m - 1) e^-eps w. Proof: under eps-LDP P_j[D_i] >= e^-eps P_i[D_i] for all i and j; summed over
+i and j != i, and divided by m, that is the claim. The sets are disjoint, so a fresh release is
+named rightly, wrongly or not at all; given that it is named, it is named rightly with probability
+at most 1 / (1 + (m - 1) e^-eps). So (m - 1) (s / (1 - s)), s a lower Clopper-Pearson bound on that
+share, is a lower bound on e^eps, wrong with probability at most alpha. (For delta > 0 nothing is
+certified here.)
 """
 
 import math

@@ -19,8 +19,9 @@ def replay(experiment: Experiment[ValueTarget], alpha: float) -> Check:
     """Detect text that depends on the record by length, padding, batch or forcing.
     Blind to the latent itself, and to rewriters that sample.
 
-    Claim: with a mechanism that releases one frozen latent for every record, every record must be rewritten to the same
-    text, in one batch, in another order and alone. One difference is proof that something else reaches the text.
+    Claim: with a mechanism that releases one frozen latent for every record, every record must be
+    rewritten to the same text, in one batch, in another order and alone. One difference is proof
+    that something else reaches the text.
     """
     rewriter, texts = experiment.target.mechanism.rewriter, list(experiment.target.values)
     frozen = _ask(lambda: rewriter.release([texts[i % len(texts)] for i in range(FROZEN_LATENTS)]))

@@ -76,10 +76,11 @@ def choose(
 ) -> list[Game]:
     """Return the games to certify, chosen by screening releases and ``rows`` drawn here.
 
-    Each game gets ``certifying`` releases per input.
-    Distinguishers of the best pair: on its best statistic by counts and by a fitted curve; one that was hardly ever wrong;
-    one for releases without noise, if some were seen. A second game is of another pair, if it could refute the claim. So is
-    a third, of records with NaN or infinity: what they show must not hide what finite records do.
+    Each game gets ``certifying`` releases per input. Distinguishers of the best pair: on its best
+    statistic by counts and by a fitted curve; one that was hardly ever wrong; one for releases
+    without noise, if some were seen. A second game is of another pair, if it could refute the
+    claim. So is a third, of records with NaN or infinity: what they show must not hide what finite
+    records do.
     """
     sampler = Sampler(target, rows)
     finite = [sample for sample in samples if is_finite(sample.pair)] or samples

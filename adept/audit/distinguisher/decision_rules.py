@@ -1,8 +1,9 @@
 """Decision rules: they guess an input from one number of a release.
 
-The best rule speaks seldom, so few of the releases that choose it reach its thresholds. `counted_rule` trusts those
-counts; `fitted_rule` reads the odds off a logistic curve through *all* values, which is true where the statistic is a
-privacy loss up to a factor. A rule is valid whatever it was chosen by, if it is scored on other releases.
+The best rule speaks seldom, so few of the releases that choose it reach its thresholds.
+`counted_rule` trusts those counts; `fitted_rule` reads the odds off a logistic curve through *all*
+values, which is true where the statistic is a privacy loss up to a factor. A rule is valid whatever
+it was chosen by, if it is scored on other releases.
 """
 
 import math
@@ -99,7 +100,8 @@ def promising(
 ) -> tuple[Floats, Floats, Floats]:
     """Score S statistics: the best bound, the rule's error rate, the best hope of ``rounds``.
 
-    The bound is ln((p - delta) / q) less `PROMISING_SDS` standard deviations; the hope is that of `rare_rule`.
+    The bound is ln((p - delta) / q) less `PROMISING_SDS` standard deviations; the hope is that of
+    `rare_rule`.
 
     Args:
         values: (S, N), of S statistics of the same N releases.

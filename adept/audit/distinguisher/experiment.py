@@ -3,11 +3,13 @@
 Distinguishers are chosen on some releases (`distinguisher.choice`) and scored on fresh ones; where
 only a refutation is wanted at three looks, so that a game that is won, or without hope, ends early.
 
-Claim: the largest of the bounds exceeds the true epsilon with probability at most alpha. Proof: fix all choosing releases,
-and with them all distinguishers; the certifying releases are independent of them, so right and wrong rounds of any rule
-are counts of fixed events, whose bound errs with probability at most its share of alpha (`game_lower_bound`). The shares of
-all rules at all looks add up to alpha (union bound, whether a look is taken or not). That holds for every outcome of the
-choosing releases, hence on average. It would be false if a certifying release had been looked at before.
+Claim: the largest of the bounds exceeds the true epsilon with probability at most alpha. Proof: fix
+all choosing releases, and with them all distinguishers; the certifying releases are independent of
+them, so right and wrong rounds of any rule are counts of fixed events, whose bound errs with
+probability at most its share of alpha (`game_lower_bound`). The shares of all rules at all looks
+add up to alpha (union bound, whether a look is taken or not). That holds for every outcome of the
+choosing releases, hence on average. It would be false if a certifying release had been looked at
+before.
 """
 
 import math

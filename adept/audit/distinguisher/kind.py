@@ -15,8 +15,9 @@ from adept.audit.subject.vector import JITTER
 def kind_of(sample: PairSample, *, unit: float) -> Kind:
     """Return the kind of a violation by which the two records of a pair are told apart.
 
-    A record that is not finite: floating point. Outputs that never vary: randomness. Outputs of one type and length for
-    each record, and of another for the other: metadata. Everything else: distribution.
+    A record that is not finite: floating point. Outputs that never vary: randomness. Outputs of one
+    type and length for each record, and of another for the other: metadata. Everything else:
+    distribution.
     """
     if not is_finite(sample.pair):
         return Kind.FLOATING_POINT

@@ -1,8 +1,9 @@
 """Input pairs: records between which a claim is tried, and samples of their releases.
 
-Pairs are chosen where mechanisms break: at opposite ends of the set, at two *norms*, outside the set, at zero, where
-latents are not finite, in another dtype. `found_pairs` are of records that a search finds: a dozen releases show that
-they scatter less than others, or lie far from them. Its releases are not counted again.
+Pairs are chosen where mechanisms break: at opposite ends of the set, at two *norms*, outside the
+set, at zero, where latents are not finite, in another dtype. `found_pairs` are of records that a
+search finds: a dozen releases show that they scatter less than others, or lie far from them. Its
+releases are not counted again.
 """
 
 import math
@@ -63,8 +64,9 @@ class InputPair:
 def adversarial_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
     """Return the pairs of single records, the hard ones first.
 
-    The diagonal has the largest l1 distance in the l2 ball (Habernal 2021, Theorem 5.1), the axis in the l1 ball; the far
-    pair shows a missing clip, two norms in one direction a leak of the norm, multiples just outside a clip with a tolerance.
+    The diagonal has the largest l1 distance in the l2 ball (Habernal 2021, Theorem 5.1), the axis
+    in the l1 ball; the far pair shows a missing clip, two norms in one direction a leak of the
+    norm, multiples just outside a clip with a tolerance.
     """
     directions = _directions(dim, clip_norm)
     tables = (_opposite, _two_norms, _not_finite, _odd)

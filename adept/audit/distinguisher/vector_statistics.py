@@ -221,7 +221,8 @@ def _seen(first: Floats, second: Floats, unit: float) -> Statistic | None:
             counts.setdefault(row, [0, 0])[side] += 1
     if len(counts) == len(first) + len(second):
         return None
-    # An output seen on one side alone speaks for that side, however often it was seen: few seeds make many such.
+    # An output seen on one side alone speaks for that side, however often it was seen: few seeds
+    # make many such.
     table = {row: float(np.log((ours + 0.1) / (theirs + 0.1))) for row, (ours, theirs) in counts.items()}
     return lambda z: np.array([table.get(row, 0.0) for row in release_keys(z, unit)])
 

@@ -18,8 +18,9 @@ FORGIVEN = 0.1  # the share of alpha that counts the rounds which delta forgives
 def clopper_pearson(successes: ArrayLike, trials: ArrayLike, *, alpha: float) -> tuple[Floats, Floats]:
     """Return lower and upper bounds on a probability; each is wrong with chance <= ``alpha``.
 
-    Claim: P[p < lower] <= alpha and P[p > upper] <= alpha for k ~ Binomial(N, p), whatever p and N. Proof: the bounds invert
-    the binomial's tails, which are regularised incomplete beta functions of p (Clopper and Pearson 1934).
+    Claim: P[p < lower] <= alpha and P[p > upper] <= alpha for k ~ Binomial(N, p), whatever p and N.
+    Proof: the bounds invert the binomial's tails, which are regularised incomplete beta functions
+    of p (Clopper and Pearson 1934).
 
     Args:
         successes: k, a count or an array of counts.
@@ -70,22 +71,27 @@ class GameCounts:
 def game_lower_bound(right: ArrayLike, wrong: ArrayLike, rounds: int, *, delta: float, alpha: float) -> Floats:
     """Return a lower bound on epsilon from a game's score, wrong with chance <= ``alpha``.
 
-    Claim: let the rule say "first" on the event E and "second" on the event F, both fixed before the rounds. A round is right
-    with probability p = (P[E] + P'[F]) / 2 and wrong with probability q = (P'[E] + P[F]) / 2, P and P' being the releases of the
-    two inputs. Under (epsilon, delta)-LDP, P[E] <= exp(epsilon) P'[E] + delta and P'[F] <= exp(epsilon) P[F] + delta, so
-    p <= exp(epsilon) q + delta; if the rule can say one of the two only, delta counts half (``delta`` here is what counts).
+    Claim: let the rule say "first" on the event E and "second" on the event F, both fixed before
+    the rounds. A round is right with probability p = (P[E] + P'[F]) / 2 and wrong with probability
+    q = (P'[E] + P[F]) / 2, P and P' being the releases of the two inputs. Under (epsilon,
+    delta)-LDP, P[E] <= exp(epsilon) P'[E] + delta and P'[F] <= exp(epsilon) P[F] + delta, so
+    p <= exp(epsilon) q + delta; if the rule can say one of the two only, delta counts half
+    (``delta`` here is what counts).
 
-    For delta = 0 one bound is enough. Given which rounds were answered, the wrong ones among them are binomial with the share
-    w = q / (p + q) >= 1 / (1 + exp(epsilon)). Clopper and Pearson's w_hi is below w with probability at most alpha, whatever
-    was answered, hence also on average; unless it is, epsilon >= ln((1 - w) / w) >= ln((1 - w_hi) / w_hi).
+    For delta = 0 one bound is enough. Given which rounds were answered, the wrong ones among them
+    are binomial with the share w = q / (p + q) >= 1 / (1 + exp(epsilon)). Clopper and Pearson's
+    w_hi is below w with probability at most alpha, whatever was answered, hence also on average;
+    unless it is, epsilon >= ln((1 - w) / w) >= ln((1 - w_hi) / w_hi).
 
-    For delta > 0, p = p_0 + r with p_0 <= exp(epsilon) q and r <= delta. Say that each right round is forgiven with probability
-    r / p. The forgiven ones are binomial with a probability of at most delta, so more than D of them, the upper quantile at
-    FORGIVEN * alpha, have at most that probability. Without them the rounds are those of delta = 0, and w_hi shrinks as the rounds
+    For delta > 0, p = p_0 + r with p_0 <= exp(epsilon) q and r <= delta. Say that each right round
+    is forgiven with probability r / p. The forgiven ones are binomial with a probability of at most
+    delta, so more than D of them, the upper quantile at FORGIVEN * alpha, have at most that
+    probability. Without them the rounds are those of delta = 0, and w_hi shrinks as the rounds
     right grow: w_hi of right - D is below w with probability at most alpha in all (union bound).
 
     Args:
-        right: rounds guessed right; a fraction where a rule is only being chosen. Broadcasts against ``wrong``.
+        right: rounds guessed right; a fraction where a rule is only being chosen. Broadcasts
+            against ``wrong``.
         wrong: rounds guessed wrong.
         rounds: all rounds, those abstained from too.
         delta: the mass that the claim forgives the events of this rule.
@@ -125,9 +131,10 @@ def epsilon_lower_bound(
 
     It is wrong with probability at most ``alpha``.
     Claim: an (epsilon, delta)-LDP mechanism has P <= exp(epsilon) Q + delta for every event, so
-    epsilon >= ln((P - delta) / Q). With P >= p_lo and Q <= q_hi, each wrong with probability at most alpha/2, the bound
-    ln((p_lo - delta) / q_hi) holds with probability 1 - alpha (union bound; Ding et al. 2018, Jagielski et al. 2020). The
-    event must have been fixed before the counted releases were drawn.
+    epsilon >= ln((P - delta) / Q). With P >= p_lo and Q <= q_hi, each wrong with probability at
+    most alpha/2, the bound ln((p_lo - delta) / q_hi) holds with probability 1 - alpha (union bound;
+    Ding et al. 2018, Jagielski et al. 2020). The event must have been fixed before the counted
+    releases were drawn.
 
     Returns:
         The bound, -inf where nothing at all is certified.

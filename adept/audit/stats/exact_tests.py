@@ -52,9 +52,10 @@ def differences(
 ) -> list[Difference]:
     """Compare two samples of numbers at quantiles of both together.
 
-    Claim: if all numbers are independent and of one distribution, then given the pooled numbers every choice of which ones are the
-    first sample's is equally likely. A threshold that is a function of the pooled numbers is fixed then, so the counts
-    beyond it are hypergeometric, and Fisher's test is exact.
+    Claim: if all numbers are independent and of one distribution, then given the pooled numbers
+    every choice of which ones are the first sample's is equally likely. A threshold that is a
+    function of the pooled numbers is fixed then, so the counts beyond it are hypergeometric, and
+    Fisher's test is exact.
     """
     pooled = np.concatenate([first, second])
     found = []

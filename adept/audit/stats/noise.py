@@ -1,8 +1,9 @@
 """Distributions of noise that a mechanism may declare, and exact tests of samples.
 
-Each has an ``order``, the p of the lp norm in which distances count. `size` and `shape` are pivots: functions of the
-noise whose distribution is known exactly if the declared one is true; on the public grid it differs by less than 1e-11
-relatively up to epsilon 100. `magnitude_median` is that of |noise|, None where magnitudes are not independent.
+Each has an ``order``, the p of the lp norm in which distances count. `size` and `shape` are pivots:
+functions of the noise whose distribution is known exactly if the declared one is true; on the
+public grid it differs by less than 1e-11 relatively up to epsilon 100. `magnitude_median` is that
+of |noise|, None where magnitudes are not independent.
 """
 
 import math
@@ -18,7 +19,8 @@ from adept.audit.stats.confidence_bounds import gaussian_delta
 
 Floats = NDArray[np.float64]
 
-# (1 - g^2) / (n g): at this width rounding to the grid moves Kolmogorov's distance by less than 1e-3.
+# (1 - g^2) / (n g): at this width rounding to the grid moves Kolmogorov's distance by less than
+# 1e-3.
 MIN_CAP_WIDTH = 3e-4
 
 
@@ -97,9 +99,10 @@ NOISES: dict[str, Noise] = {"laplace": LaplaceNoise(), "gaussian": GaussianNoise
 def cap_p_value(releases: Floats, centre: Floats, *, epsilon: float, clip_norm: float) -> float:
     """Test releases (m, n) of one latent against PrivUnit; return Kolmogorov-Smirnov's p-value.
 
-    Claim: the cosine T of a release with its input has P(T >= t) = p u(t) / q above the threshold g and
-    1 - (1-p) (1-u(t)) / (1-q) below it, u(t) the share of the sphere beyond t, q = u(g) and p = q e^eps / (1 + (e^eps - 1) q)
-    (Bhowmick et al. 2018, Algorithm 1). All releases have length C / g, so g is C over their median length.
+    Claim: the cosine T of a release with its input has P(T >= t) = p u(t) / q above the threshold g
+    and 1 - (1-p) (1-u(t)) / (1-q) below it, u(t) the share of the sphere beyond t, q = u(g) and
+    p = q e^eps / (1 + (e^eps - 1) q) (Bhowmick et al. 2018, Algorithm 1). All releases have length
+    C / g, so g is C over their median length.
     """
     dim = releases.shape[1]
     length = np.linalg.norm(releases, axis=1)

@@ -17,16 +17,20 @@ class Claim:
     """A mechanism with its caller's declarations; they override the mechanism's attributes.
 
     Args:
-        mechanism: an object with ``privatize``, or the function itself: a batch of records -> one release for each.
+        mechanism: an object with ``privatize``, or the function itself: a batch of records -> one
+            release for each.
         epsilon: the claim, per record, in nats.
         delta: of the claim.
-        alphabet: the values that a record can have, as a sequence, or their number K for 0..K-1: an audit of values.
+        alphabet: the values that a record can have, as a sequence, or their number K for 0..K-1: an
+            audit of values.
         distribution: value -> {outcome: probability}: makes the audit of a finite alphabet exact.
         supports: (outcome, value) -> number, high where the outcome speaks for the value.
-        memoised: the mechanism has a memory, such as permanent responses or a budget that runs out, so every release is
-            drawn from a fresh copy of it. Undeclared, releases that do not vary are a violation.
-        randomness: who answers for the noise's generator: "mechanism", or "caller", for whom noise that a seed, a fork or a
-            copy repeats is no violation but a note. Outputs that never vary are a violation either way.
+        memoised: the mechanism has a memory, such as permanent responses or a budget that runs out,
+            so every release is drawn from a fresh copy of it. Undeclared, releases that do not vary
+            are a violation.
+        randomness: who answers for the noise's generator: "mechanism", or "caller", for whom noise
+            that a seed, a fork or a copy repeats is no violation but a note. Outputs that never
+            vary are a violation either way.
     """
 
     def __init__(
@@ -69,8 +73,9 @@ class Claim:
 class JointReports:
     """A mechanism whose release is several reports of each record.
 
-    Claim: by composition, m reports of an (epsilon, delta)-LDP mechanism are (m epsilon, m delta)-LDP together. A mechanism
-    with a memory claims that all reports together are as private as it says: its own epsilon.
+    Claim: by composition, m reports of an (epsilon, delta)-LDP mechanism are (m epsilon, m
+    delta)-LDP together. A mechanism with a memory claims that all reports together are as private
+    as it says: its own epsilon.
 
     Args:
         mechanism: with ``epsilon`` and ``privatize``, of latents or of values.

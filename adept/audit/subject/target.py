@@ -1,6 +1,7 @@
 """The target of an audit: foreign code, called in a thread of its own, with a time limit.
 
-Whatever goes wrong there becomes a `MechanismFailure` with the reason, and that becomes a check that could not be judged.
+Whatever goes wrong there becomes a `MechanismFailure` with the reason, and that becomes a check
+that could not be judged.
 """
 
 import copy
@@ -167,7 +168,8 @@ class Target:
 def cost(call: Callable[[], object]) -> float:
     """Return the seconds of a call, but for the first and Python's collecting of garbage.
 
-    They are those of processor time on average, as one call in ten may be expensive, or of the shortest wait.
+    They are those of processor time on average, as one call in ten may be expensive, or of the
+    shortest wait.
     """
     call()
     collects = gc.isenabled()

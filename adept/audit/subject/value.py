@@ -140,7 +140,8 @@ def outcome_key(outcome: Any) -> Any:
 def alphabet_of(mechanism: Any) -> list[Any] | None:
     """Return values of a mechanism's declared finite alphabet (some of a large one), or None.
 
-    It is an ``alphabet`` (a sequence, or K for 0..K-1), ``labels``, or, of integers, an integer ``size`` or ``count``.
+    It is an ``alphabet`` (a sequence, or K for 0..K-1), ``labels``, or, of integers, an integer
+    ``size`` or ``count``.
     """
     if (response := response_of(mechanism)) is not None and response[1] > 1:
         count, top = response
@@ -164,7 +165,8 @@ def alphabet_of(mechanism: Any) -> list[Any] | None:
 def response_of(mechanism: Any) -> tuple[int, int] | None:
     """Return K and t if a mechanism declares k-ary response, None for others.
 
-    It has ``count`` (K), integer ``odds`` (A, B) and, where a record has several own numbers, ``heavy`` (t).
+    It has ``count`` (K), integer ``odds`` (A, B) and, where a record has several own numbers,
+    ``heavy`` (t).
     """
     size, odds = getattr(mechanism, "count", None), getattr(mechanism, "odds", None)
     if not isinstance(size, int) or not isinstance(odds, tuple) or len(odds) != 2:

@@ -165,8 +165,8 @@ class VectorTarget(Target):
         its own, `JITTER` apart: what bounds the releases of any records bounds their mixture.
 
         Args:
-            record: a latent (n,), released in batches that hold nothing else; or a whole batch (B, n), whose outputs are
-                read as one row of B * m numbers.
+            record: a latent (n,), released in batches that hold nothing else; or a whole batch (B,
+                n), whose outputs are read as one row of B * m numbers.
             rows: number of releases.
             alone: True to release a latent (n,) in calls of one row each.
         """
