@@ -182,14 +182,16 @@ def _with_seeding(checks: dict[Question, Check], *, leave: bool) -> dict[Questio
     """Return the checks; those that found repeated noise are noted if the caller has to seed.
 
     Copies whose first releases agree share a generator if a seed or a fork repeats later ones
-    too. If not, a first release differs from those that follow: no matter of seeding.
+    too, which stays open if one of these could not be judged. If not, a first release differs from
+    those that follow: no matter of seeding.
     """
     found = {
         question
         for question, check in checks.items()
         if question.of_seeding and check.verdict is Verdict.FAILED and check.kind is Kind.RANDOMNESS
     }
-    repeats = any(question.name != FRESH_COPY for question in found)
+    unjudged = any(question.of_seeding and check.verdict is Verdict.UNJUDGED for question, check in checks.items())
+    repeats = unjudged or any(question.name != FRESH_COPY for question in found)
     for question in found:
         if question.name == FRESH_COPY and not repeats:
             checks[question] = replace(checks[question], kind=Kind.STATE)

@@ -299,7 +299,10 @@ def group_claims(rows: Iterable[tuple[int, int, int, str | None, int]]) -> Count
     groups: Counter[Asked] = Counter()
     for kind, first, times, found, count in rows:
         pairs = (claim.split(":") for claim in found.split(",")) if found else ()
-        claims = tuple(sorted((int(release), int(often)) for release, often in pairs))
+        try:
+            claims = tuple(sorted((int(release), int(often)) for release, often in pairs))
+        except ValueError:
+            raise DataError("the ledger is damaged: restore it, or give another one") from None
         groups[kind, bool(first), times, claims] += count
     return groups
 

@@ -105,7 +105,8 @@ BROKEN = (PrivateMean, DomainInference, DoubleSpending, NaNInjection, Miscalibra
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", BROKEN, ids=lambda kind: kind.__name__)
 def test_a_class_that_shows_in_outputs_is_found(kind: type[Answers]) -> None:
-    assert audit.run(kind(), trials=TRIALS).violated
+    trials = 10 * TRIALS if kind is PrivateMean else TRIALS  # at TRIALS it is missed now and then
+    assert audit.run(kind(), trials=trials).violated
 
 
 @pytest.mark.slow

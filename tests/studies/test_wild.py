@@ -117,7 +117,7 @@ def test_a_claim_is_judged_with_half_the_noise_as_a_control(
     module = wild.load_audit("stand_in")
     kind = getattr(module, claim)
     row = wild.judge_claim(module, kind, environment, trials=2000, confidence=1 - 1e-7)
-    assert (row.verdict, row.noted, row.as_expected) == (verdict, noted, True)
+    assert (row.verdict, row.noted, row.as_expected) == (verdict, noted, True), row
     assert row.halved.startswith("found") == (verdict == "not refuted")
 
 
