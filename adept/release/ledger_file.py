@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 
 from adept.data.files import give_name
@@ -209,6 +210,8 @@ class LedgerFile:
             self._check_tables(table)
         if self._database.run("SELECT version FROM adept") != [(VERSION,)]:
             raise DataError(f"{self.path} is damaged, or another version's: restore it, or use the adept that wrote it")
+        if _definitions(self._database) != _own_definitions():
+            raise self._damaged()
 
     def _check_tables(self, table: str = "") -> None:
         if self._database.run(f"PRAGMA integrity_check({table})" if table else "PRAGMA integrity_check") != [("ok",)]:
@@ -292,6 +295,18 @@ def _make(path: str) -> None:
         pass  # another run was faster
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _definitions(database: sqlite3.Connection) -> dict[str, list[str]]:
+    """Return the words that define each table and index; no check of SQLite's sees damage to them."""
+    return {name: (sql or "").split() for name, sql in database.execute("SELECT name, sql FROM sqlite_master")}
+
+
+@cache
+def _own_definitions() -> dict[str, list[str]]:
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.executescript(SCHEMA)
+        return _definitions(database)
 
 
 def group_claims(rows: Iterable[tuple[int, int, int, str | None, int]]) -> Counter[Asked]:
