@@ -136,7 +136,7 @@ class RAPPOR(Base):
 
 
 class HadamardMechanism(Base):
-    """What privatise returns, as it returns it: a list, or a zip object where the bits were replaced."""
+    """The return value of privatise as it is: a list, or a zip object if the bits were replaced."""
 
     expected = "violated: distribution (the type of the report tells whether it is true)"
 

@@ -1,4 +1,4 @@
-"""What one might do instead of `adept synthesize`, at the same budget, on the same public texts and encoder; labels private.
+"""Compare other methods with `adept synthesize`, at the same budget, on the same public texts and encoder; labels private.
 
     python benchmarks/central_baselines.py corpus.jsonl test.jsonl [seeds [epsilon ...]]
 

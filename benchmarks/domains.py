@@ -1,4 +1,4 @@
-"""How even is the packaged model's public text, and what does a model lose of subjects that it has not read?
+"""Measure how even the packaged public text is, and what a model loses of subjects that it has not read.
 
     python benchmarks/domains.py balance DIR DIR2
     python benchmarks/domains.py without DIR DIR2 OUT
@@ -93,7 +93,7 @@ def measure(model_dir: str, directories: list[str], out: Path) -> None:
 
 
 def survives(rewriter: Rewriter, texts: list[str]) -> Expectation:
-    """What survives of texts, in the mean over parts."""
+    """Return what rewrites keep of texts, in the mean over parts."""
     most = rewriter.coding.probes
     parts = [texts[start : start + most] for start in range(0, len(texts), most)]
     found = [one for part in parts if (one := expectation(rewriter, part))]

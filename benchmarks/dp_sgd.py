@@ -43,7 +43,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Setting:
-    """What is chosen on validation text.
+    """Settings that are chosen on validation text.
 
     Attributes:
         weights: does the decoder learn too, or the labels' vectors alone.
@@ -111,7 +111,7 @@ class Labelled(nn.Module):
 
 
 def shifted(tokens: Tensor) -> Tensor:
-    """What is read before each token."""
+    """Return the token that is read before each token."""
     return torch.cat([torch.full_like(tokens[:, :1], START), tokens[:, :-1]], dim=1)
 
 
@@ -122,7 +122,7 @@ def losses(logits: Tensor, tokens: Tensor) -> Tensor:
 
 
 class Public:
-    """What is learned of the public texts alone: words, features and a decoder."""
+    """Words, features and a decoder that are learned from public texts alone."""
 
     def __init__(self, made: Synthesizer, seed: int) -> None:
         torch.manual_seed(seed)

@@ -1,4 +1,4 @@
-"""How fast the page answers 50 people who each change their sentence or the budget once a second.
+"""Measure how fast the page answers 50 people who each change their sentence or the budget once a second.
 
 Prints the quantiles of the answers' times in milliseconds, what one answer costs the server in CPU time, how busy the machine was
 before, and how many failed. It starts the server that it asks, on this machine, lets it prepare every stop, and asks for SECONDS.

@@ -1,4 +1,4 @@
-"""How long a whole file takes under a central guarantee, and how much memory: the packaged model, one thread.
+"""Measure time and memory of a central release of a whole file: the packaged model, one thread.
 
     python benchmarks/synthesis.py [records ...]
 

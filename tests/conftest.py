@@ -1,4 +1,4 @@
-"""What several tests share: tiny trained models, made once a session, and ways to run the command line."""
+"""Shared fixtures: tiny trained models, made once a session, and ways to run the command line."""
 
 import gc
 import json

@@ -17,14 +17,14 @@ def functions(path: Path) -> list[ast.FunctionDef]:
 
 
 def code_lines(function: ast.FunctionDef) -> int:
-    """How long a function is below its docstring."""
+    """Return the number of lines of a function below its docstring."""
     return (function.end_lineno or 0) - (
         function.body[0].end_lineno or 0 if ast.get_docstring(function) else function.lineno - 1
     )
 
 
 def parameters(function: ast.FunctionDef) -> int:
-    """How many parameters a caller may give."""
+    """Return the number of parameters that a caller may give."""
     given = function.args
     names = [argument.arg for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
     return len([name for name in names if name not in ("self", "cls")])

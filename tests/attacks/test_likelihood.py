@@ -34,7 +34,7 @@ EVERY = torch.arange(COUNT)
 
 
 def success(mechanism: Mechanism, rounds: int = 50) -> tuple[float, float]:
-    """How often the posterior attack is right over all candidates, and the largest odds in nats."""
+    """Return the success rate of the posterior attack over all candidates, and the largest odds in nats."""
     secrets = EVERY.repeat(rounds)
     guesses = guess(read_candidates(mechanism, LATENTS), mechanism.privatize(LATENTS[secrets]), prior=FLAT)
     return float((guesses.best == secrets).double().mean()), float(guesses.odds.max())

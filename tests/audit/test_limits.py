@@ -1,4 +1,4 @@
-"""What an audit says it cannot have seen is what it cannot see."""
+"""An audit names the faults that it cannot have seen."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What was made is found again under its own key and no other, and what was damaged is named in one line."""
+"""A stored result is found under its own key and no other; a damaged one is named in one line."""
 
 import json
 import math

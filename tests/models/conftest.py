@@ -1,4 +1,4 @@
-"""What tests of release arithmetic share."""
+"""Fixtures of the tests of release arithmetic."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What attacks found is on the page: odds of a hundred, and whose bound is exceeded."""
+"""The page shows the odds among a hundred candidates, and names rows above their bound."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What to expect of a release is told before there is one, from public text alone."""
+"""An estimate is printed before a release, from public text alone."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -162,7 +162,7 @@ def test_records_of_one_cell_are_indistinguishable(synthesizer: Synthesizer) -> 
 def test_too_many_labels_for_a_model_of_texts_are_those_of_the_largest_counts(
     loaded: Loaded, travel: dict[str, Corpus]
 ) -> None:
-    """Where texts times labels are too many, a label costs a column of counts and no more."""
+    """With too many texts times labels, a label costs one column of counts."""
     texts, many = [f"{text} {part}" for part in "ab" for text in travel["train"].texts], [f"{n}" for n in range(40_000)]
     synthesizer = Synthesizer(*loaded, votes=Votes(epsilon=1.0), label_set=many, texts=texts, cells=4)
     counts = np.zeros((4, len(many)), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What a release says beside its numbers is guessed by, and what varies by itself refutes no claim.
+"""Type, length and errors of a release are guessed by; those that vary by themselves refute no claim.
 
 Audits of sound mechanisms are at confidence 1 - 1e-9, 6 of them: share of the suite's false alarms 1e-8.
 """

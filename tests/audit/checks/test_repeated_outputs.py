@@ -1,4 +1,4 @@
-"""What names its record among many: releases that come back, and releases that lie by their record.
+"""Releases that come back, or lie near their record, name it among many.
 
 Four audits of what claims no less than it has, at confidence 1 - 1e-9: false alarms of this module 4e-9.
 """
