@@ -23,7 +23,7 @@ from pathlib import Path
 import pyarrow
 from pyarrow import parquet
 
-from adept.data.arrow_types import UnfitValues, infer_type, widen_types
+from adept.data.arrow_types import SeenValues, UnfitValues
 from adept.data.files import record_writer
 from adept.data.formats import FORMATS, Record, file_format
 from adept.data.reading import read_records
@@ -246,7 +246,11 @@ def attempt(path: Path, output: Path) -> str:
 
 def _types(rows: list[Record], columns: list[str]) -> dict[str, object]:
     """The types under which a release writes such columns."""
-    return {column: widen_types({infer_type(row[column]) for row in rows}) for column in columns}
+    shapes = {column: SeenValues() for column in columns}
+    for row in rows:
+        for column, shape in shapes.items():
+            shape.add(row[column])
+    return {column: shape.arrow_type() for column, shape in shapes.items()}
 
 
 def _one_line(error: DataError | UnfitValues, path: Path) -> str:

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from adept.attacks.likelihood import Candidates
 from adept.audit.stats.confidence_bounds import clopper_pearson
+from adept.errors import ConfigurationError
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,12 @@ class Rate:
     @classmethod
     def of(cls, successes: int, trials: int, *, confidence: float) -> "Rate":
         """Return the rate of ``successes`` in so many independent rounds, at least one."""
+        if not 0 < confidence < 1:
+            raise ConfigurationError(f"confidence must be between 0 and 1, got {confidence}")
+        if not 0 <= successes <= trials or trials < 1:
+            raise ConfigurationError(
+                f"successes must be from 0 to the trials, at least one, got {successes} of {trials}"
+            )
         low, high = clopper_pearson(successes, trials, alpha=(1 - confidence) / 2)
         return cls(successes / trials, float(low), float(high), trials, confidence)
 
@@ -45,6 +52,7 @@ def good_enough(kappa: float, *, epsilon: float, delta: float = 0.0) -> float:
     y) / (1 - pi_g). Summed over g, with pi_g <= kappa throughout: s <= kappa e^eps / (1 - kappa)
     (1 - s) + delta / (1 - kappa). Solve for s. QED.
     """
+    _check(epsilon, kappa=kappa, delta=delta)
     if kappa in (0, 1):
         return float(kappa or delta)
     power = epsilon + math.log(kappa)  # of kappa e^eps, which may overflow where neither factor is negligible
@@ -59,6 +67,7 @@ def membership_power(false_positives: float, *, epsilon: float, delta: float = 0
     the event "says yes" under x against x', and for "says no" under x' against x (Kairouz, Oh and
     Viswanath 2015, Theorem 2.1).
     """
+    _check(epsilon, false_positives=false_positives, delta=delta)
     high = math.exp(min(0.0, epsilon + math.log(false_positives))) if false_positives else 0.0  # e^eps alone overflows
     return min(1.0, high + delta, -math.expm1(-epsilon) + math.exp(-epsilon) * (delta + false_positives))
 
@@ -71,6 +80,7 @@ def membership_auc(*, epsilon: float, delta: float = 0.0) -> float:
     the falling diagonal, and above both lies twice a triangle of base 1 - delta and height
     (1 - delta) / (1 + e^eps), halved.
     """
+    _check(epsilon, delta=delta)
     return 1 - (1 - delta) ** 2 / (1 + math.exp(min(epsilon, 700.0)))
 
 
@@ -120,3 +130,11 @@ def _distribution(candidates: Candidates) -> tuple[Tensor, float, float] | None:
     if not candidates.dim:  # of descriptions only those that are some candidate's
         heavy = torch.unique(heavy.reshape(-1, 2), dim=0, return_inverse=True)[1].reshape(len(heavy), -1)
     return heavy, math.exp(mechanism.epsilon), float(symbols[0].size)
+
+
+def _check(epsilon: float, **shares: float) -> None:
+    if not epsilon >= 0:
+        raise ConfigurationError(f"epsilon must be a number that is not negative, got {epsilon}")
+    for name, value in shares.items():
+        if not 0 <= value <= 1:
+            raise ConfigurationError(f"{name} must be between 0 and 1, got {value}")

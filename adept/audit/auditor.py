@@ -27,7 +27,7 @@ from adept.audit.distinguisher.pairs import (
     named_pairs,
     value_pairs,
 )
-from adept.audit.questions import FRESH_COPY, Question
+from adept.audit.questions import Question
 from adept.audit.result import AuditResult, Check, Kind, MechanismFailure, Verdict, judge, judged
 from adept.audit.stats.confidence_bounds import rounds_needed
 from adept.audit.subject.claim import CALLER, JointReports, Rewriting
@@ -149,12 +149,13 @@ def _posed(experiment: Experiment[Any], table: Iterable[Question]) -> Iterator[t
 def _answer(experiment: Experiment[Any], table: Sequence[Question], *, trials: int, confidence: float) -> AuditResult:
     started, alpha, target = time.monotonic(), 1 - confidence, experiment.target
     checks: dict[Question, Check] = {}
+    leave = getattr(target.mechanism, "randomness", None) == CALLER
     for question, asked in _posed(experiment, table):
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # lengths of huge latents are infinite
             share = question.share * alpha
             check = partial(question.check, asked, share)
-            checks[question] = judge(question.name, check, sees=question.sees, kind=question.kind)
-    checks = _with_seeding(checks, leave=getattr(target.mechanism, "randomness", None) == CALLER)
+            answer = judge(question.name, check, sees=question.sees, kind=question.kind)
+            checks[question] = _with_seeding(answer, question, leave=leave)
     decisive = {question: check for question, check in checks.items() if question.of_releases}
     event_alpha = max((question.share for question in decisive), default=1.0) * alpha
     result = AuditResult(
@@ -178,26 +179,10 @@ def _of_reports(mechanism: Any) -> bool:
     return isinstance(mechanism, JointReports) and mechanism.reports > 1
 
 
-def _with_seeding(checks: dict[Question, Check], *, leave: bool) -> dict[Question, Check]:
-    """Return the checks; those that found repeated noise are noted if the caller has to seed.
-
-    Copies whose first releases agree share a generator if a seed or a fork repeats later ones
-    too, which stays open if one of these could not be judged. If not, a first release differs from
-    those that follow: no matter of seeding.
-    """
-    found = {
-        question
-        for question, check in checks.items()
-        if question.of_seeding and check.verdict is Verdict.FAILED and check.kind is Kind.RANDOMNESS
-    }
-    unjudged = any(question.of_seeding and check.verdict is Verdict.UNJUDGED for question, check in checks.items())
-    repeats = unjudged or any(question.name != FRESH_COPY for question in found)
-    for question in found:
-        if question.name == FRESH_COPY and not repeats:
-            checks[question] = replace(checks[question], kind=Kind.STATE)
-        elif leave:
-            checks[question] = replace(checks[question], verdict=Verdict.NOTED)
-    return checks
+def _with_seeding(check: Check, question: Question, *, leave: bool) -> Check:
+    """Return the check; noted if it found repeated noise and the caller has to seed."""
+    repeats = question.of_seeding and check.verdict is Verdict.FAILED and check.kind is Kind.RANDOMNESS
+    return replace(check, verdict=Verdict.NOTED) if leave and repeats else check
 
 
 def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha: float) -> tuple[str, ...]:

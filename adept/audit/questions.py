@@ -22,7 +22,6 @@ from adept.audit.distinguisher.experiment import event, event_elsewhere
 from adept.audit.result import FINITENESS, Check, Kind
 from adept.audit.subject.value import response_of
 
-FRESH_COPY = "fresh copy"
 TEST_SHARE = 0.015  # of alpha, for each test with a p-value in an audit of vectors
 
 
@@ -75,7 +74,7 @@ OF_VECTORS = [
     Question("float32 sums", TEST_SHARE, floating_point.float32_sums, kind=Kind.FLOATING_POINT),
     *SHARED_NOISE.at(2, share=TEST_SHARE),
     *BATCH_NEIGHBOURS.at(2, share=TEST_SHARE),
-    Question(FRESH_COPY, 0.01, calls.first_release, kind=Kind.STATE, of_seeding=True),
+    Question("fresh copy", 0.01, calls.first_release, kind=Kind.STATE, of_seeding=True),
     Question("copy with a past", 0.01, calls.after_another_dimension, kind=Kind.STATE),
     Question("batch of one", 0.05, calls.one),
     Question("repeated outputs", 0.02, repeated_outputs.come_back_or_lie_near),
@@ -97,7 +96,7 @@ OF_VALUES = [
     Question("frequencies", 0.02, discrete_distribution.frequencies),
     Question("batch of one", 0.08, calls.one_value),
     Question("metadata", 0.02, metadata.of_values, kind=Kind.METADATA),
-    Question(FRESH_COPY, 0.015, independence.in_copies, kind=Kind.RANDOMNESS, of_seeding=True),
+    Question("fresh copy", 0.015, independence.in_copies, kind=Kind.RANDOMNESS, of_seeding=True),
     Question("fork", 0.015, independence.in_forks, kind=Kind.RANDOMNESS, of_seeding=True),
     Question("shared noise", 0.02, independence.in_batch),
     Question("batch neighbours", 0.02, independence.of_neighbouring_values, kind=Kind.STATE),

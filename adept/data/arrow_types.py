@@ -1,11 +1,12 @@
 """Arrow types for values without types, such as those of jsonl, found before writing.
 
-Whole numbers become fractions beside fractions, null fits any type, and an object becomes a struct
-with the keys of all objects. `fits` says whether a value comes back unchanged.
+A type is widened only if every value comes back equal: whole numbers become fractions if each is
+exact, and null fits any type. An object becomes a struct with the keys of all objects. A column is
+refused if a key is null in one object and missing in another.
 """
 
 import json
-from collections.abc import Collection
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,32 +15,95 @@ import pyarrow
 from adept.data.reading import parquet_types
 from adept.errors import ConfigurationError, DataError
 
-MAX_TYPES = 1000  # of one column; objects of more kinds have data for their keys
+MAX_KEYS = 1000  # of a column's objects; more are data, and no names of fields
+LARGEST_EXACT = 2**53
 
 
 class UnfitValues(Exception):
-    """Values of a column without a common type."""
+    """Values of a column without a common type; the message says why."""
 
 
-def infer_type(value: Any) -> pyarrow.DataType:
-    """Return the type of one value."""
-    try:
-        return pyarrow.array([value]).type
-    except (pyarrow.ArrowException, ValueError, TypeError, OverflowError):
-        raise UnfitValues("a value without a type") from None
+class SeenValues:
+    """The kinds of values at one place: a column, items of its lists, or a key of its objects."""
 
+    def __init__(self) -> None:
+        self.count, self.nulls = 0, 0
+        self.kinds: set[str] = set()
+        self.low, self.high, self.exact = 0, 0, True
+        self.items: SeenValues | None = None
+        self.keys: dict[str, SeenValues] = {}
+        self.objects = 0
 
-def widen_types(kinds: Collection[pyarrow.DataType]) -> pyarrow.DataType:
-    """Return the narrowest type of values of all these types; text if all of them are null."""
-    if len(kinds) > MAX_TYPES:
-        raise UnfitValues(f"values of more than {MAX_TYPES:,} different types")
-    schemas = [pyarrow.schema([("value", kind)]) for kind in kinds]
-    try:
-        kind = pyarrow.unify_schemas(schemas, promote_options="permissive").field("value").type
-    except pyarrow.ArrowException:
-        names = {"lists or objects" if pyarrow.types.is_nested(kind) else str(kind) for kind in kinds}
-        raise UnfitValues(f"values of different types ({', '.join(sorted(names))})") from None
-    return pyarrow.string() if pyarrow.types.is_null(kind) else kind
+    def add(self, value: Any) -> None:
+        """Take a value into account."""
+        self.count += 1
+        match value:
+            case None:
+                self.nulls += 1
+            case bool():
+                self.kinds.add("booleans")
+            case int():
+                self.kinds.add("whole numbers")
+                self.low, self.high = min(self.low, value), max(self.high, value)
+                self.exact = self.exact and -LARGEST_EXACT <= value <= LARGEST_EXACT
+            case float():
+                self.kinds.add("fractions")
+            case str():
+                self.kinds.add("text")
+            case list():
+                self.kinds.add("lists")
+                self.items = self.items or SeenValues()
+                for item in value:
+                    self.items.add(item)
+            case dict():
+                self._add_object(value)
+            case _:
+                raise UnfitValues(f"values of type {type(value).__name__}")
+
+    def _add_object(self, value: dict[str, Any]) -> None:
+        self.kinds.add("objects")
+        self.objects += 1
+        for key, part in value.items():
+            self.keys.setdefault(key, SeenValues()).add(part)
+        if len(self.keys) > MAX_KEYS:
+            raise UnfitValues(f"objects with more than {MAX_KEYS:,} different keys")
+
+    def arrow_type(self) -> pyarrow.DataType:
+        """Return the narrowest type that holds all values, or raise UnfitValues; text for nulls."""
+        match sorted(self.kinds):
+            case [] | ["text"]:
+                return pyarrow.string()
+            case ["booleans"]:
+                return pyarrow.bool_()
+            case ["whole numbers"]:
+                return self._whole_type()
+            case ["fractions"]:
+                return pyarrow.float64()
+            case ["fractions", "whole numbers"] if self.exact:
+                return pyarrow.float64()
+            case ["fractions", "whole numbers"]:
+                raise UnfitValues("fractions beside whole numbers beyond 2^53, which no column holds exactly")
+            case ["lists"] if self.items:
+                return pyarrow.list_(self.items.arrow_type())
+            case ["objects"]:
+                return pyarrow.struct(list(self._fields()))
+            case kinds:
+                raise UnfitValues(" and ".join(kinds))
+
+    def _whole_type(self) -> pyarrow.DataType:
+        if self.low >= -(2**63) and self.high < 2**63:
+            return pyarrow.int64()
+        if self.low >= 0 and self.high < 2**64:
+            return pyarrow.uint64()
+        raise UnfitValues("whole numbers of more than 64 bits")
+
+    def _fields(self) -> Iterator[Any]:
+        if not self.keys:
+            raise UnfitValues("objects without keys")
+        for key, shape in self.keys.items():
+            if shape.nulls and shape.count < self.objects:
+                raise UnfitValues("objects of which one has a key with null and another lacks that key")
+            yield pyarrow.field(key, shape.arrow_type())
 
 
 def is_same(value: Any, back: Any) -> bool:

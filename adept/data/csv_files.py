@@ -167,7 +167,10 @@ def _header(
         return (first, parsed) if set(first) <= set(named) else (named, chain([first], parsed))
     if found := SEPARATOR.fullmatch(rows.delimiter.join(first)):
         if found[1] != rows.delimiter and (sure or tolerant or found[1] not in DELIMITERS.values()):
-            raise UnfitFile("says in its first line that another character separates cells: set delimiter= to it")
+            raise UnfitFile(
+                "says in its first line that another character separates cells: set delimiter= to it, "
+                f"one of {', '.join(DELIMITERS)}"
+            )
         rows.delimiter = found[1]
         parsed = _cells(rows, tolerant=tolerant)
         first = next(parsed, [])

@@ -20,7 +20,7 @@ from typing import Any
 import pyarrow
 from pyarrow import types
 
-from adept.data.arrow_types import UnfitValues, fits, infer_type, read_schema, widen_types
+from adept.data.arrow_types import SeenValues, UnfitValues, fits, read_schema
 from adept.data.column_names import RequiredColumns, missing_column
 from adept.data.corpus import find_label_column, text_of
 from adept.data.files import check_value
@@ -296,15 +296,15 @@ def _find_types(inputs: Inputs, columns: tuple[str, ...]) -> dict[str, Any]:
             "keep_columns from standard input or a pipe into parquet need types before the first record: add schema=FILE, a "
             'parquet file or JSON such as {"score": "float64"}, or write jsonl'
         )
-    found: dict[str, set[Any]] = {column: set() for column in columns}
+    shapes = {column: SeenValues() for column in columns}
     column = columns[0]
     try:
         for record in inputs.records(columns=columns):
-            for column, kinds in found.items():
-                kinds.add(infer_type(record.get(column)))
+            for column, shape in shapes.items():
+                shape.add(record.get(column))
         types = {}
-        for column, kinds in found.items():
-            types[column] = widen_types(kinds)
+        for column, shape in shapes.items():
+            types[column] = shape.arrow_type()
     except UnfitValues as error:
         raise DataError(
             f"column {column!r} holds {error}, and parquet needs one type: convert the values, or {ADVICE}"

@@ -68,7 +68,7 @@ TERMS, PROGRESS = 0, -1  # numbers of the rows that are no entries
 TABLE = "CREATE TABLE IF NOT EXISTS journal (number INTEGER PRIMARY KEY, content BLOB, digest BLOB)"
 ROWS = "SELECT number, content, digest FROM journal WHERE number >= ? ORDER BY number"
 DAMAGED = "is damaged or not a journal"
-ADVICE = "restore it; under another name records would be released again"
+ADVICE = "restore it, or continue with the adept that began it; under another name records would be released again"
 
 # Errors of SQLite that concern the machine, not the file.
 PASSING = ("FULL", "IOERR", "BUSY", "LOCKED", "READONLY", "CANTOPEN", "PERM")

@@ -205,7 +205,10 @@ class LedgerFile:
     def _check_whole(self) -> None:
         there = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master")}
         if not there >= TABLES:
-            raise DataError(f"{self.path} is damaged or no ledger: restore it, or give another one")
+            raise DataError(
+                f"{self.path} is damaged, no ledger, or of a version before 0.2.0: restore it; what an older version "
+                "lists counts beside the new ledger"
+            )
         for table in ("releases", "adept"):
             self._check_tables(table)
         if self._database.run("SELECT version FROM adept") != [(VERSION,)]:
@@ -299,7 +302,8 @@ def _make(path: str) -> None:
 
 def _definitions(database: sqlite3.Connection) -> dict[str, list[str]]:
     """Return the words that define each table and index; no check of SQLite's sees damage to them."""
-    return {name: (sql or "").split() for name, sql in database.execute("SELECT name, sql FROM sqlite_master")}
+    rows = database.execute("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_stat%'")
+    return {name: (sql or "").split() for name, sql in rows}
 
 
 @cache

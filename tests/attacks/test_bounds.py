@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from adept.attacks.bounds import Rate, good_enough, membership_auc, membership_power
+from adept.errors import ConfigurationError
 from adept.studies.limits import best_guess
 
 
@@ -86,3 +87,15 @@ def test_a_large_epsilon_does_not_bound_a_tiny_rate_of_false_alarms() -> None:
 
 def test_a_prior_over_a_million_records_is_summed_as_one_over_three() -> None:
     assert best_guess([1.0] * 10**6, epsilon=2.0) == pytest.approx(math.exp(2) / (math.exp(2) + 10**6 - 1))
+
+
+@pytest.mark.parametrize("call", [good_enough, membership_power])
+def test_a_budget_or_a_share_out_of_range_is_refused(call) -> None:
+    for given in ({"epsilon": -1.0}, {"epsilon": math.nan}, {"epsilon": 1.0, "delta": 1.5}):
+        with pytest.raises(ConfigurationError, match=r"must be"):
+            call(0.5, **given)
+    for successes, trials in ((1, 0), (3, 2), (-1, 2)):
+        with pytest.raises(ConfigurationError, match="successes must be from 0 to the trials"):
+            Rate.of(successes, trials, confidence=0.9)
+    with pytest.raises(ConfigurationError, match="confidence must be between 0 and 1"):
+        Rate.of(1, 2, confidence=1.0)

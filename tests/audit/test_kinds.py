@@ -173,6 +173,50 @@ def test_a_first_release_without_noise_is_no_matter_of_seeding(randomness: str) 
     assert result.kinds["randomness"] == "not refuted"
 
 
+class HeldAnswer:
+    """Binary randomised response, or the sign of a projection with it, from a generator in the object."""
+
+    def __init__(self, epsilon: float, seed: int) -> None:
+        self.epsilon, self.generator = epsilon, np.random.default_rng(seed)
+
+    def privatize(self, values: Any) -> Any:
+        bits = values if isinstance(values, list) else (np.asarray(values)[:, 0] > 0).astype(int)
+        kept = self.generator.random(len(bits)) < 1 / (1 + np.exp(-self.epsilon))
+        answers = [int(bit) if keep else 1 - int(bit) for bit, keep in zip(bits, kept, strict=True)]
+        return answers if isinstance(values, list) else np.array(answers, dtype=float)[:, None]
+
+
+def test_a_generator_in_the_object_is_no_violation_where_the_caller_seeds() -> None:
+    """Few outcomes: a fork shows less of the generator than a copy does."""
+    names = {"fresh copy", "fork", "seed"}
+    for seed in range(6):
+        values = judged(Claim(HeldAnswer(3.6, seed), alphabet=2, randomness="caller"), *names, trials=1000)
+        vectors = judged(Claim(HeldAnswer(4.0, seed), randomness="caller"), *names, trials=2000)
+        assert failed(values) == failed(vectors) == set()
+        assert failed(judged(Claim(HeldAnswer(3.6, seed), alphabet=2), *names, trials=1000)) >= {"fresh copy"}
+
+
+class CopiesWithLawsOfTheirOwn:
+    """Each object draws at its first call how truthful it is: all its reports together keep the claim."""
+
+    epsilon = 8.0
+
+    def __init__(self) -> None:
+        self.keep = 0.0
+
+    def privatize(self, values: list[int]) -> list[int]:
+        generator = np.random.default_rng()
+        self.keep = self.keep or float(generator.choice([0.75, 1 / (1 + np.exp(-8.0))]))
+        kept = generator.random(len(values)) < self.keep
+        return [bit if keep else 1 - bit for bit, keep in zip(values, kept, strict=True)]
+
+
+def test_copies_with_laws_of_their_own_share_no_seed() -> None:
+    """At confidence .99 each of 40 audits may fail with a probability of 1.5e-4 by this check."""
+    claim = Claim(CopiesWithLawsOfTheirOwn(), alphabet=2)
+    assert sum(failed(judged(claim, "fresh copy", trials=200, confidence=0.99)) != set() for _ in range(40)) <= 1
+
+
 def test_outputs_that_never_vary_are_a_violation_whoever_seeds() -> None:
     assert judged(Claim(Fixed(), randomness="caller"), "batch of one").kinds["randomness"] == "violated"
 

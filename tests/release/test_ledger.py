@@ -319,6 +319,20 @@ def test_two_thousand_damaged_ledgers_make_no_row_unknown_in_silence(tmp_path: P
     check_damage(tmp_path, flips=10_000, cuts=1_000)
 
 
+def test_statistics_of_sqlite_are_no_damage_and_another_definition_is(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    known_rows(path, 8)
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("ANALYZE")
+    with closing(Ledger(str(path), key=KEY)) as ledger:
+        assert ledger.sum().rows == 8
+    path.write_bytes(
+        path.read_bytes().replace(b"claims_again ON claims (digest, kind", b"claims_again ON claims (digest, time")
+    )
+    with pytest.raises(DataError, match=r"damaged|malformed"):
+        Ledger(str(path), key=KEY)
+
+
 def test_a_ledger_of_no_bytes_lost_them_all(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     path.touch(0o600)

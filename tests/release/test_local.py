@@ -531,7 +531,7 @@ def test_the_mechanisms_fields_are_recorded(rewriter: Rewriter, labelled_file: P
 
 def test_a_kept_column_that_changes_its_type_is_named_without_its_value(rewriter: Rewriter, tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_text('{"text": "a", "n": 1}\n' * 300 + '{"text": "a", "n": "my secret"}\n')
-    with pytest.raises(DataError, match=r"column 'n' holds values of different types \(int64, string\)") as caught:
+    with pytest.raises(DataError, match="column 'n' holds text and whole numbers") as caught:
         release_file(
             rewriter,
             str(tmp_path / "in.jsonl"),
