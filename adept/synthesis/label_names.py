@@ -17,40 +17,28 @@ epsilon-DP. QED. A label set that was read off private records is no public fact
 without.
 """
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adept.models.adapt import read_meanings, sentence_at, spell_out
+from adept.models.adapt import read_meanings, sentence_at
 from adept.models.codec.codec import Codec, text_of, words_of
 from adept.models.codec.meaning import MEANING_LENGTH, multiply_all
-from adept.models.lexicon import Lexicon
+from adept.models.label_names import compare_names, spell_names
 from adept.synthesis.cells import BATCH_TEXTS, PublicCells, WritableTexts
 
 MAX_NAMED_LABELS = 512  # above, names are not read: regression has a column for each label
-MIN_LETTERS = 3  # of a word that can say what a label means: codes have shorter ones
 TILT = 10.0  # nats of prior probability for a cosine of one
 EVEN_SHARE = 0.2  # of the density, on all sentences alike
 MAX_ADDED_TEXTS = 8000  # that join a model's own texts
 PSEUDO_VOTES = 30.0  # of each label
 MAX_NAME_RANK, NAME_RANKS = 1000, 30  # of the sentences that get them, in geometric steps
 NAMED_SENTENCES = 300  # nearest to a name, from which the reference row draws its texts
-BATCH_NAMES = 16  # whose products with all sentences are computed together
-DIGITS = re.compile(r"(?<=[^\d\W])(?=\d)|(?<=\d)(?=[^\d\W])")
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
-
-
-def words_of_name(name: str, lexicon: Lexicon) -> tuple[str, ...]:
-    """Return the words of a label's name, numbers aside; none without a known word of MIN_LETTERS."""
-    spelled = spell_out(name).split()
-    parts = [part for word in spelled for part in ([word] if word in lexicon.places else DIGITS.split(word))]
-    words = tuple(part for part in parts if not part.isdigit())
-    return words if any(len(word) >= MIN_LETTERS and word in lexicon.places for word in words) else ()
 
 
 def add_names(cells: PublicCells, codec: Codec | None, names: Sequence[str | None]) -> WritableTexts:
@@ -62,7 +50,7 @@ def add_names(cells: PublicCells, codec: Codec | None, names: Sequence[str | Non
     own = cells.writable(labels=len(names))
     if codec is None or codec.lexicon is None or len(names) > MAX_NAMED_LABELS:
         return own
-    spelled = _spell(codec, [name or "" for name in names])
+    spelled = spell_names(codec, [name or "" for name in names])
     if not any(spelled):
         return own
     density, near = _read_density(codec, spelled)
@@ -74,7 +62,7 @@ def _read_density(codec: Codec, spelled: Sequence[tuple[str, ...]]) -> tuple[Flo
     size = _count_sentences(codec)
     ranks = np.unique(np.geomspace(1, min(MAX_NAME_RANK, size), NAME_RANKS).astype(np.int64) - 1)
     total, near = np.zeros(size), {}
-    for label, products in _compare(codec, spelled):
+    for label, products in compare_names(codec, spelled):
         total += _tilt(products)
         near[label] = np.argsort(-products, kind="stable")[ranks]
     nameless = (len(spelled) - len(near)) / size
@@ -83,15 +71,6 @@ def _read_density(codec: Codec, spelled: Sequence[tuple[str, ...]]) -> tuple[Flo
 
 def _count_sentences(codec: Codec) -> int:
     return len(codec.utterances) + len(codec.listed)
-
-
-def _compare(codec: Codec, spelled: Sequence[tuple[str, ...]]) -> Iterator[tuple[int, NDArray[np.float32]]]:
-    """Yield each label that has words, and its name's products (N,) with all sentences' meanings."""
-    meanings, table = read_meanings(codec)
-    named = [label for label, words in enumerate(spelled) if words]
-    for start in range(0, len(named), BATCH_NAMES):
-        part = named[start : start + BATCH_NAMES]
-        yield from zip(part, multiply_all(meanings.of(spelled[label] for label in part), table), strict=True)
 
 
 def _tilt(products: NDArray[np.float32]) -> Floats:
@@ -151,7 +130,7 @@ def draw_by_names(codec: Codec, labels: Sequence[str], *, seed: int) -> list[str
     generator, names = np.random.default_rng(seed), list(dict.fromkeys(labels))
     wanted = np.array([names.index(label) for label in labels])
     places = generator.integers(_count_sentences(codec), size=len(labels))
-    for label, products in _compare(codec, _spell(codec, names)):
+    for label, products in compare_names(codec, spell_names(codec, names)):
         own = np.flatnonzero(wanted == label)
         places[own] = generator.choice(np.argsort(-products, kind="stable")[:NAMED_SENTENCES], size=len(own))
     return [text_of(sentence_at(codec, place)) for place in places.tolist()]
@@ -159,13 +138,8 @@ def draw_by_names(codec: Codec, labels: Sequence[str], *, seed: int) -> list[str
 
 def label_by_names(codec: Codec, names: Sequence[str], texts: Sequence[str]) -> list[str]:
     """Return for each text the nearest name in meaning; the first one if no name has a known word."""
-    spelled = _spell(codec, names)
+    spelled = spell_names(codec, names)
     meanings, _ = read_meanings(codec)
     products = multiply_all(meanings.of(map(words_of, texts)), meanings.of(spelled))
     products[:, [not words for words in spelled]] = -np.inf
     return [names[place] for place in products.argmax(axis=1).tolist()]
-
-
-def _spell(codec: Codec, names: Sequence[str]) -> list[tuple[str, ...]]:
-    lexicon = codec.lexicon or Lexicon.load()
-    return [words_of_name(name, lexicon) for name in names]

@@ -16,7 +16,7 @@ from adept.models.codec.listed_texts import ListedTexts
 from adept.models.lexicon import Lexicon
 from adept.models.tokenizer import Tokenizer
 from adept.synthesis import label_names
-from adept.synthesis.label_names import PSEUDO_VOTES, add_names, draw_by_names, label_by_names, words_of_name
+from adept.synthesis.label_names import PSEUDO_VOTES, add_names, draw_by_names, label_by_names
 from adept.synthesis.tally import Tally
 
 NAMES = ["cheapest_airfare", "GroundTransportation", "X17"]
@@ -50,26 +50,6 @@ def listed_texts(broad: Loaded) -> set[str]:
 
 def build(broad: Loaded, names: list[str], epsilon: float = 1.0) -> Synthesizer:
     return Synthesizer(*broad, votes=Votes(epsilon=epsilon), label_set=names, cells=16)
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("cheapest_airfare", "cheapest airfare"),
-        ("HTTPServerError", "http server error"),
-        ("play-music", "play music"),
-        ("book a flight, please", "book a flight , please"),
-        ("top10hotels", "top hotels"),
-        ("flight 3", "flight"),
-        ("X17", ""),
-        ("42", ""),
-        ("q_1", ""),
-        ("zzqxv", ""),
-        ("", ""),
-    ],
-)
-def test_names_are_split_into_words_and_codes_have_none(name: str, words: str) -> None:
-    assert " ".join(words_of_name(name, Lexicon.load())) == words
 
 
 def test_named_labels_have_pseudo_votes_near_their_names_and_codes_have_none(broad: Loaded) -> None:
