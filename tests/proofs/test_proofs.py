@@ -26,15 +26,10 @@ def named_in_code() -> dict[str, set[tuple[str, str]]]:
 
 
 def named_in_docs() -> set[tuple[str, str]]:
-    """Return the theorems of the table of docs/proofs.md: (file, theorem)."""
-    rows = [line.split("|") for line in (ROOT / "docs" / "proofs.md").read_text("utf-8").splitlines() if "|" in line]
-    return {
-        (file, name)
-        for row in rows
-        if len(row) > 4
-        for file in re.findall(r"`(\w+\.v)`", row[2])
-        for name in re.findall(r"`(\w+)`", row[2])
-    }
+    """Return the theorems that docs/proofs.md names: (file, theorem)."""
+    page = (ROOT / "docs" / "proofs.md").read_text("utf-8")
+    lists = re.findall(r"^- \*Theorems:\* `(\w+\.v)`: (.*?)(?=^$|^- )", page, re.MULTILINE | re.DOTALL)
+    return {(file, name) for file, names in lists for name in re.findall(r"`(\w+)`", names)}
 
 
 def test_docs_and_sources_name_the_same_theorems() -> None:
