@@ -1,4 +1,4 @@
-"""The audit: every question, put to one target.
+"""The audit of one target: it asks every question.
 
 All statistical verdicts hold together with probability ``confidence``: alpha = 1 - confidence is
 split over the questions (`adept.audit.questions`; union bound). A mechanism that takes latents of
@@ -60,7 +60,7 @@ def run(
 ) -> AuditResult:
     """Audit a mechanism's claim of (epsilon, delta)-local DP for any two records.
 
-    What an object does not say itself, its caller can: ``Claim(mechanism, epsilon=...,
+    If the object does not declare something, the caller can: ``Claim(mechanism, epsilon=...,
     alphabet=..., memoised=True)``.
 
     Args:
@@ -72,7 +72,8 @@ def run(
             integer ``size``, or ``labels``), or with ``pairs`` of values. Of *texts*:
             ``rewrite(texts)``, ``release(texts)`` and ``mechanism``, and ``pairs`` of texts.
         dim: n, the number of coordinates.
-        trials: releases of each of two inputs, at least 100; of a rewriter: rewrites in all.
+        trials: number of releases of each of two inputs, at least 100; for a rewriter: of rewrites
+            in all.
         confidence: strictly between 0 and 1.
         pairs: further pairs of latents (n,); or the pairs of values, or of texts, to be audited.
         time_limit: seconds that one call of the mechanism may take.
@@ -81,7 +82,7 @@ def run(
     Raises:
         ConfigurationError: an argument is out of range, or the mechanism has no usable ``epsilon``
             or ``privatize``.
-        NotJudged: the mechanism's releases could not be looked at, and nothing else refutes its
+        NotJudged: no release of the mechanism could be looked at, and nothing else refutes its
             claim.
     """
     _check_arguments(dim=dim, trials=trials, confidence=confidence, time_limit=time_limit)
@@ -180,13 +181,13 @@ def _of_reports(mechanism: Any) -> bool:
 
 
 def _with_seeding(check: Check, question: Question, *, leave: bool) -> Check:
-    """Return the check; noted if it found repeated noise and the caller has to seed."""
+    """Return the check, as noted if it found repeated noise and seeding is left to the caller."""
     repeats = question.of_seeding and check.verdict is Verdict.FAILED and check.kind is Kind.RANDOMNESS
     return replace(check, verdict=Verdict.NOTED) if leave and repeats else check
 
 
 def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha: float) -> tuple[str, ...]:
-    """Return in sentences what an audit cannot have seen; ``alpha``: the event's error."""
+    """Return sentences on what an audit cannot have seen; ``alpha`` is the event's error."""
     return (
         _name_rare_failures(trials, claimed, alpha),
         "inputs other than those tried: a record that triggers something else must be given in `pairs`",

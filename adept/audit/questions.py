@@ -1,4 +1,4 @@
-"""The questions of an audit, one a row.
+"""The questions of an audit.
 
 The shares of a table add up to at most 1 (union bound). A check with a share of 0 cannot err by
 chance.

@@ -24,7 +24,7 @@ class Verdict(StrEnum):
 
 
 class Kind(StrEnum):
-    """The kinds of violations, the one first that is named first."""
+    """The kinds of violations, in the order in which a verdict names them."""
 
     DISTRIBUTION = "distribution"  # the outputs' probabilities contradict the claim
     RANDOMNESS = "randomness"  # noise is missing, or repeated by whoever sets a seed, forks or copies
@@ -63,13 +63,13 @@ class Check:
 
     @classmethod
     def of(cls, *, failed: bool, evidence: str, **measured: Any) -> "Check":
-        """Return an answer that passed or failed."""
+        """Return a check that passed or failed."""
         return cls(verdict=Verdict.FAILED if failed else Verdict.PASSED, evidence=evidence, **measured)
 
 
 @dataclass(frozen=True, kw_only=True)
 class AuditResult:
-    """Every check of one audit; its statistics hold together with chance ``confidence``."""
+    """All checks of one audit; their statistics hold together with probability ``confidence``."""
 
     mechanism: str
     claimed_epsilon: float
@@ -107,7 +107,7 @@ class AuditResult:
 
     @property
     def strongest(self) -> Check | None:
-        """The check that certifies most: of the first kind that is violated, or of all."""
+        """The check that certifies most, among those of the first violated kind, or among all."""
         failed = self._with(Verdict.FAILED)
         return failed[0] if failed else _most_certain(self._with(Verdict.PASSED))
 
@@ -137,24 +137,24 @@ class AuditResult:
         return " ".join([said, *also, *left])
 
     def _caveats(self, strongest: Check) -> list[str]:
-        """Return the caveats; of games only the strongest's or else the event's."""
+        """Return the caveats; among games, only that of the strongest or else of the event."""
         games = [each.caveat for each in (strongest, *self.checks) if each is strongest or each.name == "event"]
         others = [each.caveat for each in self.checks if each.certified_epsilon is None]
         return list(filter(None, [*self.caveats, *others, next(filter(None, games), "")]))
 
     @property
     def judged(self) -> bool:
-        """True if the releases could be looked at, or the claim is refuted without."""
+        """True if releases could be looked at, or if the claim is refuted without them."""
         return self.violated or self.releases_judged
 
     @property
     def certified_epsilon(self) -> float:
-        """The largest certified lower bound on epsilon; zero without any."""
+        """The largest certified lower bound on epsilon; zero if there is none."""
         counted = (check for check in self.checks if check.verdict is not Verdict.NOTED)
         return max((check.certified_epsilon or 0.0 for check in counted), default=0.0)
 
     def rows(self) -> list[dict[str, str]]:
-        """Return the checks as rows of a plain table, for people."""
+        """Return the checks as rows of a table for people."""
         return [
             {
                 "check": check.name,
@@ -169,7 +169,7 @@ class AuditResult:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON can hold it, with the same numbers as the table."""
+        """Return all fields as JSON values, with the same numbers as the table."""
         plain = {name: value for name, value in asdict(self).items() if name != "checks"}
         named = ("violated", "kinds", "judged", "outcome", "certified_epsilon")
         verdicts = {name: getattr(self, name) for name in named}
@@ -178,7 +178,7 @@ class AuditResult:
 
 
 class NotJudged(AdeptError):
-    """The third outcome of an audit: no violation, nothing seen; reasons are in ``result``."""
+    """The third outcome of an audit: no release was seen; ``result`` holds the reasons."""
 
     def __init__(self, result: AuditResult) -> None:
         self.result = result
@@ -192,17 +192,17 @@ class NotJudged(AdeptError):
 
 
 def judged(result: AuditResult) -> AuditResult:
-    """Return a result that judges the claim; raise NotJudged for any other."""
+    """Return the result if it judges the claim; raise NotJudged otherwise."""
     if not result.judged:
         raise NotJudged(result)
     return result
 
 
 def judge(name: str, question: Callable[[], Check], *, sees: str, kind: Kind = Kind.DISTRIBUTION) -> Check:
-    """Ask one question; a mechanism that fails to answer is not judged, for its reason.
+    """Ask one question; if the mechanism fails to answer, it is not judged.
 
-    ``kind`` is that of the question; a check that found another kind than the distribution keeps
-    its own.
+    ``kind`` is that of the question. If a check found another kind than the distribution, it keeps
+    it.
     """
     try:
         found = question()

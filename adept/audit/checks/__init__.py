@@ -1,1 +1,1 @@
-"""Checks: one subject a module; `adept.audit.questions` is the table of them."""
+"""Checks, one subject per module; `adept.audit.questions` lists them."""

@@ -1,14 +1,14 @@
-"""Calls: releases in calls of one row, three or other sizes, by fresh copies, after others.
+"""Calls: releases of one, three or other numbers of rows, by fresh copies, and after other calls.
 
-The claim covers a record's release by any call of the mechanism, so each of these is a guessing
-game like the event (`distinguisher.experiment`). Releases in calls of their own are expensive, so
-such a game has few trials.
+The claim covers a record's release in any call of the mechanism, so each check is a guessing game
+like the event (`distinguisher.experiment`). A call for each release is expensive, so such a game
+has few trials.
 
-For sizes other than one and three, one record is released a few times in batches of many sizes.
-Where the spread of its first, middle or last row is far smaller than most, a game is played there.
-Claim: its bound errs with probability at most alpha too. Proof: size, place and the rest of the
-batch are fixed before a counted release is drawn, so the row is the release of a record by one
-mechanism; the rest is that of `distinguisher.experiment`.
+For sizes other than one and three, one record is released a few times in batches of many sizes. If
+its first, middle or last row varies far less than most, a game is played there. Claim: its bound
+also errs with probability at most alpha. Proof: size, place and the rest of the batch are fixed
+before a counted release is drawn, so the row is the release of a record by one mechanism; the rest
+of the proof is in `distinguisher.experiment`.
 """
 
 from collections.abc import Callable, Sequence
@@ -92,9 +92,9 @@ def first_release(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def _share_a_generator(target: VectorTarget) -> bool:
-    """Return True if two fresh copies answer several batches of one record alike, row by row.
+    """Return True if two fresh copies give equal answers to several batches of one record.
 
-    If not, only their first releases are alike: these have no noise.
+    If not, only their first releases are equal, so these have no noise.
     """
     record = torch.zeros(SHARED_ROWS, target.dim, dtype=torch.float64)
     copies = [target.asked_as(target.fresh(), memoised=False) for _ in range(2)]
@@ -102,11 +102,11 @@ def _share_a_generator(target: VectorTarget) -> bool:
 
 
 def one_cell(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect noise that a memory reuses for different records that round to one.
-    Blind to cells narrower than a hundred thousandth of the set.
+    """Detect noise that a memory reuses for different records that round alike. Blind to cells
+    narrower than a hundred thousandth of the set.
 
-    A copy is asked for a fixed record and, in the same call, for one of two that lie beside it; the
-    difference is read.
+    A copy releases a fixed record and, in the same call, one of two records beside it. The rule
+    reads the difference.
     """
     if not experiment.target.memoised:
         raise MechanismFailure("the mechanism declares no memory")
@@ -117,7 +117,7 @@ def one_cell(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def after_another_dimension(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect what stays from a call of another dimension, as scales. Blind to longer pasts."""
+    """Detect what stays from a call of another dimension, such as scales. Blind to longer pasts."""
     target = experiment.target
     if not target.any_dimension or target.dim == 1:
         raise MechanismFailure("the mechanism knows one dimension only")
@@ -158,7 +158,7 @@ def _spreads(target: VectorTarget, size: int, *, times: int) -> dict[str, float]
 
 @dataclass(frozen=True)
 class LessAnother:
-    """A mechanism asked for a fixed record and another in one call; releases the difference."""
+    """A mechanism that releases the difference of a fixed record and another, from one call."""
 
     mechanism: Any
     record: Tensor
@@ -169,7 +169,7 @@ class LessAnother:
         return getattr(self.mechanism, name)
 
     def privatize(self, latents: Any) -> Floats:
-        """Release each latent (n,) after the fixed record; returns the differences."""
+        """Release each latent (n,) after the fixed record; return the differences."""
         differences = []
         for latent in map(torch.as_tensor, latents):
             both = torch.stack([self.record.to(latent.dtype), latent])
@@ -193,7 +193,7 @@ class PlacedInBatch:
         return getattr(self.mechanism, name)
 
     def privatize(self, latents: Any) -> Floats:
-        """Release each latent (n,) in a batch of its own, made anew; returns their rows."""
+        """Release each latent (n,) in a new batch of its own; return their rows."""
         return np.stack(
             [self._row(torch.as_tensor(latent), numpy=not isinstance(latents, Tensor)) for latent in latents]
         )

@@ -1,6 +1,6 @@
-"""Declared noise: it is as declared, and the declared set and noise together give the claim.
+"""Declared noise: the noise is as declared, and with the declared set it gives the claim.
 
-Noise is the release minus the projected input; each input of each pair is tested apart (with
+Noise is the release minus the projected input. Each input of each pair is tested separately (with
 Bonferroni's factor).
 """
 
@@ -54,9 +54,9 @@ def norm(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect projected latents outside the declared set, to the last bit, on 34 latents.
 
     Claim: a float is a rational number, so its norm is computed here without rounding; one row
-    above C refutes that the proof's premise covers the program. Mechanisms that say ``exact`` have
-    to meet C itself, others C (1 + 1e-6); on the sphere only the direction counts, so 1e-6 is
-    allowed there always.
+    above C shows that the program violates the proof's premise. Mechanisms that say ``exact`` must
+    keep to C itself, others to C (1 + 1e-6). On the sphere only the direction counts, so 1e-6 is
+    always allowed there.
     """
     target = experiment.target
     if not hasattr(target.mechanism, "project"):
@@ -78,7 +78,7 @@ def scale(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect noise a bit smaller than declared. Blind to noise that is not additive.
 
     Claim: under the declared distribution the pivot is chi-square distributed (`Noise.size`), so
-    its lower tail is a p-value. More noise than declared takes no privacy and is no violation.
+    its lower tail is a p-value. More noise than declared costs no privacy, so it is no violation.
     """
     declared, scale = experiment.target.noise()
     sizes = [declared.size(noise, scale) for noise in _noises(experiment.samples)]
@@ -102,7 +102,7 @@ def shape(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def coordinates(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect signs or sizes shared by numbers or rows at some distances. Blind to others.
+    """Detect signs or sizes that numbers or rows at some distances share. Blind to other distances.
 
     Claim: under the declared distribution the signs of the noise are independent fair coins, and so
     are the bits "|noise| is above its median" where coordinates are independent. Whether two coins
@@ -129,10 +129,10 @@ def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> C
     Play a game in its tails if that can refute the claim in time.
 
     Claim: Gaussian noise of standard deviation s is (epsilon, delta)-LDP for inputs at distance d
-    if and only if delta is at least f(d / s, epsilon) > 0 (Balle and Wang 2018). A mechanism that
-    does keep delta = 0 may differ from it in no more than that mass, so a test needs about
-    1 / delta releases. Where Kolmogorov-Smirnov tests reject neither the coordinates nor the
-    lengths of the noise as Gaussian, the claim could not be judged.
+    if and only if delta is at least f(d / s, epsilon) > 0 (Balle and Wang 2018). A mechanism with
+    delta = 0 may differ from Gaussian noise in this mass alone, so a test needs about 1 / delta
+    releases. If Kolmogorov-Smirnov tests reject neither the coordinates nor the lengths of the
+    noise as Gaussian, the claim could not be judged.
     """
     target = experiment.target
     if target.delta > 0 or target.noise_name is not None:
@@ -172,7 +172,7 @@ class Tails:
 
 
 def find_tails(ratio: float, *, epsilon: float, alpha: float) -> Tails:
-    """Return the rule that refutes a pure claim of Gaussian noise in the fewest rounds.
+    """Return the rule that refutes a claim without delta in the fewest rounds, for Gaussian noise.
 
     ``ratio`` is the distance over sigma. Beyond the threshold s the records have the probabilities
     ndtr(ratio / 2 - s) and ndtr(-ratio / 2 - s).
@@ -194,7 +194,7 @@ def find_tails(ratio: float, *, epsilon: float, alpha: float) -> Tails:
 def _played_in_tails(
     target: VectorTarget, sample: PairSample, tails: Tails, *, sigma: float, looks: str, alpha: float
 ) -> Check:
-    """Guess the record from fresh releases beyond the threshold; certify like any game."""
+    """Guess the record from fresh releases beyond the threshold, and certify as in any game."""
     first, second = sample.centres
     middle, direction = (first + second) / 2, (first - second) / np.linalg.norm(first - second)
     rounds = int(tails.rounds)

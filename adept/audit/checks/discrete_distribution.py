@@ -1,4 +1,4 @@
-"""Discrete distribution: check that the stated one keeps the claim and the program follows it.
+"""Discrete distributions: the stated one keeps the claim, and the program follows it.
 
 Claim of `stated`: a mechanism with finitely many outcomes is (epsilon, delta)-LDP for two values if
 and only if the sum over outcomes of max(0, P - e^epsilon P') is at most delta; for delta = 0, if no
@@ -6,8 +6,8 @@ ratio exceeds e^epsilon. `frequencies` tests the program against the stated dist
 outcome, by exact binomial tails.
 
 k-ary response (``adept.mechanisms.description``) needs no table: each of a record's t own numbers
-has probability A / W, every other one B / W, and A <= e^eps B. The odds are compared as rationals;
-own numbers are a binomial count, others uniform.
+has probability A / W, each other number has B / W, and A <= e^eps B. The odds are compared as
+fractions. The count of own numbers is binomial, and all others are uniform.
 """
 
 import math
@@ -31,8 +31,8 @@ SLACK = Fraction(1, 1 << 58)  # by how much the best odds that integers reach ma
 
 
 def stated(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect a claim that the stated distribution breaks, exactly.
-    Blind to a program with another distribution.
+    """Detect exactly if the stated distribution breaks the claim. Blind to a program with another
+    distribution.
     """
     target = experiment.target
     distributions = [_distribution(target, value) for value in target.values]
@@ -51,7 +51,7 @@ def stated(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
 
 def frequencies(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect outcomes that are not as stated. Blind to a few standard deviations."""
+    """Detect outcomes with another frequency than stated. Blind to a few standard deviations."""
     target = experiment.target
     rows = target.affordable(experiment.trials)
     tests: list[tuple[float, str]] = []
@@ -97,7 +97,7 @@ def in_range(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
 
 def odds(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect declared odds above e^eps, exactly. Blind to a release that ignores them."""
+    """Detect exactly if the declared odds exceed e^eps. Blind to a release that ignores them."""
     heavy, light = experiment.target.mechanism.odds
     most, unit = exact_odds(Fraction(experiment.target.epsilon))
     failed = Fraction(heavy, light) > Fraction(most, unit) * (1 + SLACK)

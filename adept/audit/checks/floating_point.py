@@ -1,4 +1,4 @@
-"""Floating point, below what the event sees: noise bits, float32 sums, NaN and infinity."""
+"""Floating point: what the event does not see: bits of the noise, float32 sums, NaN, infinity."""
 
 import math
 
@@ -24,10 +24,10 @@ EUCLID_VALUES = 64
 
 
 def finiteness(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect NaN or Inf that come through. Blind to what a constant put in their place reveals.
+    """Detect NaN or Inf in releases. Blind to what a constant in their place reveals.
 
-    Claim: an output that is NaN or infinite only for such a latent separates it from every other
-    with certainty.
+    Claim: if an output is NaN or infinite only for such a latent, it distinguishes it from every
+    other latent with certainty.
     """
     rows = _not_finite(experiment.target.dim)
     released = experiment.target.release(rows)
@@ -52,9 +52,9 @@ def grid(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect float noise declared exact. Blind to floats rounded to a grid afterwards.
 
     Claim: exact additive noise lives on a grid z = k * step, with every |k| <= 2^53 (else the
-    floats could not hold the integers). Floating-point noise keeps 53 bits at every magnitude, so
-    largest output over finest bit exceeds 2^53. A step that is no power of two, such as .01, shows
-    in no bit: there all outputs have to be whole multiples of one number.
+    floats could not hold the integers). Floating-point noise has 53 bits at every magnitude, so its
+    largest output exceeds 2^53 times its finest bit. A step that is no power of two, such as .01,
+    does not show in the bits: then all outputs must be whole multiples of one number.
     """
     _require_exact_noise(experiment.target)
     values = _values(experiment.samples)
@@ -67,12 +67,12 @@ def grid(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def representability(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect low bits that separate two inputs. Blind to traces that are likely anyway.
+    """Detect low bits that distinguish two inputs. Blind to traces that are likely anyway.
 
-    Claim: on a public grid that holds both inputs the sum x' + (z - x') is exact: it gives z back.
-    So how often it does must not depend on the input that z was released from; Fisher's exact test
-    compares the two, with Bonferroni's factor over the pairs. An input that is no multiple of the
-    finest bit seen is not on the grid, and proves nothing: it is left out.
+    Claim: on a public grid that holds both inputs, the sum x' + (z - x') is exact and gives z
+    again. So the share of releases for which it gives z must not depend on the input of z. Fisher's
+    exact test compares both inputs, with Bonferroni's factor over the pairs. An input that is no
+    multiple of the finest bit seen is not on the grid. It proves nothing, and is left out.
     """
     _require_exact_noise(experiment.target)
     values = _values(experiment.samples)
@@ -97,10 +97,10 @@ def float32_sums(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect noise that was added in float32; certify a bound on epsilon.
     Blind to float64 sums of mechanisms that do not say they are exact, and to sums rounded later.
 
-    Claim: the sum z of two float32 numbers x and y is rounded to a float32, and which z some y can
-    reach depends on the low bits of x (Mironov 2012). The rule says the input from which more
-    numbers of a release can be reached. It was fixed before any release was drawn, so its counts
-    certify as those of every other game (`stats.bounds.GameCounts`).
+    Claim: the sum z of two float32 numbers x and y is rounded to a float32, and the low bits of x
+    decide which z are possible (Mironov 2012). The rule names the input from which more numbers of
+    a release are possible. It was fixed before any release was drawn, so its counts certify like
+    those of every other game (`stats.confidence_bounds.GameCounts`).
     """
     target = experiment.target
     first, second = _float32_records(target)
@@ -131,7 +131,7 @@ def _float32_records(target: VectorTarget) -> torch.Tensor:
 
 
 def _reached(sums: NDArray[np.float32], record: torch.Tensor) -> NDArray[np.bool_]:
-    """Return where a float32 number near the difference gives each sum with the record."""
+    """Return True for each sum that a float32 number near the difference and the record give."""
     x = record.float().numpy()
     difference = sums - x
     beside = (np.nextafter(difference, np.float32(side)) for side in (-np.inf, np.inf))
@@ -142,12 +142,12 @@ def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect floating-point noise of any precision that says it is exact.
     Blind to floats rounded to a grid afterwards.
 
-    Claim: integer noise with P(k) proportional to exp(-|k - c| / t) or exp(-(k - c)^2 / 2 t^2),
-    t >= 4, is odd with probability .4 to .6, whatever c. Let s be the finest step seen in the first
+    Claim: integer noise with P(k) proportional to exp(-|k - c| / t) or exp(-(k - c)^2 / 2 t^2), t
+    >= 4, is odd with probability .4 to .6, whatever c. Let s be the finest step seen in the first
     half of the releases. If the noise lives on a grid, its true step is at most s, and is s unless
     all of the first half are even multiples of it, which has probability at most .6^m. So in the
     second half, fresh, the odd multiples of s count at least as a Binomial(m, .4) does: its lower
-    tail is a p-value. Floats have their finest bit in few numbers only. Rounded floats pass.
+    tail is a p-value. Only few floats have the finest bit. Rounded floats pass.
     """
     _require_exact_noise(experiment.target)
     values = _values(experiment.samples)
@@ -177,8 +177,8 @@ def _values(samples: list[PairSample]) -> Floats:
 def coarse_step(values: Floats) -> float | None:
     """Return the step, no power of two, that divides all values up to rounding, or None.
 
-    Euclid's algorithm on a few values gives the step about, least squares sharpen it, and all
-    values are held to it.
+    Euclid's algorithm finds the step approximately from a few values, least squares refine it, and
+    all values are compared with it.
     """
     distinct = np.unique(values)
     largest = float(np.abs(distinct).max(initial=0.0))

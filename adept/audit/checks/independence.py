@@ -1,10 +1,10 @@
-"""Independence: of other records in a batch, of their noise, of seeds, of forked processes.
+"""Independence of other records in a batch, of their noise, of seeds and of forked processes.
 
-Claim: if all releases of one record are independent, then pairs of releases have one distribution
-wherever the two come from, and so has every function of a pair: whether the two are equal, how they
-point, how their lengths differ. Pairs from two sources, no release in two of them, are compared by
-exact two-sample tests (`stats.exact_tests`), with Bonferroni's factor over functions, thresholds
-and distances in the batch. Releases that are always equal are no evidence.
+Claim: if all releases of one record are independent, then all pairs of releases have one
+distribution, wherever they come from, and so has every function of a pair: equality, the angle, the
+difference of lengths. Exact two-sample tests (`stats.exact_tests`) compare pairs from two sources;
+no release is in two pairs. Bonferroni's factor covers functions, thresholds and distances in the
+batch. Releases that are always equal are no evidence.
 """
 
 import math
@@ -53,8 +53,8 @@ class _ForkTimeout(MechanismFailure):
 def in_batch(experiment: Experiment[Any], alpha: float) -> Check:
     """Detect noise that records of a batch share. Blind to correlations below a few percent.
 
-    Pairs within are rows (i, i + lag) of the first half of a call, each row in one pair, for
-    several lags; pairs between are row i of the second half of either of two calls.
+    Pairs *within* a call are rows (i, i + lag) of its first half, for several lags; each row is in
+    one pair. Pairs *between* two calls are row i of the second half of each.
     """
     target, found = experiment.target.without_memory(), list[Difference]()
     calls, rows = _batches(target)
@@ -87,11 +87,12 @@ def after_one_seed(experiment: Experiment[Any], alpha: float) -> Check:
 
 
 def in_copies(experiment: Experiment[Any], alpha: float) -> Check:
-    """Detect outcomes that fresh copies share, as by a seed. Blind to seeds drawn later.
+    """Detect outcomes that fresh copies share, for example by a seed. Blind to seeds drawn later.
 
-    Two copies may have laws q and r of their own, such as one answer each. Claim: without a shared
-    seed, outcomes of two copies are equal no more often than outcomes within one copy, in the mean
-    of both. Proof: sum q r <= (sum q^2 + sum r^2) / 2. QED. So fewer equal outcomes are no seed.
+    Two copies may have distributions q and r of their own, such as one answer each. Claim: without
+    a shared seed, outcomes of two copies are equal no more often than two outcomes of one copy, on
+    average over both. Proof: sum q r <= (sum q^2 + sum r^2) / 2. QED. So fewer equal outcomes do
+    not show a seed.
     """
     target = experiment.target.without_memory()
     rows = _paired_rows(target)
@@ -123,7 +124,7 @@ def in_forks(experiment: Experiment[Any], alpha: float) -> Check:
 def of_rest(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect noise shared with the rest of a batch of 2 or 8. Blind to larger batches.
 
-    The first row is paired with the mean of the rest of its own batch, and with that of another
+    The first row is compared with the mean of the other rows of its batch, and with that of another
     batch.
     """
     target, found = experiment.target.without_memory(), list[Difference]()
@@ -216,7 +217,7 @@ def _joined(pairs: Sequence[ReleasePairs]) -> ReleasePairs:
 
 
 def _within(call: Floats) -> ReleasePairs:
-    """Pair rows within one call, other rows than `_between`, to keep both independent."""
+    """Pair rows within one call; `_between` uses other rows, so both are independent."""
     pairs = len(call) // 3
     return call[: 2 * pairs : 2], call[1 : 2 * pairs : 2]
 

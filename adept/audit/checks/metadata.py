@@ -1,7 +1,7 @@
 """Metadata: a release's type, shape or absence can distinguish records.
 
-An error message is an answer too. Where two records differ in one of these (`metadata_of`), they
-are released again, in the order of a fair coin, and guessed by it, which certifies like any game
+An error message is an answer too. If two records differ in one of these (`metadata_of`), they are
+released again in random order, and the difference guesses the record. This certifies like any game
 (`GameCounts`).
 """
 
@@ -35,8 +35,8 @@ Metadata = dict[str, str]
 
 
 def of_vectors(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect records whose releases differ in type, dtype, shape, layout or attached data.
-    Also data behind a view, and refusals within the named set. Blind to what a type says of two
+    """Detect records whose releases differ in type, dtype, shape, layout or attached data. Also
+    data behind a view, and refusals within the named set. Blind to types that differ between
     records of one dtype.
     """
     target = experiment.target
@@ -50,7 +50,7 @@ def of_vectors(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def of_values(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect values that come back as another type, or of an alphabet, and are refused."""
+    """Detect values that come back as another type, and values of the alphabet that are refused."""
     target = experiment.target
     must = alphabet_of(target.mechanism) is not None
     return distinguishable(
@@ -59,7 +59,7 @@ def of_values(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
 
 def _asked(target: VectorTarget, record: Tensor) -> Iterator["AskedRecord"]:
-    """Yield a record (n,) alone and beside a copy; must be answered inside the named set."""
+    """Yield a record (n,) alone and beside a copy; inside the named set it must be answered."""
     must = getattr(target.mechanism, "clip", None) in CLIPS and _inside(target, record)
     for how, rows in (("", 1), ("beside a copy, ", 2)):
         yield AskedRecord(partial(target.answer, record.expand(rows, -1)), must, how)

@@ -1,10 +1,10 @@
-"""Repeated outputs: releases name their record if they came before or lie very near to it.
+"""Repeated outputs: releases that identify their record, as they came before or lie near to it.
 
-Releases of many records are drawn, and a rule is made of them that names a record for some releases
-and for most none. *Seen*: a release that was drawn before, for one record alone, is that record's
-(small randomness repeats itself). *Near*: a release is the nearest record's if the second nearest
-lies so many times as far (noise that is small now and then). Then fresh releases of records drawn
-at random are named.
+Releases of many records are drawn and give a rule, which names a record for a few releases and none
+for most. *Seen*: if a release was drawn before for one record only, the rule names that record (too
+little randomness repeats itself). *Near*: if the second nearest record lies many times as far as
+the nearest, the rule names the nearest (noise that is sometimes small). Then the rule names records
+for fresh releases of random records.
 
 Let D_i be the releases that a rule names i for, m the number of records, w the chance that a fresh
 release of a record drawn at random is named rightly, c that it is named wrongly. Claim:

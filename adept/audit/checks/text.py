@@ -1,4 +1,4 @@
-"""Texts: the rewrite of a record depends on it by its released latent alone."""
+"""Texts: the rewrite of a record depends only on its released latent."""
 
 import copy
 from collections.abc import Callable, Sequence
@@ -16,12 +16,12 @@ Value = TypeVar("Value")
 
 
 def replay(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect text that depends on the record by length, padding, batch or forcing.
-    Blind to the latent itself, and to rewriters that sample.
+    """Detect text that depends on the record's length, padding or batch, or on forced words. Blind
+    to the latent itself, and to rewriters that sample.
 
     Claim: with a mechanism that releases one frozen latent for every record, every record must be
-    rewritten to the same text, in one batch, in another order and alone. One difference is proof
-    that something else reaches the text.
+    rewritten to the same text, in one batch, in another order and alone. One difference proves that
+    something else influences the text.
     """
     rewriter, texts = experiment.target.mechanism.rewriter, list(experiment.target.values)
     frozen = _ask(lambda: rewriter.release([texts[i % len(texts)] for i in range(FROZEN_LATENTS)]))
@@ -47,7 +47,7 @@ def _freeze(rewriter: Any, latent: Tensor) -> Any:
 
 @dataclass(frozen=True)
 class _Frozen:
-    """A mechanism that always releases one latent; all else is as the original declares."""
+    """A mechanism that always releases one latent, and declares the same as the original."""
 
     mechanism: Any
     latent: Tensor

@@ -1,7 +1,8 @@
-"""The choice of a pair, statistics and decision rules that should certify most.
+"""The choice of the pair, the statistics and the rules that should certify most.
 
-Few releases of every pair screen; more of the most promising pairs choose. Nothing here needs to be
-right: what is chosen is scored on other releases (`distinguisher.experiment`).
+A few releases of every pair serve for screening, and more releases of the most promising pairs for
+the choice. The choice need not be right, because it is scored on other releases
+(`distinguisher.experiment`).
 """
 
 import math
@@ -54,19 +55,19 @@ class Game:
 
 
 def statistics_of(target: AnyTarget, sample: PairSample) -> Iterator[tuple[str, Statistic]]:
-    """Yield the named statistics that separate one pair, of vectors or of values."""
+    """Yield named statistics that distinguish one pair, of vectors or of values."""
     if isinstance(sample.pair.first, Tensor):
         return statistics(sample, clip_norm=target.clip_norm)
     return outcome_statistics(sample, supports=getattr(target.mechanism, "supports", None))
 
 
 def screening_rows(trials: int, *, inputs: int, dim: int) -> int:
-    """Return the releases of each input that screen."""
+    """Return the number of releases of each input for screening."""
     return max(MIN_ROWS, min(trials // 40, MAX_CHOOSING_ELEMENTS // (dim * inputs)))
 
 
 def choosing_rows(trials: int, *, dim: int, alone: bool) -> int:
-    """Return the releases of each input of a finalist."""
+    """Return the number of releases of each input of a finalist."""
     most = MAX_CHOOSING_CALLS if alone else MAX_CHOOSING_ROWS
     return max(MIN_ROWS, min(trials // 8, most, MAX_CHOOSING_ELEMENTS // (4 * dim)))
 
@@ -76,11 +77,11 @@ def choose(
 ) -> list[Game]:
     """Return the games to certify, chosen by screening releases and ``rows`` drawn here.
 
-    Each game gets ``certifying`` releases per input. Distinguishers of the best pair: on its best
-    statistic by counts and by a fitted curve; one that was hardly ever wrong; one for releases
-    without noise, if some were seen. A second game is of another pair, if it could refute the
-    claim. So is a third, of records with NaN or infinity: what they show must not hide what finite
-    records do.
+    Each game gets ``certifying`` releases per input. The best pair has up to four distinguishers:
+    two on its best statistic (by counts and by a fitted curve), one that was hardly ever wrong, and
+    one for releases without noise if some were seen. A second game uses another pair if that could
+    refute the claim. A third game uses records with NaN or infinity, so that their findings do not
+    hide those of finite records.
     """
     sampler = Sampler(target, rows)
     finite = [sample for sample in samples if is_finite(sample.pair)] or samples
@@ -145,7 +146,7 @@ class _Candidate:
 
 
 def _candidates(target: AnyTarget, samples: list[PairSample], certifying: int) -> list[_Candidate]:
-    """Try each pair with each statistic, learned on half of its releases, on the other half."""
+    """Try each statistic on each pair; half of the releases teach it, the other half test it."""
     options = {"gap": 1.5 * RESOLUTION * target.clip_norm, "delta": target.delta}
     candidates = []
     for sample in samples:

@@ -1,9 +1,9 @@
 """Decision rules: they guess an input from one number of a release.
 
-The best rule speaks seldom, so few of the releases that choose it reach its thresholds.
-`counted_rule` trusts those counts; `fitted_rule` reads the odds off a logistic curve through *all*
-values, which is true where the statistic is a privacy loss up to a factor. A rule is valid whatever
-it was chosen by, if it is scored on other releases.
+The best rule rarely guesses, so few of the releases that choose it pass its thresholds.
+`counted_rule` relies on these counts. `fitted_rule` takes the odds from a logistic curve through
+*all* values, which is right if the statistic is a multiple of the privacy loss. Every rule is
+valid, however it was chosen, if it is scored on other releases.
 """
 
 import math
@@ -31,7 +31,7 @@ RIDGE = 1e-6  # of the squared slope, per value: keeps it finite where the value
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """A rule: guesses one input from ``high`` on, the other below ``low``, else abstains."""
+    """A rule: it guesses one input from ``high`` on, the other below ``low``, or abstains."""
 
     high: float  # infinite: never said
     low: float  # minus infinity: never said
@@ -42,7 +42,7 @@ class Rule:
         return int(np.isfinite(self.high)) + int(np.isfinite(self.low))
 
     def says(self, values: Floats, side: int) -> int:
-        """Return how often the rule says input ``side``, 0 or 1."""
+        """Return the number of times that the rule names input ``side``, 0 or 1."""
         high = (side == 0) != self.flipped
         return int((values >= self.high if high else values < self.low).sum())
 
@@ -64,7 +64,7 @@ def fitted_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta
 
 
 def rare_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta: float) -> Rule:
-    """Return the rule with the best bound in ``rounds`` rounds if it stays as rarely wrong."""
+    """Return the rule with the best bound in ``rounds`` rounds if it remains wrong as rarely."""
     values, own = _pooled(first, second)
     tried = _try_rules(values[None], own, gap=gap, most=SCREENING_THRESHOLDS)
     if not len(tried.statistics):
@@ -78,7 +78,7 @@ def _pooled(first: Floats, second: Floats) -> tuple[Floats, Floats]:
 
 
 def chance_of_first(first: Floats, second: Floats) -> Floats:
-    """Return the chance that each value is of the first input; its own values come first.
+    """Return the chance that each value belongs to the first input, whose own values come first.
 
     Logistic regression with an intercept, by Newton's method.
     """
@@ -118,7 +118,7 @@ def promising(
 
 @dataclass(frozen=True)
 class _Tried:
-    """Rules of six kinds on S statistics: the low end, the high end, or both; and reversed."""
+    """Six kinds of rules on S statistics: at the low end, the high end or both, and reversed."""
 
     values: int
     statistics: NDArray[np.int64]  # (S,), those that have thresholds
@@ -128,9 +128,9 @@ class _Tried:
     wrong: Floats
 
     def quick(self, rounds: int, delta: float, *, sds: float) -> tuple[Floats, NDArray[np.int64]]:
-        """Return about the best bound of each statistic, and which rule's it is.
+        """Return the approximate best bound of each statistic, and its rule.
 
-        Wrong guesses are read as so many standard deviations more, after Anscombe's root.
+        Some standard deviations are added to the wrong guesses, after Anscombe's root.
         """
         weight, forgiven = rounds / self.values, delta * rounds * np.repeat(ANSWERS, self.low.shape[1]) / 2
         most = np.square(np.sqrt(weight * self.wrong + 0.375) + sds / 2)
@@ -163,7 +163,7 @@ def _try_rules(values: Floats, chance: Floats, *, gap: float, most: int) -> _Tri
 
 
 def _stacked(ranks: list[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return ranks as rows of one length: the last of a row is repeated."""
+    """Return ranks as rows of equal length; the last rank of a row is repeated."""
     places = np.arange(max(map(len, ranks), default=0))
     return np.array([row[np.minimum(places, len(row) - 1)] for row in ranks], int).reshape(len(ranks), len(places))
 

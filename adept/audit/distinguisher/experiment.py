@@ -1,15 +1,16 @@
-"""The experiment: a coin picks one of two inputs, and a distinguisher guesses the input.
+"""The experiment: a coin picks one of two inputs, and a distinguisher guesses which one.
 
-Distinguishers are chosen on some releases (`distinguisher.choice`) and scored on fresh ones; where
-only a refutation is wanted at three looks, so that a game that is won, or without hope, ends early.
+Distinguishers are chosen on some releases (`distinguisher.choice`) and scored on fresh ones. If
+only a refutation is wanted, there are three looks, so that a game ends early if it is won or
+hopeless.
 
 Claim: the largest of the bounds exceeds the true epsilon with probability at most alpha. Proof: fix
 all choosing releases, and with them all distinguishers; the certifying releases are independent of
 them, so right and wrong rounds of any rule are counts of fixed events, whose bound errs with
 probability at most its share of alpha (`game_lower_bound`). The shares of all rules at all looks
 add up to alpha (union bound, whether a look is taken or not). That holds for every outcome of the
-choosing releases, hence on average. It would be false if a certifying release had been looked at
-before.
+choosing releases, hence on average. The claim would be false if a certifying release had been
+looked at before.
 """
 
 import math
@@ -71,7 +72,7 @@ class Experiment(Generic[TargetT]):
 
     @cached_property
     def samples(self) -> list[PairSample]:
-        """The screening releases of all pairs; MechanismFailure if no pair can be released."""
+        """The screening releases of all pairs; MechanismFailure if no pair gives releases."""
         inputs, alone = 2 * len(self.pairs), self._alone
         rows = screening_rows(self.trials, inputs=inputs, dim=self._numbers)
         affordable = self.target.affordable(rows * inputs, share=SCREENING_SHARE, alone=alone) // inputs
@@ -88,7 +89,7 @@ class Experiment(Generic[TargetT]):
 
     @property
     def certifying(self) -> int:
-        """Number of trials that certify, without those that screened or chose."""
+        """Number of trials for certifying, without those for screening and choosing."""
         screened = len(self.samples[0].releases[0])
         return max(MIN_TRIALS // 4, self.trials - screened - self._choosing(self.trials))
 
@@ -140,7 +141,7 @@ class Experiment(Generic[TargetT]):
         return replace(found, kind=kind, caveat=self._caveat(score) if found.verdict is Verdict.PASSED else "")
 
     def _caveat(self, score: Score) -> str:
-        """Say how many trials would refute the claim, if all guesses were right but too few."""
+        """Name the trials that would refute the claim, if all guesses were right but too few."""
         counts = score.counts
         if counts.wrong or counts.right < MIN_RIGHT_SHARE * counts.rounds:
             return ""
@@ -157,7 +158,7 @@ def event(experiment: Experiment[Any], alpha: float) -> Check:
 
 
 def event_elsewhere(experiment: Experiment[Any], alpha: float) -> Check:
-    """Detect leaks at a small dimension, where less noise hides them, or at a large one.
+    """Detect leaks at a small dimension, where less noise hides them, or at a large dimension.
     Blind to other dimensions.
     """
     trials = experiment.target.affordable(2 * max(MIN_TRIALS, experiment.trials)) // 2
@@ -177,7 +178,7 @@ def certify(
 
     Args:
         alpha: chance of error of each distinguisher.
-        claim: the epsilon that is to be refuted; without one, there is one look.
+        claim: the epsilon to refute; without it, there is one look.
     """
     rounds, done, scores = 2 * trials, 0, list[Score]()
     right, wrong = (np.zeros(len(game.distinguishers), int) for _ in range(2))
@@ -206,7 +207,7 @@ def _scored(
 def _hoped(
     right: NDArray[np.int64], wrong: NDArray[np.int64], done: int, rounds: int, *, delta: float, alpha: float
 ) -> Floats:
-    """Return the bounds that rules may reach in all rounds, if luck was against them so far."""
+    """Return the bounds that rules may reach in all rounds, if they had bad luck so far."""
     less = np.maximum(wrong - LUCK_SDS * np.sqrt(wrong + 1), 0) * rounds / done
     more = np.minimum((right + LUCK_SDS * np.sqrt(right)) * rounds / done, rounds - less)
     return game_lower_bound(more, less, rounds, delta=delta, alpha=alpha)

@@ -13,11 +13,11 @@ from adept.audit.subject.vector import JITTER
 
 
 def kind_of(sample: PairSample, *, unit: float) -> Kind:
-    """Return the kind of a violation by which the two records of a pair are told apart.
+    """Return the kind of violation that distinguishes the two records of a pair.
 
-    A record that is not finite: floating point. Outputs that never vary: randomness. Outputs of one
-    type and length for each record, and of another for the other: metadata. Everything else:
-    distribution.
+    If a record is not finite, the kind is floating point. If outputs never vary, it is randomness.
+    If each record has outputs of one type and length, and these differ between both, it is
+    metadata. In all other cases it is distribution.
     """
     if not is_finite(sample.pair):
         return Kind.FLOATING_POINT

@@ -1,9 +1,9 @@
-"""Input pairs: records between which a claim is tried, and samples of their releases.
+"""Input pairs: pairs of records that test a claim, and samples of their releases.
 
-Pairs are chosen where mechanisms break: at opposite ends of the set, at two *norms*, outside the
-set, at zero, where latents are not finite, in another dtype. `found_pairs` are of records that a
-search finds: a dozen releases show that they scatter less than others, or lie far from them. Its
-releases are not counted again.
+Pairs are chosen at places where mechanisms break: opposite ends of the set, two *norms*, outside
+the set, zero, latents that are not finite, another dtype. `found_pairs` come from a search for
+records whose releases, a dozen each, scatter less than others or lie far from them. The releases of
+the search are not counted again.
 """
 
 import math
@@ -52,7 +52,7 @@ class InputPair:
 
     @property
     def plain(self) -> bool:
-        """True for finite float64 records among copies of themselves, which noise covers."""
+        """True for finite float64 records beside copies of themselves, which noise covers."""
         records = (self.first, self.second)
         return not self.alone and all(x.ndim == 1 and x.dtype == torch.float64 and x.isfinite().all() for x in records)
 
@@ -79,7 +79,7 @@ def adversarial_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
 
 
 def named_pairs(target: VectorTarget, names: Sequence[str]) -> list[InputPair]:
-    """Return the adversarial pairs of some names."""
+    """Return the adversarial pairs with these names."""
     return [pair for pair in adversarial_pairs(target.dim, clip_norm=target.clip_norm) if pair.name in names]
 
 
@@ -157,7 +157,7 @@ def found_pairs(target: VectorTarget) -> list[InputPair]:
 
 
 def _releases(target: VectorTarget, records: Tensor) -> Floats | None:
-    """Return releases (k, R, m) of all records, or None if they cannot be had in time."""
+    """Return releases (k, R, m) of all records, or None if there is not enough time."""
     try:
         times = target.affordable(MAX_RELEASES * len(records), share=0.5) // len(records)
         if times < MIN_RELEASES:
@@ -181,7 +181,7 @@ def _standing_out(target: VectorTarget, records: Tensor, releases: Floats) -> li
 
 
 def searched_records(dim: int, *, clip_norm: float) -> Tensor:
-    """Return records (R, n): one number, many lengths, zeros and signs, round constants."""
+    """Return records (R, n) of one number, many lengths, zeros and signs, and round constants."""
     generator = torch.Generator().manual_seed(2024)
     places = torch.eye(dim, dtype=torch.float64)[torch.randperm(dim, generator=generator)[:MAX_PLACES]]
     leaning = places + 0.3 * torch.randn(len(places), dim, dtype=torch.float64, generator=generator) / math.sqrt(dim)
@@ -231,7 +231,7 @@ def pairs_of_batches(given: Sequence[InputPair], *, dim: int, clip_norm: float) 
 
 
 def cell_record(dim: int, *, clip_norm: float) -> Tensor:
-    """Return a record (n,) well inside its cell, where records are rounded to many a grid."""
+    """Return a record (n,) well inside its cell, if records are rounded to a common grid."""
     return torch.full((dim,), CELL_NUMBER * clip_norm / max(1.0, (dim / 64) ** 0.5), dtype=torch.float64)
 
 
@@ -309,7 +309,7 @@ class PairSample:
 
 
 def additive_samples(samples: list[PairSample]) -> list[PairSample]:
-    """Return the samples that can be read as a record, finite and of float64, plus noise."""
+    """Return the samples that are a finite float64 record plus noise."""
     plain = [sample for sample in samples if sample.pair.plain and sample.additive]
     if not plain:
         raise MechanismFailure("releases have another dimension than latents")
@@ -318,7 +318,7 @@ def additive_samples(samples: list[PairSample]) -> list[PairSample]:
 
 @dataclass
 class Sampler:
-    """Draws releases for pairs, each input once: pairs that share an input share its sample."""
+    """A sampler that draws each input once, so pairs that share an input share its sample."""
 
     target: AnyTarget
     rows: int

@@ -20,7 +20,7 @@ MAX_COLUMNS = 3  # of an outcome that are looked at together
 
 
 def outcome_statistics(sample: Any, *, supports: Callable[[Any, Any], float] | None) -> Iterator[tuple[str, Statistic]]:
-    """Yield named statistics that separate one pair; ``supports`` is the caller's function."""
+    """Yield named statistics that distinguish one pair; ``supports`` is the caller's function."""
     first, second = sample.pair.first, sample.pair.second
     ours, theirs = sample.releases
     if supports is not None:
@@ -73,7 +73,7 @@ def _of_objects(ours: Array, theirs: Array, first: Any, second: Any) -> Iterator
 
 
 def parts(outcome: Any) -> set[Hashable]:
-    """Return words, word pairs and length of a text; members of a set or tuple; equalities."""
+    """Return an outcome's parts: words, word pairs and length, or members and equalities."""
     if isinstance(outcome, str):
         words = outcome.split()
         sizes = {("words", len(words)), ("characters", len(outcome)), ("different words", len(set(words)))}
@@ -151,7 +151,7 @@ def _rows(z: Floats) -> list[bytes]:
 
 
 def _table(ours: Array, theirs: Array, keys: Callable[[Array], Any]) -> Statistic:
-    """The log ratio of counts for every outcome seen."""
+    """Return the log ratio of counts for every outcome seen."""
     counts = Counter(keys(ours)), Counter(keys(theirs))
     seen = counts[0].keys() | counts[1].keys()
     table = {key: round(float(np.log((counts[0][key] + 0.25) / (counts[1][key] + 0.25))), 9) for key in seen}

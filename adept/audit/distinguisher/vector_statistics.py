@@ -1,4 +1,4 @@
-"""Statistics: real functions of a release, on which decision rules separate two inputs.
+"""Statistics: real functions of a release, by which decision rules distinguish two inputs.
 
 Any function will do, because a rule that uses it is certified on fresh releases. Values are rounded
 to a billionth of ``clip_norm``: the rounding of floats has checks of its own.
@@ -24,7 +24,7 @@ FIRST_NUMBERS = 4  # numbers of a release that are looked at first
 
 
 def statistics(sample: PairSample, *, clip_norm: float) -> Iterator[tuple[str, Statistic]]:
-    """Yield named statistics that separate one pair; some learn from the sample."""
+    """Yield named statistics that distinguish one pair; some learn from the sample."""
     unit = RESOLUTION * clip_norm
     for name, statistic in _all(sample, clip_norm):
         yield name, lambda z, statistic=statistic: _rounded(statistic(z), unit)  # type: ignore[misc]
@@ -130,7 +130,7 @@ def l1_loss(z: Floats, first: Floats, second: Floats) -> Floats:
 
 
 def _direction(first: Floats, second: Floats) -> Statistic:
-    """Fisher's linear discriminant: it finds the directions that carry little or no noise."""
+    """Return Fisher's linear discriminant, which finds directions with little or no noise."""
     centred = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
     difference = first.mean(axis=0) - second.mean(axis=0)
     rows, dim = centred.shape
@@ -172,7 +172,7 @@ def _together(several: list[Statistic], first: Floats, second: Floats) -> Statis
 
 
 def _remembered(statistic: Statistic) -> Statistic:
-    """Return the same, not computed again for the array that it was asked for last."""
+    """Return a statistic that is not computed twice in a row for the same array."""
     last: list[Floats] = []
 
     def ask(z: Floats) -> Floats:
@@ -184,7 +184,7 @@ def _remembered(statistic: Statistic) -> Statistic:
 
 
 def _binned(statistic: Statistic, first: Floats, second: Floats) -> Statistic:
-    """The log ratio of counts in bins of a statistic: rules that a threshold cannot express."""
+    """Return the log ratio of counts in bins, for rules that a threshold cannot express."""
     values = [statistic(first), statistic(second)]
     edges = np.unique(np.quantile(np.concatenate(values), np.linspace(0, 1, MAX_BINS + 1)[1:-1]))
     ours, theirs = (np.bincount(np.searchsorted(edges, v), minlength=len(edges) + 1) for v in values)
@@ -193,7 +193,7 @@ def _binned(statistic: Statistic, first: Floats, second: Floats) -> Statistic:
 
 
 def _phases(first: Floats, second: Floats, step: float) -> Statistic | None:
-    """Return a discriminant of each number's place between grid points; None if sides agree."""
+    """Return a discriminant of the places between grid points; None if both sides agree."""
 
     def features(z: Floats) -> Floats:
         angle = 2 * np.pi * np.mod(np.round(z / step, 3), 1)
@@ -210,7 +210,7 @@ def _phases(first: Floats, second: Floats, step: float) -> Statistic | None:
 
 
 def _seen(first: Floats, second: Floats, unit: float) -> Statistic | None:
-    """The log ratio of counts for every output seen; None if no output was seen twice."""
+    """Return the log ratio of counts for every output seen; None if no output was seen twice."""
     weights = np.sqrt(np.arange(2, 2 + first.shape[1]))
     sums = (np.round(np.concatenate([first, second]) / (RESOLUTION * unit)) * weights).sum(axis=1)
     if len(np.unique(sums)) == len(sums):  # equal outputs have equal sums
@@ -228,7 +228,7 @@ def _seen(first: Floats, second: Floats, unit: float) -> Statistic | None:
 
 
 def release_keys(releases: Floats, unit: float) -> list[bytes]:
-    """Return releases, rounded to a billionth of a unit, as what can be counted."""
+    """Return releases as keys that can be counted, rounded to a billionth of a unit."""
     return [row.tobytes() for row in np.round(releases / (RESOLUTION * unit)) + 0.0]
 
 

@@ -1,4 +1,4 @@
-"""Exact confidence bounds: counts certify an epsilon, declared noise gives the true one."""
+"""Exact confidence bounds: counts certify an epsilon, and declared noise gives the true one."""
 
 import math
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ def clopper_pearson(successes: ArrayLike, trials: ArrayLike, *, alpha: float) ->
 
 @dataclass(frozen=True, kw_only=True)
 class GameCounts:
-    """The score of a guessing game: a coin picks an input, and a rule guesses or abstains.
+    """The score of a guessing game, in which a coin picks an input and a rule guesses or abstains.
 
     The rounds are independent, and the rule was fixed before them (`game_lower_bound`).
     """
@@ -74,8 +74,8 @@ def game_lower_bound(right: ArrayLike, wrong: ArrayLike, rounds: int, *, delta: 
     Claim: let the rule say "first" on the event E and "second" on the event F, both fixed before
     the rounds. A round is right with probability p = (P[E] + P'[F]) / 2 and wrong with probability
     q = (P'[E] + P[F]) / 2, P and P' being the releases of the two inputs. Under (epsilon,
-    delta)-LDP, P[E] <= exp(epsilon) P'[E] + delta and P'[F] <= exp(epsilon) P[F] + delta, so
-    p <= exp(epsilon) q + delta; if the rule can say one of the two only, delta counts half
+    delta)-LDP, P[E] <= exp(epsilon) P'[E] + delta and P'[F] <= exp(epsilon) P[F] + delta, so p <=
+    exp(epsilon) q + delta; if the rule can name only one of the two inputs, delta counts half
     (``delta`` here is what counts).
 
     For delta = 0 one bound is enough. Given which rounds were answered, the wrong ones among them
@@ -90,10 +90,10 @@ def game_lower_bound(right: ArrayLike, wrong: ArrayLike, rounds: int, *, delta: 
     right grow: w_hi of right - D is below w with probability at most alpha in all (union bound).
 
     Args:
-        right: rounds guessed right; a fraction where a rule is only being chosen. Broadcasts
+        right: rounds guessed right; may be a fraction while a rule is being chosen. Broadcasts
             against ``wrong``.
         wrong: rounds guessed wrong.
-        rounds: all rounds, those abstained from too.
+        rounds: all rounds, including those without a guess.
         delta: the mass that the claim forgives the events of this rule.
         alpha: chance of error.
     """
@@ -120,7 +120,7 @@ def rounds_needed(epsilon: float, *, alpha: float) -> float:
 
 
 def say_trials(needed: float) -> str:
-    """Return a number of trials in words, of two digits."""
+    """Return a number of trials in words, with two digits."""
     return "no number of trials" if math.isinf(needed) else f"about {float(f'{needed:.2g}'):,.0f} trials"
 
 
@@ -136,8 +136,7 @@ def epsilon_lower_bound(
     Ding et al. 2018, Jagielski et al. 2020). The event must have been fixed before the counted
     releases were drawn.
 
-    Returns:
-        The bound, -inf where nothing at all is certified.
+    Returns: The bound; -inf if nothing is certified.
     """
     lower, _ = clopper_pearson(first, first_trials, alpha=alpha / 2)
     _, upper = clopper_pearson(second, second_trials, alpha=alpha / 2)

@@ -76,7 +76,7 @@ def binomial_p_value(count: int, of: int, p: float) -> float:
 def certified(
     counts: GameCounts, evidence: str, *, epsilon: float, delta: float, alpha: float, tests: int = 1
 ) -> Check:
-    """Return the verdict on a game's counts, at an equal share of ``alpha`` per test."""
+    """Return the verdict on a game's counts; each test has an equal share of ``alpha``."""
     bound = counts.certified_epsilon(delta=delta, alpha=alpha / tests)
     return Check.of(
         failed=bound > epsilon * (1 + 1e-9),
@@ -89,13 +89,13 @@ def certified(
 
 
 def combined(p_values: Sequence[float], evidence: str, *, alpha: float, statistic: float | None = None) -> Check:
-    """Return the answer of several tests together (Bonferroni)."""
+    """Return the joint answer of several tests (Bonferroni)."""
     p = min(1.0, min(p_values) * len(p_values))
     return Check.of(failed=p < alpha, evidence=evidence, statistic=statistic, p_value=p, threshold=alpha)
 
 
 def least_probable(found: Sequence[Difference], what: str, *, alpha: float) -> Check:
-    """Return what several comparisons find together."""
+    """Return the joint finding of several comparisons."""
     least = min(found, key=lambda difference: difference.p_value)
     evidence = f"{what}; least probable: {least}"
     return combined(

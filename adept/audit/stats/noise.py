@@ -1,9 +1,9 @@
 """Distributions of noise that a mechanism may declare, and exact tests of samples.
 
 Each has an ``order``, the p of the lp norm in which distances count. `size` and `shape` are pivots:
-functions of the noise whose distribution is known exactly if the declared one is true; on the
-public grid it differs by less than 1e-11 relatively up to epsilon 100. `magnitude_median` is that
-of |noise|, None where magnitudes are not independent.
+if the declared distribution is true, their distribution is known exactly. (On the public grid it
+differs by less than a relative 1e-11 up to epsilon 100.) `magnitude_median` is the median of
+|noise|, or None if magnitudes are not independent.
 """
 
 import math
@@ -30,7 +30,7 @@ class LaplaceNoise:
     order = 1
 
     def holds(self, distance: float, *, scale: float, epsilon: float, delta: float) -> tuple[bool, str]:
-        """The privacy loss reaches D/b, D the l1 distance (Habernal 2021, Appendix A)."""
+        """Check the loss D/b, with the l1 distance D, against the claim (Habernal 2021, App. A)."""
         return _pure(distance / scale, epsilon, delta)
 
     def size(self, noise: Floats, scale: float) -> tuple[float, int]:
@@ -55,7 +55,7 @@ class GaussianNoise:
         return needed <= delta * (1 + 1e-6), f"delta {needed:.4g}"
 
     def size(self, noise: Floats, scale: float) -> tuple[float, int]:
-        """sum z^2 / s^2 is chi-square with one degree of freedom a number."""
+        """Return sum z^2 / s^2, chi-square with one degree of freedom per number."""
         return float(np.square(noise / scale).sum()), noise.size
 
     def shape(self, noise: Floats, scale: float) -> list[float]:
@@ -71,7 +71,7 @@ class RadialNoise:
     order = 2
 
     def holds(self, distance: float, *, scale: float, epsilon: float, delta: float) -> tuple[bool, str]:
-        """The privacy loss reaches D/s, D the l2 distance, on the line through x and x'."""
+        """Check the loss D/s, with the l2 distance D, against the claim; x and x' attain it."""
         return _pure(distance / scale, epsilon, delta)
 
     def size(self, noise: Floats, scale: float) -> tuple[float, int]:
@@ -133,6 +133,6 @@ def kolmogorov(values: Floats, distribution: Callable[[Floats], Floats]) -> floa
 
 
 def _beyond(t: Floats, dim: int) -> Floats:
-    """P(T >= t) for the first coordinate T of a uniform unit vector."""
+    """Return P(T >= t) for the first coordinate T of a uniform unit vector."""
     tail = 0.5 * betainc((dim - 1) / 2, 0.5, 1 - np.square(t))
     return np.asarray(np.where(t > 0, tail, 1 - tail))

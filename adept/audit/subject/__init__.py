@@ -1,1 +1,1 @@
-"""The subject of an audit, and ways to call it: a mechanism on vectors or values."""
+"""The subject of an audit, a mechanism on vectors or values, and the ways to call it."""

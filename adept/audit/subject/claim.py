@@ -21,16 +21,16 @@ class Claim:
             release for each.
         epsilon: the claim, per record, in nats.
         delta: of the claim.
-        alphabet: the values that a record can have, as a sequence, or their number K for 0..K-1: an
+        alphabet: the values that a record can have, as a sequence, or K for 0..K-1; makes this an
             audit of values.
-        distribution: value -> {outcome: probability}: makes the audit of a finite alphabet exact.
-        supports: (outcome, value) -> number, high where the outcome speaks for the value.
+        distribution: value -> {outcome: probability}; makes the audit of a finite alphabet exact.
+        supports: (outcome, value) -> number, which is high if the outcome speaks for the value.
         memoised: the mechanism has a memory, such as permanent responses or a budget that runs out,
-            so every release is drawn from a fresh copy of it. Undeclared, releases that do not vary
-            are a violation.
-        randomness: who answers for the noise's generator: "mechanism", or "caller", for whom noise
-            that a seed, a fork or a copy repeats is no violation but a note. Outputs that never
-            vary are a violation either way.
+            so every release is drawn from a fresh copy of it. If this is not declared, releases
+            that do not vary are a violation.
+        randomness: who is responsible for seeding: "mechanism" or "caller". With "caller", noise
+            that a seed, a fork or a copy repeats is noted and is no violation. Outputs that never
+            vary are a violation in both cases.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Claim:
         return getattr(self.mechanism, "privatize", self.mechanism)(records)
 
     def __getattr__(self, name: str) -> Any:
-        """Return the mechanism's own attribute, where the caller declared none."""
+        """Return the mechanism's own attribute, if the caller declared none."""
         if name.startswith("__") or name == "mechanism":  # of a copy that is just being made
             raise AttributeError(name)
         return getattr(self.mechanism, name)
@@ -74,8 +74,7 @@ class JointReports:
     """A mechanism whose release is several reports of each record.
 
     Claim: by composition, m reports of an (epsilon, delta)-LDP mechanism are (m epsilon, m
-    delta)-LDP together. A mechanism with a memory claims that all reports together are as private
-    as it says: its own epsilon.
+    delta)-LDP together. A mechanism with a memory claims its own epsilon for all reports together.
 
     Args:
         mechanism: with ``epsilon`` and ``privatize``, of latents or of values.
@@ -93,7 +92,7 @@ class JointReports:
         self.name = f"{reports} reports of {getattr(mechanism, 'name', type(mechanism).__name__)}"
 
     def privatize(self, records: Any) -> Any:
-        """Release a batch once per report, and return each record's reports in a row."""
+        """Release a batch once per report, and return one row with all reports for each record."""
         answers = [self.mechanism.privatize(records) for _ in range(self.reports)]
         if isinstance(answers[0], Tensor):
             return torch.cat([answer.reshape(len(answer), -1) for answer in answers], dim=1)
@@ -109,7 +108,7 @@ class JointReports:
 
 
 class Rewriting:
-    """A text rewriter as a mechanism on values; the claim is that of its own mechanism."""
+    """A text rewriter as a mechanism on values, with the claim of its own mechanism."""
 
     def __init__(self, rewriter: Any) -> None:
         self.rewriter, mechanism = rewriter, rewriter.mechanism

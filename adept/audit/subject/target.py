@@ -1,7 +1,7 @@
-"""The target of an audit: foreign code, called in a thread of its own, with a time limit.
+"""The target of an audit: foreign code, which a thread of its own calls with a time limit.
 
-Whatever goes wrong there becomes a `MechanismFailure` with the reason, and that becomes a check
-that could not be judged.
+If something goes wrong there, a `MechanismFailure` gives the reason, and the check could not be
+judged.
 """
 
 import copy
@@ -38,7 +38,7 @@ def fresh_copy(mechanism: Any) -> Any:
 
 
 def scratch_copy(mechanism: Any) -> Any:
-    """Return a copy of a mechanism, or itself where there can be none."""
+    """Return a copy of a mechanism, or the mechanism itself if it cannot be copied."""
     try:
         return fresh_copy(mechanism)
     except MechanismFailure:
@@ -46,7 +46,7 @@ def scratch_copy(mechanism: Any) -> Any:
 
 
 class Caller:
-    """Calls foreign code: time-limited in one daemon thread; a call that hangs is the last."""
+    """A caller of foreign code: one daemon thread with a time limit; after a call hangs, no more."""
 
     def __init__(self, time_limit: float) -> None:
         self.time_limit, self.hung = time_limit, False
@@ -94,7 +94,7 @@ def _tried(function: Callable[[], Value]) -> Value | BaseException:
 
 @dataclass
 class Target:
-    """A mechanism under audit, its claim, and the caller that asks it."""
+    """A mechanism under audit, with its claim and its caller."""
 
     mechanism: Any  # with ``epsilon`` and ``privatize``
     time_limit: float = field(default=math.inf, kw_only=True)  # seconds of a call; infinite: no thread of its own
@@ -122,7 +122,7 @@ class Target:
         return 1.0
 
     def fresh(self) -> Any:
-        """Return a copy of the mechanism as it was given, which nobody has asked."""
+        """Return a copy of the mechanism as it was given, before any call."""
         if self.given is None:
             raise MechanismFailure("the mechanism cannot be copied")
         return fresh_copy(self.given)
@@ -134,7 +134,7 @@ class Target:
         return self
 
     def affordable(self, rows: int, *, share: float = 1.0, alone: bool = False) -> int:
-        """Return ``rows``, or as many as are released in a share of `CHECK_SECONDS`."""
+        """Return ``rows``, or fewer if a share of `CHECK_SECONDS` does not suffice for them."""
         return max(0, min(rows, int(share * CHECK_SECONDS / self.seconds_each(alone=alone))))
 
     def seconds_each(self, *, alone: bool) -> float:
@@ -153,23 +153,22 @@ class Target:
         return np.concatenate(chunks)
 
     def centres(self, first: Any, second: Any) -> tuple[Floats, Floats]:
-        """Return two inputs as the claim sees them, flat; empty for values."""
+        """Return two inputs after clipping, flat; empty for values."""
         return np.zeros(0), np.zeros(0)
 
     def is_silent(self, releases: Any) -> bool:
-        """Return True if there is no number in these releases."""
+        """Return True if these releases hold no numbers."""
         return False
 
     def count_numbers(self, record: Any) -> int:
-        """Return about how many numbers a release of a record holds."""
+        """Return the approximate number of numbers in a release of a record."""
         return 1
 
 
 def cost(call: Callable[[], object]) -> float:
-    """Return the seconds of a call, but for the first and Python's collecting of garbage.
+    """Return the seconds of a call, without the first call and without garbage collection.
 
-    They are those of processor time on average, as one call in ten may be expensive, or of the
-    shortest wait.
+    This is the mean processor time, as one call in ten may be expensive, or the shortest wait.
     """
     call()
     collects = gc.isenabled()

@@ -39,7 +39,7 @@ class ValueTarget(Target):
         return np.array([hash(outcome_key(outcome)) for outcome in self.release(values)], dtype=np.int64)
 
     def of_copy(self) -> "ValueTarget":
-        """Return this target with a fresh copy of its mechanism; it reads outcomes alike."""
+        """Return this target with a fresh copy of its mechanism; it reads outcomes as before."""
         copied = copy.copy(self)
         copied.mechanism = self.fresh()
         return copied
@@ -69,12 +69,12 @@ class ValueTarget(Target):
 
     @property
     def objects(self) -> bool:
-        """True if outcomes are read as objects, since they are no numbers of one shape."""
+        """True if outcomes are read as objects because they are not numbers of one shape."""
         return self._probed[1]
 
     @cached_property
     def _probed(self) -> tuple[float, bool]:
-        """Seconds per outcome, and True if outcomes are objects; measured on fresh copies."""
+        """Seconds per outcome, and True if outcomes are objects, both measured on fresh copies."""
         batch = [value for value in self.values[:2] for _ in range(1 if self.memoised else PROBES)]
         copied = self.mechanism if self.given is None else self.fresh()
 
@@ -113,7 +113,7 @@ def as_outcomes(released: Any, *, rows: int, objects: bool) -> Array:
 
 
 def hashable(outcome: Any) -> Any:
-    """Return an outcome as something that can be compared and counted."""
+    """Return an outcome as a value that can be compared and counted."""
     match outcome:
         case Tensor():
             return hashable(outcome.detach().cpu().numpy())
@@ -132,7 +132,7 @@ def hashable(outcome: Any) -> Any:
 
 
 def outcome_key(outcome: Any) -> Any:
-    """Return an outcome as a key of a distribution: a tuple of one number is that number."""
+    """Return an outcome as a key of a distribution; a tuple of one number becomes that number."""
     plain = hashable(outcome)
     return plain[0] if isinstance(plain, tuple) and len(plain) == 1 else plain
 
@@ -163,10 +163,10 @@ def alphabet_of(mechanism: Any) -> list[Any] | None:
 
 
 def response_of(mechanism: Any) -> tuple[int, int] | None:
-    """Return K and t if a mechanism declares k-ary response, None for others.
+    """Return K and t if a mechanism declares k-ary response, otherwise None.
 
-    It has ``count`` (K), integer ``odds`` (A, B) and, where a record has several own numbers,
-    ``heavy`` (t).
+    Such a mechanism has ``count`` (K), integer ``odds`` (A, B) and, if a record has several own
+    numbers, ``heavy`` (t).
     """
     size, odds = getattr(mechanism, "count", None), getattr(mechanism, "odds", None)
     if not isinstance(size, int) or not isinstance(odds, tuple) or len(odds) != 2:

@@ -1,4 +1,4 @@
-"""A mechanism on vectors under audit: its declarations, and releases that are not trusted."""
+"""A mechanism on vectors under audit: its declarations, and its releases, which are not trusted."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -70,7 +70,7 @@ class VectorTarget(Target):
 
     @property
     def largest(self) -> float:
-        """Limit at which outputs are cut off; NaN is read as twice as much."""
+        """Limit at which outputs are cut off; NaN is read as twice this limit."""
         return MAX_OUTPUT * self.clip_norm
 
     @cached_property
@@ -112,7 +112,7 @@ class VectorTarget(Target):
         return projected
 
     def centres(self, first: Tensor, second: Tensor) -> tuple[Floats, Floats]:
-        """Return two projected inputs, flat, once per report; zero replaces non-finite ones."""
+        """Return two projected inputs, flat, once per report; NaN and infinity become zero."""
         batch = torch.cat([record.to(torch.float64).reshape(-1, self.dim) for record in (first, second)])
         flat = np.nan_to_num(self.project(batch), nan=0.0, posinf=0.0, neginf=0.0).reshape(2, -1)
         return np.tile(flat[0], self.reports), np.tile(flat[1], self.reports)
@@ -122,7 +122,7 @@ class VectorTarget(Target):
 
     @property
     def array(self) -> str:
-        """Kind of array that the mechanism takes, found by trying: library and dtype."""
+        """Library and dtype of the arrays that the mechanism takes, found by trying."""
         if self._array is None:
             self._array = self._found_array()
         return self._array
@@ -143,7 +143,7 @@ class VectorTarget(Target):
         return self.mechanism if self.given is None else self.fresh()
 
     def release(self, latents: Tensor) -> Floats:
-        """Return one release (B, m) per latent (B, n); a memory gets a copy for each row."""
+        """Return one release (B, m) per latent (B, n); with a memory, one copy per row."""
         if self.memoised:
             return self.in_calls([row[None] for row in latents])
         return self._rows(latents, self.mechanism)
@@ -161,8 +161,8 @@ class VectorTarget(Target):
     def draw(self, record: Tensor, rows: int, *, alone: bool = False) -> Iterator[Floats]:
         """Yield ``rows`` releases of one record, in chunks (b, m) of finite numbers, m fixed.
 
-        A mechanism with a memory is asked for each release in a copy of its own, for a record of
-        its own, `JITTER` apart: what bounds the releases of any records bounds their mixture.
+        If a mechanism has a memory, a fresh copy makes each release, for records that lie `JITTER`
+        apart: a bound for the releases of any records also bounds their mixture.
 
         Args:
             record: a latent (n,), released in batches that hold nothing else; or a whole batch (B,
@@ -188,7 +188,7 @@ class VectorTarget(Target):
         return bool((releases > self.largest).all())
 
     def in_calls(self, batches: Sequence[Tensor]) -> Floats:
-        """Release batches, each in a call of its own; returns (calls, B * m)."""
+        """Release batches, each in a call of its own; return (calls, B * m)."""
         here = replace(self, time_limit=math.inf, _array=self.array)  # no further thread for each call
 
         def one(batch: Tensor) -> Floats:
