@@ -36,7 +36,7 @@ class LocalRandomizer(ABC):
         epsilon: the budget that the mechanism *claims*, in nats.
         name: the mechanism's name in configurations and reports.
         clip: the set that the guarantee covers, "l1" or "l2" (balls of radius C) or "sphere" (l2
-            norm C); of a mechanism for numbers the clip of the model beside its codec.
+            norm C); for a mechanism on numbers, the clip of the model that belongs to its codec.
         serves: the clips of the models that the mechanism can be used with.
         randomises: the part of a record that it reads: "latent" or "description".
     """
@@ -131,8 +131,8 @@ class SymbolRandomizer(LocalRandomizer):
 
     Attributes:
         symbol: a word for a symbol.
-        proviso: the condition of the guarantee beside the mechanism, for a sentence; empty if there
-            is none.
+        proviso: a further condition of the guarantee, worded for a sentence; empty if there is
+            none.
     """
 
     symbol: ClassVar[str]
@@ -159,11 +159,11 @@ class SymbolRandomizer(LocalRandomizer):
 
     @abstractmethod
     def choose(self, values: Any, ranks: Sequence[int]) -> Any:
-        """Return each record's symbol at its rank; ranks permute all, heavy ones first."""
+        """Return each record's symbol at its rank; ranks order all symbols, heavy ones first."""
 
     @abstractmethod
     def choose_symbols(self, numbers: Sequence[int], ranks: Sequence[int]) -> list[int]:
-        """Return the same for records that *are* symbols, by their numbers."""
+        """Return each record's symbol at its rank, for records that are numbers of symbols."""
 
     @abstractmethod
     def heavy_symbols(self, number: int) -> set[int]:
@@ -175,7 +175,7 @@ Kind = type[LocalRandomizer]
 
 @dataclass(frozen=True)
 class MechanismChoice:
-    """A mechanism to be built later: its class and options, perhaps no budget or radius yet."""
+    """A mechanism to be built later: its class and options, perhaps without budget or radius."""
 
     kind: Kind
     epsilon: float | None = None
@@ -183,7 +183,7 @@ class MechanismChoice:
     options: dict[str, Any] = field(default_factory=dict)
 
     def budget(self, epsilon: float | None = None) -> float | None:
-        """Return the one budget given, or None; raise ConfigurationError for two others."""
+        """Return the budget given, or None; raise ConfigurationError for two different ones."""
         if epsilon is not None and self.epsilon not in (None, epsilon):
             raise ConfigurationError(f"epsilon must be given once, got {epsilon} and {self.epsilon}: drop one of them")
         return self.epsilon if epsilon is None else epsilon

@@ -12,11 +12,12 @@ record, and two of them differ by a factor of at most A / B <= e^eps. Rounding e
 the batch only change *which* t codewords are heavy, independently of the draw; no norm and no sensitivity enters. A comes from
 eps as an exact rational (``adept.mechanisms.noise.exact_odds``), the draw from ``secrets``.
 
-Blocks: one codebook covers a sphere only as far as its size allows, near eps = 12. Beyond, the coordinates are cut into m
-blocks of n_j coordinates, each released by its own draw with budget eps n_j / n. The draws are independent given x, so the
-budgets add up, to eps exactly, as fractions. The rule: each block's codebook has 2^12 to 2^14 codewords, the smallest power of
-two that is at least 10 / q, and m is the power of two with the largest expected mean cosine. It reads n, eps and the
-options, no data.
+Blocks: one codebook covers a sphere only as far as its size allows, near eps = 12. For larger
+budgets, the coordinates are cut into m blocks of n_j coordinates, and each block is released by its
+own draw with budget eps n_j / n. The draws are independent given x, so the budgets add up, to eps
+exactly, as fractions. The rule: each block's codebook has 2^12 to 2^14 codewords, the smallest
+power of two that is at least 10 / q, and m is the power of two with the largest expected mean
+cosine. The rule reads n, eps and the options, and no data.
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``; ``proofs/Privacy.v``, ``composition_of_many``.
 """
@@ -80,14 +81,15 @@ class Block:
         return indices
 
     def choose(self, latents: Tensor, ranks: Tensor) -> Tensor:
-        """Return the codeword (B, n_j) that each rank means for each row."""
+        """Return the codeword (B, n_j) at each row's rank."""
         return self.codewords.to(latents.device)[self.place(latents, ranks)]
 
     def place(self, latents: Tensor, ranks: Tensor) -> Tensor:
-        """Return the index (B,) of the codeword that each rank means for each row.
+        """Return the index (B,) of the codeword at each row's rank.
 
-        Ranks 0..t-1 mean the members of S_x, ranks t..k-1 the other codewords, both in ascending
-        order: for every row a permutation of the k codewords, which is all that the proof needs.
+        Ranks 0..t-1 are the members of S_x, and ranks t..k-1 the other codewords, both in ascending
+        order. So for every row the ranks permute the k codewords, which is all that the proof
+        needs.
         """
         near, top = self.nearest(latents), self.shape.top
         ranks = ranks.to(near.device)
@@ -202,7 +204,8 @@ def simulated_ranks(latents: Tensor, shape: Shape, generator: torch.Generator | 
 def random_codewords(dim: int, size: int, seed: int) -> Tensor:
     """Return ``size`` random unit vectors (size, dim) in float32, the same on every machine.
 
-    NumPy promises to keep the stream of PCG64; rounding to multiples of 2^-20 hides a platform's last bits.
+    NumPy guarantees the stream of PCG64. Rounding to multiples of 2^-20 removes the last bits, in
+    which platforms differ.
     """
     raw = np.random.PCG64(seed).random_raw(size * dim)
     gaussian = ndtri(((raw >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52).reshape(size, dim)
@@ -212,7 +215,7 @@ def random_codewords(dim: int, size: int, seed: int) -> Tensor:
 
 @lru_cache(maxsize=16)
 def random_layout(dim: int, *, epsilon: float, size: int | None, seed: int, blocks: int | None) -> tuple[Block, ...]:
-    """Return the blocks of a random codebook; this module's rule replaces None."""
+    """Return the blocks of a random codebook; this module's rule replaces options that are None."""
     count = blocks or default_blocks(dim, epsilon=epsilon, size=size)
     shapes = layout_shapes(dim, epsilon=epsilon, size=size, blocks=count)
     return tuple(Block(shape, random_codewords(shape.dim, shape.size, seed)) for shape in shapes)

@@ -10,22 +10,21 @@ The proof: that S(x) has exactly t different members is verified in integers for
 is the same for all of them. So two records' probabilities of one number are A / W or B / W, and
 differ by a factor of at most A / B <= e^eps. (Subset selection: Ye and Barg 2018, "Optimal schemes
 for discrete distribution estimation under locally differential privacy"; t = 1 is K-ary randomised
-response.) The numbers outside S(x) leave those inside out; if all K could be drawn again, eps would
-be larger.
+response.) A draw from the other numbers never gives a member of S(x); if it could, the true eps
+would be larger.
 
-Nothing is asked of the codec but four things: describing is total (what it cannot describe gets a
-constant), it looks at one record at a time, K, t and codec are fixed without private data, and what
-randomness it has is its own. It may be a network, a search, or wrong: that costs use, never
-privacy.
+The codec needs only four properties: it describes every text (if need be with a constant), it looks
+at one record at a time, K, t and the codec are fixed without private data, and its randomness is
+its own. It may be a network or a search, and it may be wrong: that costs use, never privacy.
 
-The rule for K, where t = 1: the K that transmits most where descriptions are equally common
-(``best_size``). It reaches at least 99.7 % of the capacity of eps-LDP, u - 1 - ln u nats with
-u = eps e^eps / (e^eps - 1), at every eps >= 2.
+The rule for K, if t = 1: the K that transmits most information if descriptions are equally common
+(``best_size``). It reaches at least 99.7 % of the capacity of eps-LDP, u - 1 - ln u nats with u =
+eps e^eps / (e^eps - 1), at every eps >= 2.
 
 A codec of *broad* text describes a record by whole sentences. All of them are used
-(``Codec.choose_size``), and the t nearest to the record are heavy. t is such that one of them comes
-out with odds of about s = eps - ODDS_BELOW_EPSILON to one: t = K s / (e^eps + s), rounded, at least
-1 (``docs/decisions.md``, "Heavy sentences").
+(``Codec.choose_size``), and the t nearest to the record are heavy. t is chosen so that one of them
+comes out with odds of about s = eps - ODDS_BELOW_EPSILON to one: t = K s / (e^eps + s), rounded, at
+least 1 (``docs/decisions.md``, "Heavy sentences").
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``.
 """
@@ -109,7 +108,7 @@ class Description(SymbolRandomizer):
         """Release one number for each record: exact, from the operating system's entropy.
 
         Args:
-            descriptions: of each record its description, or its t different ones, in any order;
+            descriptions: for each record its description, or its t different ones in any order;
                 integers in {0, .., K-1}.
         """
         ranks = exact_ranks(len(descriptions), near=self.heavy, far=self.count - self.heavy, odds=self.odds)
@@ -143,7 +142,7 @@ class Description(SymbolRandomizer):
         return self.choose([sorted(self.heavy_symbols(number)) for number in numbers], ranks)
 
     def heavy_symbols(self, number: int) -> set[int]:
-        """Return the t descriptions from this one on; behind the last the first follow."""
+        """Return the t descriptions from this one on; after the last one, the first ones follow."""
         return {(number + place) % self.count for place in range(self.heavy)}
 
     def guarantee(self, dim: int | None = None) -> Guarantee:
@@ -174,7 +173,7 @@ class Description(SymbolRandomizer):
 
 
 def _other(own: Sequence[int], place: int) -> int:
-    """Return the number at a place among all numbers, in order, that are not a record's own."""
+    """Return the number at a place in the ordered list of numbers that are not a record's own."""
     for number in sorted(own):
         place += number <= place
     return place
@@ -194,10 +193,10 @@ def best_size(epsilon: float) -> int:
 
 
 def joint_size(epsilon: float, labels: int) -> int:
-    """Return the K, with L labels, for which a symbol tells most; all K are equally common.
+    """Return the K for which a symbol beside L labels tells most; all K are equally common.
 
-    A description all but determines its label, so that of K L symbols only K are ever true. With
-    A = e^eps, a symbol then tells I(K) = (A ln A - (A + K - 1) ln((A + K - 1) / K)) / (A + K L - 1)
+    A description almost determines its label, so only K of the K L symbols are ever true. With A =
+    e^eps, a symbol then tells I(K) = (A ln A - (A + K - 1) ln((A + K - 1) / K)) / (A + K L - 1)
     nats: entropy of the symbol less that given the record. For K well below A this is ln K / (1 + K
     L / A), which is largest where K (ln K - 1) = A / L: K = A / (L w), w e^w = A / (e L).
     """

@@ -118,7 +118,7 @@ def _wholes(count: int) -> Integers:
 
 
 def _plenty(count: int) -> int:
-    """Return how many candidates, of which at least 1 - 1/e are good, mostly yield so many."""
+    """Return a number of candidates, each good with 1 - 1/e, that mostly gives ``count`` of them."""
     return count + 3 * count // 4 + 8
 
 

@@ -34,9 +34,9 @@ class DPText(Mechanism):
     and none under x'.
 
     Attributes:
-        nan: fate of v > 1/2, where F is NaN: "redraw" draws again until none is left, so the noise
-            is exponential with mean b; "zero" (the published code) adds no noise, in half of all
-            cases.
+        nan: treatment of v > 1/2, where F is NaN: "redraw" draws again until none is left, so the
+            noise is exponential with mean b; "zero" (the published code) adds no noise in half of
+            all cases.
     """
 
     nan: str = "redraw"

@@ -1,15 +1,15 @@
-r"""Random bits from the operating system, and the integers and orders that are drawn with them.
+r"""Random bits from the operating system, and the integers and orders that are drawn from them.
 
 Every exact sampler reads its bits here, and nothing seeds them. In tests a finite tape takes the
 place of `source`.
 
 *Counting lemma.* Let each word of b bits be equally likely.
 
-1. `below`: a word is drawn until it is less than m <= 2^b. Of the 2^b words that may end the
-   drawing m do, one for each number, so each of {0, .., m-1} has probability 1/m given that it
-   ends; after d words it goes on with probability (1 - m/2^b)^d < 2^-d.
-2. `below_each`: a word is drawn until it is at least r = 2^b mod m. Of the other words, a multiple
-   of m that follow each other, equally many leave each remainder.
+1. `below`: a word is drawn until it is less than m <= 2^b. Of the 2^b words, m end the drawing, one
+   for each number. So each of {0, .., m-1} has probability 1/m given that the drawing ends. It goes
+   on after d words with probability (1 - m/2^b)^d < 2^-d.
+2. `below_each`: a word is drawn until it is at least r = 2^b mod m. The other words are
+   consecutive, and their number is a multiple of m, so equally many have each remainder.
 3. *Weights*: a number below W = t A + (k - t) B belongs to one of t intervals of length A and k - t
    of length B that fill {0, .., W-1} without overlap, so an outcome is as likely as its interval is
    long (`adept.mechanisms.noise.exact_ranks`).
@@ -40,7 +40,7 @@ class OperatingSystem:
         return secrets.randbits(count)
 
     def words(self, count: int) -> NDArray[np.uint64]:
-        """Return so many words of 64 fresh bits."""
+        """Return ``count`` words of 64 fresh bits."""
         return np.frombuffer(bytearray(os.urandom(8 * count)), dtype=np.uint64)
 
 

@@ -6,8 +6,8 @@ v = eps s / D + D / (2s) (Balle and Wang 2018, Theorem 8).
 
 The release is the *discrete* Gaussian on the public grid (Canonne, Kamath, Steinke 2020), sampled
 exactly. Its guarantee follows from the continuous one at almost no cost, because the grid is fine
-against the noise. In grid units, let d(y) be proportional to exp(-y^2 / (2 s^2)) on the integers
-and r(y) the mass of the continuous Gaussian on [y - 1/2, y + 1/2]. Then
+compared with the noise. In grid units, let d(y) be proportional to exp(-y^2 / (2 s^2)) on the
+integers and r(y) the mass of the continuous Gaussian on [y - 1/2, y + 1/2]. Then
 
     r(y) / d(y) = N / (s sqrt(2 pi)) * E[exp(-t^2 / (2 s^2)) cosh(y t / s^2)],   t uniform on [-1/2, 1/2],
 
@@ -26,9 +26,9 @@ x', and c = T^2 / (8 s^4). By (*),
 
 E exp(Y_i^2 / (4 s^2)) = N(s sqrt 2) / N(s) < 3/2 for the discrete Y_i, so Markov's inequality gives
 tail <= (3/2)^n exp(-(T - D)^2 / (4 s^2)), and T is chosen to make the tail delta / 2^21. The scale
-is the one at which the first term of (**) is delta (1 - 2^-20), so that all of (**) is delta
-(1 - 2^-21), which leaves the floating-point evaluation of the formula a relative error of 4e-7; it
-makes 1e-10.
+is the one at which the first term of (**) is delta (1 - 2^-20), so that all of (**) is delta (1 -
+2^-21), which allows the floating-point evaluation of the formula a relative error of 4e-7; its
+error is 1e-10.
 """
 
 import math
@@ -200,7 +200,7 @@ def analytic_scale(epsilon: float, *, delta: float) -> float:
 
 
 def discrete_log_delta(scale: float, *, distance: float, dim: int, epsilon: float, tail: float) -> float:
-    """Return ln of (the bound (**) on delta less ``tail``); s = ``scale``."""
+    """Return ln of the first term of (**), for the second term ``tail``; s = ``scale``."""
     near = dim / (8 * scale**2)
     reach = distance + 2 * scale * math.sqrt(dim * math.log(1.5) - math.log(tail))
     slack = 2 * near + reach**2 / (8 * scale**4)

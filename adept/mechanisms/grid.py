@@ -83,8 +83,8 @@ def from_grid(units: Tensor, *, clip_norm: float, like: Tensor) -> Tensor:
 def round_to_grid(values: Tensor, *, clip_norm: float, like: Tensor) -> Tensor:
     """Round float64 values (B, n) to the public grid; dtype and device are those of ``like``.
 
-    For noise that is computed in floats: the low bits, in which rounding would reveal the input,
-    never leave (no proof).
+    For noise that is computed in floats: this removes the low bits, in which rounding would reveal
+    the input (no proof).
     """
     step = grid_step(clip_norm)
     return ((values / step).round() * step).to(like.device, like.dtype)

@@ -1,8 +1,8 @@
-r"""Guarantees: a claim, its truth, their words, and the public numbers that imply the claim.
+r"""Guarantees: claimed and true budgets, their words, and the public numbers that imply them.
 
 Anyone can compute from a certificate what a release guarantees (``adept.release.checker`` does). A
-*part* is one draw of a record's release. Its numbers are those of the mechanism alone, never of
-what was drawn.
+*part* is one draw of a record's release. Its numbers describe the mechanism alone, and never what
+was drawn.
 
 - ``symbols``: subset selection, t of k symbols with the integer weight A, the others with B: one
   number below W = t A + (k - t) B, from words of b bits. The ratio of two records' probabilities is
@@ -84,7 +84,7 @@ def words(number: float) -> str:
 
 
 def often(probability: Fraction) -> str:
-    """Return a probability for a sentence: a count of times, never rounded to always."""
+    """Return a probability for a sentence, as a number of times; never rounded to always."""
     for times in (100, 1_000, 10_000, 1_000_000):
         count = math.floor(probability * times)
         if times - count >= 2:

@@ -12,10 +12,10 @@ with weight A, else B (``noise.exact_ranks``); its symbol is the codeword of ran
 label of rank r div k. For every record the ranks of codewords are a permutation of all codewords
 with the t nearest first (``Block.place``), and the ranks of labels one of all labels with its own
 first (``RandomizedResponse.choose``): so ranks and symbols are in bijection, and the ranks below t
-are the heavy set. No table of k L symbols is made. For a description t = 1 unless more are asked
-for, and this is randomised response over K L symbols. QED.
+are the heavy set. No table of k L symbols is made. For t = 1, the default for descriptions, this is
+randomised response over K L symbols. QED.
 
-What each half tells by itself is less than eps, and exact too. Summed over labels, an outcome has
+Each half alone has an epsilon below eps, which is exact too. Summed over labels, an outcome has
 weight A + (L - 1) B or L B; summed over outcomes, a label has t A + (k - t) B or k B. So the text
 alone is ln((A + (L - 1) B) / (L B))-LDP, and the label alone ln((t A + (k - t) B) / (k B))-LDP.
 Randomised response on each would have to split eps into two such budgets.
@@ -125,7 +125,7 @@ class JointResponse:
 
         Args:
             inputs: latents (B, n) for a codebook, descriptions for a description.
-            labels: one for each, of the public set.
+            labels: one label of the public set for each.
         """
         if len(inputs) != len(labels):
             raise ConfigurationError(f"labels must be as many as records, {len(inputs)}, got {len(labels)}")
@@ -146,7 +146,7 @@ class JointResponse:
         ]
 
     def guarantee(self, dim: int | None = None) -> Guarantee:
-        """Return what one release guarantees; ``dim`` is there for the contract's sake."""
+        """Return the guarantee of one release; ``dim`` is ignored."""
         return Guarantee.pure(
             epsilon=self.epsilon,
             exact=True,
@@ -157,14 +157,14 @@ class JointResponse:
 
     @property
     def text_epsilon(self) -> float:
-        """Epsilon of the text alone, when its label is not handed out; rounded up."""
+        """Epsilon of the text alone, if its label is not shared; rounded up."""
         heavy, light = self.odds
         count = len(self.labels)
         return self._log(Fraction(heavy + (count - 1) * light, count * light))
 
     @property
     def label_epsilon(self) -> float:
-        """Epsilon of the released label alone: rounded up."""
+        """Epsilon of the released label alone, rounded up."""
         heavy, light = self.odds
         count = self.text.count
         return self._log(Fraction(self.top * heavy + (count - self.top) * light, count * light))
@@ -181,7 +181,7 @@ class JointResponse:
         return list(product(sorted({0, last // 2, last}), (self.labels[0], self.labels[-1])))
 
     def privatize(self, symbols: Sequence[Symbol]) -> list[Symbol]:
-        """Release records given as (outcome number, label), the form in which an audit asks."""
+        """Release records given as (outcome number, label), as an audit gives them."""
         numbers = [number for number, _ in symbols]
         ranks, labels = self._drawn([label for _, label in symbols])
         return list(zip(self.text.choose_symbols(numbers, ranks), labels, strict=True))

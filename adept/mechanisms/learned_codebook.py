@@ -1,19 +1,19 @@
 r"""A small codebook learned from public latents; each codeword has a large probability.
 
 The release is that of ``adept.mechanisms.codebook``, with the same claim and the same proof: it
-holds for *any* public codewords, so learning them from public text can change what a release is
-good for, but not what it guarantees.
+holds for *any* public codewords, so learning them from public text can change how useful a release
+is, but not its guarantee.
 
 The rule for k: 2^round(4 + eps), at least 32 and at most 1024; fewer codewords than half of the
 public latents. The rule for t: .8 k / (e^eps + 1), at least 1, and at least k / 512 where a
 record's own codeword would come out with probability below .9. (A set of k / (e^eps + 1) keeps most
 information: Ye and Barg 2018, Eq. 10; ``docs/decisions.md``, "Sizes of codebooks".)
 
-Of *broad* text all codewords are used; only where their numbers leave a gap, since the smaller ones
-are of a domain that the model was adapted to, no more than four times the k above. A heavy one
-comes out with odds of s = eps - 2 to one, at least 4 to 3, which needs t = k s / (e^eps + s)
-(``docs/decisions.md``, "Heavy codewords of broad text"). All rules read budget and public model
-alone.
+For *broad* text the largest codebook is used. If the sizes of the codebooks leave a gap, because
+the smaller ones belong to a domain that the model was adapted to, at most four times the k above
+are used. A heavy codeword comes out with odds of s = eps - 2 to one, at least 4 to 3, which needs t
+= k s / (e^eps + s) (``docs/decisions.md``, "Heavy codewords of broad text"). All rules read only
+the budget and the public model.
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, and for labels
 ``same_label_is_private``.
@@ -52,7 +52,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
 
     Attributes:
         codewords: (k, n) tensor, k >= 2, finite and without zero rows; scaled to unit length here.
-            None stands for random ones, with the same guarantee, until a model brings its own
+            None means random ones, with the same guarantee, until a model sets its own
             (``with_codewords``).
         size: codewords k; by default the rule above.
         top: t, the number of heavy codewords; by default the rule above.
@@ -87,7 +87,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
 
     @property
     def heavy(self) -> int:
-        """The number of heavy codewords t: what was asked for, or the rule's."""
+        """The number of heavy codewords t: as asked for, or by the rule."""
         if self.top is not None:
             return self.top
         odds = math.exp(min(self.epsilon, 700.0))
@@ -185,7 +185,7 @@ def joint_codewords(epsilon: float, labels: int) -> int:
 
 
 def _without_gap(sizes: Iterable[int], *, most: int) -> int:
-    """Return the largest size <= ``most``, or beyond while each is at most twice the last."""
+    """Return the largest size that is at most ``most``, or follows it in steps of at most two."""
     ordered = sorted(sizes)
     found = max((size for size in ordered if size <= most), default=ordered[0])
     for size in ordered:

@@ -1,6 +1,6 @@
 """Noise: exact integers from the operating system for releases, seeded floats for simulations.
 
-Three kinds are kept apart by the first word of their names.
+The first word of a name says which of three kinds it is.
 
 - ``exact_``: without any rounding error, integers in, integers out, from entropy that no seed
   reaches. The only noise that an exact release may use.

@@ -1,10 +1,10 @@
 """Mechanisms for single values: a label of a public set, a bounded integer, one of K by score.
 
 Randomised response (Warner 1965; Habernal 2025, lecture 5): report the truth with probability
-P(keep), another label otherwise. With k labels and P(keep) = e^eps / (e^eps + k - 1) it is eps-LDP,
-and none keeps every label more often: each of the k - 1 wrong reports has probability at least
-e^-eps P(keep), and all sum to one. Scalar Laplace: the same lecture's numeric query, "how many
-classes did you skip?", a number from 0 to 15.
+P(keep), and another label otherwise. With k labels and P(keep) = e^eps / (e^eps + k - 1) it is
+eps-LDP, and no eps-LDP mechanism keeps every label more often: each of the k - 1 wrong reports has
+probability at least e^-eps P(keep), and all sum to one. Scalar Laplace: the same lecture's numeric
+query, "how many classes did you skip?", a number from 0 to 15.
 
 Checked proof: ``proofs/Symbols.v``, ``randomized_response_is_private``,
 ``lecture_theta_is_private``.
@@ -84,7 +84,7 @@ class RandomizedResponse:
         return self.choose(labels, ranks)
 
     def simulate(self, labels: Sequence[str], generator: torch.Generator | None) -> list[str]:
-        """Return what a release would look like, seeded. Guarantees nothing."""
+        """Simulate a release, seeded. It guarantees nothing."""
         keep, others = torch.rand(2, len(labels), dtype=torch.float64, generator=generator)
         ranks = torch.where(keep < float(self.keep_probability), 0, 1 + (others * (len(self.labels) - 1)).long())
         return self.choose(labels, ranks.tolist())
@@ -106,7 +106,7 @@ class RandomizedResponse:
         return [symbols_part("label", epsilon=spent, size=len(self.labels), top=1, odds=self.odds)]
 
     def guarantee(self) -> Guarantee:
-        """Return what one release of one label guarantees."""
+        """Return the guarantee of releasing one label."""
         # ln(1 + eps), moved up past the rounding of log1p; never above eps.
         spent = min(self.epsilon, math.log1p(self.epsilon) * (1 + 1e-15)) if self.theta == "lecture" else self.epsilon
         slack = f", which spends only ln(1 + {words(self.epsilon)})" if self.theta == "lecture" else ""
@@ -183,7 +183,7 @@ class ScalarLaplace:
         return [int(value) for value in (clamped + noise.to(torch.int64)).tolist()]
 
     def guarantee(self) -> Guarantee:
-        """Return what one release of one integer guarantees."""
+        """Return the guarantee of releasing one integer."""
         return Guarantee.pure(
             epsilon=self.epsilon,
             exact=True,
@@ -220,7 +220,7 @@ def exponential_choice(scores: Tensor, *, epsilon: float) -> Tensor:
     Args:
         scores: (B, K); cut off to [0, 1], and NaN becomes 0, so that the claim holds whatever they
             are.
-        epsilon: of each choice.
+        epsilon: budget of each choice.
     """
     rows = max(1, MAX_WEIGHTS // max(1, scores.shape[1]))
     parts = [_choose(part, epsilon) for part in torch.split(scores, rows)]

@@ -57,7 +57,7 @@ class Identity(Reference):
 
 @dataclass(frozen=True, kw_only=True)
 class Random(Reference):
-    """Pure 0-LDP, whatever ``epsilon``: a uniform direction of length C, not of the record.
+    """Pure 0-LDP, whatever ``epsilon``: a uniform direction of length C that ignores the record.
 
     Proof: the input's values are never read, only their shape, which is the model's; so both sides
     of Definition 2.3 are equal.

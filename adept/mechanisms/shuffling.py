@@ -25,7 +25,7 @@ one symbol from "both" and one from "neither" to "x alone" and "x' alone" replac
 A, 1 - e} of X by {A - e, 1 - e A}, which have the same sum and lie further apart, as e >= 1: a
 mean-preserving spread, and (.)+ of a sum is convex. (5) x and x' may be swapped. QED.
 
-*Several symbols a record*, such as a text's and a label's, are one symbol of a product of such
+*Several symbols per record*, such as a text's and a label's, are one symbol of a product of such
 distributions: weights and probabilities multiply, and (4) goes through factor by factor. *More
 records* never make it worse: means over n form a reversed martingale, so the smallest group of
 records governs. A smaller eps is post-processing, so A may be rounded up.
@@ -37,7 +37,7 @@ checked, with p = t' / W (of several symbols: their product):
     p (A - e) (1 - g)^(n-1), from the files where no other record is a blanket;
     p (A - e) (p A)^(n-1), the truth where all other records are x and release what x alone makes likely.
 
-A number that is below a floor, or none, is not believed: E[X+] then stands, so that the local
+If the number is below a floor, or if there is none, E[X+] takes its place, so that the local
 epsilon is stated.
 
 Checked proof, but of (1) to (5): ``proofs/Shuffling.v``, ``claim_is_at_most_alone``,
@@ -83,7 +83,7 @@ class Draw:
 
     @property
     def own(self) -> int:
-        """t': how many heavy symbols two records need not share."""
+        """t': the number of heavy symbols that two records need not share."""
         return min(self.top, self.size - self.top)
 
     @property
@@ -93,7 +93,7 @@ class Draw:
 
     @property
     def kept(self) -> float:
-        """ln(t' A / W): the chance that a record releases what it shares with no other."""
+        """ln(t' A / W): the log chance of a symbol that the record shares with no other."""
         heavy = self.own * math.exp(self.epsilon)
         return -math.log1p(((self.top - self.own) * math.exp(self.epsilon) + (self.size - self.top)) / heavy)
 

@@ -1,9 +1,9 @@
 r"""Central DP by counting: each record votes for a public cell; each count gets exact noise.
 
-This one is for a *curator*, who holds the records and releases counts of them once. A public rule v
-sends a record to one of M public cells, or to none; h(D) holds the number of votes of each cell.
-Released is y = h(D) + X, X of M independent discrete Laplace numbers, P(x) proportional to
-exp(-|x| / b).
+This mechanism is for a *curator*, who holds the records and releases counts of them once. A public
+rule v sends a record to one of M public cells, or to none; h(D) holds the number of votes of each
+cell. The release is y = h(D) + X, where X has M independent discrete Laplace numbers with P(x)
+proportional to exp(-|x| / b).
 
 *Neighbours*: two collections of records are neighbours if one has the rows of one *person* more
 than the other (``add_or_remove``), or other rows in their place (``replace``, for which the number
@@ -12,7 +12,7 @@ and chooses at most m of them. Without persons each record is one, and m = 1.
 
 *Claim*: with b >= s / eps, s = m for ``add_or_remove`` and s = 2 m for ``replace``, the release is
 eps-DP (pure): for neighbours D, D' and every set S of outputs, P(y(D) in S) <= e^eps P(y(D') in S).
-So is everything that is computed from y and public things.
+The same holds for everything that is computed from y and public things.
 
 *Proof*. (1) h(D) and h(D') differ by at most s in l1 norm. The rule that chooses a person's rows
 reads no other rows, so that all other people's votes are the same in both; the person's own votes
@@ -37,8 +37,8 @@ person's first vote is removed, the second one, for another cell, counts instead
 one row is one record, and (1) holds with m = 1.
 
 The rule v, the cells and their number, m, eps and the relation must be fixed without a look at the
-records. Under ``add_or_remove`` the number of records is protected like everything else: sum(y) is
-the only thing that tells about it.
+records. Under ``add_or_remove`` the number of records is protected like everything else: only
+sum(y) says something about it.
 
 The noise is exact (``adept.mechanisms.discrete_laplace``) and *every* cell gets it, with or without
 votes: if a cell without votes were left out, its absence would reveal that nobody had voted for it.
@@ -81,7 +81,7 @@ class Votes:
     """Pure eps-DP release of a histogram of votes, in exact arithmetic.
 
     Attributes:
-        epsilon: the budget of a person (of a record where each has one vote), in nats, from 1e-3 to
+        epsilon: the budget of a person (of a record if each has one vote), in nats, from 1e-3 to
             600.
         neighbours: "add_or_remove" or "replace".
         votes_per_person: m, from 1 on, fixed before any record is read.
@@ -143,7 +143,7 @@ class Votes:
 
 
 def _check(counts: Counts) -> None:
-    """Raise ConfigurationError unless counts are what counting makes."""
+    """Raise ConfigurationError unless counts are whole numbers that counting can give."""
     if not np.issubdtype(counts.dtype, np.int64):
         raise ConfigurationError(f"counts must be int64, got {counts.dtype}")
     if counts.size and not 0 <= counts.min() <= counts.max() <= MAX_COUNT:
