@@ -1,4 +1,4 @@
-"""The command line: ``adept COMMAND [overrides]``; heavy imports wait for a known command."""
+"""The command line, ``adept COMMAND [overrides]``; heavy imports wait until a command is known."""
 
 import importlib
 import sys
@@ -52,7 +52,7 @@ Exit status:
 
 
 def dispatch(arguments: list[str]) -> int:
-    """Run the command that ``arguments`` begin with; returns its exit status."""
+    """Run the command that ``arguments`` begin with; return its exit status."""
     if arguments[:1] == ["help"]:
         arguments = [*arguments[1:], "--help"]
     command = arguments[0] if arguments else "--help"
@@ -74,10 +74,10 @@ def dispatch(arguments: list[str]) -> int:
 
 
 def run(command: str, arguments: list[str]) -> int:
-    """Run a command, or say how it is called; returns its exit status.
+    """Run a command, or explain its use; return its exit status.
 
     Raises:
-        ConfigurationError: it has no such option; before anything heavy is imported.
+        ConfigurationError: the command has no such option; raised before any heavy import.
     """
     if {"-h", "--help"} & set(arguments):
         sys.stdout.write(help_text(command, COMMANDS[command], arguments))
@@ -92,7 +92,7 @@ def run(command: str, arguments: list[str]) -> int:
 
 
 def main() -> int:
-    """Run one command and return its exit status; takes over streams and signals."""
+    """Run one command and return its exit status; take over streams and signals."""
     collect_no_garbage()
     leave_on_signals()
     keep_streams()

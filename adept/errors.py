@@ -1,7 +1,7 @@
-"""Errors, told apart by who can mend them.
+"""Errors, grouped by who can mend them.
 
-Everything here derives from ``AdeptError``: the user can mend it, the message says how, and a
-command ends with exit status 2. Any other exception that leaves a command is a bug of ours (exit
+All errors here are children of ``AdeptError``: the user can mend them, the message says how, and
+the command ends with exit status 2. Any other exception that ends a command is a bug of adept (exit
 status 70).
 """
 
@@ -11,7 +11,7 @@ class AdeptError(Exception):
 
 
 class ConfigurationError(AdeptError, ValueError):
-    """A parameter or an override has a value outside its permitted range."""
+    """A parameter or an option has a value that it must not have."""
 
 
 class DataError(AdeptError):

@@ -59,7 +59,7 @@ class Drawing:
 
 @contextmanager
 def drawing(rows: int, columns: int, *, size: tuple[float, float], share_rows: bool = False) -> Iterator[Drawing]:
-    """Open a figure of rows x columns axes; its ``svg`` is there when the block ends."""
+    """Open a figure of rows x columns axes; its ``svg`` is set when the block ends."""
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(
             rows, columns, figsize=size, layout="constrained", squeeze=False, sharey="row" if share_rows else "none"
@@ -80,7 +80,7 @@ def colours(count: int) -> list[str]:
 
 
 def group_rows(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
-    """Return rows by their keys, which stand in the order in which they first come."""
+    """Return rows by their keys, in the order in which the keys first occur."""
     groups: dict[K, list[T]] = {}
     for row in rows:
         groups.setdefault(key(row), []).append(row)
@@ -109,5 +109,5 @@ def legend(figure: Any, *axes: Any, columns: int) -> None:
 
 
 def number(value: float | None, *, digits: int = 3) -> str:
-    """Return a number for a table: empty where there is none, "inf" and "nan" as words."""
+    """Return a number for a table: empty if there is none, and "inf" and "nan" as words."""
     return "" if value is None else f"{value:.{digits}f}" if math.isfinite(value) else str(value)

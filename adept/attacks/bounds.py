@@ -1,8 +1,8 @@
 r"""Bounds on any attacker at the true epsilon: guesses of a record, and of its membership.
 
 Every bound but ``best_success`` follows from P[M(x) in S] <= e^eps P[M(x') in S] + delta alone, so
-it holds for whatever is computed from one release, if the secret is drawn from the prior that the
-bound is told.
+it holds for everything that is computed from one release, if the secret is drawn from the prior
+that the bound is given.
 """
 
 import math
@@ -28,7 +28,7 @@ class Rate:
 
     @classmethod
     def of(cls, successes: int, trials: int, *, confidence: float) -> "Rate":
-        """Return the rate of ``successes`` in so many independent rounds, at least one."""
+        """Return the rate of ``successes`` in ``trials`` independent rounds, at least one."""
         if not 0 < confidence < 1:
             raise ConfigurationError(f"confidence must be between 0 and 1, got {confidence}")
         if not 0 <= successes <= trials or trials < 1:
@@ -45,12 +45,12 @@ def good_enough(kappa: float, *, epsilon: float, delta: float = 0.0) -> float:
     Claim: P[success] <= (kappa e^eps + delta) / (kappa e^eps + 1 - kappa).
 
     Proof: a guess g wins the records of a set of mass pi_g <= kappa. Write s_g for the chance that
-    g is guessed and wins, f_g for that it is guessed and does not, and d_g(x, y) = max(0,
+    g is guessed and wins, f_g for the chance that it is guessed and loses, and d_g(x, y) = max(0,
     P[g|x] - e^eps P[g|y]), whose sum over g is at most delta, because guesses exclude each other.
     For x in g's set and y outside, P[g|x] <= e^eps P[g|y] + d_g(x, y). Averaged over y by the prior
-    outside, and summed over x: s_g <= e^eps pi_g / (1 - pi_g) f_g + sum_x pi_x sum_y pi_y d_g(x,
-    y) / (1 - pi_g). Summed over g, with pi_g <= kappa throughout: s <= kappa e^eps / (1 - kappa)
-    (1 - s) + delta / (1 - kappa). Solve for s. QED.
+    outside, and summed over x: s_g <= e^eps pi_g / (1 - pi_g) f_g + sum_x pi_x sum_y pi_y d_g(x, y)
+    / (1 - pi_g). Summed over g, with pi_g <= kappa throughout: s <= kappa e^eps / (1 - kappa) (1 -
+    s) + delta / (1 - kappa). Solve for s. QED.
     """
     _check(epsilon, kappa=kappa, delta=delta)
     if kappa in (0, 1):
@@ -96,7 +96,7 @@ def best_success(candidates: Candidates, prior: Tensor, classes: Tensor) -> floa
     with probability sum_{x in c} pi_x Q(v|x) / P(v). QED. For exact match every record is a class
     of its own.
 
-    Only symbols that are heavy under some candidate are counted apart: under all others the
+    Only symbols that are heavy under some candidate are counted separately; for all others the
     likeliest class wins.
 
     Args:

@@ -1,6 +1,6 @@
 """The game of every attack: secrets are drawn at random, released once, and guessed.
 
-Rounds are independent, so that the bounds of ``adept.attacks.bounds`` hold for the share of right
+Rounds are independent, so the bounds of ``adept.attacks.bounds`` hold for the share of right
 guesses.
 """
 
@@ -44,17 +44,17 @@ class AttackRow:
 
     @property
     def beyond_bound(self) -> bool:
-        """True if the whole interval is above the true epsilon's bound: bug or violation."""
+        """True if the whole interval is above the true epsilon's bound: a bug or a violation."""
         return self.rate.low > self.bound
 
     @property
     def refutes_any(self) -> bool:
-        """True if the rate refutes claim or truth, or a release moved odds beyond the claim."""
+        """True if the rate refutes claim or truth, or a release changed odds more than claimed."""
         return self.refutes_claim or self.beyond_bound or bool(self.detail.get("beyond_claim"))
 
     @property
     def words(self) -> str:
-        """The odds in a sentence."""
+        """The change of the odds, in a sentence."""
         of_100 = f"Of 100 guesses {per_hundred(self.rate.value)} are right"
         without = f"{per_hundred(self.without_release)} without any release"
         allowed = f"at most {per_hundred(self.bound)} are possible at the true epsilon"
@@ -145,7 +145,7 @@ def largest_rate(prior: Tensor, *, epsilon: float, delta: float) -> float:
 
 
 def per_hundred(share: float) -> str:
-    """Return a share as a count of a hundred, never as none or all if it is neither."""
+    """Return a share as a number of a hundred; it is 0 or 100 only if the share is exactly that."""
     hundred = 100 * share
     if 0 < hundred < 0.05:
         return "fewer than 0.1"
@@ -155,7 +155,7 @@ def per_hundred(share: float) -> str:
 
 
 def draw_rates(rows: Sequence[AttackRow], promise: Guarantee) -> str:
-    """Return the rates with their intervals and what is possible as a figure, in SVG text."""
+    """Return a figure of the rates, their intervals and the bounds, as SVG text."""
     with drawing(1, 1, size=(7.5, 1.6 + 0.5 * len(rows))) as opened:
         axis = opened.axes[0, 0]
         for place, row in enumerate(rows):

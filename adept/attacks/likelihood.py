@@ -4,7 +4,7 @@ Bayes: with prior pi, the attack that names argmax_x pi_x p(z|x) succeeds most o
 the release z, and the attack that names the class with the largest sum of pi_x p(z|x) guesses a
 property best. Constants are left out. For additive noise p(z|x) is the noise's density at z - x, x
 being the candidate's own clipped latent on the release's grid. For codebooks and descriptions the
-distribution is finite: A for what is heavy under x, 1 for the rest.
+distribution is finite: symbols that are heavy under x have weight A, all others have weight 1.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ MAX_SCORES = 2**24  # scores of releases under candidates in memory at a time: 6
 class Candidates:
     """The candidates behind a release, as a mechanism reads them.
 
-    Views are clipped latents (j, n), or what is heavy: codewords (j, t) of each block, or
+    Views are clipped latents (j, n), or heavy symbols: codewords (j, t) of each block, or
     descriptions (j, 2 t).
     """
 
@@ -40,7 +40,7 @@ class Candidates:
         return len(self.views[0])
 
     def before(self, others: "Candidates") -> "Candidates":
-        """Return these candidates with others behind them."""
+        """Return these candidates, followed by others."""
         return Candidates(self.mechanism, tuple(map(torch.cat, zip(self.views, others.views, strict=True))), self.dim)
 
     def log_likelihood(self, released: Tensor) -> Tensor:
@@ -106,10 +106,10 @@ def _cap_score(mechanism: PrivUnit, views: Tensor, released: Tensor) -> Tensor:
 
 
 def _one_sided_score(mechanism: DPText, views: Tensor, released: Tensor) -> Tensor:
-    """Noise that is never negative: x is impossible where a coordinate lies above the release.
+    """Return the likelihood for noise that is never negative: no coordinate exceeds the release.
 
-    Where half of all coordinates carry no noise, one that agrees to the last bit weighs more than
-    any density.
+    If half of all coordinates have no noise, a coordinate that agrees to the last bit weighs more
+    than any density.
     """
     scale = mechanism.guarantee(views.shape[1]).scale or 1.0
     difference = released.to(views.dtype)[:, None] - views[None].to(released.dtype).to(views.dtype)
@@ -142,7 +142,7 @@ def _codebook_score(mechanism: Codebook, candidates: Candidates) -> Callable[[Te
 
 
 def released_symbols(mechanism: Codebook, released: Tensor) -> Tensor:
-    """Return the released codeword of each block, (m, blocks); of equal codewords the first."""
+    """Return the released codeword of each block, (m, blocks); the first one of equal codewords."""
     blocks = mechanism.layout(released.shape[1])
     parts = torch.split(released.double(), [block.shape.dim for block in blocks], dim=1)
     return torch.stack(

@@ -7,16 +7,15 @@ classifier, knows both texts of a pair, and says which one was released. The att
 score is the difference of the two texts' confidences, each in standard deviations of the shadows'.
 
 *Claim*: under a true pure epsilon the number of right answers to "which of the two", over all pairs
-of all classifiers, is stochastically at most Binomial(N, e^eps / (1 + e^eps)), so that Clopper and
-Pearson's interval judges it although answers about one classifier depend on each other. *Proof*
-(Steinke, Nasr and Jagielski 2023, Theorem 5.2): given the classifier and the coins of the pairs
-before, a pair's coin has odds between e^-eps and e^eps, as its two texts' releases have; so
-whatever is answered is right with probability at most e^eps / (1 + e^eps), whatever came before.
-QED.
+of all classifiers, is stochastically at most Binomial(N, e^eps / (1 + e^eps)), so Clopper and
+Pearson's interval may judge it, although answers about one classifier depend on each other. *Proof*
+(Steinke, Nasr and Jagielski 2023, Theorem 5.2): given the classifier and the coins of the earlier
+pairs, a pair's coin has odds between e^-eps and e^eps, like the releases of its two texts. So every
+answer is right with probability at most e^eps / (1 + e^eps), whatever came before. QED.
 
-*In a file* whose counts are released. The attacker knows all other rows of the file, and the
-person's own, and sees the released counts. The score is the likelihood ratio of both files, which
-no other attack beats (Neyman and Pearson 1933).
+*In a file.* The counts of a file are released. The attacker knows all other rows of the file, and
+the person's own, and sees the released counts. The score is the likelihood ratio of both files,
+which no other attack beats (Neyman and Pearson 1933).
 """
 
 import random
@@ -40,7 +39,7 @@ Floats = NDArray[np.float64]
 
 
 def pair_records(labels: Sequence[str], draw: random.Random) -> Pairs:
-    """Pair up records with the same label, at random; one record of a label may stay alone."""
+    """Pair up records with the same label at random; one record of a label may have no partner."""
     groups: defaultdict[str, list[int]] = defaultdict(list)
     for place, label in enumerate(labels):
         groups[label].append(place)
@@ -80,7 +79,7 @@ def play(game: AttackGame, *, models: int) -> list[AttackRow]:
 def _train_shadows(
     game: AttackGame, texts: tuple[list[str], list[str]], labels: list[str], models: int, draw: random.Random
 ) -> tuple[Floats, Floats]:
-    """The confidence (models, pairs) of shadows in either text of each pair."""
+    """Return the confidence (models, pairs) of shadows in each text of a pair."""
     by_label: defaultdict[str, list[str]] = defaultdict(list)
     for text, label in zip(game.public.texts, game.public.labels or [], strict=True):
         by_label[label].append(text)

@@ -6,10 +6,10 @@ The attacker knows the mechanism, the model and a pool of candidates. Attacks, f
   posterior.
 - ``crowd``: the pool is everything that could have been said, all equally likely: private and
   public texts, and what a language model of public text writes.
-- ``text``: the rewritten text alone, with the private texts for candidates. Those that lie nearest
-  to what the public encoder reads of it give a short list. Named is the one whose own latent or
-  codeword makes the decoder write this text most likely. Of descriptions the codec describes the
-  text again.
+- ``text``: the attacker sees the rewritten text alone, and the private texts are the candidates.
+  The public encoder reads the rewrite, and the nearest candidates give a short list. The attacker
+  names the one whose latent or codeword makes it most likely that the decoder writes this text. For
+  descriptions, the codec describes the text again.
 
 *Good enough* is a guess with the same slot values as the secret; the candidates with the same
 values are one class.
@@ -78,7 +78,7 @@ class Round:
         self.guesses = guess(self.candidates, self.released, prior=pool.prior, classes=pool.classes)
 
     def exact_row(self, knows: str) -> AttackRow:
-        """Return the row of the posterior's guesses of the very text."""
+        """Return the row for the posterior's guesses of the exact text."""
         optimum = best_success(self.candidates, self.pool.prior, torch.arange(len(self.pool.texts)))
         promise, odds = self.game.rewriter.guarantee, self.guesses.odds
         detail = {"largest_odds": float(odds.max())}
@@ -87,7 +87,7 @@ class Round:
         return self.row(knows, self.guesses.best == self.places, optimum=optimum, **detail)
 
     def row(self, knows: str, right: Tensor, *, optimum: float | None = None, **detail: float) -> AttackRow:
-        """Return the row of guesses of the very text."""
+        """Return the row for guesses of the exact text."""
         detail = {"candidates": len(self.pool.texts)} | detail
         return self.game.row(ATTACK, knows, "exact", right, self.pool.prior, optimum=optimum, detail=detail)
 
@@ -100,7 +100,7 @@ def view(rewriter: Rewriter, texts: Sequence[str]) -> Candidates:
 def play(game: AttackGame, *, candidates: int, read_text: bool = True) -> tuple[list[AttackRow], list[GivenAway]]:
     """Attack secrets of the private records and of a crowd of up to ``candidates``.
 
-    Return the rows, of the text too on request, and the surest right guesses.
+    Return the rows, on request also for the text, and the surest right guesses.
     """
     if len(game.private) < 2:
         raise DataError(f"the private split must have at least 2 records to be told apart, got {len(game.private)}")
@@ -145,7 +145,7 @@ def _given_away(played: Round) -> list[GivenAway]:
 
 
 def write_feasible(texts: Sequence[str], count: int, draw: random.Random) -> list[str]:
-    """Return up to ``count`` new texts; each word follows two others as in public ``texts``."""
+    """Return up to ``count`` new texts; any three words in a row occur in public ``texts``."""
     texts = text_list(texts)
     followers: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for text in texts:

@@ -1,4 +1,4 @@
-"""Hydra at one place: from a command line to a typed configuration."""
+"""The only place that uses Hydra: it turns a command line into a typed configuration."""
 
 import re
 import sys
@@ -85,7 +85,7 @@ def _plain(message: str) -> str:
 def literal_overrides(arguments: list[str], schema: type[Any]) -> list[str]:
     """Quote the values of text fields, so that names and labels are taken as typed.
 
-    A list written as ``@FILE`` has this one entry, and ``~/`` is the home directory.
+    A list written as ``@FILE`` has this single entry, and ``~/`` is the home directory.
     """
     kinds = dict(_text_fields(schema))
     return [_literal(argument, kinds) for argument in arguments]

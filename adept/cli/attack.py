@@ -81,7 +81,7 @@ def _file_target(config: AttackConfig) -> Target:
 
 
 def _rewriter(config: AttackConfig) -> Rewriter:
-    """Return a rewriter that refuses nothing: what is attacked may be broken."""
+    """Return a rewriter that refuses nothing, because an attacked mechanism may be broken."""
     model, tokenizer = load_model(config.model_dir)
     choice = config.mechanism or MechanismChoice(best_exact(model, epsilon=config.epsilon))
     mechanism = choice.build(epsilon=config.epsilon, clip_norm=model.config.clip_norm)
@@ -100,7 +100,7 @@ def _play(game: AttackGame, config: AttackConfig) -> Found:
 
 
 def verdict(rows: list[AttackRow]) -> str:
-    """Describe what the attacks found, and the one that succeeds most or refutes the claim."""
+    """Describe the findings, and the attack that succeeds most or refutes the claim."""
     against = [row for row in rows if row.refutes_any]
     strongest = max(against or rows, key=lambda row: (row.beyond_bound, row.refutes_claim, row.rate.value))
     if strongest.beyond_bound:

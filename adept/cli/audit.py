@@ -1,4 +1,4 @@
-"""``adept audit``: put a mechanism's claim, or a whole rewriter, to the test."""
+"""``adept audit``: test the claim of a mechanism or of a whole rewriter."""
 
 import pkgutil
 import sys
@@ -25,14 +25,14 @@ Advance = Callable[[int, int], None]
 
 
 def main(config: AuditConfig) -> int:
-    """Audit, and print the verdict; returns 1 if a violation was found, else 0."""
+    """Audit, and print the verdict; return 1 if a violation was found, else 0."""
     results = run(config)
     show(results, verbose=config.verbose)
     return int(any(result.violated for result in results))
 
 
 def run(config: AuditConfig) -> list[AuditResult]:
-    """Audit; raises NotJudged if nothing could be judged."""
+    """Audit; raise NotJudged if nothing could be judged."""
     directory = new_directory(config.output_dir) if config.output_dir else None
     named = config.target if config.target == SYNTHESIZER else config.foreign or config.mechanism.kind.name
     results, failures = list[AuditResult](), list[NotJudged]()

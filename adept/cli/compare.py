@@ -1,4 +1,4 @@
-"""``adept compare``: mechanisms x budgets x seeds on one data set: table, figure, page."""
+"""``adept compare``: compare mechanisms, budgets and seeds on one data set."""
 
 import sys
 

@@ -41,9 +41,9 @@ def show_table(title: str, headings: list[str], rows: Iterable[Iterable[str]]) -
 
 @contextmanager
 def progress(title: str, estimate: Callable[[], int | None] = lambda: None) -> Iterator[Callable[..., None]]:
-    """Show progress, rate and remaining time of long work, on a terminal only.
+    """Show progress, rate and remaining time of long work, but only on a terminal.
 
-    Yields a function of the steps done, and of their number unless ``estimate`` tells it.
+    Yields a function that takes the steps done, and their total unless ``estimate`` gives it.
     """
     if not sys.stderr.isatty():
         yield lambda done, total=None: None
@@ -55,7 +55,7 @@ def progress(title: str, estimate: Callable[[], int | None] = lambda: None) -> I
 
 
 class _Rate(ProgressColumn):
-    """Steps a second, or seconds a step where steps are long."""
+    """Steps per second, or seconds per step if steps are long."""
 
     def render(self, task: Task) -> Text:
         if not task.speed:

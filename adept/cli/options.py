@@ -213,7 +213,7 @@ def _place(kind: str) -> str:
 
 
 def typed_as(value: Any) -> str:
-    """Write a value as it would be typed on the command line."""
+    """Return a value as one types it on the command line."""
     match value:
         case None:
             return "null"

@@ -1,4 +1,4 @@
-"""``adept play``: a local page on which one sees what a budget buys."""
+"""``adept play``: a local page that shows the effect of a budget."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ MAX_PORTS = 20  # ports to try, beginning with the one that was asked for
 
 
 def main(config: PlayConfig) -> None:
-    """Serve the page until interrupted; raises AdeptError for what the user can mend."""
+    """Serve the page until interrupted; raise AdeptError for errors that the user can mend."""
     if sys.stderr.isatty():
         warn("the page takes some seconds to start")
     try:

@@ -47,7 +47,7 @@ def guard(action: Callable[[], int]) -> int:
 
 
 def _verdict(error: BaseException) -> tuple[str, int]:
-    """Return an error's line for the user, and its exit status."""
+    """Return the line that tells the user about an error, and the exit status."""
     if _arrived or isinstance(error, KeyboardInterrupt):
         return f"interrupted: {error}" if isinstance(error, Interrupted) else "interrupted", INTERRUPTED
     if isinstance(error, AdeptError):
@@ -72,7 +72,7 @@ def is_interrupted() -> bool:
 
 @contextlib.contextmanager
 def last_step() -> Iterator[None]:
-    """Protect a command's last step from signals; a late one counts if the step fails."""
+    """Protect a command's last step from signals; a late signal counts only if the step fails."""
     global _late
     _late = []
     try:
@@ -115,7 +115,7 @@ def leave_garbage() -> None:
 
 
 def leave_on_signals() -> None:
-    """Leave at once on a signal, during imports, which leave nothing to clean up."""
+    """End at once on a signal during imports, which leave nothing to clean up."""
     _handle(_leave)
 
 
@@ -150,7 +150,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 class _Lossy(io.FileIO):
-    """A stream whose reader may leave: later output is lost, and the work goes on."""
+    """A stream whose reader may go away: later output is lost, and the work continues."""
 
     def write(self, data: Any) -> int:
         try:
@@ -160,7 +160,7 @@ class _Lossy(io.FileIO):
 
 
 def keep_streams() -> None:
-    """Let a closed stdout or stderr, or a name that it cannot spell, change no exit status.
+    """Keep the exit status if stdout or stderr is closed, or cannot encode a name.
 
     Records for ``output=-`` do not go through these streams.
     """

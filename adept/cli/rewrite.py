@@ -105,7 +105,7 @@ def _public_texts(config: RewriteConfig, inputs: Inputs) -> list[str] | None:
 
 
 def _same(one: str, other: str) -> bool:
-    """Return True if two names are one file, also one that was redirected to standard input."""
+    """Return True if two names are the same file, also if it was redirected to standard input."""
     try:
         return os.path.samestat(Path(one).stat(), os.fstat(0) if other == STANDARD_STREAM else Path(other).stat())
     except OSError:  # whoever reads them says what is wrong
@@ -127,7 +127,7 @@ def summary(statement: PrivacyStatement, *, output: str, place: str | None) -> l
 
 
 def _guaranteed(statement: PrivacyStatement) -> Iterator[str]:
-    """Yield the budgets, and the odds that they stand for."""
+    """Yield the budgets, and the odds that they allow."""
     if math.isinf(statement.epsilon):
         yield "nothing, epsilon is infinite"
         return
@@ -201,12 +201,12 @@ def tell_curator(lines: list[str]) -> None:
 
 
 def foreign_lines(writer: Rewriter | Synthesizer, texts: list[str]) -> list[str]:
-    """Return lines about texts unlike those the model was made for."""
+    """Return lines about texts that the model was not made for."""
     return foreign_warnings(writer.tokenizer, texts, max_length=writer.model.config.max_length)
 
 
 def print_lines(config: ReleaseConfig, lines: list[str]) -> None:
-    """Print the last lines of a release where they do not mix with its output."""
+    """Print the last lines of a release to a stream that does not hold its output."""
     stream = sys.stderr if config.output == STANDARD_STREAM else sys.stdout
     stream.writelines(f"{line}\n" for line in lines)
 

@@ -36,7 +36,7 @@ def main(config: StudyConfig) -> None:
 
 
 def study_rows(config: StudyConfig) -> Iterator[Any]:
-    """Yield a study's rows, and a given model's; show progress on a terminal."""
+    """Yield the rows of a study, and of a given model; show progress on a terminal."""
     study, options = STUDIES[config.study], _options(config)
     with progress(config.study, lambda: study.cells(options)) as advance:
         for done, row in enumerate(study.module.run(**options), start=1):
@@ -47,7 +47,7 @@ def study_rows(config: StudyConfig) -> Iterator[Any]:
 
 
 def _options(config: StudyConfig) -> dict[str, Any]:
-    """Return what was set, under the study's own names; refuse what it would ignore."""
+    """Return the options that were set, by the study's names; refuse those that it would ignore."""
     study, options = STUDIES[config.study], {}
     for name in (
         "trials",
@@ -70,7 +70,7 @@ def _options(config: StudyConfig) -> dict[str, Any]:
 
 
 def model_rows(config: StudyConfig) -> list[sensitivity.SensitivityRow]:
-    """Measure a trained model's latents, clipped as in training; the paper simulated them."""
+    """Measure a trained model's latents, clipped as in training; the paper simulated latents."""
     model, tokenizer = load_model(config.model_dir or "")
     clip_norm = model.config.clip_norm
     rewriter = Rewriter.for_measurement(model, tokenizer, mechanism=Identity(clip_norm=clip_norm))

@@ -115,7 +115,7 @@ def _resumable(directory: Path) -> Iterator[None]:
 
 
 def _labelled(name: str, splits: dict[str, Corpus]) -> Corpus:
-    """Return a split with the labels that training saw: others, in validation, are left out."""
+    """Return a split without records whose labels training did not see."""
     corpus, known = splits[name], set(splits["train"].labels or [])
     if corpus.labels is None:
         raise DataError(f"the {name} split must have labels for labels=joint: name their column with label_column=")
@@ -146,7 +146,7 @@ def _write_overrides(config: TrainConfig, overrides: list[str], directory: Path)
 
 
 def complete(given: list[str]) -> list[str]:
-    """Put a run's first overrides before those that resume it; later ones count."""
+    """Put a run's first overrides before those that resume it, so that the later ones count."""
     directories = [argument.partition("=")[2] for argument in given if argument.startswith("resume_from=")]
     if not directories:
         return given

@@ -28,7 +28,7 @@ def _restate(said: Json) -> Json | None:
 
 
 def _model(name: str | None) -> str | None:
-    """Return the model's directory; a packaged model's name is enough, as everywhere."""
+    """Return the model's directory, also for the name of the packaged model."""
     if name is None or Path(name).exists():
         return name
     from adept.rewriting.loading import PACKAGED, packaged_directory  # seconds to import, and rarely needed

@@ -1,1 +1,1 @@
-"""Mechanisms, budgets and seeds side by side on one data set."""
+"""Comparisons of mechanisms, budgets and seeds on one data set."""

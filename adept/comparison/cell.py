@@ -1,4 +1,4 @@
-"""From a cell to its row: release records, write texts, train a classifier on them.
+"""From a cell to its row: release records, write texts, and train a classifier on them.
 
 A decoder sees a release, released labels, public text and numbers, and nothing else.
 """
@@ -54,7 +54,7 @@ Source = tuple[Columns, Callable[[], list[Pair]]]  # and the writer; a label bes
 
 
 def obtain_row(trial: Trial, cell: Cell) -> ResultRow:
-    """Return a cell's row, kept or made, with the quality of its text if that is measured."""
+    """Return a cell's row, stored or new, with the quality of its text if that is measured."""
     row = trial.obtain(ResultRow, cell, _make_row)
     if cell.measured and row.words is None:
         rewrites = trial.obtain(WrittenTexts, cell, _write).texts[:: cell.samples]  # the first of each record
@@ -117,7 +117,7 @@ def _learn_from(trial: Trial, cell: Cell) -> tuple[Corpus, Columns]:
 
 
 def _copy_or_cycle_labels(trial: Trial) -> list[str]:
-    """Return the labels of the private half where they are copied, or all of the set alike where only the set is public."""
+    """Return the private half's labels if copied, else all public labels equally often."""
     own = trial.private.labels or []
     return list(islice(cycle(trial.label_set), len(own))) if trial.config.trust == CENTRAL else own
 
@@ -173,7 +173,7 @@ def build_alternative(trial: Trial, cell: Cell) -> TextMechanism:
 
 
 def _open_look_up(trial: Trial, cell: Cell) -> Source:
-    """Quote the public texts nearest to released linear latents, without a model of ours."""
+    """Write the public texts nearest to released linear latents, without one of our models."""
 
     def write() -> list[Pair]:
         encode = fit_linear_encoder(trial.public, seed=trial.seed)
@@ -185,7 +185,7 @@ def _open_look_up(trial: Trial, cell: Cell) -> Source:
 
 
 def _open_rewriter(trial: Trial, cell: Cell) -> Source:
-    """Release each record once, with its label if it is part of the release; write from it."""
+    """Release each record once, with its label if the release covers it, and write from that."""
     rewriter, texts, samples = trial.rewriter(cell), trial.private.texts, cell.samples
 
     def write() -> list[Pair]:

@@ -1,14 +1,14 @@
 """Evidence for a comparison: audits of claims, attacks on releases, examples of rewrites.
 
-Attacks are those of ``adept.attacks.reconstruction``, on releases of their own. Text mechanisms
-have no latent to attack.
+Attacks are those of ``adept.attacks.reconstruction``, on separate releases. Text mechanisms have no
+latent to attack.
 
-Examples are chosen by a rule that looks at no text. If the data are not public, none is shown
-unless somebody asks for it (``examples=true``), because every text on a page that is passed on is a
-release. Left out even then are the originals, the texts of the look-up, those of a mechanism with a
-false claim, and every text that repeats what the model was trained on. No text is compared with the
-records that were rewritten: a mark beside those that match would tell what the release hides. With
-``protocol=paper`` these are the same records, and nothing is shown.
+Examples are chosen by a rule that looks at no text. If the data are not public, examples are shown
+only on request (``examples=true``), because every text on a shared page is a release. Even then the
+page omits the originals, the texts of the look-up, those of a mechanism with a false claim, and
+every text that repeats the model's training text. No text is compared with the rewritten records,
+because marking those that match would reveal what the release hides. With ``protocol=paper`` the
+model has seen these records, and nothing is shown.
 """
 
 import re
@@ -115,7 +115,7 @@ def spread(total: int, count: int) -> list[int]:
 
 
 def _choose_shown(rows: list[tuple[Cell, ResultRow]], *, public: bool) -> list[tuple[Cell, ResultRow]]:
-    """Of the first seed and classifier every ``random``, and mechanisms at two budgets."""
+    """Return the first seed's and classifier's ``random`` rows, and mechanisms at two budgets."""
     budgets = {row.claimed_epsilon for _, row in rows if row.claimed_epsilon is not None}
     outermost = {min(budgets), max(budgets)} if budgets else set()
     first = rows[0][1]

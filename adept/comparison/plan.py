@@ -1,8 +1,8 @@
 """The plan of a comparison: a cell is the recipe of one row; a configuration gives cells.
 
-A cell is resolved here, once: no later step asks the configuration what becomes of its labels or
-how its budget is shared. A new mechanism needs nothing here. A new reference, decoder, baseline or
-alternative needs a name below, a place in ``_list_rows``, and a source in
+A cell is resolved here, once: later steps do not ask the configuration for the treatment of labels
+or the shares of the budget. A new mechanism needs no change here. A new reference, decoder,
+baseline or alternative needs a name below, a place in ``_list_rows``, and a source in
 ``adept.comparison.cell``.
 """
 
@@ -38,7 +38,7 @@ IDENTITY, IDENTITY_SAMPLES = "identity", 2  # its texts repeat nothing
 
 @dataclass(frozen=True)
 class ModelKind:
-    """One model of a comparison: its latents' set, and what they were trained to express."""
+    """One model of a comparison: the set of its latents, and their content."""
 
     clip: str
     content: str
@@ -46,7 +46,7 @@ class ModelKind:
 
 @dataclass(frozen=True)
 class Cell:
-    """The recipe of one row, its seed aside."""
+    """The recipe of one row, without its seed."""
 
     mechanism: str  # or what stands in its place
     budget: float | None  # claimed, of text and label together
@@ -79,7 +79,7 @@ class Schedule:
 
 
 def plan_comparison(config: CompareConfig) -> Schedule:
-    """Return everything that a comparison makes."""
+    """Return all cells that a comparison computes."""
     cells = [cell for name, model in _list_rows(config) for cell in _resolve(config, name, model)]
     return Schedule(cells, _choose_attacked(config, cells) if config.attacks else [], _choose_audited(config, cells))
 
@@ -103,7 +103,7 @@ def _list_rows(config: CompareConfig) -> Iterator[tuple[str, ModelKind | None]]:
 
 
 def _choose_model(config: CompareConfig, name: str) -> ModelKind:
-    """One trained for the l2 ball or the sphere serves every mechanism of either."""
+    """Return the model of a mechanism; one for the l2 ball or the sphere serves both."""
     kind = LearnedCodebook if name == SYNTHESIZER else BY_NAME[name]
     content = config.training.for_mechanism(kind).content.kind
     if kind.serves == {"l1"}:
@@ -147,7 +147,7 @@ def _treat_labels(config: CompareConfig, name: str, budget: float | None) -> tup
 
 
 def _choose_attacked(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
-    """One cell for each release of a model with a budget, whatever reads it."""
+    """Return one cell for each release of a model with a budget, for any classifier."""
     releases: dict[tuple[object, ...], Cell] = {}
     for cell in cells:
         if cell.model and cell.budget is not None and cell.mechanism not in ALTERNATIVES:
@@ -156,6 +156,6 @@ def _choose_attacked(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
 
 
 def _choose_audited(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
-    """The first cell at the least budget for each local mechanism with a claim."""
+    """Return the first cell at the smallest budget for each local mechanism with a claim."""
     least = {cell.mechanism: cell for cell in reversed(cells) if cell.budget == min(config.epsilons)}
     return [least[name] for name in (*config.mechanisms, *ALTERNATIVES) if name in least and name != SYNTHESIZER]

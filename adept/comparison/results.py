@@ -1,8 +1,8 @@
 """Results of a comparison: the rows of its table, texts, verdicts, attacks and examples.
 
-A new column is a field of :class:`ResultRow` with a default, so that rows which were kept before it
-can still be read. What measures text goes into ``adept.evaluation.metrics``, and how it is shown
-into ``adept.report.table``.
+A new column is a field of :class:`ResultRow` with a default, so that older rows can still be read.
+Measures of text belong in ``adept.evaluation.metrics``, and their display in
+``adept.report.table``.
 """
 
 from dataclasses import asdict, dataclass
@@ -96,7 +96,7 @@ class AttackedRelease:
     rows: list[AttackRow]
 
     def lines(self) -> list[dict[str, Any]]:
-        """Return the lines of ``attacks.csv``: the target, then one attack's figures each."""
+        """Return the lines of ``attacks.csv``; each has the target and one attack's figures."""
         shared = {name: getattr(self, name) for name in ("mechanism", "claimed_epsilon", "epsilon", "delta")}
         return [{**shared, **asdict(self.model), **_figures(row)} for row in self.rows]
 
@@ -114,7 +114,7 @@ def _figures(row: AttackRow) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Example:
-    """A record, or None if it must stay hidden, and the text of each row that replaces it."""
+    """A record, or None if it must stay hidden, and its rewrite in each row."""
 
     original: str | None
     rewrites: list[tuple[ResultRow, str]]
@@ -132,5 +132,5 @@ class Results:
 
 
 def exceeds(epsilon: float, claimed: float) -> bool:
-    """Return True if a true epsilon lies above the claimed one, rounding aside."""
+    """Return True if a true epsilon lies above the claimed one by more than rounding."""
     return epsilon > claimed * (1 + 1e-9)

@@ -4,9 +4,9 @@ Two protocols. ``paper``: the rewriter is trained on the very split that it rewr
 ``disjoint``: it is trained on one half of the training split without the labels, and rewrites the
 other half.
 
-To be read in this order: ``plan`` (which rows), this module, ``trial`` (what the rows of a seed
-share), ``cell`` (from a cell to its row), ``evidence`` (what stands beside the rows), ``results``.
-``store`` keeps it all.
+Read the modules in this order: ``plan`` (the rows), this module, ``trial`` (data and models that
+the rows of a seed share), ``cell`` (from a cell to its row), ``evidence`` (audits, attacks and
+examples), ``results``. ``store`` stores everything.
 """
 
 import multiprocessing
@@ -128,7 +128,7 @@ def _begin_process(threads: int) -> None:
 
 
 def _end_with_parent() -> None:
-    """End with the parent process, even a killed one; a pool would wait for ever."""
+    """End with the parent process, even if it is killed; a pool would wait forever."""
     if parent := multiprocessing.parent_process():
         parent.join()
         os._exit(1)

@@ -1,9 +1,9 @@
-"""The directory of a comparison: this module alone knows its files, keys and dependencies.
+"""The directory of a comparison; only this module knows its files, keys and dependencies.
 
-A directory belongs to one comparison, which goes on where it stopped: what may change between two
-runs is listed in ``GROWING``; all else is in ``comparison.json`` and has to stay. A key names what
-its file depends on. Each file is written whole or not at all; one that was damaged afterwards is
-named in one line, never half read.
+A directory belongs to one comparison, which continues where it stopped. Settings that may change
+between two runs are listed in ``GROWING``; all others are in ``comparison.json`` and must stay the
+same. A key names everything that its file depends on. Each file is written whole or not at all. If
+one was damaged later, an error names it, and it is never read in part.
 
     models/        a run of training for each model and seed
     labels/        every record's released label, once, whatever stands beside it
@@ -59,7 +59,7 @@ class Store:
         return self._models / f"{_model_key(model)}-seed{seed}"
 
     def find(self, kind: type[Stored], seed: int, cell: Cell) -> Stored | None:
-        """Return what was kept of a cell, or None; raises DataError if it is damaged."""
+        """Return a cell's stored value, or None; raise DataError if it is damaged."""
         path = self._path(kind, seed, cell)
         with _refuse_damage(path):
             return _parse(kind, path.read_bytes()) if path.exists() else None
@@ -88,7 +88,7 @@ class Store:
 
 
 def open_directory(config: CompareConfig) -> Path:
-    """Make a comparison's directory, or go on in one, and bring its settings up to date."""
+    """Make a comparison's directory, or continue in one, and update its settings."""
     directory = Path(config.output_dir)
     path = directory / SETTINGS
     settings = _from_anywhere(json.loads(json.dumps({"layout": LAYOUT, **asdict(config)})))
@@ -137,7 +137,7 @@ def _model_key(model: ModelKind) -> str:
 
 
 def _budget(epsilon: float | None) -> list[str]:
-    """A budget to the last digit: budgets that print alike are two releases."""
+    """Return a budget to the last digit, since budgets that look equal may be two releases."""
     return [] if epsilon is None else [repr(float(epsilon))]
 
 

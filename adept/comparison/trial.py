@@ -40,12 +40,12 @@ class Trial:
         self._models: dict[ModelKind, tuple[Autoencoder, Tokenizer]] = {}
 
     def obtain(self, kind: type[Stored], cell: Cell, make: Callable[["Trial", Cell], Stored]) -> Stored:
-        """Return what was kept of a cell, or make it and keep it."""
+        """Return a cell's stored value, or compute and store it."""
         kept = self.store.find(kind, self.seed, cell)
         return self.store.keep(make(self, cell), self.seed, cell) if kept is None else kept
 
     def labels(self, cell: Cell) -> list[str]:
-        """Return the labels of a cell: as they are, or randomised once, whatever reads them."""
+        """Return the labels of a cell, as they are or randomised once for all of its readers."""
         own = self.private.labels or []
         if cell.label_epsilon is None:
             return own
@@ -53,7 +53,7 @@ class Trial:
         return self.obtain(ReleasedLabels, cell, lambda *_: ReleasedLabels(response.privatize(own))).values
 
     def rewriter(self, cell: Cell) -> Rewriter:
-        """Return the rewriter of a cell with a model."""
+        """Return the rewriter for a cell that has a model."""
         config, (model, tokenizer), decoding = self.config, self.model(cell), self.config.decoding
         if decoding.strategy == "auto" and model_kind(cell).content != "none" and config.model_dir is None:
             decoding = replace(decoding, strategy="sample")
@@ -102,7 +102,7 @@ class Trial:
 
     @cached_property
     def broad_codec(self) -> Codec:
-        """The codec of the packaged model, whose sentences are near to many names."""
+        """Codec of the packaged model, whose sentences are near to many names."""
         model, _ = load_model()
         if model.codec is None:
             raise ModelError("the packaged model must have a codec: install adept again")
@@ -110,7 +110,7 @@ class Trial:
 
     @cached_property
     def words(self) -> WordVectors:
-        """The public words, and vectors that are computed from public text."""
+        """Public words, and their vectors computed from public text."""
         return learn_word_vectors(self.public.texts, size=KNOWN_WORDS, dim=WORD_DIM)
 
 

@@ -1,1 +1,1 @@
-"""Records in and out: files, splits and the bundled grammar."""
+"""Reading and writing of records: files, splits and the bundled grammar."""

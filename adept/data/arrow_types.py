@@ -1,4 +1,4 @@
-"""Arrow types for values without types, such as those of jsonl, found before writing.
+"""Arrow types for values without types, such as those of jsonl; found before writing.
 
 A type is widened only if every value comes back equal: whole numbers become fractions if each is
 exact, and null fits any type. An object becomes a struct with the keys of all objects. A column is

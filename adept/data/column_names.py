@@ -1,4 +1,4 @@
-"""Messages about columns that a file does not have: they help without printing a record.
+"""Messages about missing columns, which help without printing a record.
 
 The schema of a Parquet file holds no records, so a message lists all its names. The header of a csv
 may be the first record, and the keys of a JSON object may be data, so a message lists only those
@@ -30,7 +30,7 @@ class RequiredColumns:
     central: bool = False  # messages may list only names from the fixed list
 
     def check(self, location: str, names: Sequence[str], *, header: bool) -> None:
-        """Raise DataError if the file lacks a column; ``header``: a csv line names them."""
+        """Raise DataError if the file lacks a column; ``header``: True if a csv line names them."""
         for option, column in self.columns:
             if column not in names:
                 advice = _advice(names, column, option, central=self.central, header=header)
@@ -44,7 +44,7 @@ def missing_column(names: Sequence[str], column: str, option: str, *, number: in
 
 
 def list_names(names: Iterable[object]) -> str:
-    """List those that look like names of columns, and count the others."""
+    """List the names that look like columns, and count the others."""
     listed, others = _listed(list(names))
     return ", ".join([*listed, *([f"{others} more"] if others else [])])
 

@@ -1,4 +1,4 @@
-"""Data sets: named ones and users' own, their columns and splits; thinned broad public text."""
+"""Data sets, named ones and your own: columns, splits, and thinned broad public text."""
 
 import os
 import random
@@ -32,7 +32,7 @@ Slot = tuple[str, str]  # name and value, such as a city or a date that a task w
 
 @dataclass(frozen=True)
 class Corpus:
-    """Texts, with labels and slots if there are any: each is None or as long as ``texts``."""
+    """Texts, with labels and slots if there are any; each is None or as long as ``texts``."""
 
     texts: list[str]
     labels: list[str] | None = None
@@ -154,7 +154,7 @@ def _slots(words: Sequence[str], tagged: object) -> list[Slot] | None:
 
 
 def samples_of(location: str, options: ReadingOptions | None = None) -> int:
-    """Count the rows per record of a file: the first run of its ``sample`` 0, 1, 2, ..."""
+    """Return the rows per record of a file, from the first run 0, 1, 2, ... of ``sample``."""
     count = 0
     for record in read_records(location, options=options):
         if str(record.get("sample")) != str(count):
@@ -166,8 +166,8 @@ def samples_of(location: str, options: ReadingOptions | None = None) -> int:
 def load(config: DataConfig, columns: Columns | None = None) -> dict[str, Corpus]:
     """Load the splits of a data set: "train", "validation", and "test" if there is one.
 
-    A missing validation split is a tenth of the training split. ``columns`` are those of files in a
-    path.
+    A missing validation split is a tenth of the training split. ``columns`` are the columns of
+    files in a path.
 
     Raises:
         DataError: a file is missing or unreadable, or the Hub cannot be reached.
@@ -228,8 +228,8 @@ def read_public_texts(directories: Iterable[str | Path]) -> list[PublicText]:
 def thin_texts(public: Iterable[PublicText], *, seed: int = 0) -> list[PublicText]:
     """Return different texts of at most MAX_WORDS words, shuffled, few of each template.
 
-    Few of each subject and source are kept, too. A template is what is left of a text without its
-    rare words and its numbers; texts without such words all stay.
+    The number of texts of a subject and of a source is limited, too. A template is a text without
+    its rare words and its numbers. Texts without such words all stay.
     """
     order = list(public)
     random.Random(seed).shuffle(order)

@@ -1,4 +1,4 @@
-"""Csv: rows, read and written. First the end of a row is found, then the row is checked.
+"""Csv: reading and writing of rows. First the end of a row is found, then the row is checked.
 
 A row is read leniently, one character after the other. At the beginning of a cell a quote opens a
 quoted cell; in any other place of a bare cell a quote is an ordinary character. In a quoted cell
@@ -10,11 +10,11 @@ An empty line is not a row, so CRLF ends one row and not two.
 reads them in order with a state (cell begins, bare, quoted, quote within quotes) that is the same
 at the beginning of every row, keeps nothing of earlier rows, and stops at the row's own last
 character. QED. So adding or removing the characters of a row whose quotes close changes no other
-row: the row after it begins where it ends, in the same state. The one exception is a quote that is
-never closed, which takes what follows.
+row: the row after it begins where it ends, in the same state. The only exception is a quote that is
+never closed: it takes everything that follows.
 
-For valid rows these are the rows of RFC 4180. Only after its end is known is a row checked: is it
-valid, is it too long, does it hold NUL, does it have the right number of cells. At most
+For valid rows these are the rows of RFC 4180. A row is checked only after its end is known: it must
+be valid and not too long, without NUL, and have the right number of cells. At most
 ``MAX_CHARACTERS`` characters of a row are kept.
 """
 
@@ -124,15 +124,15 @@ def read_csv(
     named: Sequence[str] | None = None,
     on_header: Callable[[Sequence[str]], None] = lambda names: None,
 ) -> Iterator[Record]:
-    """Yield the rows below a header, without apostrophes that our writer puts before formulas.
+    """Yield the rows below a header, without the apostrophes that our writer adds to formulas.
 
     Args:
         stream: text, opened with ``newline=""``.
         tolerant: as in ``adept.data.reading``.
         sure: True if the user chose the delimiter; then a header of one cell is accepted.
-        named: the columns of a file without a header. Our own outputs have one, so a reader that is
-            not tolerant takes a first row that holds some of these names and nothing else for a
-            header.
+        named: the columns of a file without a header. Our own outputs have a header, so a reader
+            that is not tolerant takes the first row for a header if it holds some of these names
+            and nothing else.
         on_header: called with the names of the columns before any record is read; it may raise.
     """
     rows = Rows(stream, delimiter, raises=not tolerant)
@@ -183,7 +183,7 @@ def _header(
 
 
 def _cells(rows: Rows, *, tolerant: bool) -> Iterator[list[str]]:
-    """Yield the cells of each row; for a tolerant reader a damaged row has none.
+    """Yield the cells of each row; for a tolerant reader, a damaged row has no cells.
 
     ``csv.reader`` gets one text for each row. It reads quotes as ``Rows`` does, and begins anew
     after an error.
@@ -207,7 +207,7 @@ def _cells(rows: Rows, *, tolerant: bool) -> Iterator[list[str]]:
 
 
 def is_formula(cell: str) -> bool:
-    """Return True if a spreadsheet would run a cell as a formula; signed numbers are none."""
+    """Return True if a spreadsheet would run a cell as a formula; signed numbers do not count."""
     start = cell.lstrip("'")
     if not start.startswith(("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")):
         return False
@@ -216,10 +216,10 @@ def is_formula(cell: str) -> bool:
 
 @contextmanager
 def write_csv(stream: IO[str], columns: Sequence[str], types: Any = None, delimiter: str = ",") -> Iterator[Write]:
-    """Yield a function that writes rows below a header, with apostrophes before formulas.
+    """Yield a function that writes rows below a header, and adds an apostrophe to formulas.
 
-    Its own line end is CRLF, so that both characters are quoted in a cell; what is written ends
-    lines with LF.
+    Python's writer ends lines with CRLF, so that it quotes both characters in a cell; the file's
+    lines end with LF.
     """
     rows = csv.writer(_LineFeeds(stream), delimiter=delimiter)
     rows.writerow(map(to_cell, columns))

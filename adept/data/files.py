@@ -43,7 +43,7 @@ WRITERS: dict[str, Callable[[Any, Sequence[str], Types | None], AbstractContextM
 def record_writer(location: str, *, format: str, columns: Sequence[str], types: Types | None = None) -> Iterator[Write]:
     """Open ``location`` and give a function that appends records with exactly ``columns``.
 
-    A txt file holds the first column alone. In a parquet file each column has its type of
+    A txt file holds the first column alone. In a parquet file each column has the type given in
     ``types``, or is text.
     """
     compressed = is_gzip_name(location.removesuffix(".partial"))
@@ -82,10 +82,10 @@ def write_table(rows: Sequence[Any], path: Path) -> None:
 def new_file(path: str) -> Iterator[str]:
     """Yield a temporary name that becomes ``path`` on success; refuse to overwrite.
 
-    Standard output is spooled, so that nothing appears there before everything is written.
+    Standard output is spooled, so nothing appears there before everything is written.
 
     Raises:
-        DataError: the name is taken, at the beginning or meanwhile, or the disk is full or cannot
+        DataError: the name is taken, at the beginning or at the end, or the disk is full or cannot
             be written.
     """
     if path == STANDARD_STREAM:
@@ -147,7 +147,7 @@ def cache_directory() -> Path | None:
 
 
 def publish(partial: Path, final: Path) -> None:
-    """Give a complete file its name and the user's file mode; it is on disk at return.
+    """Give a complete file its name and the user's file mode; it is on the disk on return.
 
     Raises:
         FileExistsError: the name was taken meanwhile; it is left alone.
@@ -190,7 +190,7 @@ def write_once(path: Path, content: str | bytes) -> None:
 
 
 def new_directory(path: str) -> Path:
-    """Make the directory of a run; one that already holds something is refused."""
+    """Make the directory of a run; refuse a directory that is not empty."""
     directory = Path(path)
     try:
         directory.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""Records, the formats of their files, and lines of text; txt and the rules that others share.
+"""Formats of data files: their names, the rules that they share, and txt.
 
-In a central release a file's name and ``ReadingOptions`` alone decide container, format, delimiter
-and header: otherwise its first row would decide how all rows are read.
+In a central release, only a file's name and ``ReadingOptions`` decide container, format, delimiter
+and header. Otherwise its first row would decide how all rows are read.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ BYTE_ORDER_MARK = "\ufeff"  # dropped at the beginning of every row, so that the
 
 
 class UnfitFile(Exception):
-    """A file that needs repair or other options: what is wrong, what to do; no content."""
+    """A file that needs repair or other options; the message holds no content."""
 
 
 class DamagedRecord(Exception):
@@ -71,7 +71,7 @@ class UnreadableValue:
         self._value = value
 
     def __repr__(self) -> str:
-        """Spell the value as Arrow does, for digests."""
+        """Return the value as Arrow writes it, for digests."""
         import pyarrow
 
         try:
@@ -142,11 +142,10 @@ def tells_format(location: str) -> bool:
 
 
 def format_of_name(location: str) -> str | None:
-    """Return the format that a file's name shows, in any case, before ``.gz``; else None.
+    """Return the format that a file's name shows, ignoring case and ``.gz``; else None.
 
     Raises:
-        DataError: it is the name of a spreadsheet, a document, or a file that is compressed in
-            another way.
+        DataError: the name is that of a spreadsheet, a document or another kind of compressed file.
     """
     ending = _ending(location)
     if ending in SPREADSHEETS:
@@ -174,12 +173,12 @@ def _unknown(location: str) -> DataError:
 
 
 def delimiter_of(location: str, given: str | None = None) -> str:
-    """Return the separator of a csv file: that of the option, or else of its name."""
+    """Return the separator of a csv file, from the option or else from its name."""
     return DELIMITERS[given or ("tab" if _ending(location) == "tsv" else "comma")]
 
 
 def written_format(target: str, options: ReadingOptions, sources: Iterable[str]) -> str:
-    """Return an output's format, such as csv:tab: by its name, the option or an input."""
+    """Return an output's format, such as csv:tab, from its name, the option or an input."""
     named = target != STANDARD_STREAM and format_of_name(target)
     model = target if named else next(iter(sources), target)
     kind = named or file_format(model, options.format)

@@ -1,15 +1,15 @@
 """JSON: objects on lines or in one array, read and written.
 
-An array is split into the texts of its elements first, in parts, so a file may be longer than the
-memory.
+An array is first split into the texts of its elements, piece by piece, so a file may be larger than
+the memory.
 
 *Claim*: where an element ends depends on where it begins and on its own characters. *Proof*: an
 element ends before the first comma outside its own strings, lists and objects. The scan keeps a
 state (how many brackets are open) that is zero at the beginning of every element, and nothing of
-earlier elements. A tolerant reader takes a bracket that closes more than the element opened for one
-of its characters, and the end of the file for the end of the array. QED. An element is parsed only
-after its end is known. The one exception is an element whose strings or brackets never close: it
-takes what follows with it.
+earlier elements. A tolerant reader treats a closing bracket without an opening one as an ordinary
+character of the element, and the end of the file as the end of the array. QED. An element is parsed
+only after its end is known. The one exception is an element whose strings or brackets never close:
+it takes what follows with it.
 """
 
 import datetime
@@ -42,7 +42,7 @@ NOT_JSON = "bytes, infinity, a date beyond the calendar or too deep a list"
 
 
 def read_jsonl(stream: IO[str], *, tolerant: bool = False) -> Iterator[Record]:
-    """Yield the object of each line but blank ones; a lone surrogate becomes U+FFFD."""
+    """Yield the object of each line that is not blank; a lone surrogate becomes U+FFFD."""
     lines = (line for line in read_lines(stream, tolerant=tolerant) if line.strip())
     yield from (_object_of(line, tolerant=tolerant) for line in lines)
 

@@ -1,9 +1,9 @@
-"""Labels as text in the one form that all commands use, and public label sets.
+"""Labels as text, in the form that all commands use, and public label sets.
 
 *Claim*: the label that a release reads or writes for a record is a function of that record's own
 value. *Proof*: ``label_of`` is ``plain_text`` of one value, and raises if that has no text; the
-record's number appears only in the error. QED. A record without a label is refused, since an empty
-label in the output would make it stand out.
+record's number appears only in the error. QED. A record without a label is refused, because an
+empty label in the output would mark it.
 """
 
 import os
@@ -76,7 +76,8 @@ def read_label_set(given: Sequence[str] | None) -> tuple[str, ...]:
 
     Raises:
         DataError: the file cannot be read.
-        ConfigurationError: it holds no labels, or two that are the same; the lines are named.
+        ConfigurationError: the file holds no labels, or two that are equal; the message names the
+            lines.
     """
     labels = list(given or [])
     if len(labels) != 1 or not str(labels[0]).startswith(FROM_FILE):

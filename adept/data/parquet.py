@@ -6,9 +6,9 @@ Metadata are not copied, and dictionaries are built again from the written value
 categorical keeps categories that no row has.
 
 *Claim*: a value of a ``PlacedRecord`` depends on that value of the file alone, not on other rows of
-its batch. *Proof*: a column is converted as a whole where that succeeds, which converts every value
-by the same function; where it fails, each value is converted by itself by that function, and one
-that has no Python value becomes an ``UnreadableValue``, or None for a tolerant reader. QED.
+its batch. *Proof*: if a whole column can be converted, the same function converts every value. If
+not, that function converts each value by itself, and a value that Python cannot hold becomes an
+``UnreadableValue``, or None for a tolerant reader. QED.
 """
 
 import gzip
@@ -45,7 +45,7 @@ def read_parquet(
     columns: Collection[str] | None = None,
     on_header: Callable[[Sequence[str]], None] = lambda names: None,
 ) -> Iterator[Record]:
-    """Yield rows with ``columns`` (None: all); ``on_header`` gets all names before."""
+    """Yield rows with ``columns`` (None: all); ``on_header`` first gets all names."""
     try:
         source = _searchable(stream)
         file = parquet.ParquetFile(source)
@@ -84,7 +84,7 @@ def _searchable(stream: Any) -> Any:
 
 
 def _without_dictionaries(source: Any) -> Any:
-    """Return metadata without dictionaries: Arrow refuses a whole one for one damaged text."""
+    """Return metadata without dictionaries, as Arrow refuses a whole one for one damaged text."""
     size = source.seek(0, io.SEEK_END)
     source.seek(max(0, size - 8))
     length = int.from_bytes(source.read(4), "little") + 8

@@ -1,8 +1,8 @@
 """Records of data files of any format and container, and the columns that files declare.
 
-Files are read a record at a time, whatever their size. No message repeats a record, or a name that
+Files are read record by record, whatever their size. No message repeats a record, or a name that
 may be the first record of a file without a header. A *tolerant* reader refuses no file because of
-one record: a damaged one is a record without columns.
+one record: a damaged record is one without columns.
 
 *Claim*: adding or removing one row of txt, jsonl or csv changes what a tolerant reader yields by
 that row's record alone. *Proof*. (1) Bytes become characters one by one: no byte of a line end
@@ -89,12 +89,12 @@ def read_records(
     Args:
         options: None decides by the file's name.
         at_least: smallest size in bytes of a plain file.
-        tolerant: never raise because of one record: a damaged one has no columns, and a file may be
-            empty.
-        columns: those that are used; other columns of a parquet file are not read.
+        tolerant: never raise because of one record. A damaged record has no columns, and a file may
+            be empty.
+        columns: the columns that are used; other columns of a parquet file are not read.
         required: columns that a csv's header or a Parquet file's schema must name.
-        may_be_empty: accept a file without records, as one of several; a csv file without a line
-            then lacks no column.
+        may_be_empty: accept a file without records if it is one of several; a csv file without
+            lines then lacks no column.
 
     Raises:
         DataError: the file is missing, empty, not UTF-8, of an unknown format or damaged, or
@@ -151,7 +151,7 @@ def _csv_options(location: str, options: ReadingOptions) -> dict[str, Any]:
 
 
 def parquet_types(location: str, *, tolerant: bool = False) -> dict[str, Any]:
-    """Return the types of a parquet file's columns; raise DataError if it is none."""
+    """Return the types of a parquet file's columns; raise DataError for any other file."""
     from adept.data.parquet import file_types
 
     with _data_errors(location, lambda: 0), open_input(location, kind="parquet", tolerant=tolerant) as stream:
@@ -235,8 +235,8 @@ def _data_errors(location: str, records: Callable[[], int]) -> Iterator[None]:
 def open_input(location: str, *, kind: str, at_least: int = 0, tolerant: bool = False) -> Iterator[Any]:
     """Open a path or standard input: bytes for parquet, else text with LF, CRLF or CR ends.
 
-    A tolerant reader goes by the name alone. Any other looks at the first bytes, and raises
-    UnfitFile for a spreadsheet, another compression, or UTF-16.
+    A tolerant reader uses only the name. Other readers look at the first bytes, and raise UnfitFile
+    for a spreadsheet, another compression, or UTF-16.
     """
     with ExitStack() as stack:
         raw = _Source(os.dup(0)) if location == STANDARD_STREAM else _Source(location, at_least)

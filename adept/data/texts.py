@@ -1,4 +1,4 @@
-"""Texts, labels and persons of records: one rule for arguments, one for a value's text.
+"""Texts, labels and persons of records: a rule for arguments, and a rule for a value's text.
 
 ``text_list`` reads the column types of common libraries. It refuses everything whose elements are
 not records (a string has characters, a dict has keys), and a generator, which could not be checked
@@ -145,7 +145,7 @@ def plain_text(value: Any) -> str | None:
 
     Strings are normalised (NFC) and stripped of surrounding space. Whole numbers become their
     digits, also 1.0, "1.0" and Decimal("1.00"). Booleans become "true" and "false". None, NaN,
-    other fractions, bytes, dates, containers and blank strings have no text.
+    fractions such as 1.5, bytes, dates, containers and blank strings have no text.
     """
     if isinstance(value, str):
         text = unicodedata.normalize("NFC", value).strip()

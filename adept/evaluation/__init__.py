@@ -1,1 +1,1 @@
-"""Measures of what rewritten text is good for."""
+"""Measures of how useful rewritten text is."""

@@ -1,10 +1,10 @@
-"""Classifiers of text, whose accuracy on text that people wrote is what private text is worth.
+"""Classifiers of text: their accuracy on text that people wrote shows the worth of private text.
 
 The classifier "tfidf" reads TF-IDF of words and word pairs and the mean of the words' vectors;
-cross-validation chooses the strength of its logistic regression. A text on both sides of a fold
-would let the largest strength remember its label. So all copies of a text are in one fold, and so
-are all texts of one record. A word that no training text holds is read as the most like one that
-some do. In a language that the lexicon does not know TF-IDF stands alone.
+cross-validation chooses the strength of its logistic regression. If a text stood on both sides of a
+fold, the largest strength could remember its label. So all copies of a text are in one fold, and so
+are all texts of one record. A word that no training text holds is read as the most similar word
+that one does hold. In a language that the lexicon does not know, only TF-IDF is used.
 """
 
 from collections import Counter
@@ -67,8 +67,8 @@ def evaluate(
         classifier: "tfidf" or "lstm" (bidirectional, max-pooled).
         samples: consecutive texts of one record in ``train``, which cross-validation keeps
             together.
-        noisy_labels: those of ``train`` were randomised, and do not show how common the true ones
-            are.
+        noisy_labels: True if the labels of ``train`` were randomised, so that they do not show the
+            frequency of the true ones.
 
     Raises:
         ConfigurationError: the classifier is unknown.
@@ -84,8 +84,8 @@ def evaluate(
 def score(predicted: list[str], test: Corpus, *, learned: Sequence[str], majority: Sequence[str] = ()) -> Evaluation:
     """Compare predicted labels with those of ``test``.
 
-    ``learned`` are the labels of the training records; ``majority`` those that show which one is
-    commonest, if others do.
+    ``learned`` are the labels of the training records. ``majority`` are the labels that show which
+    one is commonest, if these are others.
     """
     known, labels = Counter(majority or learned), test.labels or []
     truth, guesses = codes(labels, predicted)
@@ -119,7 +119,7 @@ def predict(
 
 
 class HeldOut(NamedTuple):
-    """The reading of held-out texts."""
+    """Held-out texts and what the classifier reads in them."""
 
     likelihood: float  # nats a text, at the temperature that suits the scores
     hits: float  # share
@@ -128,7 +128,7 @@ class HeldOut(NamedTuple):
 
 
 class TextClassifier:
-    """A classifier of texts of at least two labels; arguments as of ``evaluate``."""
+    """A classifier of texts with at least two labels; its arguments are those of ``evaluate``."""
 
     def __init__(self, train: Corpus, *, samples: int = 1, noisy_labels: bool = False) -> None:
         texts, labels = train.texts, train.labels or []
@@ -155,7 +155,7 @@ class TextClassifier:
         self._start: Tensor | None = None
 
     def fit(self, *, strength: float) -> Tensor:
-        """Return weights (d + 1, L) from all records; each counts once, even with samples."""
+        """Return weights (d + 1, L) fitted to all records, each of which counts once."""
         scaled = strength / self.samples
         return softmax_regression(self._features, self._counts(), strength=scaled, start=self._start)
 
@@ -180,11 +180,11 @@ class TextClassifier:
         return [" ".join(synonyms.get(word, word) for word in row) for row in rows]
 
     def tune(self) -> float:
-        """Choose the strength by cross-validation over records, upward while it helps.
+        """Choose the strength by cross-validation over records, and raise it while that helps.
 
-        Up to the standard one it helps if it makes held-out labels likelier, once the scores are
-        multiplied by the number that suits them. Beyond it helps what reads more labels rightly, by
-        more than a standard error (``docs/decisions.md``, "Strength").
+        Up to the standard strength, raising helps if held-out labels become likelier, after the
+        scores are scaled as well as possible. Beyond it, raising helps if more labels are read
+        rightly, by more than a standard error (``docs/decisions.md``, "Strength").
         """
         parts = self._folds()
         if not parts:
@@ -233,9 +233,9 @@ class TextClassifier:
 def fit_linear_encoder(public: Corpus, *, dim: int = LINEAR_DIM, seed: int) -> Encoder:
     """Return the linear encoder fitted on public text: N texts to unit vectors (N, dim).
 
-    TF-IDF of words and word pairs, its first singular directions after the mean one, whitened.
-    Those that the text does not support are zero, and a text without a known word becomes the first
-    axis.
+    It takes TF-IDF of words and word pairs, and its first singular directions after the mean one,
+    whitened. Directions that the text does not support are zero, and a text without a known word
+    becomes the first axis.
     """
     from sklearn.decomposition import TruncatedSVD  # takes seconds to import
     from sklearn.feature_extraction.text import TfidfVectorizer

@@ -1,8 +1,8 @@
 """Figures of merit of predictions and of rewritten text, and their confidence intervals.
 
 A new figure of rewritten text is a column of ``measure`` and a field of that name in
-``comparison.results.ResultRow``. Give it a partner that ends in ``_other``, of another record's
-rewrite: what says nothing of its record is as large there.
+``comparison.results.ResultRow``. Give it a partner that ends in ``_other``, for another record's
+rewrite: a figure that says nothing about the record is equally large there.
 """
 
 import math
@@ -30,7 +30,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class ConfidenceInterval:
-    """A figure and the ends of its confidence interval."""
+    """A figure with the ends of its confidence interval."""
 
     value: float
     low: float
@@ -82,7 +82,7 @@ def bleu(records: Sequence[str], rewrites: Sequence[str]) -> float:
 
 
 def distinct_ratio(texts: Sequence[str]) -> float:
-    """Return the share of texts that are different from all before them."""
+    """Return the share of texts that differ from all texts before them."""
     given = text_list(texts)
     return len(set(given)) / len(given)
 
@@ -93,7 +93,7 @@ def plain(text: str) -> str:
 
 
 def slot_share(values: Sequence[Sequence[str]], rewrites: Sequence[str]) -> float | None:
-    """Return the share of slot values that their record's rewrite holds; None without any."""
+    """Return the share of slot values that their record's rewrite holds; None if there are none."""
     kept = [
         f" {plain(value)} " in f" {plain(rewrite)} "
         for own, rewrite in zip(values, rewrites, strict=True)
@@ -108,7 +108,7 @@ def exact(records: Sequence[str], rewrites: Sequence[str]) -> float:
 
 
 def deal_to_others(rewrites: Sequence[str]) -> list[str] | None:
-    """Return for each record another one's rewrite, in a fixed cycle; None for one record."""
+    """Return another record's rewrite for each record, in a fixed cycle; None for one record."""
     if len(rewrites) < 2:
         return None
     circle = np.random.default_rng(0).permutation(len(rewrites))
@@ -121,9 +121,9 @@ class NgramModel:
     """An n-gram model of words with Witten-Bell smoothing (Witten and Bell 1991, method C).
 
     p(w | v) = (c(v, w) + T(v) p(w | v')) / (c(v) + T(v)), where T(v) is the number of different
-    words seen after v, and v' is v without its first word. Below p(w) is the uniform distribution
-    over the vocabulary and one unknown word. The words before a text's first and after its last are
-    empty.
+    words seen after v, and v' is v without its first word. The recursion ends with the uniform
+    distribution over the vocabulary and one unknown word. The words before a text's first and after
+    its last are empty.
     """
 
     def __init__(self, texts: Sequence[str], *, order: int) -> None:
@@ -154,7 +154,7 @@ def _windows(text: str, size: int) -> list[tuple[str, ...]]:
 def measure(
     private: Corpus, rewrites: Sequence[str], *, trained_on: Sequence[str], other: Sequence[str]
 ) -> dict[str, float | None]:
-    """Return every column for one rewrite of each record; None is what does not apply.
+    """Return every column for one rewrite of each record; None if it does not apply.
 
     Args:
         trained_on: the rewriter's training texts.

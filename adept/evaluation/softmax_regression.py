@@ -1,7 +1,7 @@
-"""Logistic regression on counted labels, at the cost of the different rows alone.
+"""Logistic regression on counted labels; equal rows cost as much as one.
 
 The objective is that of scikit-learn's ``LogisticRegression``, strength * sum over records of -log
-p(label | features) + |W|^2 / 2, with a free intercept. It is minimised by L-BFGS from any start.
+p(label | features) + |W|^2 / 2, with a free intercept. L-BFGS minimises it from any start.
 """
 
 import warnings
@@ -42,7 +42,7 @@ class Features:
         return scores
 
     def gradient(self, errors: Tensor, weights: Tensor, *, ridge: float) -> Tensor:
-        """Return the gradient (d + 1, L) of errors (m, L), and of weights times ``ridge``."""
+        """Return the gradient (d + 1, L) from errors (m, L), and from weights times ``ridge``."""
         pairs = zip(self.blocks, self._split(weights), strict=True)
         slopes = [torch.addmm(slopes * ridge, columns, errors) for (_, columns), slopes in pairs]
         return torch.cat([*slopes, errors.sum(dim=0)[None]])
@@ -72,8 +72,8 @@ def softmax_regression(
 
     Args:
         features: (m, d).
-        counts: how many records of each label have them, float32 (m, L).
-        strength: C of scikit-learn: the smaller, the simpler.
+        counts: number of records of each label that have these features, float32 (m, L).
+        strength: scikit-learn's C; a smaller one gives a simpler classifier.
         start: weights to start from.
     """
     size = (features.width + 1, counts.shape[1])
@@ -101,16 +101,16 @@ def softmax_regression(
 def commonness(features: Features, weights: Tensor, counts: Tensor, *, noisy_labels: bool = False) -> Tensor:
     """Return each label's score offset (L,): a share of log p(label), between 1/2 and 3/4.
 
-    Otherwise a classifier of noise calls everything by the commonest label. The share is the one
-    under which the records that the weights were fitted to are called by each label as nearly as
-    often as they have it; a fixed one for randomised labels. (Menon et al. 2021, section 4;
+    Without it, a classifier of noise gives every text the commonest label. The share is chosen so
+    that, on the records to which the weights were fitted, each label is predicted about as often as
+    it occurs. For randomised labels the share is fixed. (Menon et al. 2021, section 4;
     ``docs/decisions.md``, "Common labels".)
 
     Args:
         features: (m, d).
         weights: (d + 1, L) of :func:`softmax_regression`.
-        counts: of each label that they were fitted to, at least one each (m, L).
-        noisy_labels: they were randomised.
+        counts: the label counts to which the weights were fitted (m, L), at least one per label.
+        noisy_labels: True if the labels were randomised.
     """
     times, labels = counts.sum(dim=1), counts.sum(dim=0)
     if noisy_labels:
@@ -125,5 +125,5 @@ def commonness(features: Features, weights: Tensor, counts: Tensor, *, noisy_lab
 
 
 def best_labels(features: Features, weights: Tensor, common: Tensor) -> Tensor:
-    """Return the index (m,) of the best label of each row, :func:`commonness` aside."""
+    """Return the index (m,) of each row's best label, with the offset of :func:`commonness`."""
     return (features.scores(weights) - common).argmax(dim=1)

@@ -1,4 +1,4 @@
-"""Attacks on a comparison's page: right guesses of 100, beside what claim and truth allow."""
+"""Attacks on a comparison's page: right guesses of 100, beside the bounds of claim and truth."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ Attack = tuple[AttackedRelease, AttackRow]
 
 
 def describe_attacks(found: Sequence[AttackedRelease]) -> dict[str, Any]:
-    """Return lines (cells, refuted) by mechanism, claim findings, warnings of defects."""
+    """Return lines (cells, refuted) by mechanism, findings on claims, and warnings of defects."""
     found = sorted(found, key=lambda one: one.claimed_epsilon)
     attacks = [(attacked, row) for attacked in found for row in attacked.rows]
     groups: dict[str, list[tuple[list[str], bool]]] = {}

@@ -1,8 +1,8 @@
 """The two figures of a report, as SVG files.
 
 The main figure has accuracy, what a rewrite keeps of its record, and macro-F1. The headline has at
-most five lines: the text itself, random latents, and the two best mechanisms whose claims hold, and
-the worst.
+most five lines: the text itself, random latents, the two best mechanisms whose claims hold, and the
+worst one.
 """
 
 import math
@@ -197,7 +197,7 @@ def _draw_named_level(axis: Any, name: str, height: float) -> NamedEnd:
 
 
 def name_ends(axis: Any, ends: Sequence[NamedEnd]) -> None:
-    """Write each line's name to the right of its end, from below upwards, none over another."""
+    """Write each line's name to the right of its end, upwards from below, without overlap."""
     low, high = axis.get_ylim()
     place = -1.0
     for height, name, colour in sorted(ends):

@@ -1,4 +1,4 @@
-"""A comparison as one HTML page: this module has its content, ``templates/`` its look."""
+"""A comparison as one HTML page; this module has its content, and ``templates/`` its look."""
 
 import math
 from collections.abc import Sequence
@@ -80,7 +80,7 @@ def write(results: Results) -> Report:
 
 
 def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
-    """Return what the page says, by the names that its template knows."""
+    """Return the content of the page, by the names that its template uses."""
     config, attacked = results.config, attacks.describe_attacks(results.attacks)
     first = next(line for line in lines.texts if line.mechanism == "none")
     return {
@@ -104,7 +104,7 @@ def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
 
 
 def describe_claim(audited: AuditVerdict, lines: ComparisonTable) -> dict[str, Any]:
-    """Return a mechanism's claim: each budget once, and the true epsilon if it is larger."""
+    """Return a mechanism's claim, with each budget once and the true epsilon if that is larger."""
     own = [line for line in lines.texts if line.mechanism == audited.mechanism and line.claimed_epsilon is not None]
     spent = dict(sorted((line.claimed_epsilon or 0.0, line.epsilon) for line in own))
     return {
@@ -155,7 +155,7 @@ def settings(config: CompareConfig) -> str:
 
 
 def budget_grid(table: ComparisonTable, metric: str) -> Grid:
-    """Return results on decoded text: mechanisms by line, budgets by column, then levels."""
+    """Return results on decoded text: a line per mechanism, a column per budget, then levels."""
     cells = []
     for curve in table.curves:
         found = [curve.at.get(epsilon) for epsilon in table.budgets]
@@ -169,7 +169,7 @@ def budget_grid(table: ComparisonTable, metric: str) -> Grid:
 
 
 def fair_grid(table: ComparisonTable, classifier: str) -> Grid:
-    """Return everything at every budget, judged by one classifier."""
+    """Return all results at every budget, judged by one classifier."""
     chosen = [line for line in table.lines if line.classifier == classifier]
     quality = [name for name in QUALITY if any(line.measures[name] is not None for line in chosen)]
     found: dict[str, list[list[str]]] = {"without a model": []}

@@ -1,10 +1,10 @@
 """A comparison in numbers: rows averaged over seeds, for figure, findings and page.
 
-A mechanism's merit is its distance above the ``random`` line of the same model, decoder and
-classifier, seed by seed.
+The merit of a mechanism is its distance above the ``random`` line of the same model, decoder and
+classifier, for each seed.
 
 A new column of ``results.csv`` that is a mean over seeds goes into ``QUALITY``; the same figure for
-another record's rewrite goes into ``OTHERS``, and is shown in brackets behind it. A new reference
+another record's rewrite goes into ``OTHERS``, and is shown in brackets after it. A new reference
 goes into ``LEVELS``.
 """
 
@@ -99,7 +99,7 @@ class ComparisonTable:
 
 
 def table(rows: Sequence[ResultRow]) -> ComparisonTable:
-    """Return all rows as lines, averaged over seeds, and what is read from them."""
+    """Return all rows as lines, averaged over seeds, with the findings."""
     groups = group_rows(rows, lambda row: (*_reader(row), row.mechanism, row.claimed_epsilon))
     classifiers = list(dict.fromkeys(row.classifier for row in rows))
     random = {(*_reader(row), row.seed): row.accuracy for row in rows if row.mechanism == "random"}
@@ -160,12 +160,12 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 
 def title(mechanism: str) -> str:
-    """Return a mechanism for readers, with what must be known of its claim."""
+    """Return a mechanism's title for readers, with a remark if its claim needs one."""
     return NAMES.get(mechanism, mechanism)
 
 
 def name_model(clip: str, content: str) -> str:
-    """Return a model for readers, by its clip and content; "" for none."""
+    """Return a model's name for readers, by its clip and content; "" if there is no model."""
     return (f"{clip} model" + (f", {content}" if content not in ("", "none") else "")) if clip else ""
 
 

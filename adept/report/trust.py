@@ -1,6 +1,6 @@
-"""``trust=all``: accuracy under each kind of trust, on the same records and same relation.
+"""``trust=all``: accuracy under each kind of trust, for the same records and neighbours.
 
-It is made of comparisons that share their models, each with a directory and a page of its own:
+It consists of comparisons that share their models; each has its own directory and page:
 
     central/                   the synthesizer, labels private
     NAME-joint_response/       a mechanism whose releases are symbols: text and label as one symbol
@@ -13,9 +13,9 @@ and is the true one:
 - central: replacing a record is a removal and an addition, so that the synthesizer runs at half of
   each epsilon.
 - shuffled: the releases of a local row, with the central epsilon and delta of
-  ``adept.release.shuffling``; where labels are copied, those of the label with the fewest records.
-- local: at that fraction of each epsilon at which text and label together truly spend the epsilon,
-  where a claim is false.
+  ``adept.release.shuffling``; if labels are copied, those of the label with the fewest records.
+- local: if a claim is false, the mechanism gets that fraction of each epsilon at which text and
+  label together truly spend the epsilon.
 """
 
 import math
@@ -118,7 +118,7 @@ def write(comparison: TrustComparison) -> page.Report:
 
 
 def split_config(config: CompareConfig) -> list[CompareConfig]:
-    """Return the comparisons that one of all kinds of trust is made of."""
+    """Return the comparisons of which one of all kinds of trust consists."""
     below = Path(config.output_dir)
     halved = [epsilon / REPLACED for epsilon in config.epsilons]
     found = [replace(config, trust=CENTRAL, epsilons=halved, samples=1, output_dir=str(below / CENTRAL))]
@@ -162,7 +162,7 @@ def _convert(trial: Trial, cell: Cell, row: ResultRow) -> Iterator[TrustRow]:
 
 
 def _hide_among(trial: Trial, cell: Cell) -> Shuffled | None:
-    """Return what shuffling the private half adds; None where a release is no single symbol."""
+    """Return what shuffling the private half gives; None if a release is not one symbol."""
     rewriter = trial.rewriter(cell)
     if not isinstance(rewriter.mechanism, SymbolRandomizer):
         return None
@@ -185,7 +185,7 @@ class TrustCurve:
 
 
 def trace_curves(rows: Sequence[TrustRow]) -> list[TrustCurve]:
-    """Return all curves: central, shuffled, local, those whose labels are private first."""
+    """Return all curves: central, shuffled and local, first those with private labels."""
     found, released = [], [row for row in rows if row.trust != REFERENCE]
     for key, own in group_rows(released, lambda row: (row.trust, row.mechanism, row.labels)).items():
         points = map(_point, group_rows(own, lambda row: row.claimed_epsilon).values())
@@ -254,7 +254,7 @@ def _name(curve: TrustCurve, found: Sequence[TrustCurve]) -> str:
 
 
 def accuracy_grid(rows: Sequence[TrustRow]) -> page.Grid:
-    """Return all curves as a table: a column per epsilon; shuffled cells show their own."""
+    """Return all curves as a table with a column per epsilon; shuffled cells show their own."""
     found = trace_curves(rows)
     asked = [words(epsilon) for epsilon, *_ in next(curve for curve in found if curve.trust == CENTRAL).points]
     lines = []

@@ -1,1 +1,1 @@
-"""Studies: papers' figures and limits, recomputed, with the published numbers beside them."""
+"""Studies: papers' figures and limits, recomputed and compared with the published numbers."""

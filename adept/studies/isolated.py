@@ -26,11 +26,11 @@ Installs = Sequence[Sequence[str]]  # what each call of pip is given
 
 
 class NotInstalled(AdeptError):
-    """An environment that could not be built: no package index, or it lacks a version."""
+    """An environment that could not be built: no package index, or a version is missing."""
 
 
 def build_environment(name: str, installs: Installs, directory: str | Path | None = None) -> Path:
-    """Return the environment of a package, and build it where it is not there yet.
+    """Return the environment of a package, and build it if it does not exist yet.
 
     Args:
         name: of the package.
@@ -38,7 +38,7 @@ def build_environment(name: str, installs: Installs, directory: str | Path | Non
         directory: where environments are kept; by default in the user's cache.
 
     Raises:
-        NotInstalled: pip could not install what is asked for.
+        NotInstalled: pip could not install the packages.
     """
     parent = Path(directory) if directory else (cache_directory() or Path(tempfile.gettempdir())) / "wild"
     wanted = "\n".join(" ".join(call) for call in installs)
@@ -70,7 +70,7 @@ def python_of(environment: Path) -> Path:
 
 
 def surroundings(environment: Path) -> dict[str, str]:
-    """Return a process's variables: its own home, one thread, no downloads of models."""
+    """Return a process's variables: a home of its own, one thread, no downloads of models."""
     home = environment / "home"
     home.mkdir(exist_ok=True)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
@@ -111,8 +111,8 @@ class Connection:
 class Isolated:
     """A mechanism that answers from its own environment; a deep copy of it is made there too.
 
-    A seed that the caller sets right before a release is set in the worker as well, so an audit
-    sees whether it repeats the noise.
+    If the caller sets a seed right before a release, the worker sets it too, so an audit sees
+    whether a seed repeats the noise.
     """
 
     def __init__(self, connection: Connection, name: str, number: int = 0, **attributes: Any) -> None:
@@ -158,7 +158,7 @@ def isolated(environment: Path, file: Path, kind: str, *, factor: float = 1.0, *
         environment: of the package.
         file: the audit file.
         kind: name of the class, which is made with ``factor``.
-        factor: of the claimed budget: 2 halves the noise.
+        factor: multiplies the claimed budget, so 2 halves the noise.
         attributes: what the mechanism declares, such as ``dim``.
     """
     with tempfile.TemporaryDirectory() as directory:

@@ -1,10 +1,11 @@
 r"""Bounds for all eps-LDP mechanisms: information, guesses, reconstruction, distinguishing.
 
-A mechanism is eps-LDP when P[M(x) in S] <= e^eps P[M(x') in S] for all records and all sets of outputs (Habernal 2021,
-Definition 2.3). Every bound follows from that alone, so it holds for whatever is computed from a release, and each is
-attained by some mechanism. A result significantly above one proves a violation, provided that the guessing rule was
-fixed without looking at the releases that are judged, and that eps covers everything the guesser sees. A classifier
-trained on many rewrites is not bounded by `best_guess`: it learns from the sum of many releases.
+A mechanism is eps-LDP when P[M(x) in S] <= e^eps P[M(x') in S] for all records and all sets of
+outputs (Habernal 2021, Definition 2.3). Every bound follows from this alone, so it holds for
+everything that is computed from a release, and some mechanism attains it. A result significantly
+above one proves a violation, provided that the guessing rule was fixed without looking at the
+releases that are judged, and that eps covers everything the guesser sees. A classifier trained on
+many rewrites is not bounded by `best_guess`: it learns from the sum of many releases.
 """
 
 import math
@@ -29,7 +30,8 @@ LABEL_COUNTS = {
 def capacity(*, epsilon: float) -> float:
     r"""Return the most bits that one eps-LDP release tells about a record, on average.
 
-    Claim: I(X; V) <= u - 1 - ln u nats with u = eps e^eps / (e^eps - 1), for pure eps-LDP and whatever set the records are from.
+    Claim: I(X; V) <= u - 1 - ln u nats with u = eps e^eps / (e^eps - 1), for pure eps-LDP and any
+    set of records.
 
     Proof: let Q be the distribution of the release V and r_x = dP_x / dQ, so that I = E_Q E_x[r_x ln r_x]. At an output
     v, put l = min_x r_x(v). Then r_x(v) lies in [l, e^eps l] and has mean 1 over x. r ln r is convex, hence at most its
@@ -52,13 +54,14 @@ def best_guess(prior: Sequence[float], *, epsilon: float) -> float:
 
     Claim: P[guess = label] <= max_j (pi_1 + ... + pi_j) e^eps / (e^eps + j - 1), the prior pi sorted downward.
 
-    Proof: let p_y be the probability that label y is guessed when it is the truth. The guess is post-processing, and the
-    records with one label are a mixture, so the guess is eps-LDP as a function of the label: under the truth y it is z
-    with probability at least e^-eps p_z. These sum to one over z, hence p_y + e^-eps sum_{z != y} p_z <= 1 for all y.
-    With T = sum_z p_z this says p_y <= c = (1 - e^-eps T) / (1 - e^-eps). For a given T, sum_y pi_y p_y is largest when
-    the most likely labels have p = c, one has what is left, and the others have 0; that value is linear in T while the
-    number of full ones stays the same, so the maximum is at a T = j c. There c = e^eps / (e^eps + j - 1). Equality: j-ary
-    randomised response on the j most likely labels.
+    Proof: let p_y be the probability that label y is guessed when it is the truth. The guess is
+    post-processing, and the records with one label are a mixture, so the guess is eps-LDP as a
+    function of the label: under the truth y it is z with probability at least e^-eps p_z. These sum
+    to one over z, hence p_y + e^-eps sum_{z != y} p_z <= 1 for all y. With T = sum_z p_z this says
+    p_y <= c = (1 - e^-eps T) / (1 - e^-eps). For a given T, sum_y pi_y p_y is largest when the most
+    likely labels have p = c, one has the rest, and the others have 0. This value is linear in T
+    while the number of labels with p = c stays the same, so the maximum is at a T = j c. There c =
+    e^eps / (e^eps + j - 1). Equality: j-ary randomised response on the j most likely labels.
 
     Args:
         prior: the labels' probabilities or counts, in any order.
@@ -117,7 +120,7 @@ def _check(*, epsilon: float) -> None:
 
 @dataclass(frozen=True)
 class LimitRow:
-    """One bound at one true budget of all that is seen of one record."""
+    """One bound, at one true budget of everything that is seen of one record."""
 
     limit: str  # capacity | label | reconstruction | advantage
     setting: str  # the prior, the number of candidates, or delta
@@ -145,7 +148,7 @@ def _rows(epsilon: float) -> list[LimitRow]:
 
 
 def tables(rows: Sequence[LimitRow]) -> list[Table]:
-    """Return one table: a line a bound, a column a true budget."""
+    """Return one table, with a line per bound and a column per true budget."""
     lines = [
         [f"{limit}, {setting}", *(f"{row.value:{'.3g' if row.unit == 'bits' else '.3f'}}" for row in curve)]
         for (limit, setting), curve in group_rows(rows, lambda row: (row.limit, row.setting)).items()

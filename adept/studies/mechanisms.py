@@ -1,4 +1,4 @@
-r"""Mechanisms on one latent: squared error, cosine, information by dimension and budget.
+r"""Mechanisms on one latent: squared error, cosine and information by dimension and budget.
 
 Every measured number is simulated with a seeded generator and guarantees nothing. Latents are
 uniform on the sphere of radius 1, then clipped as the mechanism demands. The error is the distance
@@ -67,7 +67,7 @@ def run(
     records: int = RECORDS,
     seed: int = 0,
 ) -> Iterator[MechanismRow]:
-    """Simulate every mechanism, dimension and budget; each row has its own generator."""
+    """Simulate every mechanism, dimension and budget, with a generator for each row."""
     if records < 2:
         raise ConfigurationError(f"records must be at least 2, got {records}")
     for name, dim, epsilon in product(mechanisms, dims, epsilons):
@@ -132,7 +132,7 @@ def codeword_information(shape: Shape) -> float:
     """Return the relative entropy, in bits, of one draw given x and the uniform codeword.
 
     The cap mechanism's formula with q = t / k and p = t A / W. It would be I(X; V) if every
-    codeword were equally often near, which a fixed random codebook only comes close to.
+    codeword were near equally often; for a fixed random codebook this holds only approximately.
     """
     heavy, light = shape.odds
     total = shape.top * heavy + (shape.size - shape.top) * light
@@ -144,7 +144,7 @@ def _mean_and_error(values: Tensor) -> tuple[float, float]:
 
 
 def tables(rows: Sequence[MechanismRow]) -> list[Table]:
-    """Return a table a dimension."""
+    """Return a table per dimension."""
     ordered = sorted(rows, key=lambda row: (row.dim, row.claimed_epsilon))
     headings = ["claimed epsilon", *dict.fromkeys(f"{row.claimed_epsilon:g}" for row in ordered)]
     found = []

@@ -70,7 +70,7 @@ COLOURS = dict(zip(SURVEYS, PALETTE, strict=False))
 
 @dataclass(frozen=True, kw_only=True)
 class Answered:
-    """The distribution of one answer at one budget."""
+    """Distribution of one answer at one budget."""
 
     survey: str
     target: str  # share | mean

@@ -1,8 +1,8 @@
-"""Published mechanisms, rebuilt; their claims stand in `adept.studies.zoo`.
+"""Published mechanisms, rebuilt; `adept.studies.zoo` has their claims.
 
 Latents are released through the public encoder. A word-level mechanism releases a sentence word by
 word, so its number of words is released as it is. Words and their vectors are those of the bundled
-corpus; a guarantee does not depend on which public vectors it is given.
+corpus; a guarantee does not depend on the choice of public vectors.
 """
 
 import math
@@ -49,7 +49,7 @@ def public_bigrams() -> Floats:
 
 @dataclass
 class SentenceLatents:
-    """A mechanism on latents (B, n) -> (B, n), put to sentences through the public encoder."""
+    """A mechanism on latents (B, n) -> (B, n), applied to sentences through the public encoder."""
 
     mechanism: Any
 
@@ -98,7 +98,7 @@ class DPBart(SentenceLatents):
 class DPPrompt:
     """DP-Prompt: logits clipped to [b1, b2], n words sampled at temperature T.
 
-    It spends 2 (b2 - b1) / T a word (Utpala, Hooker and Chen 2023). The language model is the
+    It spends 2 (b2 - b1) / T per word (Utpala, Hooker and Chen 2023). The language model is the
     public bigram model, with the record's words made likelier, as a paraphrasing model does. Words
     after the first end are not shown.
     """
@@ -133,7 +133,7 @@ def _normalise(weights: Floats) -> Floats:
 
 @dataclass
 class WordByWord:
-    """A mechanism on words; ``release`` (m,) -> (m,) is the child's."""
+    """A mechanism on words; its child defines ``release`` (m,) -> (m,)."""
 
     epsilon: float
 
@@ -157,7 +157,7 @@ class WordByWord:
         return places
 
     def _nearest(self, vectors: Floats, count: int = 1) -> tuple[Indices, Floats]:
-        """Return the nearest words (m, count) of vectors, and how far they are."""
+        """Return the nearest words (m, count) of vectors, and their distances."""
         words = public_words().vectors
         squares = np.square(vectors).sum(axis=1)[:, None] + np.square(words).sum(axis=1) - 2 * vectors @ words.T
         nearest = np.argsort(squares, axis=1)[:, :count]
@@ -216,7 +216,7 @@ class Mahalanobis(CMP):
 
     @cached_property
     def shape(self) -> Floats:
-        """Square root of lambda Sigma + (1 - lambda) I, Sigma scaled to mean variance 1."""
+        """Square root of lambda Sigma + (1 - lambda) I, with Sigma scaled to mean variance 1."""
         covariance = np.cov(public_words().vectors.T)
         covariance *= len(covariance) / np.trace(covariance)
         values, vectors = np.linalg.eigh(LAMBDA * covariance + (1 - LAMBDA) * np.eye(len(covariance)))

@@ -141,7 +141,7 @@ def two_samples_agree(beyond: int, pairs: int, published: float) -> bool:
 
 
 def tables(rows: Sequence[SensitivityRow]) -> list[Table]:
-    """Return one table: a line a distribution, clip and dimension."""
+    """Return one table, with a line per distribution, clip and dimension."""
     lines = [
         [
             row.latents,

@@ -63,14 +63,14 @@ class WildRow:
 
     @property
     def as_expected(self) -> bool:
-        """True if the verdict is the one that was named beforehand."""
+        """True if the verdict is the one named beforehand."""
         if not self.expected.startswith("violated"):
             return self.verdict == "not refuted"
         return self.verdict == "violated" and self.expected.split(": ")[1].split(" (")[0] in self.kinds
 
 
 def load_audit(name: str) -> ModuleType:
-    """Load an audit file, which imports its package only where it is run."""
+    """Load an audit file, which imports its package only when it is run."""
     path = DIRECTORY / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"audits.{name}", path)
     if spec is None or spec.loader is None or not path.exists():
@@ -108,7 +108,7 @@ def run(
 def judge_claim(
     module: ModuleType, kind: type[Any], environment: Path, *, trials: int | None, confidence: float
 ) -> WildRow:
-    """Audit one claim, and once more with half the noise where it is not refuted."""
+    """Audit one claim, and once more with half the noise if it is not refuted."""
     started = time.monotonic()
     count: int = getattr(kind, "trials", TRIALS) if trials is None else trials
     measured: dict[str, Any] = {"trials": count, "confidence": confidence}
@@ -162,7 +162,7 @@ def _audited(
 
 
 def certified(result: AuditResult) -> float:
-    """Return the largest lower bound on epsilon, from output probabilities or missing noise."""
+    """Return the largest lower bound on epsilon that output probabilities or missing noise give."""
     checks = (check for check in result.checks if check.kind in COUNTED and check.verdict is not Verdict.NOTED)
     return max((check.certified_epsilon or 0.0 for check in checks), default=0.0)
 

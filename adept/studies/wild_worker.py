@@ -40,7 +40,7 @@ def receive(stream: BinaryIO) -> Any:
 
 
 def plain(release: Any) -> Any:
-    """Return a release in plain types; other objects as their type's name and items."""
+    """Return a release in plain types; other objects become their type's name and items."""
     if type(release) in PLAIN:
         return release
     for kind in PLAIN[1:-1]:
@@ -80,7 +80,7 @@ class Objects:
 
 
 def vectors(mechanism: Any, numbers: bytes, width: int) -> tuple[bytes, int]:
-    """Release rows of float64 numbers; return theirs and the width."""
+    """Release rows of float64 numbers; return the released numbers and the width."""
     flat = array("d", numbers)
     rows = [flat[begin : begin + width].tolist() for begin in range(0, len(flat), width)]
     released = [list(map(float, row)) for row in mechanism.privatize(rows)]
@@ -88,7 +88,7 @@ def vectors(mechanism: Any, numbers: bytes, width: int) -> tuple[bytes, int]:
 
 
 def seed(number: int) -> None:
-    """Seed the global generators, as a caller of the package can."""
+    """Seed the global generators, as a caller of the package could."""
     random.seed(number)
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(number)

@@ -1,8 +1,8 @@
-"""The zoo: claims of papers, also as one would misread them, tested by `adept.audit`.
+"""The zoo: claims of papers, and likely misreadings of them, tested by `adept.audit`.
 
-An exhibit is one *reading* of a claim: the paper's own, or the one of a user who takes the number
-as "epsilon per record". It is about one pair of records, so that it can be audited. What is
-expected is stated beforehand, and the audit does not see it.
+An exhibit is one *reading* of a claim: the paper's own, or that of a user who takes the number for
+"epsilon per record". It is about one pair of records, so that it can be audited. The expected
+verdict is stated beforehand, and the audit does not see it.
 """
 
 import time
@@ -176,7 +176,7 @@ def _farthest_words() -> tuple[str, str]:
 
 
 def _metric(name: str, kind: Callable[..., Any], source: str) -> tuple[Exhibit, Exhibit]:
-    """Return the readings of metric privacy for words; epsilon is that of the pair of words."""
+    """Return the readings of metric privacy for words, with the epsilon of the pair of words."""
     pair, unit = _median_words(), kind(epsilon=1.0)
     epsilon = BUDGET / (unit.distance(*pair) if hasattr(unit, "distance") else _distance(*pair))
     own = Exhibit(
@@ -235,7 +235,7 @@ def _candidates() -> Exhibit:
 
 @dataclass(frozen=True, kw_only=True)
 class ZooRow(ClaimReading):
-    """One reading of one claim, and what the audit says of it."""
+    """One reading of one claim, and the audit's verdict."""
 
     expected: str  # "holds" or "false", stated before the audit
     verdict: str  # "violated", "not refuted" or "not judged"

@@ -1,1 +1,1 @@
-"""The page that shows what a budget buys; served on this machine alone, unless with a token."""
+"""The page that shows the effect of a budget; only this machine can open it without a token."""

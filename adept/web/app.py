@@ -263,7 +263,7 @@ def _refusal(request: Request, error: Exception) -> Response:
 
 
 def _failure(request: Request, error: Exception) -> Response:
-    """Write to stderr where an error of ours arose; its message may quote what was typed."""
+    """Write the place of an error to stderr, without its message, which may quote typed text."""
     *_, place = traceback.extract_tb(error.__traceback__)
     sys.stderr.write(f"adept: an error of ours: {type(error).__name__} in {place.name}, line {place.lineno}\n")
     return JSONResponse({"error": "an error of ours: adept play says where on its terminal"}, 500)

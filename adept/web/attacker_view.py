@@ -1,15 +1,15 @@
-r"""Beliefs about who wrote a release: before it, at most, and after this very release.
+r"""Beliefs about who wrote a release: before it, at most, and after this particular release.
 
-The crowd is N people, one for each of N sentences: yours and N - 1 public ones, all equally likely
-before. The reader knows the crowd, the model and the mechanism, and sees the release itself, which
-tells at least as much as any text that is written from it.
+The crowd is N people, one for each of N sentences: yours and N - 1 public ones, which are equally
+likely at first. The reader knows the crowd, the model and the mechanism, and sees the release
+itself, which tells at least as much as any text written from it.
 
 *Before*: 1 / N. *At most*, for a mechanism that is eps-LDP: Bayes gives
 
     P(you | z) = p(z|you) / (p(z|you) + sum over the others of p(z|x)) <= e^eps / (e^eps + N - 1),
 
-since p(z|x) >= e^-eps p(z|you) for each of the N - 1 others. With the epsilon that is claimed and
-not true, this is the claimed bound, which a release may cross. *After*: the same quotient with the
+since p(z|x) >= e^-eps p(z|you) for each of the N - 1 others. If the claimed epsilon is not true,
+this is the claimed bound, and a release may exceed it. *After*: the same quotient with the
 mechanism's exact likelihoods (`adept.attacks.likelihood`).
 """
 
@@ -76,7 +76,7 @@ class Reader:
         return self._others is not None
 
     def prepare(self) -> Candidates:
-        """Read the crowd, once; returns what is known of it.
+        """Read the crowd once, and return it.
 
         Raises:
             ConfigurationError: the page has ended.
@@ -112,9 +112,9 @@ class Reader:
 def worst_pair(*, epsilon: float, dim: int) -> list[float]:
     r"""Return the log-odds of 100 releases of ADePT as published, for its worst record.
 
-    The pair is +-(C / sqrt n)(1, ..., 1), both of l2 norm C: their l1 distance is 2 C sqrt n, where
-    the claim reckons with 2 C. With noise of scale b = 2 C / eps the log-odds of a release z are
-    sum_i (|z_i + c| - |z_i - c|) / b, c = C / sqrt n. They reach eps sqrt n, where a claim of eps
+    The pair is +-(C / sqrt n)(1, ..., 1), both of l2 norm C: their l1 distance is 2 C sqrt n, while
+    the claim assumes 2 C. With noise of scale b = 2 C / eps the log-odds of a release z are sum_i
+    (|z_i + c| - |z_i - c|) / b, c = C / sqrt n. They reach eps sqrt n, where a claim of eps
     promises that they stay within [-eps, eps].
     """
     mechanism = OriginalLaplace(epsilon=epsilon)

@@ -1,4 +1,4 @@
-"""Results that earlier commands left in their ``output_dir``, shown as they are."""
+"""Results of earlier commands in their ``output_dir``, shown as they are."""
 
 import json
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ def read(directory: Path, name: str, part: Literal["page", "picture"]) -> bytes:
     """Return the page of a comparison, or the figure of another result.
 
     Raises:
-        DataError: there is none of this name.
+        DataError: no result has this name.
     """
     for run in runs(directory):
         path: Path | None = getattr(run, part)

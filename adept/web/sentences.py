@@ -1,7 +1,7 @@
 """Releases of a typed sentence, one per change of the page, and a reader's beliefs of each.
 
-Every call is a release of its own with fresh noise from the operating system; nothing that was
-typed is kept.
+Every call is a separate release, with fresh noise from the operating system. Nothing that was typed
+is kept.
 """
 
 import contextlib
@@ -39,7 +39,7 @@ COMPARED = {
 
 @dataclass(frozen=True)
 class Release:
-    """One release of a sentence by one mechanism, which nothing keeps."""
+    """One release of a sentence by one mechanism; it is not stored."""
 
     shown: dict[str, Any]  # what the page says of it: texts, budgets, and a reader's largest belief in words
     reader: Reader
@@ -62,13 +62,13 @@ class Sentences:
 
     @property
     def mechanisms(self) -> dict[str, str]:
-        """Mechanisms that can be ticked, with titles: those that the model's clip serves."""
+        """Mechanisms that can be ticked, with titles; the model's clip must serve them."""
         return {
             name: title for name, title in COMPARED.items() if name == OURS or self.model.clip in BY_NAME[name].serves
         }
 
     def warm(self) -> None:
-        """Prepare the default, then every other stop once somebody plays, until ``end``."""
+        """Prepare the default stop, and all others once somebody plays, until ``end``."""
         self._at(OURS, DEFAULT)[1].prepare()
         self._played.wait()
         ours = [(OURS, epsilon) for epsilon in sorted(STOPS, key=lambda stop: abs(stop - DEFAULT))]
@@ -77,7 +77,7 @@ class Sentences:
                 self._at(name, epsilon)[1].prepare()
 
     def end(self) -> None:
-        """Let nothing be prepared any more: a process waits for its threads."""
+        """Stop preparing, because a process waits for its threads."""
         self._ended.set()
         self._played.set()
 
@@ -108,7 +108,7 @@ class Sentences:
         return Release(shown, reader, encoded, released)
 
     def _at(self, name: str, epsilon: float) -> tuple[Rewriter, Reader]:
-        """Return the rewriter and the reader of a mechanism at a budget; they are made once."""
+        """Return the rewriter and the reader of a mechanism at a budget, which are made once."""
         with self._making:
             if (name, epsilon) not in self._made:
                 kind = best_exact(self.model, epsilon=epsilon) if name == OURS else BY_NAME[name]
@@ -118,7 +118,7 @@ class Sentences:
 
 
 def _sentence(guarantee: Guarantee) -> str:
-    """Say in words what a reader can do at most."""
+    """Describe in words the most that a reader can do."""
     most, claimed = bound(guarantee.epsilon), guarantee.claimed_epsilon
     if most > MIN_CERTAINTY:
         said = f"Nothing hides you among {PEOPLE:,} people at this budget: a reader may be certain that it was you."

@@ -78,10 +78,10 @@ class Files:
         shutil.rmtree(self._root, ignore_errors=True)
 
     def add(self, filename: str, content: bytes) -> tuple[str, Dropped]:
-        """Keep a file for a while; returns its key and what it is.
+        """Keep a file for a while; return its key and its description.
 
         Raises:
-            DataError: it is none that can be read.
+            DataError: the file cannot be read.
             ConfigurationError: its name has no known ending, or there are too many files.
         """
         self._forget_old()
@@ -105,19 +105,19 @@ class Files:
         """Return a file by its key.
 
         Raises:
-            DataError: it is forgotten.
+            DataError: the page has forgotten the file.
         """
         if key not in self._files:
             raise DataError("this file is no longer held: drop it again")
         return self._files[key]
 
     def forget(self, key: str) -> None:
-        """Remove a file and all that was made of it."""
+        """Remove a file and everything that was made from it."""
         if (dropped := self._files.pop(key, None)) is not None:
             shutil.rmtree(dropped.source.parent, ignore_errors=True)
 
     def explain(self, dropped: Dropped, choices: Choices) -> dict[str, Any]:
-        """Say what a release would be, as ``dry_run=true`` does: nothing is released."""
+        """Describe a release without making it, as ``dry_run=true`` does."""
         rewriter, options = open_release(self._request(dropped, choices))
         statement = preview_file(rewriter, str(dropped.source), str(dropped.target), options=options)
         packaged = is_packaged(rewriter.model, model_sha256(rewriter.model))
@@ -167,7 +167,7 @@ def _look_at(source: Path) -> Dropped:
 
 
 def _delimiter(file: Path) -> str | None:
-    """Guess the separator of a csv whose header has no comma; the page has no option for it."""
+    """Guess the separator of a csv whose header has no comma, as the page has no option for it."""
     with file.open("rb") as stream:
         header = stream.readline(2**16).decode("utf-8", "replace")
     if file.suffix != ".csv" or "," in header or header.removeprefix("\ufeff").startswith("sep="):

@@ -136,7 +136,8 @@ def epsilon_lower_bound(
     Ding et al. 2018, Jagielski et al. 2020). The event must have been fixed before the counted
     releases were drawn.
 
-    Returns: The bound; -inf if nothing is certified.
+    Returns:
+        The bound; -inf if nothing is certified.
     """
     lower, _ = clopper_pearson(first, first_trials, alpha=alpha / 2)
     _, upper = clopper_pearson(second, second_trials, alpha=alpha / 2)
