@@ -15,6 +15,10 @@ from adept.attacks.likelihood import Candidates
 from adept.audit.stats.confidence_bounds import clopper_pearson
 from adept.errors import ConfigurationError
 
+CASES = (100, 1_000, 10_000, 1_000_000)  # cases that a bound is counted in
+ALL_CASES = "all cases"
+MIN_COUNT = 2  # least count of them: one of 100 may be far above the bound
+
 
 @dataclass(frozen=True)
 class Rate:
@@ -58,6 +62,15 @@ def good_enough(kappa: float, *, epsilon: float, delta: float = 0.0) -> float:
     power = epsilon + math.log(kappa)  # of kappa e^eps, which may overflow where neither factor is negligible
     top, shrunk = math.exp(min(0.0, power)), math.exp(min(0.0, -power))
     return min(1.0, (top + delta * shrunk) / (top + (1 - kappa) * shrunk))
+
+
+def cases(probability: float) -> str:
+    """Express a bound on a probability as a count of cases, rounded up: "75 of 100 cases"."""
+    for times in CASES:
+        count = math.ceil(probability * times)
+        if MIN_COUNT <= count < times:
+            return f"{count:,} of {times:,} cases"
+    return f"1 of {CASES[-1]:,} cases" if probability * CASES[-1] <= 1 else ALL_CASES
 
 
 def membership_power(false_positives: float, *, epsilon: float, delta: float = 0.0) -> float:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from adept.cli.options import REQUIRED
+from adept.cli.release_config import NEIGHBOURS, LedgerConfig, RewriteConfig, SynthesizeConfig, VerifyConfig
 from adept.comparison.config import CompareConfig
 from adept.data.corpus import SPLITS, Columns, DataConfig
 from adept.data.formats import ReadingOptions
@@ -18,13 +19,11 @@ from adept.models.config import (
     TrainingConfig,
 )
 from adept.ranges import check_choice, check_integer, check_positive
-from adept.release.config import CentralOptions, LedgerOptions, ReleaseRequest
 
-__all__ = ["CompareConfig"]  # beside the configurations below
+__all__ = ["CompareConfig", "LedgerConfig", "RewriteConfig", "SynthesizeConfig", "VerifyConfig"]  # beside those below
 
 FILE_MEMBERSHIP = "file_membership"
 SYNTHESIZER = "synthesizer"
-NEIGHBOURS = ("add_or_remove", "replace")
 MIN_CLASSIFIERS = 4
 HARD_TEXTS = (
     "fares",
@@ -197,16 +196,6 @@ class EvaluateConfig(ReadingOptions):
 
 
 @dataclass
-class LedgerConfig:
-    """Configuration of ``adept ledger``."""
-
-    ledger: str | None = None
-    """The ledger's file (ledger= may be left out); null: the default ledger."""
-    limit: float | None = None
-    """Store this limit: no later release may bring a record or person above this epsilon."""
-
-
-@dataclass
 class PlayConfig:
     """Configuration of ``adept play``."""
 
@@ -308,79 +297,3 @@ class TrainConfig(Columns):
             raise ConfigurationError("output_dir must be given, got nothing: add output_dir=... or resume_from=RUN_DIR")
         check_choice(("drop", "joint"), labels=self.labels)
         check_integer(0, 2**32 - 1, seed=self.seed)
-
-
-@dataclass
-class VerifyConfig:
-    """Configuration of ``adept verify``."""
-
-    statement: str = REQUIRED
-    """Statement OUTPUT.privacy.json of a release (statement= may be left out)."""
-
-    output: str | None = None
-    """The output that it describes; null: the file beside the statement."""
-
-    model_dir: str | None = None
-    """Model directory, or utterances for the packaged model; null: no model is compared."""
-
-
-@dataclass
-class FileNames:
-    """Files of a release."""
-
-    # --- Files
-    input: str = REQUIRED
-    """File to read: txt, csv, tsv, jsonl, json or parquet, also gzipped; or a directory of
-    parts, a pattern such as 'logs/*.jsonl', or - for standard input."""
-    output: str = REQUIRED
-    """New file to write, in the format of its name or of the input; - is standard output."""
-
-    # --- Interrupted runs, and records that were released before
-    resume: bool = False
-    """Continue an interrupted release, or begin one if there is none."""
-
-
-@dataclass
-class RewriteConfig(FileNames, ReleaseRequest):
-    """Configuration of ``adept rewrite``."""
-
-    # --- A look before the release
-    expect: str | None = None
-    """File of public texts, to see what survives before the release; needs public=true."""
-    public: bool = False
-    """Declare that the texts of expect are public."""
-    dry_run: bool = False
-    """Check everything, count the records and describe the release, but release nothing."""
-
-
-@dataclass
-class SynthesizeConfig(FileNames, LedgerOptions, CentralOptions):
-    """Configuration of ``adept synthesize``."""
-
-    # --- Budget
-    epsilon: float | None = None
-    """Budget (you must choose it) of each person or, without person_column, of each record."""
-    neighbours: str = NEIGHBOURS[0]
-    """Change to hide: add_or_remove (that somebody took part) | replace (what somebody said;
-    twice the noise)."""
-    model_dir: str | None = None
-    """The model's directory; null: the model that comes with the package."""
-    cells: int | None = None
-    """Number of codewords; null: by a rule from the budget and the public texts."""
-    dry_run: bool = False
-    """Check everything, tell the curator how many rows would count, and release nothing."""
-    accept_private_model: bool = False
-    """Write texts of a model that was trained on private text, which no epsilon covers."""
-
-    # --- Labels
-    label_set: list[str] | None = None
-    """Public labels, [A,B] or @FILE with one a line; rows with other labels do not count."""
-
-    # --- Interrupted runs, and records that were released before
-    ledger: str | None = None
-    """File that lists releases; if it lists another one, add again=true; null: the default
-    ledger; none: no ledger."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_choice(NEIGHBOURS, neighbours=self.neighbours)

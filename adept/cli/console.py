@@ -34,6 +34,11 @@ def warn(line: str) -> None:
     sys.stderr.write(f"adept: {line}\n")
 
 
+def show_lines(lines: Iterable[str]) -> None:
+    """Print lines of text."""
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+
+
 def show_table(title: str, headings: list[str], rows: Iterable[Iterable[str]]) -> None:
     """Print a table."""
     _print(Table(*headings, title=title, title_justify="left", box=None, pad_edge=False), rows)

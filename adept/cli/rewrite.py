@@ -7,19 +7,20 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterator
-from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from adept.cli.budgets import show_rewrite_budgets
 from adept.cli.config import RewriteConfig, SynthesizeConfig
 from adept.cli.console import progress, warn
 from adept.cli.process import Interruptible
+from adept.data.column_names import list_names
 from adept.data.corpus import find_label_column, read_corpus
 from adept.data.formats import STANDARD_STREAM
 from adept.data.labels import read_label_set
 from adept.errors import ConfigurationError, DataError
-from adept.mechanisms.guarantee import words
+from adept.mechanisms.guarantee import MAX_STATED_EPSILON, odds_change, words
 from adept.release.columns import CheckedRecords
 from adept.release.default_ledger import describe_overlap, find_key, open_ledger
 from adept.release.inputs import Inputs
@@ -34,11 +35,13 @@ from adept.synthesis.synthesizer import Synthesizer
 ReleaseConfig = RewriteConfig | SynthesizeConfig
 Stated = TypeVar("Stated")
 
-MAX_STATED_EPSILON = 50.0  # above it the odds have more digits than anyone reads
-
 
 def main(config: RewriteConfig) -> None:
     """Rewrite a file, and print what was written and what is guaranteed."""
+    if config.shows_budgets:
+        config.label_set = list(read_label_set(config.label_set))
+        show_rewrite_budgets(config, _public_texts(config, Inputs.of(config.input, config)))
+        return
     statement = run(config)
     print_lines(config, summary(statement, output=config.output, place=statement_place(config)))
     for line in _warnings(config, statement):
@@ -52,7 +55,7 @@ def run(config: RewriteConfig) -> PrivacyStatement:
     inputs, notes = Inputs.of(config.input, config), list[CheckedRecords]()
     expected = expected_lines(rewriter, _public_texts(config, inputs), packaged=is_packaged(config.model_dir))
     first = first_texts(iter(inputs.first_records(FIRST_TEXTS)), config.text_column)
-    lines, private = [*expected, *_label_lines(config, inputs)], foreign_lines(rewriter, first)
+    lines, private = [*expected, *_column_lines(config, inputs)], foreign_lines(rewriter, first)
 
     def tell() -> None:  # once, as soon as nothing of the file is refused any more
         for line in lines:
@@ -75,14 +78,24 @@ def run(config: RewriteConfig) -> PrivacyStatement:
     return statement
 
 
-def _label_lines(config: RewriteConfig, inputs: Inputs) -> list[str]:
-    """Return a line if a file may have labels in a column with an unusual name."""
+def _column_lines(config: RewriteConfig, inputs: Inputs) -> list[str]:
+    """Return a line if labels may have an unusual name, and one if a column may name persons."""
+    first = next(iter(inputs.first_records(1)), {})
+    others = [name for name in first if name not in (config.text_column, config.person_column, *config.keep_columns)]
     asked = config.labels != "copy" or config.label_column or config.output.endswith((".txt", ".txt.gz"))
-    first = {} if asked else next(iter(inputs.first_records(1)), {})
-    others = first.keys() - {config.text_column, config.person_column, *config.keep_columns}
-    if not others or find_label_column(first, None):
-        return []
-    return ["no labels are written, as no column is called intent: label_column=NAME copies those of another one"]
+    label = find_label_column(first, config.label_column)
+    lines = []
+    if others and not asked and not label:
+        lines.append(
+            "no labels are written, as no column is called intent: label_column=NAME copies those of another one"
+        )
+    dropped = [name for name in others if name != label]
+    if dropped and config.person_column is None:
+        lines.append(
+            f"dropped columns: {list_names(dropped)}; if one of them names a person, add person_column=NAME "
+            "max_records_per_person=N"
+        )
+    return lines
 
 
 def _public_texts(config: RewriteConfig, inputs: Inputs) -> list[str] | None:
@@ -122,6 +135,7 @@ def summary(statement: PrivacyStatement, *, output: str, place: str | None) -> l
     return [
         f"{statement.records} records {done}",
         f"guaranteed: {'; '.join(_guaranteed(statement))}",
+        *_person_lines(statement),
         f"{not_private}the whole statement: {place}" if place else statement.text,
     ]
 
@@ -134,16 +148,20 @@ def _guaranteed(statement: PrivacyStatement) -> Iterator[str]:
     claimed = f" (claimed {words(statement.claimed_epsilon)})" if statement.claimed_epsilon != statement.epsilon else ""
     delta = f", delta {words(statement.guarantee.delta)}" if statement.guarantee.delta else ""
     yield f"epsilon {words(statement.epsilon)}{claimed}{delta}{_parts(statement)}"
-    if statement.epsilon >= MAX_STATED_EPSILON:
-        yield f"the odds between {statement.neighbours} may change more than 10^21-fold, so that next to nothing is guaranteed"
-    elif not delta:
-        odds = Decimal(words(math.exp(statement.epsilon)))
-        yield f"the odds between {statement.neighbours} change at most {odds:,f}-fold"
-    if statement.person_epsilon is not None:
-        yield f"for a person {words(statement.person_epsilon)}, at most {statement.max_records_per_person} records"
+    if not delta or statement.epsilon >= MAX_STATED_EPSILON:
+        yield f"the odds between {statement.neighbours} {odds_change(statement.epsilon)}"
     if shuffled := statement.shuffled:
         how = "shuffled here" if shuffled.here else "as declared"
         yield f"hidden among {shuffled.smallest} ({how}): {words(shuffled.epsilon)}, delta {words(shuffled.delta)}"
+
+
+def _person_lines(statement: PrivacyStatement) -> list[str]:
+    """Return a line on the total of a person, if persons are named."""
+    total, most = statement.person_epsilon, statement.max_records_per_person
+    if total is None or math.isinf(total):
+        return []
+    changed = "" if statement.person_delta else f"; the odds {odds_change(total)}"
+    return [f"for a person with at most {most} record{'s' * (most != 1)}: epsilon {words(total)}{changed}"]
 
 
 def _parts(statement: PrivacyStatement) -> str:

@@ -3,12 +3,13 @@
 from functools import partial
 from typing import Any
 
+from adept.cli.budgets import show_synthesize_budgets
 from adept.cli.config import SynthesizeConfig
 from adept.cli.console import warn
 from adept.cli.rewrite import foreign_lines, print_lines, run_release, statement_place, tell_curator
 from adept.data.labels import read_label_set
 from adept.errors import ConfigurationError
-from adept.mechanisms.guarantee import words
+from adept.mechanisms.guarantee import odds_change, words
 from adept.mechanisms.votes import ADD_OR_REMOVE
 from adept.release.central import check_label_set, preview_central, synthesize_file
 from adept.release.default_ledger import find_key
@@ -20,6 +21,10 @@ from adept.synthesis.synthesizer import Synthesizer
 
 def main(config: SynthesizeConfig) -> None:
     """Synthesize a file, and print what was written and what is guaranteed."""
+    if config.shows_budgets:
+        config.label_set = list(read_label_set(config.label_set))
+        show_synthesize_budgets(config)
+        return
     statement = run(config)
     lines = summary(statement, output=config.output, place=statement_place(config))
     if not statement.stands_out:
@@ -66,5 +71,6 @@ def summary(statement: CentralStatement, *, output: str, place: str | None) -> l
     return [
         done if place else f"would write {done}: dry run, nothing was released",
         f"guaranteed: {protected}{persons}, central, for {relation}; labels {'private' if statement.label_set else 'left out'}",
+        f"the odds of any output {odds_change(statement.epsilon)}",
         f"the whole statement: {place}" if place else statement.text,
     ]

@@ -21,6 +21,7 @@ from adept.errors import ConfigurationError, ReleaseRefused
 from adept.mechanisms import JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.base import MechanismChoice
 from adept.mechanisms.guarantee import share
+from adept.models.autoencoder import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.release import facts
 from adept.release.batches import Batches, Drawing, PlainBatches, ShuffledBatches
@@ -50,15 +51,19 @@ FREE_OPTIONS = (
 )  # fmt: skip
 
 
-def open_release(request: ReleaseRequest) -> tuple[Rewriter, ReleaseOptions]:
+def open_release(
+    request: ReleaseRequest, loaded: tuple[Autoencoder, Tokenizer] | None = None
+) -> tuple[Rewriter, ReleaseOptions]:
     """Load the model, give it the budget; return the rewriter and the output's options.
+
+    ``loaded`` is the model of ``request.model_dir``, if it was loaded before.
 
     Raises:
         ModelError: the directory holds no model, or the mechanism cannot use it.
         ConfigurationError: no budget or two, a value out of range, or contradicting options.
         ReleaseRefused: the release would promise what it cannot keep.
     """
-    model, tokenizer = load_model(request.model_dir)
+    model, tokenizer = loaded or load_model(request.model_dir)
     choice = request.mechanism or MechanismChoice(best_exact(model, epsilon=_share(request, request.epsilon)))
     choice = replace(choice, epsilon=_share(request, choice.budget(request.epsilon)))
     text = choice.build(clip_norm=model.config.clip_norm)

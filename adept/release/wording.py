@@ -9,7 +9,7 @@ or a line.
 import math
 from typing import TYPE_CHECKING, Any
 
-from adept.mechanisms.guarantee import words
+from adept.mechanisms.guarantee import odds_change, words
 from adept.release.facts import plain_name
 from adept.release.shuffling import Shuffled
 
@@ -73,6 +73,17 @@ def local_text(statement: "PrivacyStatement") -> str:
     return " ".join(filter(None, parts))
 
 
+def _person_odds(statement: "PrivacyStatement") -> str:
+    if statement.person_delta:
+        return ""
+    same = statement.neighbours.partition(" with the same ")[2]
+    others = f"others with the same {same}" if same else "any others"
+    return (
+        f"If all records of one person are replaced by {others}, the odds of any output "
+        f"{odds_change(statement.person_epsilon or 0.0)}. "
+    )
+
+
 def local_composition(statement: "PrivacyStatement") -> str:
     people = statement.max_records_per_person
     if math.isinf(statement.epsilon):
@@ -85,7 +96,8 @@ def local_composition(statement: "PrivacyStatement") -> str:
         )
     return (
         f"{_describe_bound(statement)}; by basic composition a person's epsilon is at most "
-        f"{words(statement.person_epsilon or 0.0)} and delta at most {words(statement.person_delta or 0.0)}. {again}"
+        f"{words(statement.person_epsilon or 0.0)} and delta at most {words(statement.person_delta or 0.0)}. "
+        f"{_person_odds(statement)}{again}"
     )
 
 
@@ -173,6 +185,7 @@ def central_text(statement: "CentralStatement") -> str:
         [
             statement.guarantee.text,
             _who(statement),
+            f"For such a {statement.unit} the odds of any output {odds_change(statement.epsilon)}.",
             both if statement.label_set else "Labels were left out.",
             "Every text here is a public text of the model, and none was copied from a record; which of them stand here, "
             f"how often and with what label follows from the released counts{NAMES_READ if statement.label_set else ''} alone.",

@@ -49,35 +49,49 @@ class Expectation:
     exact: float  # share written word for word
 
     @property
-    def line(self) -> str:
-        topic = ""
-        if self.topic is not None:
-            topic = f"its record's topic in {self.topic:.0%} of all cases ({self.topic_of_others:.0%} by chance) and "
-        error = self.texts**-0.5  # at least two standard errors of a mean of numbers from 0 to 1
-        exact = f", and is its record word for word in {self.exact:.0%} of all cases" if self.exact else ""
-        return (
-            f"a rewrite keeps {topic}{self.words:.0%} of its words ({self.words_of_others:.0%} by chance){exact}: "
-            f"estimated on {self.texts} public texts, so good to {error:.0%}; other text may fare worse"
+    def lines(self) -> list[str]:
+        """Sentences on what a rewrite keeps, a fact each, and how sure they are."""
+        topic = (
+            f"{self.topic:.0%} of all cases ({self.topic_of_others:.0%} by chance)" if self.topic is not None else ""
         )
+        error = self.texts**-0.5  # at least two standard errors of a mean of numbers from 0 to 1
+        return [
+            *([f"a rewrite keeps its record's topic in {topic}"] if topic else []),
+            f"a rewrite keeps {self.words:.0%} of its record's words ({self.words_of_others:.0%} by chance)",
+            *([f"a rewrite is its record word for word in {self.exact:.0%} of all cases"] if self.exact else []),
+            f"estimated on {self.texts} public texts, so good to {error:.0%}; other text may fare worse",
+        ]
 
 
 def expected_lines(rewriter: Rewriter, public: Sequence[str] | None = None, *, packaged: bool) -> list[str]:
     """Return lines on what survives of the user's public texts, or of held-out texts."""
     expected = expectation(rewriter, public)
-    lines = [f"at epsilon {words(rewriter.guarantee.epsilon)} {expected.line}"] if expected else []
+    lines = expected.lines if expected else []
+    budget = [f"at epsilon {words(rewriter.guarantee.epsilon)} {line}" for line in lines[:1]]
     unread = unseen_line(rewriter) if packaged and public is None else None
-    return [*lines, unread] if unread else lines
+    return [*budget, *lines[1:], *([unread] if unread else [])]
+
+
+def probe_texts(rewriter: Rewriter, public: Sequence[str] | None = None) -> list[str]:
+    """Return the public texts that an estimate rests on: the user's, or held-out ones."""
+    model = rewriter.model
+    texts = list((model.held_out_texts if public is None else public)[: rewriter.coding.probes])
+    return [] if len(texts) < MIN_TEXTS or model.labels else texts
+
+
+def rewrite_public(rewriter: Rewriter, texts: Sequence[str]) -> list[str]:
+    """Rewrite public texts, for an estimate."""
+    # Any label does for a joint release: the distribution of its text does not depend on it.
+    labels = [rewriter.joint.labels[0]] * len(texts) if rewriter.joint else None
+    return [text for text, _ in rewriter.rewrite_pairs(list(texts), labels)]
 
 
 def expectation(rewriter: Rewriter, public: Sequence[str] | None = None) -> Expectation | None:
     """Return a rewriter's expectation; None for too few texts or written labels."""
-    model = rewriter.model
-    texts = list((model.held_out_texts if public is None else public)[: rewriter.coding.probes])
-    if len(texts) < MIN_TEXTS or model.labels:
+    texts = probe_texts(rewriter, public)
+    if not texts:
         return None
-    # Any label does for a joint release: the distribution of its text does not depend on it.
-    labels = [rewriter.joint.labels[0]] * len(texts) if rewriter.joint else None
-    written = [text for text, _ in rewriter.rewrite_pairs(texts, labels)]
+    written = rewrite_public(rewriter, texts)
     others, pairs = [*written[1:], written[0]], zip(texts, written, strict=True)
     return Expectation(
         texts=len(texts),

@@ -111,9 +111,8 @@ class Synthesizer:
 
     @property
     def least_standing_out(self) -> int:
-        """The smallest count T that noise reaches in M cells with probability M a^T / (1 + a) <= FALSE_ALARM."""
-        decay, count = self._decay, self.cells.size * len(self.labels)
-        return max(1, math.ceil(math.log(FALSE_ALARM * (1 + decay) / count) / math.log(decay)))
+        """The smallest count that noise alone would hardly reach in any cell."""
+        return least_standing_out(self.votes, self.cells.size * len(self.labels))
 
     @property
     def _decay(self) -> float:
@@ -180,6 +179,12 @@ class Synthesizer:
         count = min(round(found.total), MAX_ROWS) if rows is None else rows
         texts, labels = self.writable.texts, self.labels
         return ((texts[place], labels[found.labels[place]]) for place in _apportion(found, self.writable.places, count))
+
+
+def least_standing_out(votes: Votes, cells: int) -> int:
+    """Return the smallest count T that noise reaches in M cells with probability M a^T / (1 + a) <= FALSE_ALARM."""
+    decay = math.exp(-1 / votes.scale)
+    return max(1, math.ceil(math.log(FALSE_ALARM * (1 + decay) / cells) / math.log(decay)))
 
 
 def _apportion(found: Estimate, places: NDArray[np.int64], rows: int) -> Iterator[int]:

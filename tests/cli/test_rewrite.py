@@ -109,6 +109,28 @@ def test_a_file_with_labels_under_another_name_is_told_that_none_are_written(
         assert "no labels" not in adept_here(*command, "dry_run=true", asked).stderr
 
 
+def test_dropped_columns_are_named_until_a_person_is(adept_here: Run, tiny_l1_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("text,intent,customer,date\nfare to boston,fare,c-17,monday\n")
+    command = [
+        "rewrite",
+        f"model_dir={tiny_l1_run}",
+        f"input={tmp_path}/in.csv",
+        f"output={tmp_path}/out.csv",
+        "epsilon=8",
+    ]
+    line = (
+        "adept: dropped columns: 'customer', 'date'; if one of them names a person, add person_column=NAME "
+        "max_records_per_person=N"
+    )
+    told = adept_here(*command, "dry_run=true")
+    assert line in told.stderr.splitlines()
+    assert "c-17" not in told.stderr
+    kept = adept_here(*command, "dry_run=true", "keep_columns=[date]").stderr
+    assert "dropped columns: 'customer'; if" in kept
+    named = adept_here(*command, "dry_run=true", "person_column=customer", "max_records_per_person=2").stderr
+    assert "dropped columns" not in named
+
+
 def test_the_ledger_refuses_and_lists(adept_here: Run, tiny_l1_run: Path, tmp_path: Path) -> None:
     given, ledger = lines(tmp_path / "in.jsonl", 7), tmp_path / "ledger.db"
     command = ["rewrite", f"model_dir={tiny_l1_run}", f"input={given}", f"ledger={ledger}", "epsilon=8"]
@@ -194,7 +216,7 @@ def test_sigterm_is_130_and_what_was_drawn_can_be_continued(adept_here: Run, tin
     run.send_signal(signal.SIGTERM)
     _, told = run.communicate()
     assert run.returncode == 130
-    assert told.count(b"\n") == 2  # what to expect, and the interrupt
+    assert told.count(b"\n") == 3  # what to expect in two lines, and the interrupt
     assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", "out.jsonl.journal"}
     refused = adept_here(*command)
     assert refused.returncode == 2
@@ -355,9 +377,17 @@ def test_what_is_copied_is_named_and_narrows_the_neighbours() -> None:
 
 
 def test_the_total_is_said_with_its_parts_and_of_a_person() -> None:
-    said = summary_lines(label_response=LABELS, labels="randomized_response", max_records_per_person=3)[1]
-    assert "epsilon 10 (text 8, label 2); " in said
-    assert "for a person 30, at most 3 records" in said
+    said = summary_lines(label_response=LABELS, labels="randomized_response", max_records_per_person=3)
+    assert "epsilon 10 (text 8, label 2); " in said[1]
+    assert said[2] == "for a person with at most 3 records: epsilon 30; the odds change at most 10^14-fold"
+    twice = summary_lines(max_records_per_person=2)
+    assert twice[2] == "for a person with at most 2 records: epsilon 16; the odds change at most 8.9 million-fold"
+    assert (
+        "the odds of any output change at most 8.9 million-fold"
+        in statement(epsilon=8.0, max_records_per_person=2).text
+    )
+    noisy = summary_lines(guarantee=Gaussian(epsilon=2.0).guarantee(16), max_records_per_person=2)
+    assert noisy[2] == "for a person with at most 2 records: epsilon 4"
 
 
 def test_a_false_claim_is_set_beside_the_truth() -> None:

@@ -17,7 +17,7 @@ def given(tmp_path: Path) -> Path:
     return path
 
 
-def test_three_lines_say_what_was_written_and_the_curator_learns_the_rest(
+def test_a_line_a_fact_says_what_was_written_and_the_curator_learns_the_rest(
     adept_here: Run, topic_run: Path, given: Path, tmp_path: Path
 ) -> None:
     command = ["synthesize", f"model_dir={topic_run}", f"input={given}", LABELS, "epsilon=20", "rows=12"]
@@ -27,6 +27,7 @@ def test_three_lines_say_what_was_written_and_the_curator_learns_the_rest(
         f"12 synthetic records: {tmp_path}/out.csv",
         "guaranteed: epsilon 20 for each person, of whom at most 3 records counted, central, for adding or removing it; "
         "labels private",
+        "the odds of any output change at most 490 million-fold",
         f"the whole statement: {tmp_path}/out.csv.privacy.json",
     ]
     assert "not part of the release: 40 rows read, 30 counted: 10 have a label outside label_set" in done.stderr

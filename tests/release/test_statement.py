@@ -14,7 +14,7 @@ from made_statements import statement
 import adept
 from adept.errors import ConfigurationError
 from adept.mechanisms import Codebook, Gaussian, L1Laplace, LearnedCodebook, RandomizedResponse
-from adept.mechanisms.guarantee import json_number, share, total, words
+from adept.mechanisms.guarantee import MAX_STATED_EPSILON, json_number, odds_change, share, total, words
 from adept.models.config import TrainingData
 from adept.release import facts
 from adept.release.wording import card, facts_not_hidden
@@ -242,8 +242,33 @@ def test_budgets_reach_a_statement_rounded_up_and_probabilities_as_counts(module
             f"{module}: {source}"
         )
         if source.startswith(
-            ("words(", "often(", "_", "rounded", "math.log2(size)")
+            ("words(", "often(", "odds_change(", "_", "rounded", "math.log2(size)")
         ):  # and what others of these return
             continue
         assert not any(name.endswith(("epsilon", "delta")) for name in read), f"{module}: {source}"
         assert not form.strip("f'\"").endswith(("g", "e", "%")), f"{module}: {source}:{form}"
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "said"),
+    [
+        (1.0, "2.719-fold"),
+        (8.0, "2,981-fold"),
+        (13.0, "442,500-fold"),
+        (16.0, "8.9 million-fold"),
+        (20.0, "490 million-fold"),
+        (24.0, "27 billion-fold"),
+        (40.0, "10^18-fold"),
+        (60.0, "10^21-fold"),
+    ],
+)
+def test_odds_are_never_stated_below_the_power_of_epsilon(epsilon: float, said: str) -> None:
+    """A number that is shown bounds e^epsilon: its digits are rounded up, and a power of ten is the next one."""
+    told = odds_change(epsilon)
+    assert said in told
+    if epsilon >= MAX_STATED_EPSILON:
+        assert math.exp(epsilon) > 1e21
+        return
+    number, *unit = told.partition("at most ")[2].removesuffix("-fold").replace(",", "").split()
+    power = 10.0 ** int(number[3:]) if number.startswith("10^") else float(number)
+    assert power * {"": 1, "million": 1e6, "billion": 1e9}["".join(unit)] >= math.exp(epsilon)

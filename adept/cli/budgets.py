@@ -1,0 +1,139 @@
+"""``dry_run=true`` without ``epsilon``: what each budget means and keeps, before one is chosen.
+
+Of the file only the names of its columns are read, where a header or schema has them.
+"""
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from adept.attacks.bounds import ALL_CASES, cases, good_enough
+from adept.cli.config import RewriteConfig, SynthesizeConfig
+from adept.cli.console import show_lines, show_table
+from adept.data.column_names import RequiredColumns
+from adept.data.corpus import find_label_column
+from adept.data.formats import STANDARD_STREAM
+from adept.data.reading import declared_columns
+from adept.errors import DataError
+from adept.mechanisms.guarantee import total
+from adept.mechanisms.votes import COUNTS_MOVED, Votes
+from adept.models.autoencoder import Autoencoder
+from adept.models.tokenizer import Tokenizer
+from adept.release.columns import ReleaseOptions
+from adept.release.inputs import Inputs
+from adept.release.local import open_release
+from adept.rewriting.budgets import ADVICE, BUDGETS, Budget, preview_budgets
+from adept.rewriting.loading import load_model
+from adept.rewriting.rewriter import Rewriter
+from adept.synthesis.budgets import share_standing_out
+
+CANDIDATES = 1_000  # records among which an attacker looks for the right one
+EXPECTED_ROWS = (1_000, 10_000, 100_000)
+QUESTION = f"an attacker picks the right one of {CANDIDATES:,} candidates in"
+KEPT = ("topic kept (by chance)", "words kept (by chance)", "word for word")
+
+
+def show_rewrite_budgets(config: RewriteConfig, public: list[str] | None) -> None:
+    """Print what each budget keeps of public texts, and how well it hides a record."""
+    inputs, loaded = Inputs.of(config.input, config), load_model(config.model_dir)
+    opened = partial(_open, config, loaded)
+    _, options = opened(BUDGETS[0])
+    _check_header(inputs, options.required)
+    rows = list(preview_budgets(lambda epsilon: opened(epsilon)[0], public))
+    most = 1 if config.epsilon_per == "person" else config.max_records_per_person or 1
+    person = [f"a person with {most} records in"] if most > 1 else []
+    lines = [[f"{row.epsilon:g}", *_risks(row, options, most), *_kept(row)] for row in rows]
+    show_table(_title(config.input), ["epsilon", QUESTION, *person, *KEPT], lines)
+    _show_examples(rows)
+    show_lines([*_estimate_lines(rows), f"{ADVICE}.", *_label_lines(config, inputs)])
+
+
+def _open(
+    config: RewriteConfig, loaded: tuple[Autoencoder, Tokenizer], epsilon: float
+) -> tuple[Rewriter, ReleaseOptions]:
+    output = config.output or STANDARD_STREAM  # to which nothing is written
+    return open_release(replace(config, epsilon=epsilon, output=output), loaded)
+
+
+def show_synthesize_budgets(config: SynthesizeConfig) -> None:
+    """Print from which share of the rows on a count stands out of the noise, by budget and size."""
+    _check_header(Inputs.of(config.input, config), config.required if config.label_set else RequiredColumns(()))
+    sizes = (config.expected_rows,) if config.expected_rows else EXPECTED_ROWS
+    model, labels = load_model(config.model_dir)[0], max(1, len(config.label_set or ()))
+    lines = []
+    for epsilon in BUDGETS:
+        votes = Votes(
+            epsilon=epsilon, neighbours=config.neighbours, votes_per_person=config.max_records_per_person or 1
+        )
+        shares = [share_standing_out(votes, rows, texts=len(model.public_texts), labels=labels) for rows in sizes]
+        replaced = epsilon * 2 / COUNTS_MOVED[config.neighbours]  # one person's rows by another's
+        lines.append([f"{epsilon:g}", _risk(replaced), *("none" if s is None else f"{s:.2%} of them" for s in shares)])
+    headings = ["epsilon", QUESTION, *(f"{rows:,} rows: a count stands out from" for rows in sizes)]
+    show_table(_title(config.input), headings, lines)
+    counted = "a topic with its label" if labels > 1 else "a topic; label_set=[A,B] counts it with each label"
+    show_lines([f"a count is of {counted}; what does not stand out is guessed from public text.", f"{ADVICE}."])
+
+
+def _title(location: str) -> str:
+    return f"Which epsilon? Of {location} nothing was read beyond its header; all figures come from public text."
+
+
+def _check_header(inputs: Inputs, required: RequiredColumns) -> None:
+    """Raise DataError for a file that does not exist, or whose header lacks a column."""
+    for location in inputs.locations:
+        if location != STANDARD_STREAM and not Path(location).exists():
+            raise DataError(f"cannot read {location}: No such file or directory")
+    inputs.check_columns(required)
+
+
+def _risk(epsilon: float, delta: float = 0.0) -> str:
+    """Return the bound of the attacker's success; ``epsilon`` is for replacing one by another."""
+    found = cases(good_enough(1 / CANDIDATES, epsilon=epsilon, delta=delta))
+    return found if found == ALL_CASES else f"at most {found}"
+
+
+def _risks(row: Budget, options: ReleaseOptions, most: int) -> list[str]:
+    """Return the risk of a record and, with more than one of them, of a person."""
+    guarantee, response = row.rewriter.guarantee, options.response
+    label = response.guarantee().epsilon if response and options.labels == "randomized_response" else 0.0
+    return [
+        _risk(total(guarantee.epsilon, label, times=times), total(guarantee.delta, times=times))
+        for times in dict.fromkeys((1, most))
+    ]
+
+
+def _kept(row: Budget) -> list[str]:
+    if (kept := row.kept) is None:
+        return [""] * len(KEPT)
+    topic = "" if kept.topic is None else f"{kept.topic:.0%} ({kept.topic_of_others:.0%})"
+    return [topic, f"{kept.words:.0%} ({kept.words_of_others:.0%})", f"{kept.exact:.0%}"]
+
+
+def _show_examples(rows: list[Budget]) -> None:
+    """Print public sentences with a rewrite of each at every budget."""
+    if not rows[-1].examples:
+        return
+    texts = [text for text, _ in rows[-1].examples]
+    lines = [[f"{row.epsilon:g}", *(rewrite for _, rewrite in row.examples)] for row in rows]
+    show_table("Public sentences, and one rewrite of each", ["epsilon", *texts], lines)
+
+
+def _estimate_lines(rows: list[Budget]) -> list[str]:
+    counts = [row.kept.texts for row in rows if row.kept]
+    if not counts:
+        return ["nothing is known of what survives: name a file of public texts with expect=FILE public=true."]
+    return [
+        f"estimated on {min(counts)} public texts, so good to {min(counts) ** -0.5:.0%}; other text may fare worse."
+    ]
+
+
+def _label_lines(config: RewriteConfig, inputs: Inputs) -> list[str]:
+    """Point to private labels, if the header names labels that would be copied."""
+    first = inputs.locations[0]
+    names = declared_columns(first, inputs.options) if inputs.repeatable else None
+    label = find_label_column(dict.fromkeys(names or ()), config.label_column)
+    if config.labels != "copy" or label is None:
+        return []
+    return [
+        "labels are copied, and not private: labels=joint_response label_set=[A,B] covers them by the same epsilon."
+    ]

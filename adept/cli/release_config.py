@@ -1,0 +1,113 @@
+"""Configurations of the commands about releases; nothing here imports PyTorch or NumPy."""
+
+from dataclasses import dataclass
+
+from adept.cli.options import REQUIRED
+from adept.errors import ConfigurationError
+from adept.ranges import check_choice
+from adept.release.config import CentralOptions, LedgerOptions, ReleaseRequest
+
+NEIGHBOURS = ("add_or_remove", "replace")
+
+
+@dataclass
+class FileNames:
+    """Files of a release."""
+
+    # --- Files
+    input: str = REQUIRED
+    """File to read: txt, csv, tsv, jsonl, json or parquet, also gzipped; or a directory of
+    parts, a pattern such as 'logs/*.jsonl', or - for standard input."""
+    output: str = ""
+    """New file to write, in the format of its name or of the input; - is standard output. Only
+    dry_run=true without epsilon needs none."""
+
+    # --- Interrupted runs, and records that were released before
+    resume: bool = False
+    """Continue an interrupted release, or begin one if there is none."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()  # type: ignore[misc]  # of the options beside these
+        if not (self.output or self.shows_budgets):
+            raise ConfigurationError("output must be given, got nothing: add output=...")
+
+    @property
+    def shows_budgets(self) -> bool:
+        """True for a dry run without a budget, which shows what each one keeps."""
+        own = getattr(getattr(self, "mechanism", None), "epsilon", None)
+        return getattr(self, "dry_run", False) and getattr(self, "epsilon", None) is None and own is None
+
+
+@dataclass
+class RewriteConfig(FileNames, ReleaseRequest):
+    """Configuration of ``adept rewrite``."""
+
+    # --- A look before the release
+    expect: str | None = None
+    """File of public texts, to see what survives before the release; needs public=true."""
+    public: bool = False
+    """Declare that the texts of expect are public."""
+    dry_run: bool = False
+    """Check everything, count the records and describe the release, but release nothing. Without
+    epsilon: show what each budget means and keeps, by public text alone."""
+
+
+@dataclass
+class SynthesizeConfig(FileNames, LedgerOptions, CentralOptions):
+    """Configuration of ``adept synthesize``."""
+
+    # --- Budget
+    epsilon: float | None = None
+    """Budget (you must choose it) of each person or, without person_column, of each record."""
+    neighbours: str = NEIGHBOURS[0]
+    """Change to hide: add_or_remove (that somebody took part) | replace (what somebody said;
+    twice the noise)."""
+    model_dir: str | None = None
+    """The model's directory; null: the model that comes with the package."""
+    cells: int | None = None
+    """Number of codewords; null: by a rule from the budget and the public texts."""
+    dry_run: bool = False
+    """Check everything, tell the curator how many rows would count, and release nothing. Without
+    epsilon: show what each budget means and keeps, by public facts alone."""
+    expected_rows: int | None = None
+    """Number of rows to expect, for dry_run=true without epsilon; null: 1,000 to 100,000."""
+    accept_private_model: bool = False
+    """Write texts of a model that was trained on private text, which no epsilon covers."""
+
+    # --- Labels
+    label_set: list[str] | None = None
+    """Public labels, [A,B] or @FILE with one a line; rows with other labels do not count."""
+
+    # --- Interrupted runs, and records that were released before
+    ledger: str | None = None
+    """File that lists releases; if it lists another one, add again=true; null: the default
+    ledger; none: no ledger."""
+
+    def __post_init__(self) -> None:
+        check_choice(NEIGHBOURS, neighbours=self.neighbours)
+        self.check_counts("expected_rows")
+        super().__post_init__()
+
+
+@dataclass
+class VerifyConfig:
+    """Configuration of ``adept verify``."""
+
+    statement: str = REQUIRED
+    """Statement OUTPUT.privacy.json of a release (statement= may be left out)."""
+
+    output: str | None = None
+    """The output that it describes; null: the file beside the statement."""
+
+    model_dir: str | None = None
+    """Model directory, or utterances for the packaged model; null: no model is compared."""
+
+
+@dataclass
+class LedgerConfig:
+    """Configuration of ``adept ledger``."""
+
+    ledger: str | None = None
+    """The ledger's file (ledger= may be left out); null: the default ledger."""
+    limit: float | None = None
+    """Store this limit: no later release may bring a record or person above this epsilon."""

@@ -1,0 +1,53 @@
+"""What each budget keeps of a text: the table from which a user chooses epsilon.
+
+Every figure and example comes from public texts (``adept.rewriting.expectation``); no record is
+read.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from adept.rewriting.expectation import Expectation, expectation, probe_texts, rewrite_public
+from adept.rewriting.rewriter import Rewriter
+
+BUDGETS = (1.0, 2.0, 4.0, 8.0, 12.0, 16.0)  # in nats
+EXAMPLES = 2  # public sentences that are shown with their rewrites
+EXAMPLE_WORDS = range(6, 13)  # lengths of a sentence that is quickly read
+ADVICE = (
+    "for training a classifier: 4 to 8; for reading single sentences: 12 to 16, with little protection; "
+    "if nobody needs rows one by one, use synthesize at 1 to 2"
+)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """One line of the table.
+
+    Attributes:
+        epsilon: the budget that is asked for.
+        rewriter: one that spends it.
+        kept: None if the model has no public texts to estimate on.
+        examples: pairs of a public sentence and its rewrite.
+    """
+
+    epsilon: float
+    rewriter: Rewriter
+    kept: Expectation | None
+    examples: list[tuple[str, str]]
+
+
+def preview_budgets(
+    open_rewriter: Callable[[float], Rewriter], public: Sequence[str] | None = None
+) -> Iterator[Budget]:
+    """Yield a line for each of BUDGETS, estimated on the user's public texts or on held-out ones."""
+    for epsilon in BUDGETS:
+        rewriter = open_rewriter(epsilon)
+        yield Budget(epsilon, rewriter, expectation(rewriter, public), rewrite_examples(rewriter, public))
+
+
+def rewrite_examples(rewriter: Rewriter, public: Sequence[str] | None = None) -> list[tuple[str, str]]:
+    """Return public sentences with a rewrite each: the first ones that are quickly read."""
+    texts = probe_texts(rewriter, public)
+    short = [text for text in texts if len(text.split()) in EXAMPLE_WORDS]
+    chosen = (short if len(short) >= EXAMPLES else texts)[:EXAMPLES]
+    return list(zip(chosen, rewrite_public(rewriter, chosen), strict=True)) if chosen else []
