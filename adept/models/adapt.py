@@ -1,15 +1,15 @@
-"""Adaptation of a model to another domain by a few hundred public texts of it, in closed form.
+"""Adaptation of a model to another domain, with a few hundred public texts of it, in closed form.
 
 - *words* of the examples are added to the vocabulary;
 - *topics*, one more for every example, are fitted to the examples and to some of the model's own
   texts;
 - *codewords* are the examples and own texts nearest to them, for small budgets their means;
-- the *codec* has the examples as its first utterances, and behind them own texts;
+- the *codec* has the examples as its first utterances, followed by own texts;
 - the *decoder* reads the new topics by a linear map to the old ones.
 
-A *broad* model has a lexicon, and orders its own texts by meaning. Few examples do not show where
-their domain ends: sentences about them join them, and half of the other codewords are taken by
-chance.
+A *broad* model has a lexicon, and orders its own texts by meaning. Few examples do not show the
+limits of their domain. So sentences about them are added, and half of the other codewords are
+chosen at random.
 """
 
 import random
@@ -192,8 +192,8 @@ def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[
 def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) -> dict[int, Tensor]:
     """Return codebooks for the latents (N, n) of few examples, of the sizes of a broad model.
 
-    The largest one holds these, as many own texts (M, n) near to them as others (L, n), in a random
-    order; its first ones are the smaller ones, and the smallest ones are means.
+    The largest codebook holds the examples, own texts (M, n) near to them, and as many others (L,
+    n), in random order. Smaller codebooks are its beginning, and the smallest ones are means.
     """
     distinct, own, others = (normalize(some.cpu(), dim=1) for some in (torch.unique(latents.cpu(), dim=0), own, others))
     most = max(len(distinct), max(TEXT_CODEWORDS))
@@ -207,7 +207,7 @@ def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) 
 
 
 def _near(directions: Tensor, own: Tensor, *, count: int) -> Tensor:
-    """Return up to ``count`` of M directions: each near one of N others, and spread out."""
+    """Return up to ``count`` of M directions that lie near to N others and are spread out."""
     nearness = (own @ directions.T).max(dim=1).values
     likeness = torch.full_like(nearness, -1.0)
     chosen: list[int] = []
@@ -265,7 +265,7 @@ def fine_tune(
 
 
 def spell_out(name: str) -> str:
-    """Split a name into words: "card_payment-failed" and "CardPaymentFailed" have three."""
+    """Split a name into words; "card_payment-failed" and "CardPaymentFailed" have three."""
     return " ".join(words_of(re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_\-./:]+", " ", name)))
 
 

@@ -132,13 +132,12 @@ class Adept(nn.Module):
     def encode_records(self, records: Sequence[Sequence[int]]) -> Tensor:
         """Return clipped latents (B, n) of records, which are token ids closed by END.
 
-        Claim: to the last bit, a latent does not depend on the other records, their number, their
-        lengths or its place.
-        Proof: row i of every product, gate and sum is computed from row i of its input. Its
-        rounding depends on the order of additions, which a kernel chooses by shapes, threads and
-        processor, never by values. All shapes here are constant: ROWS rows and one word at a time.
-        A row that has ended keeps its state until the longest one ends. One step is tested, not
-        proved: that a kernel adds in the same order in each of its ROWS rows.
+        Claim: a latent does not depend, to the last bit, on the other records, their number, their
+        lengths or its place. Proof: row i of every product, gate and sum is computed from row i of
+        its input. Its rounding depends on the order of additions, which a kernel chooses by shapes,
+        threads and processor, never by values. All shapes here are constant: ROWS rows and one word
+        at a time. A row that has ended keeps its state until the longest one ends. One step is
+        tested, not proved: that a kernel adds in the same order in each of its ROWS rows.
         """
         latents = self.to_state.weight.new_empty(len(records), self.latent_dim)
         order = sorted(range(len(records)), key=lambda place: len(records[place]))  # similar lengths run together

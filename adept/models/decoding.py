@@ -1,6 +1,6 @@
-"""Decoding: texts from released latents, by words or as public texts; all post-processing.
+"""Decoding: texts from released latents, word by word or as public texts; all post-processing.
 
-All draws come from the operating system: a seed would tell a text's place in a shuffled file.
+All draws come from the operating system, as a seed would reveal a text's place in a shuffled file.
 """
 
 from collections.abc import Sequence
@@ -64,8 +64,7 @@ def _draw(weights: Tensor) -> Tensor:
     """Draw an index (B,) from each row of weights (B, V), in their proportion, by inversion.
 
     The first index whose cumulated weight exceeds u * total, for uniform u in [0, 1), has a weight
-    above 0. Where rounding makes u * total as large as the total, the largest float below that
-    stands for it.
+    above 0. If rounding makes u * total as large as the total, the largest float below it is used.
     """
     cumulated = weights.cumsum(dim=1)
     total = cumulated[:, -1:]
@@ -80,7 +79,7 @@ def fresh_uniform(count: int) -> Tensor:
 
 
 class PublicTexts:
-    """Public utterances and their latents (N, n); a release is answered by the nearest."""
+    """Public utterances and their latents (N, n); the nearest one answers a release."""
 
     def __init__(self, texts: Sequence[str], latents: Tensor) -> None:
         self.texts = list(texts)

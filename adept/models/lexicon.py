@@ -1,7 +1,7 @@
 """Vectors of public words: a lexicon of English, and vectors learned from any public text.
 
 The lexicon holds a vector for each of the 60,000 commonest words of English, distilled from an
-encoder of sentences (``pretrained/lexicon/README.md``). Each word is looked up by itself.
+encoder of sentences (``pretrained/lexicon/README.md``). Each word is looked up separately.
 """
 
 import hashlib

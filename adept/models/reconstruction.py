@@ -1,4 +1,4 @@
-"""Share of held-out text that a model writes back without noise: a bound for any epsilon."""
+"""Share of held-out text that a model reproduces without noise: a limit for any epsilon."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ class Reconstruction:
 
     @property
     def share(self) -> float:
-        """Share of the own record's words known beyond what is known of anybody's, 0 to 1."""
+        """Share of the own record's words, beyond the share of any other record's words, 0 to 1."""
         return max(0.0, (self.own - self.other) / (1 - self.other)) if self.other < 1 else 1.0
 
     @property

@@ -144,7 +144,7 @@ class Tokenizer:
         return self.encode(corpus.texts, max_length=max_length, labels=corpus.labels if self.labels else None)
 
     def _ids(self, texts: list[str]) -> list[list[int]]:
-        """Return each text's ids; none if encoding fails, so that no error reveals a record."""
+        """Return each text's ids; no ids if encoding fails, so that no error reveals a record."""
         try:
             encoded = self._backend.encode_batch(texts, add_special_tokens=False)
         except Exception:  # noqa: BLE001 - the Rust side raises bare Exception; none is known for a pipeline that was checked
@@ -206,7 +206,7 @@ def is_writable(word: str) -> bool:
 def _load_backend(path: Path) -> tokenizers.Tokenizer:
     """Load a tokenizer that differs from ours in its words alone.
 
-    Some parts that a file can name fail or take long on some texts, which would tell of a record.
+    Some parts that a file can name fail or take long on some texts, which would reveal a record.
     """
     text, content = read_json(path)
     try:

@@ -45,7 +45,7 @@ class TopicEncoder(nn.Module):
     def forward(self, tokens: Tensor) -> Tensor:
         """Return topics (B, n), of any length; a text without a known word gets the first axis.
 
-        A word that occurs c times has c shares, together (1 + log c) times its rarity: each row
+        A word that occurs c times has c shares, together (1 + log c) times its rarity, so each row
         goes through the same sums.
         """
         times = (tokens[:, :, None] == tokens[:, None, :]).sum(dim=2)  # (B, T)

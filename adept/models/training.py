@@ -1,4 +1,4 @@
-"""A training run; a model is declared public only if every one of its runs was."""
+"""A training run; a model counts as public only if every one of its runs did."""
 
 import hashlib
 import json
@@ -147,7 +147,7 @@ def origin_of(spec: TrainSpec, train: Corpus) -> dict[str, Any]:
 def resume_run(
     spec: TrainSpec, train: Corpus, checkpoint: Path | None, model: Autoencoder | None = None
 ) -> tuple[TrainSpec, int]:
-    """Return the specification of a resumed run, and the number of epochs that are done.
+    """Return the specification of a resumed run, and the number of finished epochs.
 
     Raises DataError for a damaged checkpoint or another text, clip, label set or sizes,
     ConfigurationError if no epoch is left.

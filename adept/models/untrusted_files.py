@@ -1,4 +1,4 @@
-"""The files of a model directory, read as if a stranger had made them.
+"""The files of a model directory, which are read with distrust.
 
 A file is regular and small enough before it is opened. Tensors have the names, shapes and types
 that the configuration asks for before any is allocated, and are finite.

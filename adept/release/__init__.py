@@ -1,1 +1,1 @@
-"""A file's release: columns, labels, persons and the statement beside it."""
+"""The release of a file: columns, labels, persons and the statement beside it."""

@@ -1,7 +1,7 @@
 """Rewriting inside other libraries: a callable for ``datasets.Dataset.map``, and text lists.
 
 Every call is a release: it draws new noise, so rows that pass twice are released twice. With
-``ledger=`` a second release is refused, or counted if it is wanted (``again=True``).
+``ledger=`` a second release is refused, or counted with ``again=True``.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,8 @@
-"""Batches of records as rows: what is drawn and journalled, and the texts written from it.
+"""Batches of records: their draws, which are journalled, and the rows written from them.
 
 ``draw`` is the only place where a file's records meet a mechanism; ``rows`` and ``last_rows`` are
-post-processing, beside the columns that are copied. So a journal that holds every draw can write
-all rows again without drawing anything.
+post-processing, apart from the copied columns. So all rows can be written again from a journal that
+holds every draw.
 """
 
 import base64
@@ -46,7 +46,7 @@ class PlainBatches:
         self.options, self._joint = options, options.labels in JOINT_TREATMENTS
 
     def draw(self, batch: Sequence[Record]) -> Entry:
-        """Release a batch of records, and write ``samples`` texts a record from it."""
+        """Release a batch of records, and write ``samples`` texts for each record."""
         return self.write(self.release(batch), self.randomise_labels(batch))
 
     def release(self, batch: Sequence[Record]) -> Tensor:
@@ -97,10 +97,11 @@ class PlainBatches:
 
 
 class ShuffledBatches:
-    """Batches that are all released before texts are written from the permuted releases alone.
+    """Batches that are all released first; then texts are written from the permuted releases alone.
 
-    The permutation is uniform, from the operating system's entropy, and kept nowhere. Until then
-    each release stays in memory with its copied or randomised label; equal releases are kept once.
+    The permutation is uniform, comes from the operating system's entropy, and is not stored. Until
+    then each release stays in memory with its copied or randomised label; equal releases are stored
+    once.
     """
 
     def __init__(self, batches: PlainBatches) -> None:
@@ -110,7 +111,7 @@ class ShuffledBatches:
         self._kind = ""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle without releases: a worker only draws, and needs no other batch's."""
+        """Pickle without releases, as a worker only draws and needs no other batch's."""
         return ShuffledBatches, (self._batches,)
 
     def draw(self, batch: Sequence[Record]) -> Entry:
@@ -121,7 +122,7 @@ class ShuffledBatches:
         return entry if labels is None else entry | {"labels": labels}
 
     def rows(self, batch: Sequence[Record], entry: Entry) -> Iterator[Record]:
-        """Keep what was drawn for the end, and yield nothing yet."""
+        """Keep the draws for the end, and yield nothing yet."""
         column = self._batches.label_column if self._batches.options.labels == "copy" else None
         labels = entry.get("labels") or [record[column] if column else None for record in batch]
         rows, self._kind = base64.b64decode(entry["releases"]), entry["kind"]
@@ -131,7 +132,7 @@ class ShuffledBatches:
         return iter(())
 
     def last_rows(self) -> Iterator[list[Record]]:
-        """Yield every record's rows, some records at a time."""
+        """Yield the rows of all records, a few records at a time."""
         shuffle(self._kept)
         batches, size = self._batches, self._batches.rewriter.batch_size
         for part in (self._kept[start : start + size] for start in range(0, len(self._kept), size)):
@@ -222,7 +223,7 @@ class Drawing:
             yield batch, digest
 
     def _claim(self, batch: Sequence[Record], digest: bytes, before: int) -> None:
-        """Claim a batch, unless this run already claimed it before it drew anything."""
+        """Claim a batch, unless this run claimed it before its first draw."""
         if (ledger := self._ledger) and self._collected.get(before) != _shorten(digest):
             ledger.collect_records(batch, before=before)
             ledger.claim()

@@ -3,17 +3,17 @@
 *Claim*: output, statement, standard output and exit status are epsilon-DP for adding, removing or
 replacing a person's rows (``adept.mechanisms.votes``), however often a run is killed and resumed.
 *Proof*. (1) A run keeps only the votes of rows, counted by ``adept.synthesis.tally``, whose proof
-bounds the change that a person makes. No content of a row raises an error: a damaged row has no
-vote, a file may be empty, and the ledger refuses because of other releases, never because of a row.
-(2) Counts are released once, and stand in the journal before anything is visible; a run that finds
-them there draws nothing and reads no record. A run that was killed before has released nothing. (3)
-Rows, statement and standard output are functions of the released counts and of options. QED. Notes
-for the curator go to ``tell`` and are no part of the release.
+bounds the effect of a person. No content of a row raises an error: a damaged row has no vote, a
+file may be empty, and the ledger refuses because of other releases, never because of a row.
+(2) Counts are released once, and are in the journal before anything is visible. A run that finds
+    them there draws nothing and reads no record. A run that was killed earlier has released
+    nothing. (3) Rows, statement and standard output are functions of the released counts and of
+    options. QED. Notes for the curator go to ``tell`` and are no part of the release.
 
 The file's format says what a *row* is; ``adept.data.reading`` proves that a row changes its own
-record alone. In a csv, a quote that is never closed takes all that follows into its row, so let a
-program that knows the format write such files. A parquet file or a compressed one is read as a
-whole or not at all. The names of columns in a header or schema are public.
+record alone. In a csv, a quote that is never closed takes everything that follows into its row, so
+let a program that knows the format write such files. A parquet file or a compressed one is read as
+a whole or not at all. The names of columns in a header or schema are public.
 """
 
 import hashlib
@@ -59,7 +59,7 @@ def synthesize_file(
     """Write synthetic records from ``source`` into ``target``, and the statement beside them.
 
     Args:
-        synthesizer: counts, releases and writes; options say how many votes of a person count.
+        synthesizer: counts, releases and writes; the options limit the votes of a person.
         source, target: as for ``release_file``.
         ledger: the ledger of the release; ``again`` is needed if it lists others.
         resume, progress, tell: as for ``release``; drawn counts are written without reading input.
@@ -77,7 +77,7 @@ def preview_central(
     options: CentralOptions,
     tell: Callable[["TallyNotes"], None] = ignore,
 ) -> CentralStatement:
-    """Check options, count records, and return the statement of a release that is not made."""
+    """Check options, count records, and return the statement for a dry run."""
     inputs, publication = find_files(source, target, options)
     return preview(publication, partial(plan_central, synthesizer, inputs, publication, options), tell)
 
@@ -106,7 +106,7 @@ class TallyNotes:
 
 @dataclass(frozen=True, kw_only=True)
 class CentralPlan(Plan[CentralStatement]):
-    """A central release before its first record, on a day."""
+    """The plan of a central release, which begins on a given day."""
 
     same = (
         "label_set", "labels", "epsilon", "neighbours", "unit", "max_records_per_person", "size", "codebook_sha256",
@@ -138,7 +138,7 @@ class CentralPlan(Plan[CentralStatement]):
         return self.inputs.records(tolerant=True, columns=options.used_columns, required=options.required)
 
     def own_terms(self) -> dict[str, Any]:
-        """Return the terms of a central release: options, and nothing of a record."""
+        """Return the terms of a central release, which are options and say nothing of a record."""
         votes = self.writer.votes
         return {
             "input": [name if name == STANDARD_STREAM else os.path.realpath(name) for name in self.inputs.locations],
@@ -154,7 +154,7 @@ class CentralPlan(Plan[CentralStatement]):
         }
 
     def expected_statement(self) -> CentralStatement:
-        """Return what is guaranteed, as far as it is known before anything is released."""
+        """Return the statement, as far as it is known before anything is released."""
         labels = tuple(label for label in self.writer.labels if label is not None)
         return CentralStatement(
             **self.model_facts,
@@ -180,7 +180,7 @@ class CentralPlan(Plan[CentralStatement]):
         return tally
 
     def vote(self, batch: Sequence[Record]) -> Entry:
-        """Return the cells of a batch: nothing else leaves a worker, and nothing is random."""
+        """Return the cells of a batch; nothing else leaves a worker, and nothing is random."""
         texts = [record.get(self.options.text_column) for record in batch]
         labels = [record.get(self.options.label) for record in batch] if self.options.labels == "vote" else None
         return {"votes": self.writer.vote(texts, labels)}
@@ -255,7 +255,7 @@ def plan_central(
 
 
 def check_label_set(options: CentralOptions, given: bool) -> None:
-    """Refuse votes for labels without a label set, and a label set that nothing votes for."""
+    """Refuse votes for labels without a label set, and a label set without votes for labels."""
     if (options.labels == "vote") != given:
         raise ConfigurationError(
             "label_set must name the public labels, or be left out with labels=drop: a set read off private data would leak"

@@ -1,12 +1,12 @@
-"""Check a statement: its certificate must imply its guarantee; output and model must match.
+"""Check a statement: its certificate must imply the guarantee, and output and model must match.
 
 Standard library only: ``python checker.py OUTPUT.privacy.json [output=OUTPUT] [model_dir=DIR]``.
 
-If outputs are drawn with the stated weights and scales, those of any two records are as likely up
-to a factor of e^epsilon, but for delta (by integers and fractions; for Gaussian noise in decimals
-of 700 digits). Each field is computed again and compared, or named as not checked; ``adept verify``
-compares the sentences too. Strings of a statement may be a stranger's: they are escaped and cut
-off.
+If outputs are drawn with the stated weights and scales, an output changes the odds between any two
+records at most e^epsilon-fold, up to delta. This is checked with integers and fractions, for
+Gaussian noise with decimals of 700 digits. Each field is computed again and compared, or named as
+not checked; ``adept verify`` compares the sentences too. A stranger may have written the statement,
+so its strings are escaped and cut off.
 """
 
 import hashlib
@@ -203,7 +203,7 @@ def _relation(said: Json, central: bool) -> None:
 
 
 def _shuffling(said: Json, symbols: bool) -> None:
-    """Check that the numbers of shuffling are all there or all missing, and agree."""
+    """Check that the numbers of shuffling are either all given or all missing, and agree."""
     here, together, smallest, *_ = numbers = [said[name] for name in SHUFFLED]
     if said["trust"] == "shuffled":
         sound = type(here) is bool and type(together) is type(smallest) is int and 1 <= smallest <= together
@@ -241,7 +241,7 @@ def _symbols(said: Json, part: Json) -> None:
 
 
 def _at_most_e_to(epsilon: Fraction, ratio: Fraction, terms: int, name: str) -> None:
-    """Check ratio <= e^epsilon by first terms of the series (all positive), rounded down."""
+    """Check ratio <= e^epsilon with the first terms of the series (all positive), rounded down."""
     term = total = 1 << SERIES_BITS
     for count in range(1, min(terms, MAX_TERMS) + 1):
         term = term * epsilon.numerator // (epsilon.denominator * count)
@@ -321,7 +321,7 @@ def _same(found: Any, expected: Any, wrong: str) -> None:
 
 
 def _is(said: Json, name: str, value: Any) -> None:
-    """Check that a field has a value, and its type too: true is not 1."""
+    """Check that a field has this value and type: true is not 1."""
     if type(said[name]) is not type(value) or said[name] != value:
         raise Refused(f"{name} is {quoted(said[name])}, which is not what certificate and declared facts imply")
 
@@ -343,7 +343,7 @@ def quoted(value: Any) -> str:
 
 
 def path_shown(path: str) -> str:
-    """Return the name of a file; characters that a terminal might obey are escaped."""
+    """Return the name of a file, with control characters escaped."""
     return path if path.isascii() and path.isprintable() else ascii(path)
 
 

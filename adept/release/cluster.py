@@ -1,16 +1,15 @@
 """Drawing on a Ray cluster: many machines draw, one process writes the journal and the output.
 
 *Claim*: all visible rows of a record are written from one release of it, however often workers die
-and Ray repeats what they were at. *Proof*. A worker's draws leave it in one way, as the result of
-its call, which goes to the process that asked and into its journal. Ray gives a call one result,
-whichever attempt it comes from; what a lost attempt drew was in the memory of the cluster alone. So
-exactly one draw of a record enters the journal, before anything of it is visible, and from there on
-the proof of ``adept.release.journal`` holds as it stands. QED. As there, nothing here lets a
-worker's death depend on what it drew.
+and Ray repeats their work. *Proof*. A worker's draws leave it only as the result of its call, which
+goes to the calling process and into its journal. Ray gives a call one result, whichever attempt it
+comes from. The draws of a lost attempt were only in the memory of the cluster. So exactly one draw
+of a record enters the journal, before anything of it is visible, and from there on the proof of
+``adept.release.journal`` applies. QED. As there, a worker's death does not depend on its draws.
 
-The cluster is trusted as the machine is: its memory holds records, and what does not fit is spilled
-to its disks. One that is started here listens at 127.0.0.1 alone, and answers nobody without a
-token that is drawn for it.
+The cluster needs the same trust as the machine: its memory holds records, and Ray spills what does
+not fit to its disks. A cluster that is started here listens only at 127.0.0.1, and answers only
+those who have the token drawn for it.
 """
 
 import io
@@ -44,17 +43,17 @@ Draw = Callable[[Sequence[Record]], Entry]
 
 
 def draw_parts(draw: Draw, parts: Iterator[Part], options: PersonOptions) -> Iterator[tuple[Part, Entry]]:
-    """Pair every part (its batch comes first) with its draw, made here or on a cluster."""
+    """Yield every part (its batch comes first) with its draw, made here or on a cluster."""
     if options.engine == "ray":
         return draw_on_cluster(draw, parts, workers=options.workers)
     return ((part, draw(part[0])) for part in parts)
 
 
 def draw_on_cluster(draw: Draw, parts: Iterator[Part], *, workers: int | None) -> Iterator[tuple[Part, Entry]]:
-    """Pair every part with a worker's draw, in order; a few parts are read ahead.
+    """Yield every part with a worker's draw, in order; a few parts are read ahead.
 
     Args:
-        draw: what draws for a batch of records; it can be pickled.
+        draw: function that draws for a batch of records; it can be pickled.
         workers: processes of one CPU each, on the cluster of RAY_ADDRESS or else on this machine;
             None: one for each CPU.
     """
@@ -95,7 +94,7 @@ def _draw(draw: Draw, parts: Iterator[Part], *, workers: int | None) -> Iterator
 
 
 class _OwnOutput:
-    """A stream that takes nothing from Ray's threads."""
+    """A stream that ignores what Ray's threads write."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -123,7 +122,7 @@ def _environment() -> Iterator[None]:
 
 @contextmanager
 def _own_signals() -> Iterator[None]:
-    """Keep our handlers, in whose place Ray puts its own."""
+    """Keep our signal handlers, which Ray would replace."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
@@ -137,7 +136,7 @@ def _own_signals() -> Iterator[None]:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Silence standard error by its number, where Ray's C++ writes."""
+    """Silence standard error's file descriptor, to which Ray's C++ code writes."""
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
     try:

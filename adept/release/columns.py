@@ -1,13 +1,13 @@
-"""Columns of a local release: those read, those written with their types, and record checks.
+"""Columns of a local release: columns that are read and written, their types, and checks.
 
-Text and label are what a record is about; a person's column is counted and never written; kept
-columns are copied as they are, and so not private. Everything else is dropped.
+A record is a text and perhaps a label. The person's column is counted and never written. Kept
+columns are copied as they are, so they are not private. Everything else is dropped.
 
 *Claim*: every kept value is unchanged in the output (or becomes text, if ``docs/operation.md`` says
 so), or the release is refused before the record's batch is drawn; if the input can be read twice,
 before the first draw. *Proof*. From Parquet to Parquet a value is copied within Arrow, under the
 type of its column, and a file with another type is refused by its schema. Any other value is
-converted to its written form when it is read, and for Parquet also back; batches are read before
+converted to its written form when it is read, and for Parquet also back. Batches are read before
 they are drawn. An input that can be read twice is read and checked once before the first draw. QED.
 """
 
@@ -75,7 +75,7 @@ class ReleaseOptions(FileOptions):
 
     @property
     def response(self) -> RandomizedResponse | JointResponse | None:
-        """Mechanism that randomises the labels; None if they are treated otherwise."""
+        """Mechanism that randomises the labels; None if they are not randomised."""
         return self.label_response if self.labels in RANDOMISED_TREATMENTS else None
 
 
@@ -92,7 +92,7 @@ def find_label(first: Record, options: ReleaseOptions) -> str | None:
 
 
 def output_columns(label_column: str | None, options: ReleaseOptions) -> list[str]:
-    """Return the output's columns, all different, so that no kept column hides the rewrite."""
+    """Return the output's columns, all different, so that no kept column replaces the rewrite."""
     if options.person_column in options.keep_columns:
         raise ConfigurationError("keep_columns must not hold the person column, which is never written: drop it there")
     labels = [label_column] if label_column else []
@@ -110,15 +110,16 @@ def output_columns(label_column: str | None, options: ReleaseOptions) -> list[st
 class CheckedRecords:
     """Records whose columns are checked one by one, and notes on those read so far.
 
-    *Claim*: with excess=drop, it depends only on the number of earlier records of the same person
-    if a record is passed on.
-    *Proof*: ``_Persons`` counts each name by itself, and looks at nothing else of a record before.
-    QED. So if the content of a person's records changes, but not their person, every other record
-    keeps its place in the output; and a resumed run with the same records passes on the same ones.
+    *Claim*: with excess=drop, only the number of earlier records of the same person decides if a
+    record is passed on. *Proof*: ``_Persons`` counts each name separately, and reads nothing else
+    of a record before. QED. So if the content of a person's records changes, but not their person,
+    every other record keeps its place in the output; and a resumed run with the same records passes
+    on the same ones.
 
     Args:
         label_column: the label's column in the output.
-        labels: the public labels that a record may have, which a message never repeats; None: any.
+        labels: the public labels that a record may have; None: any. A message never repeats a
+            label.
     """
 
     def __init__(
@@ -315,7 +316,7 @@ def _find_types(inputs: Inputs, columns: tuple[str, ...]) -> dict[str, Any]:
 def find_label_type(inputs: Inputs, column: str | None, drawn: Iterable[str], first: Record) -> Any:
     """Return the integer type of the output's labels in every format; None if they are text.
 
-    *Claim*: the choice tells nothing of a record, and every label that is written has the type.
+    *Claim*: the choice reveals nothing about a record, and every written label has the type.
     *Proof*. It is a function of the schemas and of ``drawn``, the public labels that may be written
     instead of a record's own. A label that is copied comes from a column whose type the chosen one
     includes; any other is in ``drawn``, and is checked here. QED.
@@ -343,7 +344,7 @@ def _plain(kind: Any) -> Any:
 
 
 def _unite(column: str, schemas: list[dict[str, Any]]) -> Any:
-    """Return the one type that a column has in all files, apart from null."""
+    """Return the common type of a column in all files, apart from null."""
     if any(column not in schema for schema in schemas):
         raise DataError(f"column {column!r} is missing in a file of the input: correct keep_columns=")
     found = [kind for schema in schemas if not types.is_null(kind := schema[column])]

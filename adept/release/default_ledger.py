@@ -1,14 +1,13 @@
-"""The ledger that a release uses: a given file, none, or the default in the state directory.
+"""The ledger of a release: a given file, none, or the default one in the state directory.
 
-The default ledger refuses only releases above its limit. If it cannot be kept (without a home, on a
-full disk, or if another run holds it for long), the release goes on without it, and one line says
-so. Earlier claims stay claimed. If there is a limit, the release is refused instead, because nobody
-could check the limit. An empty file beside a ledger marks that it has a limit (``mark_limited``),
-so that this is known even if the ledger is gone or cannot be read.
+The default ledger refuses only releases above its limit. If it cannot be kept (without a home
+directory, on a full disk, or if another run holds it for long), the release continues without it,
+and one line says so. Earlier claims remain. If there is a limit, the release is refused instead,
+because the limit could not be checked. An empty file beside a ledger marks that it has a limit
+(``mark_limited``), so this is known even if the ledger is gone or cannot be read.
 
-The file's name carries a keyed fingerprint of the key, so another key has another ledger. If the
-ledger of any key has a limit, the other ledger needs one of its own: a limit must not be lost in
-silence with its key.
+The file's name holds a fingerprint of the key, so each key has its own ledger. If the ledger of any
+key has a limit, the others need limits too, because a limit must not be lost silently with its key.
 """
 
 import hashlib
@@ -47,7 +46,7 @@ def default_location(key: bytes) -> Path:
 
 
 def _guard(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a method so that it gives the ledger up instead of failing."""
+    """Wrap a method so that an error makes it give up the ledger instead of failing."""
 
     def guarded(ledger: "DefaultLedger", *args: Any) -> Any:
         try:
@@ -60,7 +59,7 @@ def _guard(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class DefaultLedger(Ledger):
-    """An open default ledger; an error makes it give up, not the release."""
+    """An open default ledger; an error ends the ledger, not the release."""
 
     required = False
 
@@ -79,7 +78,7 @@ class DefaultLedger(Ledger):
             tell(f"the default ledger of another key has a limit, which does not hold for this release ({path})")
 
     def identity(self, *, text_column: str, person_column: str | None) -> Identity:
-        """Return the identity of records; by text if the file lacks a ledger column."""
+        """Return the identity of records, by text if the file lacks a column of the ledger."""
         try:
             return super().identity(text_column=text_column, person_column=person_column)
         except (ConfigurationError, DataError, OSError) as error:
@@ -90,7 +89,7 @@ class DefaultLedger(Ledger):
             return self._identity
 
     def _usual_roles(self, person_column: str | None) -> tuple[Role, ...]:
-        """Identify records by their text alone, so that persons or none fit into one ledger."""
+        """Identify records by text alone, so a ledger fits files with and without persons."""
         return (TEXT,)
 
     def collect(self, subjects: Iterable[tuple[bytes, int]]) -> None:
@@ -111,7 +110,7 @@ class DefaultLedger(Ledger):
     finish = _guard(Ledger.finish)
 
     def _lose(self, reason: str) -> None:
-        """Give the ledger up and go on without it; ReleaseRefused if it has a limit."""
+        """Give up the ledger and continue without it; raise ReleaseRefused if it has a limit."""
         if not self.keeps:
             return
         self.keeps = False
@@ -121,7 +120,7 @@ class DefaultLedger(Ledger):
 
 
 def mark_limited(ledger: str) -> None:
-    """Mark beside a default ledger that it has a limit; do nothing for other ledgers."""
+    """Mark a default ledger as one with a limit; do nothing for other ledgers."""
     try:
         is_default = Path(ledger).resolve().parent == _state_directory().resolve()
     except RuntimeError:
@@ -139,7 +138,7 @@ def _marks() -> list[Path]:
 
 
 def find_key(options: LedgerOptions, *, needed: bool = False) -> bytes | None:
-    """Return the key of digests; None if none can be kept and none is needed."""
+    """Return the key of digests; None if no key can be kept and none is needed."""
     try:
         return secret_key(options.key)
     except AdeptError:
@@ -181,7 +180,7 @@ def claim_records(
     text_column: str = "text",
     person_column: str | None = None,
 ) -> Iterator[None]:
-    """Hold the claims of records in a ledger during their release; no ledger, no effect.
+    """Hold the claims of records in a ledger during their release; do nothing without a ledger.
 
     *Claim*: a call that fails leaves the ledger as it was, and a call that returns has its records
     there. *Proof*. All records are claimed in one transaction before the body begins. No caller

@@ -45,7 +45,7 @@ def latent_facts(mechanism: LocalRandomizer, dim: int) -> dict[str, Any]:
 
 
 def codebook_facts(mechanism: LocalRandomizer, dim: int, codec: Codec | None = None) -> dict[str, Any]:
-    """Return a realised codebook's size k, its number t of heavy codewords, and its digest.
+    """Return the size k of the codebook in use, its number t of heavy codewords, and its digest.
 
     Several draws give lists. The digest is of little-endian float32 rows, or the codec's.
     """

@@ -1,6 +1,6 @@
 """The release of a data frame or a data set, as ``adept rewrite`` releases a file.
 
-Plan, checks, batches, ledger and statement are the command's. Only the statement is written.
+Plan, checks, batches, ledger and statement are those of the command. Only the statement is written.
 """
 
 import json
@@ -51,7 +51,7 @@ def rewrite_frame(
 
     *Claim*: a call that fails leaves no statement and nothing in the ledger. *Proof*. All records
     and options are checked, and the statement's name is taken, before records are claimed;
-    ``claim_records`` gives the claims up if anything fails before the statement has its final name,
+    ``claim_records`` gives up the claims if anything fails before the statement has its final name,
     which is the last step. QED.
 
     Args:
@@ -63,16 +63,16 @@ def rewrite_frame(
             the model write them.
         person: the column that names each record's person, which is not returned; needs
             ``max_records_per_person``.
-        options: those of ``adept rewrite`` but for files; ``mechanism`` may be an object.
+        options: those of ``adept rewrite``, except for files; ``mechanism`` may be an object.
 
     Returns:
         A table of the same kind with a new index and the columns for text, label, ``keep_columns``
-        and ``sample`` (if samples > 1). Labels are whole numbers if the type of their column and
-        the label set say so, else text. Kept columns have their types; categories that do not occur
-        are left out, and class labels become their names.
+        and ``sample`` (if samples > 1). Labels are whole numbers if their column and the label set
+        have that type, else text. Kept columns have their types; categories that do not occur are
+        left out, and class labels become their names.
 
     Raises:
-        AdeptError: as for the command; or a column is missing, or ``frame`` is something else.
+        AdeptError: as for the command; also if a column is missing, or ``frame`` is something else.
     """
     table = table_of(frame)
     request = _request(
@@ -146,7 +146,7 @@ def _choice(mechanism: Any) -> MechanismChoice | None:
 
 
 def _checked_columns(table: Table, request: ReleaseRequest) -> list[str]:
-    """Return the columns to read: those in use, or all with a ledger, which may need any."""
+    """Return the columns to read: those in use, or all columns if there is a ledger."""
     named = {"text": request.text_column, "label": request.label_column, "person": request.person_column}
     used = [(option, name) for option, name in named.items() if name is not None]
     used += [("keep_columns", name) for name in request.keep_columns]

@@ -97,7 +97,7 @@ class Inputs:
 
     @property
     def formats(self) -> set[str]:
-        """Formats that the locations are read as."""
+        """Formats in which the locations are read."""
         return {file_format(name, self.options.format) for name in self.locations}
 
     def schemas(self, first: Record) -> list[dict[str, Any]]:
@@ -150,7 +150,7 @@ def _sizes(locations: Sequence[str]) -> list[int] | None:
 
 
 def _check_different(locations: Sequence[str]) -> None:
-    """Refuse one file under two names: each of its records would be released twice."""
+    """Refuse one file under two names, as each of its records would be released twice."""
     names: dict[tuple[int, int], str] = {}
     for location in locations:
         found = Path(location).stat()

@@ -1,42 +1,41 @@
-r"""The journal of a release: all draws in order, so that an interrupted run never draws twice.
+r"""The journal of a release: all draws in order, so an interrupted run never draws twice.
 
-*Visible* is what stands under the output's final name, and what was written to standard output;
-until it has that name a file is its owner's alone (mode 0600). A *release* is one randomised output
-of the mechanism (and of randomised response, where labels are randomised).
+*Visible* are the rows in a file with the output's final name, and those written to standard output.
+Until a file has that name, only its owner can read it (mode 0600). A *release* is one randomised
+output of the mechanism (and of randomised response, where labels are randomised).
 
 *Claim*: however often a run is killed, at whatever moments, and resumed, all visible rows of a
 record are written from one release of it. So the budget in the statement is spent once.
 
 *Proof*. (1) A row becomes visible only after ``sync`` has put its entry on the disk: before
 standard output is written to, and before the output gets its name. (2) Entries are numbered in the
-order of the input, added by one process at a time, and never changed: a lock that the kernel drops
-with its holder sees to it. Where there are no locks nothing is begun; where machines do not share
-them, the claim is for the runs of one machine. (3) A crash loses whole entries from the end. They
-were not on the disk, so by (1) nothing of them was visible. Other damage is refused, as shown
+order of the input, added by one process at a time, and never changed; a lock ensures this, which
+the kernel releases when its holder dies. Without locks, no run begins. If machines do not share
+locks, the claim is about the runs of one machine. (3) A crash loses whole entries from the end.
+They were not on the disk, so by (1) nothing of them was visible. Other damage is refused, as shown
 below. (4) A run first replays the entries against the same records, and draws for a record only if
 no entry holds it. So exactly one entry holds a record whose rows are visible, in this run and in
-every one before. (5) An entry keeps its record: with it stands a keyed digest of all rows of the
-input up to there, and another input is refused, as is another model, mechanism, budget, option or
-version of what draws and writes. QED.
+every one before. (5) An entry belongs to its record: it holds a keyed digest of all rows of the
+input up to this one, and another input is refused. So is another model, mechanism, budget or
+option, or another version of the programs that draw and write. QED.
 
 *Damage*. The journal is an SQLite file. A batch is committed to its write-ahead log, which survives
-the death of the process; ``sync`` moves the log into the file itself, and so on the disk. SQLite
-takes a log whose checksum is wrong for shorter: that loses only entries that were never visible.
-The pages of the file have no checksums. So each row stands with a digest of its number and content,
-and one row counts the entries: a file whose rows are not exactly these is refused.
+the death of the process; ``sync`` moves the log into the file itself, and so on the disk. If a
+checksum in the log is wrong, SQLite ignores the rest of the log, which loses only entries that were
+never visible. The pages of the file have no checksums. So each row has a digest of its number and
+content, and one row counts the entries. A file with other rows is refused.
 
-Draws that were lost before they were on the disk nobody saw. If the moment of death does not depend
-on the values drawn, they cost nothing. If it did, keeping only what survives would be a selection
-by the output, which can at worst double the epsilon of those records; nothing here lets a value
-decide.
+Nobody saw draws that were lost before they were on the disk. If the moment of death does not depend
+on the drawn values, they cost nothing. If it did, only some outputs would survive, and this
+selection could at worst double the epsilon of those records. Nothing here makes the moment depend
+on a value.
 
-An entry holds what was drawn and nothing of a record: written texts, and randomised or written
-labels; where this run shuffles, the releases themselves. Copied labels and kept columns are read
-from the input again.
+An entry holds only draws: written texts, and randomised or written labels; if this run shuffles,
+the releases themselves. Copied labels and kept columns are read from the input again.
 
-No file can notice that it was put back from an older copy. A ledger can: it keeps how many records
-may have been read (``adept.release.publication``). The journal stays apart from it: draws in the
-order of the input, beside digests of its rows, would undo a shuffle.
+No file can notice that it was restored from an older copy. A ledger can, because it stores how many
+records may have been read (``adept.release.publication``). The journal is not part of the ledger:
+draws in the order of the input, together with digests of its rows, would undo a shuffle.
 """
 
 import errno
@@ -79,8 +78,8 @@ Entry = dict[str, Any]
 class Database(sqlite3.Connection):
     """An open SQLite file (journal or ledger) whose errors name its path and give advice.
 
-    Each method that reads or writes raises OSError if the same run can go on later, for example
-    when the disk is full or another run holds the file, and otherwise DataError.
+    Each method that reads or writes raises OSError if the run can continue later, for example when
+    the disk is full or another run holds the file, and otherwise DataError.
     """
 
     path = damaged = advice = ""
@@ -91,7 +90,7 @@ class Database(sqlite3.Connection):
 
     @contextmanager
     def reported(self) -> Iterator[None]:
-        """Turn errors of SQLite into one line."""
+        """Turn errors of SQLite into errors of one line."""
         try:
             yield
         except sqlite3.Error as error:
@@ -104,7 +103,7 @@ class Database(sqlite3.Connection):
 
     @contextmanager
     def transaction(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
-        """Change the file, all or nothing; other writers wait."""
+        """Make changes to the file that happen all or not at all; other writers wait."""
         with self.reported():
             self.execute(begin)
             try:
@@ -131,7 +130,7 @@ class Journal:
     """An open journal, locked.
 
     Attributes:
-        run: the identity of the release, which its resumption keeps.
+        run: the identity of the release, also when it is resumed.
         records: number of records that have an entry.
         finished: True once everything has been published.
     """
@@ -211,7 +210,7 @@ class Journal:
         self._synced = time.monotonic()
 
     def give_up(self) -> None:
-        """Delete all draws, which nobody can have read."""
+        """Delete all draws; nobody can have read them."""
         self._start()
         self.sync()
 
@@ -262,7 +261,7 @@ class Journal:
         self._entries = self.records = 0
 
     def _use_log(self) -> None:
-        """Write into a write-ahead log from here on; a new file is complete by then."""
+        """Use a write-ahead log from now on; a new file is already complete."""
         self._database.run("PRAGMA journal_mode = WAL")
         self._database.run("PRAGMA synchronous = NORMAL")  # ``sync`` alone waits for the disk
         self._database.run("PRAGMA secure_delete = ON")  # overwrite what is deleted
@@ -346,9 +345,9 @@ def _open(path: Path) -> int:
 
 
 def _check_owner(path: Path, owner: int) -> None:
-    """Refuse a file that somebody else has put there, who could read it.
+    """Refuse a file that belongs to somebody else, who could read it.
 
-    Some network disks give every file to the directory's owner, who can read all of them.
+    On some network disks every file belongs to the directory's owner, who can read all of them.
     """
     if owner not in (os.geteuid(), path.parent.stat().st_uid):
         raise DataError(f"{path} belongs to somebody else (user {owner}): choose another output")

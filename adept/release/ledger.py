@@ -1,21 +1,21 @@
-"""The ledger: released records with their budgets, so that no budget is spent twice unnoticed.
+"""The ledger: released records with their budgets, so that nobody spends a budget twice unawares.
 
 It holds a line for each release and, of local releases, a keyed digest of each record and of each
-person (``adept.release.record_identity``). The key lies elsewhere: no guess at a record can be
-tested against the ledger alone. ``adept.release.ledger_file`` keeps the file.
+person (``adept.release.record_identity``). The key lies elsewhere, so nobody can test a guess at a
+record with the ledger alone. ``adept.release.ledger_file`` keeps the file.
 
 A record is *claimed* before it is released, so an interrupted run has spent the budget of its
 claims. A claim is checked and written in one transaction: two runs at once cannot both be the
 first, or both fit below a limit. Before anybody can read records of a release, the ledger stores
-their number: no claim on them is given back, and a journal with fewer draws cannot resume the
+their number. Then no claim on them is given up, and a journal with fewer draws cannot resume the
 release.
 
 *Claim*: if two ledgers differ only in the records of central releases, every command gets the same
-answers from both, and no record decides a byte of them. *Proof*. A central release leaves one line:
-its options, its budget, the day on which it began, and that it ended. Its digests, number of
-records and duration are not stored. It counts against every record and person, in the release or
-not. QED. The refusal of a local run reveals that a record was released before. It speaks of records
-of local releases, whose ``not_hidden`` says so.
+answers from both, and their bytes do not depend on these records. *Proof*. A central release leaves
+one line: its options, its budget, the day on which it began, and that it ended. Its digests, number
+of records and duration are not stored. It counts against every record and person, whether they are
+in the release or not. QED. The refusal of a local run reveals that a record was in an earlier local
+release; the statement's ``not_hidden`` says so.
 
 *What adds up*. A local release with epsilon e is e-DP for replacing one record in a file of a
 public number of rows. A central one of single records that is e-DP for adding or removing one is 2
@@ -25,9 +25,9 @@ Each is a change of one person's rows: e under ``replace``, and under ``add_or_r
 the person's rows are removed and the changed ones added. So such a release counts 2 e or 4 e. For a
 person whose rows are all replaced, a local release counts e for each of their records, and a
 central one with persons e (``replace``) or 2 e (``add_or_remove``). A release that named no persons
-may hold any number of a person's records, so beside it no total of a person is bounded. Equal
-records of one run are different records, each released once; equal records of different runs may be
-the same record, and their budgets add up.
+may hold any number of a person's records, so then no total of a person is bounded. Equal records of
+one run are different records, each released once; equal records of different runs may be the same
+record, and their budgets add up.
 
 *Limit*. A claim is refused if it would bring a record above the limit, or a person if persons are
 named. Then either all releases name persons or none does.
@@ -168,7 +168,7 @@ class Ledger(LedgerFile):
     # --- Claims
 
     def begin(self, run: str, spending: Spending, output: str) -> None:
-        """Begin a release; ``claim`` writes it down."""
+        """Begin a release; ``claim`` stores it."""
         self._run, self._spending = run, spending
         self._output = os.fsencode(output).decode("utf-8", "backslashreplace")  # a file name need not be text
         self._database.run("DELETE FROM asked")
@@ -184,7 +184,7 @@ class Ledger(LedgerFile):
         self.collect(found for number, record in numbered for found in self._identity.subjects(record, number))
 
     def claim(self) -> None:
-        """Claim the collected new digests; ReleaseRefused if they must not be released."""
+        """Claim the collected new digests; raise ReleaseRefused if they must not be released."""
         (due,) = self._database.row(f"SELECT EXISTS {DUE}")
         if not due and self._release_id():
             return
@@ -247,7 +247,7 @@ class Ledger(LedgerFile):
                 )
 
     def _after(self, found: Counter[Asked], kind: int) -> Counter[Budget]:
-        """Count records, or persons, by the total that they would have spent after the run."""
+        """Return numbers of records, or persons, by their total after the run."""
         spending, spent, everywhere = self._spending, self._spent(), self._everywhere(kind)
         counts: Counter[Budget] = Counter()
         if spending.central:
@@ -289,7 +289,7 @@ class Ledger(LedgerFile):
                 self.overlap.epsilon = max(self.overlap.epsilon, round_up(amount))
 
     def _release_id(self) -> int:
-        """Return the number of the current release; 0 if it is not written down."""
+        """Return the number of the current release; 0 if it is not stored."""
         return int(self._database.row("SELECT COALESCE(MAX(id), 0) FROM releases WHERE run = ?", self._run)[0])
 
     # --- Records that somebody may have read

@@ -1,12 +1,11 @@
 """The file of a ledger: an SQLite database (mode 0600), its damage checks, and exact sums.
 
 *Claim*: if one bit changes on the disk, or the end of the file is lost, no record becomes unknown
-and no limit larger without an error. *Proof*. SQLite keeps each claim in two trees, the table and
-the index ``claims_again``, whose pages have nothing in common. Claims are looked up in both; if the
-answers differ, the ledger is refused. The tables ``adept`` and ``releases`` are small; each is
-compared with an index of all its columns whenever the file is opened. SQLite itself refuses a file
-that is shorter than its header says; an empty file, and one that lacks a table, are refused here.
-QED.
+and no limit grows without an error. *Proof*. SQLite stores each claim in two trees, the table and
+the index ``claims_again``, which share no page. Claims are looked up in both, and if the answers
+differ, the ledger is refused. The tables ``adept`` and ``releases`` are small; each is compared
+with an index of all its columns whenever the file is opened. SQLite itself refuses a file that is
+shorter than its header says; an empty file, and one that lacks a table, are refused here. QED.
 """
 
 import math
@@ -80,7 +79,8 @@ class Spending:
         persons: True if a column names who contributed each record.
         central: True if it counts against every record of its ledger.
         per_row: how often epsilon counts for replacing one record.
-        per_person: how often it counts for replacing all of a person's records (local: each).
+        per_person: how often it counts for replacing all of a person's records; for a local
+            release, how often it counts for each of them.
     """
 
     mechanism: str
@@ -124,7 +124,7 @@ class Spending:
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One release in the ledger; a record's sum counts its epsilon ``counted`` times."""
+    """One release in the ledger; in a record's sum its epsilon counts ``counted`` times."""
 
     started: str
     finished: str | None
@@ -163,7 +163,7 @@ class LedgerSum:
 
 
 class LedgerFile:
-    """An open ledger's file, and sums of what it lists.
+    """The file of an open ledger, and the sums of its releases.
 
     Args:
         path: the file; it is made if it does not exist.
@@ -301,7 +301,7 @@ def _make(path: str) -> None:
 
 
 def _definitions(database: sqlite3.Connection) -> dict[str, list[str]]:
-    """Return the words that define each table and index; no check of SQLite's sees damage to them."""
+    """Return the words that define each table and index, whose damage SQLite does not see."""
     rows = database.execute("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_stat%'")
     return {name: (sql or "").split() for name, sql in rows}
 
@@ -314,7 +314,7 @@ def _own_definitions() -> dict[str, list[str]]:
 
 
 def group_claims(rows: Iterable[tuple[int, int, int, str | None, int]]) -> Counter[Asked]:
-    """Count digests by their kind and the releases that claimed them, in any order."""
+    """Count digests by their kind and by the set of releases that claimed them."""
     groups: Counter[Asked] = Counter()
     for kind, first, times, found, count in rows:
         pairs = (claim.split(":") for claim in found.split(",")) if found else ()
@@ -327,12 +327,12 @@ def group_claims(rows: Iterable[tuple[int, int, int, str | None, int]]) -> Count
 
 
 def exact(budget: float) -> Budget:
-    """Return a budget as a fraction; an infinite one stays as it is."""
+    """Return a budget as a fraction; an infinite budget stays infinite."""
     return Fraction(budget) if math.isfinite(budget) else math.inf
 
 
 def add_up(spent: Mapping[int, Budget], claims: Iterable[tuple[int, int]]) -> Budget:
-    """Add up budgets, each times its count; releases missing in ``spent`` count elsewhere."""
+    """Add up budgets, each times its count; releases that ``spent`` lacks are counted elsewhere."""
     return sum((spent[release] * times for release, times in claims if release in spent), Fraction())
 
 

@@ -1,8 +1,8 @@
 """The local release of a file: every record is randomised alone and written as private text.
 
-``open_release`` decides who is released and with what: model, mechanism, the budget and its shares,
-and refusals. ``release_file`` decides what of a file reaches the output: the rewritten text, the
-label as ``labels=`` says, and kept columns. What is drawn goes into a journal before it is visible
+``open_release`` chooses model, mechanism, the budget and its shares, and refuses unsafe releases.
+``release_file`` decides which parts of a file reach the output: the rewritten text, the label as
+``labels=`` says, and kept columns. Draws go into a journal before they are visible
 (``adept.release.journal``).
 """
 
@@ -60,8 +60,9 @@ def open_release(
 
     Raises:
         ModelError: the directory holds no model, or the mechanism cannot use it.
-        ConfigurationError: no budget or two, a value out of range, or contradicting options.
-        ReleaseRefused: the release would promise what it cannot keep.
+        ConfigurationError: no budget or two budgets, a value out of range, or contradicting
+            options.
+        ReleaseRefused: the release would make a promise that it cannot keep.
     """
     model, tokenizer = loaded or load_model(request.model_dir)
     choice = request.mechanism or MechanismChoice(best_exact(model, epsilon=_share(request, request.epsilon)))
@@ -151,7 +152,7 @@ def preview_file(
     options: ReleaseOptions,
     tell: Callable[[CheckedRecords], None] = ignore,
 ) -> PrivacyStatement:
-    """Check all records, and return the statement of a release that is not made."""
+    """Check all records, and return the statement for a dry run."""
     return preview(*_prepare(rewriter, source, target, options, None), tell)
 
 
@@ -167,7 +168,7 @@ def _prepare(
 
 @dataclass(frozen=True, kw_only=True)
 class LocalPlan(Plan[PrivacyStatement]):
-    """A local release before its first record.
+    """The plan of a local release, before its first record.
 
     Attributes:
         labels: the labels that may be written in place of a record's own.
@@ -201,7 +202,7 @@ class LocalPlan(Plan[PrivacyStatement]):
 
     @property
     def batches(self) -> Batches:
-        """Way from records to rows."""
+        """Batches that turn records into rows."""
         plain = PlainBatches(self.writer, self.label_column, self.options, copied=self.kept.copied)
         return ShuffledBatches(plain) if self.options.shuffle else plain
 
@@ -244,7 +245,7 @@ class LocalPlan(Plan[PrivacyStatement]):
         }
 
     def statement(self, checked: CheckedRecords | None = None, *, output_sha256: str | None = None) -> PrivacyStatement:
-        """Return what is guaranteed; without a digest nothing has been released yet."""
+        """Return the statement; without a digest nothing has been released yet."""
         rewriter, options = self.writer, self.options
         dim, mechanism = rewriter.model.config.latent_dim, rewriter.mechanism
         response = options.response if self.label_column else None
@@ -285,7 +286,7 @@ class LocalPlan(Plan[PrivacyStatement]):
 
 
 def plan_local(rewriter: Rewriter, inputs: Inputs, publication: Publication, options: ReleaseOptions) -> LocalPlan:
-    """Decide everything about a release by a look at the first record."""
+    """Plan a release; only the first record is looked at."""
     written = written_format(publication.target, inputs.options, inputs.locations)
     _check_treatment(rewriter, options, written)
     options = replace(options, label_response=rewriter.joint or options.label_response)

@@ -1,9 +1,8 @@
 """The files of a release: statement, card and data, which appear only when all are complete.
 
 Each is written under a temporary name beside its own. It gets its name by a link, which fails if
-the name is taken meanwhile. The data comes last: beside data there is always its statement, which
-holds its digest. The temporary names stay until all is done, so that a resumed run can tell its own
-files from those of others.
+the name is taken meanwhile. The data comes last, so there is always a statement beside it, with its
+digest. The temporary names stay until all is done, so that a resumed run recognises its own files.
 
 A release into a file has these states. Every step is on the disk before the next begins.
 
@@ -22,13 +21,13 @@ names stand, every answer is "done"; (d) no record has two visible releases. *Pr
 claimed after the terms are on the disk, and the journal is removed after publication, or after the
 ledger has forgotten the claims. (b) Records are drawn after their rows are claimed, and a run that
 gives up removes the draws before the ledger forgets. A journal without draws begins anew, and first
-forgets its claims. (c) ``complete`` reads nothing but the final names: data whose digest the
-statement beside them holds are published; what is left to be done is repeated until it is done. (d)
-is the claim of ``adept.release.journal`` for a journal that was not damaged. The ledger notices one
-that was restored from a copy or has lost its end: before records can be read, it stores their
-number, and a journal with fewer draws is not resumed. So the ledger forgets only records that
-nobody can have read. QED. On standard output rows are visible batch by batch: drawn, journalled,
-kept in the ledger as readable, and then written. A default ledger that was given up
+forgets its claims. (c) ``complete`` reads only the final names: data are published if the statement
+beside them holds their digest. Remaining steps are repeated until they are done. (d) is the claim
+of ``adept.release.journal`` for a journal that was not damaged. The ledger notices one that was
+restored from a copy or has lost its end: before records can be read, it stores their number, and a
+journal with fewer draws is not resumed. So the ledger forgets only records that nobody can have
+read. QED. On standard output rows are visible batch by batch: they are drawn, journalled, marked as
+readable in the ledger, and then written. A default ledger that was given up
 (``adept.release.default_ledger``) keeps its earlier claims, and a resumed run claims in it again.
 """
 
@@ -79,7 +78,7 @@ class Publication:
 
     @property
     def streaming(self) -> bool:
-        """True if the data is visible as it comes."""
+        """True if data become visible at once, row by row."""
         return self.target == STANDARD_STREAM
 
     @property
@@ -103,7 +102,7 @@ class Publication:
         return [path for path in (*self.temporary, *journal_files(self.journal)) if os.path.lexists(path)]
 
     def check_free(self, *, resume: bool = False) -> None:
-        """Refuse names that are taken, unless a journal tells of an interrupted run."""
+        """Refuse names that are taken, unless a journal shows an interrupted run."""
         if self.journal.exists():
             return
         if resume and self.streaming and os.path.lexists(self.statement):
@@ -121,7 +120,7 @@ class Publication:
             raise DataError(f"{', '.join(taken)} exists and is not overwritten: {advice}")
 
     def make_temporary(self) -> None:
-        """Make the temporary files anew; they are their owner's."""
+        """Make new temporary files, which only their owner can read."""
         for path in self.temporary:
             path.unlink(missing_ok=True)
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
@@ -135,7 +134,7 @@ class Publication:
             )
 
     def refuse_to_restart(self, done: str) -> None:
-        """Refuse to begin again; ``done`` is a verb and its object."""
+        """Refuse to begin again; ``done`` says what was done, as a verb and its object."""
         raise DataError(
             f"an interrupted run {done} and left {self._list_leftovers()}: resume=true continues it; removing them and "
             "running again is a second release of those records, and budgets add up"
@@ -175,7 +174,7 @@ class Publication:
 
     @property
     def complete(self) -> dict[str, Any] | None:
-        """Statement of a file that is published, card and all; None for any other."""
+        """Statement of a file that is published with all files beside it; None for others."""
         if self.streaming or not all(map(os.path.isfile, self.names)):
             return None
         try:
@@ -251,7 +250,7 @@ def open_output(
 
 
 class _StandardOutput(io.RawIOBase):
-    """Standard output by its number, digested as it is written."""
+    """Standard output by its file descriptor, with a digest of what is written."""
 
     def __init__(self) -> None:
         self.digest = hashlib.sha256()

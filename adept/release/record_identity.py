@@ -1,12 +1,12 @@
 """Identity of records and persons in journal and ledger: a key, and keyed digests.
 
-A digest without a key is an oracle: anybody who holds it can try every likely utterance. The key
-lies outside journal and ledger, in a file of its own that its owner alone can read. So either of
-them can be handed on by mistake without telling anything.
+Anybody who has a digest without a key can try every likely utterance. So the key lies outside
+journal and ledger, in a file that only its owner can read. If journal or ledger are shared by
+mistake, they reveal nothing.
 
 A ledger fixes once which columns identify a record. It stores them as *roles*: the text, the
-person, or a column with a name. So files with other names of columns match, and so do lists of
-texts. Two records with the same values in these columns are one record, even if their other columns
+person, or a column with a name. So files with other column names match, and so do lists of texts.
+Two records with the same values in these columns are one record, even if their other columns
 differ: "yes" on two days is one record unless an id or a day is among the columns.
 
 *Claim*: the digest of a record depends on its identifying values alone, not on the file's format.
@@ -162,7 +162,7 @@ def key_location() -> Path:
 
 
 def secret_key(path: str | None = None) -> bytes:
-    """Return the 32-byte key, made on first use (mode 0600); DataError if it is not safe."""
+    """Return the 32-byte key, made at first use (mode 0600); raise DataError if it is not safe."""
     advice = "give key=FILE"
     try:
         location = Path(path) if path else key_location()
@@ -209,5 +209,5 @@ def text_digest(key: bytes, text: str) -> bytes:
 
 
 def prefix_digest(key: bytes) -> "hashlib.blake2b":
-    """Return the running digest of rows; ``update`` takes the digest of the next row in."""
+    """Return the running digest of rows; ``update`` adds the digest of the next row."""
     return hashlib.blake2b(key=key, digest_size=DIGEST_BYTES, person=b"adept prefix")

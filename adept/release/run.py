@@ -1,7 +1,7 @@
-"""One flow for every release: plan or continue it, draw, publish, and tidy up.
+"""The steps of every release: plan or continue it, draw, publish, and tidy up.
 
-The order is the proof of ``adept.release.journal`` and ``adept.release.publication``. Plans are of
-two kinds (``adept.release.local``, ``adept.release.central``).
+The proofs of ``adept.release.journal`` and ``adept.release.publication`` depend on their order.
+Plans are of two kinds (``adept.release.local``, ``adept.release.central``).
 """
 
 import json
@@ -38,7 +38,7 @@ def ignore(notes: Any) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(ABC, Generic[Stated]):
-    """A release before its first record."""
+    """The plan of a release, before its first record."""
 
     same: ClassVar[tuple[str, ...]]  # fields that two statements of the same release have in common
     released: ClassVar[tuple[str, ...]]  # fields that are known once everything is released
@@ -80,14 +80,14 @@ class Plan(ABC, Generic[Stated]):
 
     @abstractmethod
     def expected_statement(self) -> Stated:
-        """Return the statement of the release that is asked for."""
+        """Return the statement of the requested release."""
 
     @abstractmethod
     def draw(self, run: "Run[Stated]") -> tuple[Stated, Any]:
         """Draw, journal and write all rows; return statement and curator's notes, or None."""
 
     def complete(self, described: dict[str, Any]) -> Stated:
-        """Return the complete release's statement; DataError names a first difference."""
+        """Return the statement of a complete release; DataError names the first difference."""
         stated = self.expected_statement()
         fields = json.loads(json.dumps(stated.to_json()))
         for name in self.same:
@@ -103,7 +103,7 @@ class Plan(ABC, Generic[Stated]):
 def find_files(
     source: str, target: str, options: PersonOptions, *, card: bool = False, ledger: Ledger | None = None
 ) -> tuple[Inputs, Publication]:
-    """Find the input, and name outputs that replace no file of the run."""
+    """Find the input, and name outputs that do not replace a file of the run."""
     inputs = Inputs.of(source, options)
     read = [name for name in inputs.locations if name != STANDARD_STREAM]
     others = (*read, *([ledger.path] if ledger else []))
@@ -123,13 +123,12 @@ def release(
     """Release a file, or return the statement of the release if it is complete already.
 
     Args:
-        plan: plans the release; it is called once nothing stands in its way.
+        plan: function that plans the release; it is called when nothing prevents the release.
         resume: continue an interrupted release, or begin one.
         key: the key of the digests by which a resumed run knows its input.
         ledger: the ledger in which records are claimed; None keeps none.
-        progress: called with the number of records that are done; its ``last_step``, if it has one,
-            is a context that keeps interrupts away from the publication and from all that comes
-            after it.
+        progress: called with the number of records that are done. Its ``last_step``, if it has one,
+            is a context that protects the publication and all later steps from interrupts.
         tell: called with notes for the curator.
     """
     complete = publication.complete if resume else None
@@ -151,7 +150,7 @@ def release(
 
 
 def preview(publication: Publication, plan: Callable[[], Plan[Stated]], tell: Tell) -> Stated:
-    """Return the statement of a release that is not made: nothing is drawn or written."""
+    """Return the statement for a dry run: nothing is drawn or written."""
     publication.check_names()
     statement, notes = plan().preview()
     tell(notes)
@@ -175,7 +174,7 @@ class Run(Generic[Stated]):
         return self.plan.publication
 
     def begin(self, *, resume: bool) -> None:
-        """Store the terms; DataError unless a resumed run began with the same ones."""
+        """Store the terms; raise DataError unless a resumed run began with the same terms."""
         journal, ledger = self.journal, self.ledger
         if journal.begun and not resume:
             self.publication.refuse_to_restart(" ".join(self.plan.done).format(journal.records))
@@ -236,7 +235,7 @@ class Run(Generic[Stated]):
             publication.publish()
 
     def _leave(self, error: BaseException, *, keep: bool) -> None:
-        """Keep what a resumption needs; nothing if the user's mistake stopped a first run."""
+        """Keep what a resumption needs, or nothing if a mistake of the user stopped a first run."""
         self.publication.withdraw()
         self.publication.clear()
         if not self.journal.begun or (isinstance(error, AdeptError) and not keep):
@@ -253,7 +252,7 @@ class Run(Generic[Stated]):
             ) from None
 
     def _give_up(self) -> None:
-        """Undo what nobody can have read; if that fails, the next run does it."""
+        """Undo everything that nobody can have read; if that fails, the next run does it."""
         with suppress(OSError, AdeptError):
             self.journal.give_up()
             if self.ledger:

@@ -4,30 +4,28 @@
 releases and of coins that nobody can guess.
 
 *Claim*: a shuffled file is such a function; where labels are copied, of the unordered pairs of
-release and label.
-*Proof*, for ``shuffle=true``. Every record is released before any text is written. Then the
-releases, each with the label that goes with it, are permuted by the operating system's entropy, so
-that their new order is a function of the unordered ones and of those coins. What writes the texts
-is given the releases in their new order and nothing else. A run that is resumed permutes again, by
-other coins, which is one more such function of the same releases.
+release and label. *Proof*, for ``shuffle=true``. Every record is released before any text is
+written. Then the releases, each with the label that goes with it, are permuted by the operating
+system's entropy, so that their new order is a function of the unordered ones and of those coins.
+The code that writes texts gets only the releases in their new order. A resumed run permutes again
+with other coins, which is another such function of the same releases.
 
 For ``shuffled_records=N`` rows are written in the old order, and somebody else moves them. Each row
-is written by one function of its record's release, of coins of its own, and of pools that are alike
-for all: (1) words, and places in pools, are drawn from the operating system's entropy, by no
-generator that has a seed or a state (``adept.models.decoding``, ``adept.rewriting.coding``); (2) no
-number that decides about a text is rounded by its place in a batch (``adept.models.adept``), except
-those that say which of several candidates fits best, which are refused; (3) the texts of a pool do
-not depend on who asks for them. So the rows, moved, are what moved releases would have been written
-as. QED.
+is a function of its record's release, of its own coins, and of pools that are the same for all: (1)
+words, and places in pools, are drawn from the operating system's entropy, by no generator that has
+a seed or a state (``adept.models.decoding``, ``adept.rewriting.coding``); (2) no number that
+decides about a text is rounded by its place in a batch (``adept.models.adept``), except those that
+say which of several candidates fits best, which are refused; (3) the texts of a pool do not depend
+on who asks for them. So moving the rows gives the same as writing moved releases. QED.
 
 Nothing else about a record may be in its rows (kept columns are refused), and nobody may read its
 release in the old order. The journal has it: a file of the user who runs the release (mode 0600),
-which is removed when the output is complete; its blocks may stay on the disk. Whoever reads it is
-bound by the local guarantee alone.
+which is removed when the output is complete; its blocks may stay on the disk. Against whoever reads
+it, only the local guarantee holds.
 
-Where labels are copied, only records with the same label are mixed, so the label with the fewest
-records decides; and where fewer records than the file's are said to be shuffled together, each
-stands alone.
+If labels are copied, only records with the same label are mixed, so the label with the fewest
+records decides. If fewer records than the file has are declared to be shuffled together, each
+record stands alone.
 """
 
 from dataclasses import dataclass
@@ -44,11 +42,12 @@ MAX_DELTA, MAX_DELTA_SHARE = 1e-6, 0.1  # the usual central delta: at most this,
 
 @dataclass(frozen=True, kw_only=True)
 class Shuffled:
-    """The guarantee of a file to those who read it in its new order alone.
+    """The guarantee of a file for those who see only its new order.
 
     Attributes:
         here: True if this run shuffled it.
-        smallest: least number of records to hide among: with its label, if that is copied.
+        smallest: least number of records among which one hides, those with its label if that is
+            copied.
         epsilon, delta: central, for replacing one record.
     """
 

@@ -65,7 +65,7 @@ class Statement(ABC):
 
     @abstractmethod
     def values(self) -> dict[str, Any]:
-        """Return the fields that no attribute holds as JSON has them."""
+        """Return the fields whose JSON value is not an attribute."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as JSON values, and the certificate with their digest."""
@@ -139,7 +139,7 @@ class PrivacyStatement(Statement):
 
     @property
     def claimed_epsilon(self) -> float:
-        """Total that the authors claim."""
+        """Total per record that the authors claim."""
         return total(self.guarantee.claimed_epsilon, self.label_budget)
 
     @property
@@ -196,7 +196,7 @@ class PrivacyStatement(Statement):
 
 @dataclass(frozen=True, kw_only=True)
 class CentralStatement(Statement):
-    """A central release of a file: every field is a public option, or follows from counts.
+    """A central release of a file; every field is a public option or follows from the counts.
 
     Attributes:
         label_set: public labels; None if labels were left out.

@@ -1,4 +1,4 @@
-"""Audit of a central release: search all output but the released counts for a record.
+"""Audit of a central release: search all output, except the released counts, for a record.
 
 Files are released that differ by one person's rows, or by what a row holds. The noise is replaced
 by fixed counts; then statement, output and errors must be the same, byte by byte.
@@ -30,14 +30,14 @@ SEES = (
 
 @dataclass(frozen=True, kw_only=True)
 class _Frozen(Votes):
-    """Votes that release the same counts, whatever was counted."""
+    """Votes that always release the same counts."""
 
     def privatize(self, counts: Counts) -> Counts:
         return (np.arange(counts.size, dtype=np.int64) % 5 * 7).reshape(counts.shape)
 
 
 def replay(files: NeighbouringFiles) -> AuditResult:
-    """Release the same counts for all files, compare the rest; NotJudged if none came out."""
+    """Release the same counts for all files, compare the rest; NotJudged if all releases fail."""
     started = time.monotonic()
     check = judge("replay", lambda: _compare_answers(files), sees=SEES, kind=Kind.METADATA)
     result = AuditResult(

@@ -17,7 +17,7 @@ TEXT_TYPES = ("string", "large_string")  # Arrow's types that a text column may 
 
 
 class Table:
-    """A pandas data frame, which is not changed; the child says how a data set differs."""
+    """A pandas data frame, which is not changed; the subclass is for data sets."""
 
     def __init__(self, frame: Any) -> None:
         self.frame = frame

@@ -76,7 +76,7 @@ class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 @contextmanager
 def _remember(texts: Sequence[str], epsilon: float, *, again: bool) -> Iterator[None]:
-    """Remember that the body releases texts; equal texts of one call count once.
+    """Record that the body releases texts; equal texts of one call count once.
 
     *Claim*: no two calls of one process both release a text unless the later one says ``again``; a
     call that fails spends nothing. *Proof*. Looking up and adding happen under one lock, before the

@@ -1,1 +1,1 @@
-"""Text to private text, in memory."""
+"""Private rewrites of texts, in memory."""

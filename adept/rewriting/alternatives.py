@@ -1,4 +1,4 @@
-"""Alternatives to a rewriter, with a guarantee for a whole record; redaction has none."""
+"""Alternatives to a rewriter, with a guarantee for a whole record; redaction has no guarantee."""
 
 import math
 import re
@@ -126,7 +126,7 @@ class TokenResponse(WordByWord):
 class TokenExponential(WordByWord):
     """The exponential mechanism at every position: near words are likelier.
 
-    As CusText with one output set (Chen et al. 2023).
+    This is CusText with one output set (Chen et al. 2023).
 
     The score of word y for word x is 1 - |x - y| / D, D the largest distance of public vectors,
     within [0, 1]; that of padding is 1 for padding and 0 for words: (eps / T)-LDP at each position
@@ -162,7 +162,7 @@ class PromptSampling(InPositions):
     which were released, a token is drawn by the exponential mechanism with score (clipped logit -
     b1) / (b2 - b1) over a public set of tokens (`exponential_choice`); T of them, each allowed to
     look at those before, add up (adaptive composition, Dwork and Roth 2013, Theorem 3.16). T is
-    public and the same for all; cutting a text at its end is post-processing.
+    public and the same for all records; cutting a text at its end is post-processing.
     """
 
     model: Autoencoder = field(repr=False)  # not trained on the records
@@ -204,7 +204,7 @@ def public_logits(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]
 
 @dataclass(frozen=True, kw_only=True)
 class Redaction:
-    """Redaction by rules: tags replace numbers, addresses, names, rare words. No guarantee."""
+    """Redaction by rules: tags replace numbers, addresses, names and rare words. No guarantee."""
 
     common: frozenset[str]  # public words, in lower case, which are kept
     name: ClassVar[str] = "redaction"

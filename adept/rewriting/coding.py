@@ -4,8 +4,8 @@
     release   rows -> rows       the mechanism, and nothing else
     write     rows -> texts      from released rows and public numbers alone
 
-Rows are tensors: latents, numbers of descriptions, or either with a label. A new kind of release is
-one more ``Coding``, which ``Rewriter`` chooses.
+Rows are tensors: latents, numbers of descriptions, or either of them with a label. A new kind of
+release is another ``Coding``, which ``Rewriter`` chooses.
 """
 
 import secrets
@@ -43,7 +43,7 @@ class Coding(ABC):
 
     @abstractmethod
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return a row for each record (B, n): secret, and the same whatever the others are."""
+        """Return a secret row for each record (B, n), independent of the other records."""
 
     def check_labels(self, labels: Sequence[str | None]) -> None:  # noqa: B027 - nothing to check without a label set
         """Raise ConfigurationError for labels that ``encode`` refuses."""
@@ -137,14 +137,14 @@ def pool_size(codewords: int) -> int:
 
 
 class Pools:
-    """Pools of texts: if releases repeat, the records of a codeword draw from its texts.
+    """Pools of texts: if releases repeat, all records of a codeword draw from its texts.
 
-    *Claim*: a pool may be written one text at a time, when it is first drawn, and what comes out
-    has the same distribution as if it had been written before. *Proof*: the texts of a codeword are
-    drawn independently of each other, from one distribution that the codeword alone decides, and a
+    *Claim*: a text of a pool may be written when it is first drawn, and the outputs have the same
+    distribution as if the pool had been written before. *Proof*: the texts of a codeword are drawn
+    independently of each other, from one distribution that the codeword alone decides, and a
     record's place is drawn without a look at a text. So it does not matter when a text is written.
-    QED. All of it reads released codewords alone: post-processing, which costs no budget. All draws
-    are the operating system's, so that no seed tells which record came first.
+    QED. All of this reads only released codewords, so it is post-processing and costs no budget.
+    All draws come from the operating system, so no seed reveals which record came first.
     """
 
     def __init__(self, size: int) -> None:

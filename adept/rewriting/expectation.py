@@ -1,9 +1,9 @@
 """Estimates and warnings before a release.
 
-An estimate compares public texts that the model has not seen with their own and with another one's
-rewrite. Two texts are about the same *topic* if the same of the model's coarsest codewords is
-nearest to both. Warnings (text in another language, or too long) depend on the records without any
-noise: they go to standard error alone.
+An estimate compares public texts that the model has not seen with their own rewrite and with that
+of another text. Two texts are about the same *topic* if the same of the model's coarsest codewords
+is nearest to both. Warnings (text in another language, or too long) depend on the records without
+any noise, so they only go to standard error.
 """
 
 import json
@@ -126,7 +126,7 @@ class Survival(NamedTuple):
 
 @cache
 def unseen_figures() -> dict[str, dict[float, Survival]]:
-    """Return packaged figures by unread subject and epsilon (``benchmarks/domains.py``)."""
+    """Return the packaged figures for unread subjects, by epsilon (``benchmarks/domains.py``)."""
     table = json.loads((packaged_directory() / UNSEEN_FILE).read_text("utf-8"))
     return {
         subject: {float(epsilon): Survival(*shares) for epsilon, shares in row.items()}

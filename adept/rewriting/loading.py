@@ -1,4 +1,4 @@
-"""Loading of a rewriter's parts, and refusal of unsafe ones."""
+"""Loading of a rewriter's parts, and refusal of unsafe releases."""
 
 import hashlib
 import math
@@ -35,7 +35,7 @@ def check_release(
     accept_inexact: bool = False,
     accept_private_model: bool = False,
 ) -> None:
-    """Raise ReleaseRefused for a release that promises too much, unless the user accepts it.
+    """Raise ReleaseRefused if a release promises too much, unless the user accepts that.
 
     Args:
         guarantee, training_data: of one release, and of the model.
@@ -61,7 +61,7 @@ def check_release(
 def fit_mechanism(
     mechanism: LocalRandomizer | JointResponse, model: Autoencoder
 ) -> tuple[JointResponse | None, LocalRandomizer]:
-    """Return the mechanism of text and label, if any, and that of the text, with codewords."""
+    """Return the mechanism of text and label (or None), and that of the text, with codewords."""
     if isinstance(mechanism, JointResponse):
         text = _with_codewords(mechanism.mechanism, model, most=mechanism.text.count)
         joint = replace(mechanism, mechanism=text)
@@ -117,7 +117,7 @@ def is_packaged(directory: str | Path | None) -> bool:
 def load_model(directory: str | Path | None = None) -> tuple[Autoencoder, Tokenizer]:
     """Load model and tokenizer from a model or run directory, or from the package.
 
-    Both are checked on public text, so that no record can make them fail.
+    Both are tried on public text, so that no record can make them fail.
 
     Raises:
         ModelError: the directory is incomplete or damaged.

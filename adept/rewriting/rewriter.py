@@ -29,10 +29,10 @@ HUB_OPTIONS = ("revision", "cache_dir", "force_download", "local_files_only", "t
 
 
 def _await_ended_threads() -> None:
-    """Wait, at most a second, while a thread runs that Python has ended.
+    """Wait at most a second for threads that Python has ended but that still run.
 
-    Such a thread may hold the lock of MKL's memory. A process that is forked meanwhile keeps the
-    lock for ever.
+    Such a thread may hold the lock of MKL's memory. A process that is forked at that time would
+    hold the lock forever.
     """
     own, end = {thread.native_id for thread in threading.enumerate()}, time.monotonic() + 1
     others = [task for task in TASKS.iterdir() if int(task.name) not in own] if TASKS.is_dir() else []
@@ -67,7 +67,8 @@ class Rewriter:
         ModelError: the model was trained for a clip that the mechanism cannot use, or lacks
             codewords or codec.
         ConfigurationError: the mechanism's radius is not the model's.
-        ReleaseRefused: a release would promise what it cannot keep, and that was not accepted.
+        ReleaseRefused: a release would make a promise that it cannot keep, and this was not
+            accepted.
     """
 
     def __init__(
@@ -105,7 +106,7 @@ class Rewriter:
 
     @classmethod
     def for_measurement(cls, model: Autoencoder, tokenizer: Tokenizer, **options: Any) -> "Rewriter":
-        """Return a rewriter without refusals, for measurements; no release accepts it."""
+        """Return a rewriter that refuses nothing, for measurements; releases do not accept it."""
         rewriter = cls(
             model, tokenizer, accept_broken_claim=True, accept_inexact=True, accept_private_model=True, **options
         )
@@ -178,7 +179,7 @@ class Rewriter:
         return given, beside
 
     def encode(self, texts: Any, labels: Any = None) -> Tensor:
-        """Return secret rows of B records for the mechanism, each of its record alone."""
+        """Return secret rows of B records for the mechanism; each depends on its record alone."""
         batches = self._batches(*self._check(texts, labels))
         return torch.cat([self.coding.encode(*batch) for batch in batches])
 

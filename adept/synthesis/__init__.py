@@ -1,1 +1,1 @@
-"""Files to synthetic text under a central guarantee: one exact release of counts."""
+"""Synthetic text from a whole file under a central guarantee: one exact release of counts."""

@@ -7,8 +7,8 @@ votes for the nearest one, with its label.
 *A vote is a function of its own record*, which the proof of ``adept.mechanisms.votes`` needs. A
 latent depends on its own text, to the last bit (``adept.models.adept``), and so does a sum of its
 words' vectors. How products of matrices round depends on the number of rows. So features and
-codewords are whole numbers, GRID to a unit, in floats: every partial sum of a product stays below
-GRID^2 * 2 < 2^53, where floats are exact, whatever the order of additions.
+codewords are whole numbers in floats, with GRID steps per unit: every partial sum of a product
+stays below GRID^2 * 2 < 2^53, where floats are exact, whatever the order of additions.
 """
 
 from collections import Counter
@@ -38,7 +38,7 @@ Places = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class WritableTexts:
-    """Public texts that can be written, and what is known of them before any record is counted."""
+    """Public texts that can be written, with public knowledge about them."""
 
     texts: list[str]  # all different (n,)
     features: Features  # (n, d)
@@ -64,7 +64,7 @@ class PublicCells:
         return len(self.codewords)
 
     def writable(self, *, labels: int) -> WritableTexts:
-        """Return the texts, all alike, for L labels of which nothing is known."""
+        """Return the texts with equal shares, for L labels of which nothing is known."""
         examples, votes = np.empty((0, self.features.shape[1])), np.empty((0, labels))
         return WritableTexts(self.texts, self.features, self.places, np.ones(len(self.texts)), examples, votes)
 
@@ -85,7 +85,7 @@ class PublicCells:
 
 
 def default_size(*, epsilon: float, sensitivity: int, labels: int, texts: int) -> int:
-    """Return the number K of codewords, by public numbers alone: twice the budget carries twice as many."""
+    """Return the number K of codewords, from public numbers alone; it grows with the budget."""
     carried = max(round(epsilon / sensitivity * CODEWORDS_PER_NAT), MIN_CODEWORDS)
     return max(1, min(carried, MAX_CODEWORDS, texts // TEXTS_PER_CODEWORD, MAX_CELLS // labels))
 

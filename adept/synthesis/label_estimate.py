@@ -1,23 +1,23 @@
 r"""Estimates from noisy counts: the commonness and the label of each public text.
 
-The counts are explained by a model of *texts* that all cells share. The label of a text with
-features z is c with probability p(c|z) = softmax(W z)_c; a codeword v of weight w_v, with n_v
-texts, has w_v / n_v * sum_t p(c|z_t) votes for label c on average. This is learning from
-proportions (Quadrianto, Smola, Caetano and Le 2009, "Estimating labels from label proportions").
+A model of *texts*, which all cells share, explains the counts. The label of a text with features z
+is c with probability p(c|z) = softmax(W z)_c; a codeword v of weight w_v, with n_v texts, has w_v /
+n_v * sum_t p(c|z_t) votes for label c on average. This is learning from proportions (Quadrianto,
+Smola, Caetano and Le 2009, "Estimating labels from label proportions").
 
 *Weights*: a codeword's noisy total is its votes and noise of variance s^2; its share of public
-texts is another guess, off by t^2. Both together are best weighted t^2 : s^2, and t^2 is read off
+texts is another guess, off by t^2. The best weights of the two are t^2 : s^2, and t^2 follows from
 their distances in all codewords (empirical Bayes).
 
 *Labels*: expectation maximisation. Each count's mean given the release (``expected_counts``) is
 shared out among the codeword's texts in proportion to p(c|z_t), and W is fitted to that by
-regularised logistic regression. What is known beforehand joins as pseudo-votes. A text's label is
-the likeliest one, a quarter of log p(c) aside: without that a rare label is never the likeliest.
-With more than MAX_SCORES pairs of text and label, a text has the label of its codeword's largest
-count instead.
+regularised logistic regression. Public knowledge enters as pseudo-votes. A text's label is the
+likeliest one after a quarter of log p(c) is subtracted; otherwise a rare label would never be the
+likeliest. With more than MAX_SCORES pairs of text and label, a text has the label of its codeword's
+largest count instead.
 
-*Claim*: all of this costs no budget. *Proof*: it reads released counts, public texts and what is
-publicly known of these, and draws nothing. QED.
+*Claim*: all of this costs no budget. *Proof*: it reads released counts, public texts and public
+knowledge about these, and draws nothing. QED.
 """
 
 from dataclasses import dataclass

@@ -1,20 +1,21 @@
 r"""Names of labels as public knowledge: public sentences that are likely to be records of a label.
 
-Whoever names a label set says in words what it is about ("card_payment_failed", "PlayMusic"). So a
-label's records lie near its name: a public sentence s is a record of label c with a prior
-probability proportional to exp(TILT cos(name of c, s)). The cosine is that of meanings by the
-lexicon (``adept.models.codec.meaning``). A name that is near to no sentence tilts little, and a
-label without any known word not at all. The mean of all labels' laws, and a share of all sentences
-alike, is a *density* of the file. Sentences drawn by it join the model's own texts, so that more
-can be written. ``label_estimate`` gets *pseudo-votes* for each label, at sentences near its name.
+The names of a label set say in words what the labels are about ("card_payment_failed",
+"PlayMusic"). So a label's records lie near its name: a public sentence s is a record of label c
+with a prior probability proportional to exp(TILT cos(name of c, s)). The cosine is that of meanings
+by the lexicon (``adept.models.codec.meaning``). A name that is near to no sentence changes little,
+and a label without any known word changes nothing. The mean of the distributions of all labels,
+mixed with a uniform share, is a *density* of the file. Sentences drawn by it join the model's own
+texts, so that more can be written. ``label_estimate`` gets *pseudo-votes* for each label, at
+sentences near its name.
 
 *Claim*: names cost no budget, and change no vote, count, noise or certificate. *Proof*: codewords
 are chosen, and records counted, by functions that get no name (``adept.synthesis.cells``,
-``tally``, ``adept.mechanisms.votes``), so counts are released as without names. A written file is
-a function of the released counts, the label set and the public model: names are read off the label
-set, which is public, and sentences off the model. Such a function of an epsilon-DP release is
-epsilon-DP. QED. A label set that was read off private records is no public fact, with names or
-without.
+``tally``, ``adept.mechanisms.votes``), so counts are released as without names. A written file is a
+function of the released counts, the label set and the public model: names come from the label set,
+which is public, and sentences from the model. Such a function of an epsilon-DP release is
+epsilon-DP. QED. A label set that was collected from private records is not public, with or without
+names.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
-"""Synthetic text from the counts of a whole collection, for a curator who needs no row of it back.
+"""Synthetic text from the counts of a whole collection, for a curator who needs none of its rows.
 
-Every record votes once, for the public cell of its text and label; the counts get exact noise;
-synthetic records are public texts and labels, in the numbers that the noisy counts say. The claim
-is that of ``adept.mechanisms.votes``.
+Every record votes once, for the public cell of its text and label. The counts get exact noise.
+Synthetic records are public texts and labels, in numbers that follow from the noisy counts. The
+claim is that of ``adept.mechanisms.votes``.
 """
 
 import math
@@ -39,8 +39,8 @@ class Synthesizer:
     Args:
         model, tokenizer: saved together; the encoder finds a text's cell.
         votes: budget, neighbouring relation, and votes of a person.
-        label_set: two or more public labels; none leaves labels out. A set that is read off private
-            records would be a leak.
+        label_set: two or more public labels; none leaves labels out. A set that was collected from
+            private records would be a leak.
         cells: the number K of codewords; by default ``adept.synthesis.cells.default_size``.
         texts: public texts; by default those of the model.
         accept_private_model: go on although the model was trained on text that was not declared
@@ -102,7 +102,7 @@ class Synthesizer:
 
     @property
     def guarantee(self) -> Guarantee:
-        """The guarantee of a release to a person, or to a record where there are no persons."""
+        """The guarantee of a release for a person, or for a record if there are no persons."""
         return self.votes.guarantee()
 
     @property
@@ -121,8 +121,8 @@ class Synthesizer:
     def synthesize(self, texts: Any, labels: Any = None, persons: Any = None, *, rows: int | None = None) -> list[Pair]:
         """Release a collection once, and write synthetic records.
 
-        Without ``persons`` each record is a person's only one; without ``rows`` the noisy counts
-        say how many are written.
+        Without ``persons`` each record is the only one of its person. Without ``rows`` the noisy
+        counts decide the number of records.
 
         Raises:
             DataError: an argument is no list, a text is not a string, or the lengths differ.
@@ -168,7 +168,7 @@ class Synthesizer:
 
     @cached_property
     def writable(self) -> WritableTexts:
-        """The texts that can be written, and what the labels' names say of them: public facts alone."""
+        """Texts that can be written, and what the labels' names say about them; all is public."""
         return add_names(self.cells, self._codec, self.labels)
 
     def write(self, released: Counts, *, rows: int | None = None) -> Iterator[Pair]:

@@ -1,4 +1,4 @@
-"""Counting of votes: at most m rows of a person count, and the curator gets notes on the others.
+"""Counting of votes: at most m rows of a person count, and the curator gets notes on all others.
 
 *Claim*: adding or removing all rows of one person changes the counts by at most m in l1 norm.
 *Proof*: a row's vote is a function of that row (``adept.synthesis.cells``), or none; a person's
@@ -47,7 +47,7 @@ class Tally:
         self._most, self._had = votes_per_person, Counter[bytes]()
 
     def add(self, votes: Sequence[int], persons: Sequence[object] | None = None) -> None:
-        """Count the votes of rows: the cell of each, or why it has none."""
+        """Count the votes of rows, given the cell of each or the reason why it has none."""
         self.notes.rows += len(votes)
         self.notes.no_text += sum(vote == NO_TEXT for vote in votes)
         self.notes.outside += sum(vote == OUTSIDE for vote in votes)

@@ -1,1 +1,1 @@
-"""Any text as a whole number below K, and back."""
+"""A code that turns any text into a whole number below K, and back."""

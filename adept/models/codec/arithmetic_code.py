@@ -1,4 +1,4 @@
-"""The arithmetic code: texts as whole numbers below K, and back; likely texts have their own.
+"""The arithmetic code: texts as whole numbers below K, and back; likely texts have numbers.
 
 An arithmetic code divides the line [0, 1) among first words by their probabilities, each interval
 among second words, and so on (Witten, Neal and Cleary 1987, "Arithmetic coding for data
@@ -6,10 +6,10 @@ compression"). A point stands for the text in whose interval it lies.
 
 Of K evenly spread points many would write the same likely texts. So numbers come in *bands*, of
 texts that are about as likely, within a factor of BAND_RATIO. A number stands for the first of
-MAX_ATTEMPTS points whose text is of its band. The points of one attempt are evenly spread, one in
-each cell of the line, where public hashes choose. A text's number is a cell whose point lies in its
-interval, and whose earlier points are of other bands. What ``number`` finds, ``write`` writes, to
-the last unit.
+MAX_ATTEMPTS points whose text belongs to its band. The points of one attempt are evenly spread, one
+in each cell of the line, where public hashes choose. A text's number is a cell whose point lies in
+the text's interval, and whose earlier points belong to other bands. ``write`` reverses ``number``
+exactly.
 """
 
 import math
@@ -73,7 +73,7 @@ class ArithmeticCode:
         return (self.text_at(self._point(line, place, 0)) for place in range(count))
 
     def text_at(self, point: int) -> list[str]:
-        """Return the words that the model writes at a point, of whatever band."""
+        """Return the words that the model writes at a point, in any band."""
         return self._read([point], self._limits(Band(0, 1, 0, self.line + 1)))[1]
 
     def number(self, words: Sequence[str]) -> int | None:

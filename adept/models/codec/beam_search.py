@@ -1,9 +1,9 @@
-"""Beam search: the texts near a record that a budget of bits can write, nearest first.
+"""Beam search for texts near to a record that a number of bits can pay for, nearest first.
 
 Word by word, the record's next word is kept or left out, and before a word that is kept the
 likeliest word may be inserted. A word left out or inserted adds to the distance, and so does each
-bit that the next word costs more than in the record, at this *seam*. The beam keeps, for every
-number of bits, the few texts nearest to the record that cost no more.
+bit that the next word costs more than in the record, at this *seam*. For every number of bits, the
+beam keeps the few nearest texts that cost no more.
 """
 
 import math
@@ -174,7 +174,7 @@ def _is_nearer(one: Whole, other: Whole) -> bool:
 
 @without_reference_counts
 def _look_ahead(tables: ModelTables, after: NextWord, beam: Whole, word: int, steps: Whole) -> None:
-    """Write down a word's cost, the word to insert, its cost, and that of the word after it."""
+    """Store a word's cost, the word to insert, its cost, and that of the word after it."""
     for row in range(len(beam)):
         twin = _twin(beam, row)
         if twin < row:
@@ -201,7 +201,7 @@ def _twin(beam: Whole, row: int) -> int:
 
 @without_reference_counts
 def _thin_out(states: Whole, order: Whole, counts: Whole, kept: int) -> int:
-    """Put first ``kept`` states for each number of bits, without twins; return how many."""
+    """Move ``kept`` states per number of bits to the front, without twins; return their number."""
     counts[:], count = 0, 0
     for row in order:
         bucket = states[row, COST] // UNIT

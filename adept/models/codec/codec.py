@@ -3,7 +3,7 @@
 The numbers below K are of two kinds.
 
 - The first ones are whole texts: *public utterances*, the first k of which are near to what people
-  say, and behind them other sentences of broad text, or a model's likeliest texts
+  say, and after them other sentences of broad text, or a model's likeliest texts
   (``listed_texts``).
 - The others belong to an arithmetic code under that model (``arithmetic_code``).
 
@@ -11,8 +11,8 @@ A record is described by a text near to it that has a number (``nearest_text``):
 what a search finds around the record (``beam_search``). Privacy does not depend on it
 (``adept.mechanisms.description``).
 
-No cache is kept from one batch to the next: time would reveal a repeated record. Within a batch
-similar records are faster, and statements say so (``TIME``).
+No cache is kept from one batch to the next, because time would reveal a repeated record. Within a
+batch similar records are faster, and statements say so (``TIME``).
 """
 
 import re

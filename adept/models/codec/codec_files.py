@@ -1,6 +1,6 @@
 """A codec's files: words and utterances as JSON, n-grams and list as tables of whole numbers.
 
-All is checked before the codec is put together, so that no record can make it fail.
+Everything is checked before the codec is built, so that no record can make it fail.
 """
 
 import hashlib
@@ -145,7 +145,7 @@ def _read_tables(path: Path, stored: dict[str, Any], sizes: dict[str, int]) -> d
 
 
 def _wrong(stored: dict[str, Any]) -> str:
-    """Return the first field that no codec writes so; an empty text if all are right."""
+    """Return the first field that a codec would not write like this; empty if all are right."""
     fields = ("words", "classes", "counts", "alphabet", "holders", "utterances")
     parts: list[Any] = [stored.get(name) for name in fields]
     words, classes, counts, alphabet, holders, utterances = parts

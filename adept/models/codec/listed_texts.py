@@ -1,7 +1,7 @@
 """Listed texts: a codec's numbered texts beside its utterances, mostly the likeliest ones.
 
-They are found from the empty text by appending every word that leaves enough bits for the rest, as
-the training texts went on after the same two words. The list is made once and saved.
+The search begins with the empty text and appends every word that followed the same two words in the
+training texts and leaves enough bits for the rest. The list is made once and saved.
 """
 
 import math

@@ -1,12 +1,12 @@
 """Meanings of texts in whole numbers, and the search for those nearest to a record's.
 
-A text's meaning is the sum of its words' vectors (``adept.models.lexicon``), each times how rare
-the word is in public text, at length MEANING_LENGTH and in whole numbers. The product of two
-meanings, MEANING_LENGTH^2 times their cosine, is a whole number below 2^24, which floating point
-holds exactly in whatever order it adds.
+A text's meaning is the sum of its words' vectors (``adept.models.lexicon``), weighted by rarity in
+public text, scaled to length MEANING_LENGTH, in whole numbers. The product of two meanings,
+MEANING_LENGTH^2 times their cosine, is a whole number below 2^24, which floating point holds
+exactly in whatever order it adds.
 
-An *inverted file* holds meanings in groups of like ones, by k-means for directions (Dhillon and
-Modha 2001). A record is compared with the groups' centres, then with the texts of the PROBED_GROUPS
+An *inverted file* holds similar meanings in groups, by k-means for directions (Dhillon and Modha
+2001). A record is compared with the groups' centres, then with the texts of the PROBED_GROUPS
 nearest ones alone (Jegou, Douze and Schmid 2011, Section IV).
 """
 

@@ -1,9 +1,9 @@
-"""Nearest texts: which of many texts is nearest to a record, by words alone or by meaning too.
+"""Search for the text nearest to a record, by words alone or also by meaning.
 
-By words, the distance of a text from a record is the weights of the words that it lacks, and a part
-of those that it adds. By meaning too, a multiple of the weight of all of the record's words is
-added for what the cosine of both meanings lacks to one, and less of it among MANY_TEXTS texts.
-Words that negate weigh NEGATION_FACTOR times as much.
+By words, the distance of a text from a record is the weight of the words that it lacks, plus a part
+of the weight of the words that it adds. By meaning, a term is added: one minus the cosine of both
+meanings, times a multiple of the weight of the record's words. This term is smaller among
+MANY_TEXTS texts. Words that negate weigh NEGATION_FACTOR times as much.
 """
 
 import random
@@ -105,7 +105,7 @@ class NearestTextIndex(TextTable):
         return least, equal[:MAX_EQUALS].tolist()
 
     def _gains(self, wanted: set[str]) -> NDArray[np.int32]:
-        """Return how far each word of a text takes it away from a record of these words."""
+        """Return the change in distance from a record of these words, for each word of a text."""
         gains = ADDED_COST * self._weights
         own = [self._columns[word] for word in wanted if word in self._columns]
         gains[own] -= (ADDED_COST + MISSING_COST) * self._weights[own]

@@ -1,7 +1,8 @@
 """Learning of a codec from training text, and of its list of likely texts at first use.
 
 The list lies beside the model or else in the user's cache, named by the digest of the codec that it
-completes. The first process writes it for all: another machine may order texts otherwise.
+completes. The first process writes it for all others, because another machine may order texts
+differently.
 """
 
 import os
@@ -68,7 +69,7 @@ def _load(codec: Codec, path: Path) -> Codec:
 
 
 def _keep(listed: Codec, path: Path) -> bool:
-    """Save the list; return True if its file exists afterwards, whoever wrote it."""
+    """Save the list; return True if its file exists afterwards, whichever process wrote it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".codec-") as directory:

@@ -1,13 +1,14 @@
 """The arithmetic code in machine code: ``encode`` a text as an interval, ``decode`` a point.
 
 An interval is (low, width, depth): of the line [0, 1) it begins at low 2^-(WIDTH + depth) and is
-width 2^-(WIDTH + depth) wide, where 2^(WIDTH - 1) < width <= 2^WIDTH. So a share of it is found by
-products of machine words, however narrow it is.
+width 2^-(WIDTH + depth) wide, where 2^(WIDTH - 1) < width <= 2^WIDTH. So products of machine words
+give a share of an interval, however narrow it is.
 
 A *band* holds the texts whose probability lies between two limits and that end as sentences do. In
-a band the line is divided in two steps: first whether the text ends, then by which other word it
-goes on. An end has no share where the text would not be of the band; where it would, and may grow
-by b more bits, other ways have a probability of about b / GROWTH together.
+a band the line is divided in two steps: first into the end of the text and its continuation, then
+into the words that may continue it. An end has no share if the text would not belong to the band.
+If it would, and may grow by b more bits, all continuations have a probability of about b / GROWTH
+together.
 """
 
 from typing import NamedTuple
@@ -75,7 +76,7 @@ def whole_line() -> WidthAndDepth:
 
 @without_reference_counts
 def narrow(interval: WidthAndDepth, low: int, high: int) -> tuple[int, int]:
-    """Go on to a share of an interval; return its start, and the bits of refinement."""
+    """Move to a share of an interval; return its start, and the bits of refinement."""
     begins, width, more = _share(interval[0], low, high)
     interval[0], interval[1] = width, interval[1] + more
     return begins, more
@@ -134,8 +135,8 @@ def encode(
 ) -> tuple[int, Whole, WidthAndDepth, WidthAndDepth]:
     """Return a text's band, the steps (M, 2) to its interval, and both widths and depths.
 
-    A step is where a share begins in its interval, and by how many bits that is refined then. The
-    band is NO_BAND where there is none, or the interval is deeper than ``narrowest``. Bands (B, 5)
+    A step is the start of a share in its interval, and the bits by which it is refined then. The
+    band is NO_BAND if there is none, or if the interval is deeper than ``narrowest``. Bands (B, 5)
     come with less likely texts first.
     """
     foreseen = Foreseen(np.empty((len(words), 2), np.int64), np.empty(len(words), np.int64))
@@ -208,7 +209,7 @@ def decode(
 ) -> tuple[int, Whole, Whole]:
     """Return the first of P points (P, bytes) in a band, or P; the last text's words, spelling.
 
-    A text ends at an end, after ``most`` words, or where it is too narrow for the band.
+    A text ends at an END, after ``most`` words, or when it is too narrow for the band.
     """
     after, words, spelled = start(tables), np.empty(most, np.int64), np.empty((most, MAX_LETTERS), np.int64)
     found, length = 0, 0

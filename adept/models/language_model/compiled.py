@@ -22,7 +22,7 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def compiled(function: Function, *, counts: bool = True) -> Function:
-    """Compile a function of numbers and arrays, and cache the code for the user if possible.
+    """Compile a function of numbers and arrays, and cache the code in the user's home if possible.
 
     Without reference ``counts`` it is several times as fast, and must not create arrays.
     """
@@ -42,7 +42,7 @@ def without_reference_counts(function: Function) -> Function:
 
 @cache
 def _directory() -> str | None:
-    """Return the place for machine code of these sources; None if it cannot be kept."""
+    """Return the directory for machine code of these sources; None if there is none."""
     if (user := cache_directory()) is None:
         return None
     digest = hashlib.sha256()

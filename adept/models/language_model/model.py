@@ -1,7 +1,7 @@
 """The language model: the next word's probability, mixed from n-grams of words and classes.
 
-A word of the vocabulary is one symbol, any other one is UNKNOWN and then its spelling: as one of
-the commonest words of English, if the vocabulary is English, or letter by letter, whichever is
+A word of the vocabulary is one symbol. Any other word is UNKNOWN, followed by its spelling: as one
+of the commonest words of English (if the vocabulary is English) or letter by letter, whichever is
 likelier. A share is an interval [low, high) inside [0, ONE).
 """
 
@@ -46,7 +46,7 @@ class UnknownWords(Learned):
 
     @classmethod
     def of(cls, words: Iterable[str], known: Sequence[str]) -> "UnknownWords":
-        """Learn how words are spelled; a word that occurs twice counts twice."""
+        """Learn the spelling of words; a word that occurs twice counts twice."""
         spelled = list(words)
         alphabet = "".join(sorted({letter for word in spelled for letter in word}))
         numbers = {letter: number for number, letter in enumerate(alphabet, start=1)}
@@ -123,7 +123,7 @@ class LanguageModel(Learned):
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[str]], *, seed: int = 0, least: int = 1) -> "LanguageModel":
-        """Learn from texts, given as words, what at least ``least`` different ones hold."""
+        """Learn from texts, given as words; ``least`` different ones must hold what is learned."""
         vocabulary = Vocabulary.of(texts, seed=seed, least=least)
         rows = [vocabulary.encode(text) for text in texts]
         classes = [[vocabulary.classes[number] for number in row] for row in rows]

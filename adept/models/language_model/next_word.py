@@ -1,7 +1,7 @@
 """The next word's distribution in machine code: a distribution function F in whole numbers.
 
 F(w) is the share, out of ONE, of all words before w. A word's share is [F(w), F(w + 1)), never
-empty. Nothing is remembered from one text to the next: the time of a record does not depend on
+empty. Nothing is remembered from one text to the next, so the time of a record does not depend on
 other records.
 """
 
@@ -111,7 +111,7 @@ def shares_after(tables: ModelTables, windows: Whole) -> NDArray[np.float32]:
 
 @without_reference_counts
 def _spread(tables: NgramTables, contexts: Whole, shares: NDArray[np.float64]) -> None:
-    """Store the share of every symbol, from no context to the longest known one."""
+    """Store the share of every symbol, from the empty context to the longest known one."""
     for symbol in range(len(shares)):
         shares[symbol] = (tables.alone[symbol + 1] - tables.alone[symbol]) / ONE
     for end in contexts[: contexts[-1, CONTEXT]]:
@@ -167,7 +167,7 @@ def _mix(tables: ModelTables, own: int, low: int, high: int, word: int, by_words
 
 @without_reference_counts
 def find_contexts(tables: NgramTables, window: Whole, contexts: Whole) -> None:
-    """Write down the known ends of a window, the shortest first, and how many there are."""
+    """Store the known ends of a window, the shortest first, and their number."""
     size, parent, known = len(tables.alone) - 1, 0, 0
     begins, ends = 0, tables.levels[min(1, len(tables.levels) - 1)]
     for length in range(1, len(tables.levels)):

@@ -42,12 +42,12 @@ class NgramTables(NamedTuple):
     - KEY: the place, among shorter contexts, of the context without its oldest symbol, times V + 1,
       plus that symbol.
     - START: where its followers begin.
-    - REST: what was taken off their counts.
+    - REST: the sum that was taken off their counts.
     - LIKELIEST: the symbol above UNKNOWN's that was seen most often, V where there is none.
     - LONGER: where the contexts begin that have one symbol more before it.
 
     Columns of a follower: SYMBOL, in increasing order, and SUM, the discounted counts before it.
-    The last context is the end of all, and has the likeliest symbol after anything.
+    The last context closes the table, and has the likeliest symbol after any context.
     """
 
     alone: Whole  # F of each symbol where nothing is known of the context (V + 1,)
@@ -150,7 +150,7 @@ _NO_LEVEL = _Level(*(np.zeros(0, dtype=np.int64) for _ in _Level._fields))
 def _levels(rows: NDArray[np.int32], counts: NDArray[np.int32], *, size: int) -> list[_Level]:
     """Return the levels from unigrams up; below the longest, a symbol counts once per context.
 
-    A context that begins with the start has nothing before it: its raw counts go down with it.
+    A context that begins with the start has nothing before it, so its raw counts are passed on.
     """
     # What follows, then the context from its oldest symbol on: column by column in memory, too.
     columns: Whole = np.roll(rows.T.astype(np.int64, order="C"), 1, axis=0)

@@ -1,4 +1,4 @@
-"""A language model's vocabulary, numbered by class: words with like neighbours share one.
+"""A language model's vocabulary, numbered by class; words with similar neighbours share a class.
 
 Classes: k-means of vectors of positive pointwise mutual information with both neighbours.
 """
