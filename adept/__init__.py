@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from adept import audit, mechanisms
     from adept.models.autoencoder import Autoencoder
-    from adept.release.frames import rewrite_frame
+    from adept.release.rewrite_frame import rewrite_frame
     from adept.rewriting.rewriter import Rewriter
     from adept.synthesis.synthesizer import Synthesizer
 
@@ -20,7 +20,7 @@ _HOMES = {
     "Autoencoder": "adept.models.autoencoder",
     "Rewriter": "adept.rewriting.rewriter",
     "Synthesizer": "adept.synthesis.synthesizer",
-    "rewrite_frame": "adept.release.frames",
+    "rewrite_frame": "adept.release.rewrite_frame",
 }
 
 

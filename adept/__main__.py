@@ -4,8 +4,7 @@ import importlib
 import sys
 from difflib import get_close_matches
 
-from adept.cli.options import check_options, help_text, write_out
-from adept.cli.process import (
+from adept.cli.exit_status import (
     DONE,
     USER_ERROR,
     collect_no_garbage,
@@ -16,6 +15,7 @@ from adept.cli.process import (
     leave_on_signals,
     resume_collection,
 )
+from adept.cli.help import check_options, help_text, write_out
 
 COMMANDS = {
     "rewrite": "rewrite a file of utterances privately, and state what is guaranteed",
@@ -86,7 +86,7 @@ def run(command: str, arguments: list[str]) -> int:
     check_options(command, arguments)
     module = importlib.import_module(f"adept.cli.{command}")
     complete = getattr(module, "complete", list)  # by what is known of the run that is continued
-    config = importlib.import_module("adept.cli.app").compose(command, complete(arguments))
+    config = importlib.import_module("adept.cli.overrides").compose(command, complete(arguments))
     resume_collection()
     return DONE if config is None else module.main(config) or DONE
 

@@ -22,7 +22,7 @@ import torch
 torch.set_num_threads(1)
 from adept.data.corpus import DataConfig, load
 from adept.mechanisms import Description
-from adept.release.config import ReleaseRequest
+from adept.release.rewrite_options import ReleaseRequest
 from adept.mechanisms.base import MechanismChoice
 from adept.release.local import open_release
 path, records = json.loads(sys.argv[1])

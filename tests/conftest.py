@@ -22,7 +22,7 @@ from tiny import Run, tiny_config
 
 from adept.__main__ import dispatch
 from adept.cli import train
-from adept.data.files import cache_directory
+from adept.data.writing import cache_directory
 from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.base import MechanismChoice
 

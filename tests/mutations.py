@@ -24,9 +24,9 @@ import pyarrow
 from pyarrow import parquet
 
 from adept.data.arrow_types import SeenValues, UnfitValues
-from adept.data.files import record_writer
 from adept.data.formats import FORMATS, Record, file_format
 from adept.data.reading import read_records
+from adept.data.writing import record_writer
 from adept.errors import DataError
 
 NAMES = [f"a.{ending}" for ending in FORMATS] + [f"a.{ending}.gz" for ending in FORMATS] + ["pages.parquet"]

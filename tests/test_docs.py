@@ -23,8 +23,8 @@ from tiny import Run, tiny_config
 
 from adept.__main__ import COMMANDS
 from adept.cli import train
-from adept.cli.app import config_directory, instantiate, literal_overrides, register_mechanisms
-from adept.cli.options import configuration, help_text, write_out
+from adept.cli.help import configuration, help_text, write_out
+from adept.cli.overrides import config_directory, instantiate, literal_overrides, register_mechanisms
 from adept.errors import AdeptError
 from adept.mechanisms import BY_NAME, LearnedCodebook
 from adept.mechanisms.base import MechanismChoice

@@ -16,8 +16,8 @@ from tiny import Run
 from adept import Rewriter, audit
 from adept.audit import AuditResult
 from adept.cli.audit import AuditConfig, _audits_of_rewriter
+from adept.comparison.audits_and_attacks import _audit
 from adept.comparison.config import CompareConfig
-from adept.comparison.evidence import _audit
 from adept.comparison.plan import Cell
 from adept.mechanisms import Description, JointResponse, LearnedCodebook
 from adept.mechanisms.base import MechanismChoice

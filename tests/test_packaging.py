@@ -13,7 +13,7 @@ import forked
 import pytest
 
 from adept.__main__ import COMMANDS
-from adept.cli.process import EXTRAS
+from adept.cli.exit_status import EXTRAS
 
 ROOT = Path(__file__).parent.parent
 EXTRA = ("datasets", "jinja2", "matplotlib", "sacrebleu")  # what `pip install adept-dp` alone does not bring
@@ -47,9 +47,9 @@ import io, json, sys
 from contextlib import redirect_stderr, redirect_stdout
 from hydra.core.global_hydra import GlobalHydra
 from adept.__main__ import dispatch
-from adept.cli.process import guard
-from adept.cli import app
-print(json.dumps([app.__file__, str(app.config_directory())]))
+from adept.cli.exit_status import guard
+from adept.cli import overrides
+print(json.dumps([overrides.__file__, str(overrides.config_directory())]))
 for arguments in json.loads(sys.argv[1]):
     GlobalHydra.instance().clear()
     with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:

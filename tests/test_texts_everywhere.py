@@ -22,8 +22,8 @@ from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.votes import Votes
 from adept.models.lexicon import TextVectors
 from adept.release.adapters import DatasetRewriter, release_texts
-from adept.release.config import LedgerOptions
-from adept.release.frames import rewrite_frame
+from adept.release.rewrite_frame import rewrite_frame
+from adept.release.rewrite_options import LedgerOptions
 from adept.release.transformer import PrivateText
 from adept.rewriting.alternatives import PromptSampling, Redaction, WordByWord, public_logits
 from adept.rewriting.expectation import foreign_warnings

@@ -20,7 +20,7 @@ from adept.attacks.game import AttackGame, AttackRow
 from adept.attacks.likelihood import guess
 from adept.attacks.reconstruction import view
 from adept.data.corpus import Corpus
-from adept.data.texts import text_list
+from adept.data.text_arguments import text_list
 from adept.errors import DataError
 
 LABEL = "label"

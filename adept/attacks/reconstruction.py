@@ -27,7 +27,7 @@ from adept.attacks.bounds import best_success, good_enough
 from adept.attacks.game import AttackGame, AttackRow, GivenAway
 from adept.attacks.likelihood import Candidates, guess, read_candidates
 from adept.data.corpus import Corpus
-from adept.data.texts import text_list
+from adept.data.text_arguments import text_list
 from adept.errors import DataError
 from adept.mechanisms import Codebook
 from adept.models.autoencoder import pad

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from adept.audit import questions
-from adept.audit.distinguisher.choice import MAX_DISTINGUISHERS
+from adept.audit.distinguisher.distinguisher_choice import MAX_DISTINGUISHERS
 from adept.audit.distinguisher.experiment import MIN_TRIALS, Experiment, Progress
-from adept.audit.distinguisher.pairs import (
+from adept.audit.distinguisher.input_pairs import (
     InputPair,
     every_pair,
     given_pairs,
@@ -30,10 +30,10 @@ from adept.audit.distinguisher.pairs import (
 from adept.audit.questions import Question
 from adept.audit.result import AuditResult, Check, Kind, MechanismFailure, Verdict, judge, judged
 from adept.audit.stats.confidence_bounds import rounds_needed
-from adept.audit.subject.claim import CALLER, JointReports, Rewriting
-from adept.audit.subject.target import fresh_copy
+from adept.audit.subject.foreign_code import fresh_copy
 from adept.audit.subject.value import ValueTarget, alphabet_of
 from adept.audit.subject.vector import VectorTarget
+from adept.audit.subject.wrappers import CALLER, JointReports, Rewriting
 from adept.errors import ConfigurationError
 from adept.ranges import check_positive
 

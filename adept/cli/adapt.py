@@ -7,13 +7,13 @@ from typing import Any
 from adept.cli.config import AdaptConfig
 from adept.cli.console import show, write_json
 from adept.data.corpus import Corpus, read_corpus
-from adept.data.files import new_directory
 from adept.data.labels import read_label_set
+from adept.data.writing import new_directory
 from adept.errors import ConfigurationError, DataError, ModelError
 from adept.models.adapt import adapt, are_terms, fine_tune, read_page, sentences_about
 from adept.models.autoencoder import Autoencoder
-from adept.models.card import model_card
 from adept.models.config import MODEL
+from adept.models.model_card import model_card
 from adept.rewriting.loading import is_packaged, load_model, packaged_directory
 
 

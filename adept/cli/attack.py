@@ -9,7 +9,7 @@ from adept.attacks.game import AttackGame, AttackRow, GivenAway, draw_rates
 from adept.cli.config import FILE_MEMBERSHIP, AttackConfig
 from adept.cli.console import show_table, write_json
 from adept.data.corpus import load
-from adept.data.files import new_directory
+from adept.data.writing import new_directory
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.base import MechanismChoice
 from adept.mechanisms.guarantee import Guarantee, json_number

@@ -12,7 +12,7 @@ from adept.audit import AuditResult, Claim, JointReports, NotJudged, Verdict
 from adept.audit.result import KIND_OUTCOMES
 from adept.cli.config import SYNTHESIZER, AuditConfig
 from adept.cli.console import progress, show_table, write_json
-from adept.data.files import new_directory
+from adept.data.writing import new_directory
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description
 from adept.release.synthesizer_audit import replay

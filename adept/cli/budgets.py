@@ -20,7 +20,7 @@ from adept.mechanisms.votes import COUNTS_MOVED, Votes
 from adept.models.autoencoder import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.release.columns import ReleaseOptions
-from adept.release.inputs import Inputs
+from adept.release.input_files import Inputs
 from adept.release.local import open_release
 from adept.rewriting.budgets import ADVICE, BUDGETS, Budget, preview_budgets
 from adept.rewriting.loading import load_model

@@ -3,8 +3,8 @@
 import sys
 
 from adept.cli.console import progress, show_table
+from adept.comparison.comparison import Comparison
 from adept.comparison.config import ALL, CompareConfig
-from adept.comparison.run import Comparison
 from adept.report import trust
 from adept.report.page import write
 

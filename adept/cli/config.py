@@ -1,9 +1,12 @@
-"""Configurations of the commands, which help prints; nothing here imports PyTorch or NumPy."""
+"""Options of the commands, one class each; those of a release: `adept.release.rewrite_options`.
+
+Help prints them, so nothing here imports PyTorch or NumPy.
+"""
 
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from adept.cli.options import REQUIRED
+from adept.cli.help import REQUIRED
 from adept.cli.release_config import NEIGHBOURS, LedgerConfig, RewriteConfig, SynthesizeConfig, VerifyConfig
 from adept.comparison.config import CompareConfig
 from adept.data.corpus import SPLITS, Columns, DataConfig

@@ -6,7 +6,7 @@ from typing import Any
 from adept.cli.config import EvaluateConfig
 from adept.cli.console import show, write_json
 from adept.data.corpus import Columns, read_corpus, samples_of
-from adept.data.files import new_directory
+from adept.data.writing import new_directory
 from adept.evaluation.classifiers import Evaluation, evaluate
 from adept.evaluation.metrics import ConfidenceInterval
 from adept.models.untrusted_files import read_json

@@ -1,11 +1,11 @@
-"""Configurations of the commands about releases; nothing here imports PyTorch or NumPy."""
+"""Options of `adept rewrite`, `synthesize`, `verify` and `ledger` on the command line alone."""
 
 from dataclasses import dataclass
 
-from adept.cli.options import REQUIRED
+from adept.cli.help import REQUIRED
 from adept.errors import ConfigurationError
 from adept.ranges import check_choice
-from adept.release.config import CentralOptions, LedgerOptions, ReleaseRequest
+from adept.release.rewrite_options import CentralOptions, LedgerOptions, ReleaseRequest
 
 NEIGHBOURS = ("add_or_remove", "replace")
 

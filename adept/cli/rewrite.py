@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from adept.cli.budgets import show_rewrite_budgets
 from adept.cli.config import RewriteConfig, SynthesizeConfig
 from adept.cli.console import progress, warn
-from adept.cli.process import Interruptible
+from adept.cli.exit_status import Interruptible
 from adept.data.column_names import list_names
 from adept.data.corpus import find_label_column, read_corpus
 from adept.data.formats import STANDARD_STREAM
@@ -23,7 +23,7 @@ from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.guarantee import MAX_STATED_EPSILON, odds_change, words
 from adept.release.columns import CheckedRecords
 from adept.release.default_ledger import describe_overlap, find_key, open_ledger
-from adept.release.inputs import Inputs
+from adept.release.input_files import Inputs
 from adept.release.local import open_release, preview_file, release_file
 from adept.release.publication import STATEMENT, Publication
 from adept.release.statement import PrivacyStatement

@@ -9,7 +9,7 @@ import torch
 from adept.cli.config import StudyConfig
 from adept.cli.console import progress, show_table, write_json
 from adept.data.corpus import load
-from adept.data.files import new_directory, write_table
+from adept.data.writing import new_directory, write_table
 from adept.errors import ConfigurationError
 from adept.mechanisms import Identity
 from adept.rewriting.loading import load_model

@@ -13,7 +13,7 @@ from adept.mechanisms.guarantee import odds_change, words
 from adept.mechanisms.votes import ADD_OR_REMOVE
 from adept.release.central import check_label_set, preview_central, synthesize_file
 from adept.release.default_ledger import find_key
-from adept.release.inputs import Inputs
+from adept.release.input_files import Inputs
 from adept.release.statement import CentralStatement
 from adept.rewriting.expectation import first_texts
 from adept.synthesis.synthesizer import Synthesizer

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from adept.cli.config import TrainConfig
 from adept.cli.console import show, warn, write_json
-from adept.cli.process import is_interrupted
+from adept.cli.exit_status import is_interrupted
 from adept.data.corpus import Corpus, load
-from adept.data.files import new_directory
+from adept.data.writing import new_directory
 from adept.errors import ConfigurationError, DataError, Interrupted
-from adept.models.card import model_card
 from adept.models.config import CHECKPOINTS, LAST, MODEL, FitResult, TrainingData, TrainSpec
-from adept.models.reconstruction import Reconstruction, reconstruction
+from adept.models.model_card import model_card
+from adept.models.reconstruction_share import Reconstruction, reconstruction
 
 OVERRIDES = "overrides.json"
 PATHS = ("data.path", "data.broad")  # relative to the directory in which a run began

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from adept.cli.config import VerifyConfig
 from adept.errors import DataError
-from adept.release.checker import Json, Refused, check
+from adept.release.verify_statement import Json, Refused, check
 
 
 def main(config: VerifyConfig) -> None:

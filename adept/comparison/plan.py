@@ -3,7 +3,7 @@
 A cell is resolved here, once: later steps do not ask the configuration for the treatment of labels
 or the shares of the budget. A new mechanism needs no change here. A new reference, decoder,
 baseline or alternative needs a name below, a place in ``_list_rows``, and a source in
-``adept.comparison.cell``.
+``adept.comparison.table_row``.
 """
 
 from collections.abc import Iterator, Sequence

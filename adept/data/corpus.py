@@ -13,7 +13,7 @@ from adept.data.column_names import RequiredColumns, missing_column
 from adept.data.formats import FORMATS, ReadingOptions, Record, tells_format
 from adept.data.labels import label_of
 from adept.data.reading import read_records
-from adept.data.texts import text_list
+from adept.data.text_arguments import text_list
 from adept.errors import ConfigurationError, DataError
 
 AIR_TRAVEL = Path(__file__).with_name("air_travel.jsonl.gz")

@@ -14,8 +14,8 @@ from typing import Any
 from adept.data.column_names import missing_column
 from adept.data.formats import ReadingOptions, Record
 from adept.data.reading import read_records
-from adept.data.texts import is_missing as is_absent
-from adept.data.texts import plain_text
+from adept.data.text_arguments import is_missing as is_absent
+from adept.data.text_arguments import plain_text
 from adept.errors import ConfigurationError, DataError
 
 FROM_FILE = "@"  # before the name of a file with a label on each line

@@ -19,7 +19,7 @@ from scipy.sparse import csr_matrix
 from torch import Tensor
 
 from adept.data.corpus import Corpus
-from adept.data.texts import text_list
+from adept.data.text_arguments import text_list
 from adept.errors import ConfigurationError, DataError
 from adept.evaluation.metrics import ConfidenceInterval, accuracy, bootstrap, codes, macro_f1
 from adept.evaluation.softmax_regression import Features, best_labels, commonness, softmax_regression

@@ -1,8 +1,8 @@
 r"""Guarantees: claimed and true budgets, their words, and the public numbers that imply them.
 
-Anyone can compute from a certificate what a release guarantees (``adept.release.checker`` does). A
-*part* is one draw of a record's release. Its numbers describe the mechanism alone, and never what
-was drawn.
+Anyone can compute from a certificate what a release guarantees, as
+``adept.release.verify_statement`` does. A *part* is one draw of a record's release. Its numbers
+describe the mechanism alone, and never what was drawn.
 
 - ``symbols``: subset selection, t of k symbols with the integer weight A, the others with B: one
   number below W = t A + (k - t) B, from words of b bits. The ratio of two records' probabilities is

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
-from adept.data.texts import text_list
+from adept.data.text_arguments import text_list
 
 PACKAGED = Path(__file__).parents[1] / "pretrained" / "lexicon"
 WORDS, VECTORS = "words.txt", "vectors.safetensors"

@@ -18,7 +18,7 @@ import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
 from adept.data.corpus import Corpus
-from adept.data.texts import plain_text, text_list
+from adept.data.text_arguments import plain_text, text_list
 from adept.errors import ConfigurationError
 from adept.models.config import MAX_VOCABULARY, TokenizerConfig
 from adept.models.untrusted_files import corrupt, read_json

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from adept.data.column_names import list_names
-from adept.data.texts import instance_of, text_list
+from adept.data.text_arguments import instance_of, text_list
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
-from adept.release.config import LedgerOptions
+from adept.release.certificate import model_sha256
 from adept.release.default_ledger import NONE, claim_records
-from adept.release.facts import model_sha256
 from adept.release.ledger_file import Spending
+from adept.release.rewrite_options import LedgerOptions
 from adept.rewriting.rewriter import Rewriter
 
 CHECK_ROWS = 1000  # records that ``check`` holds in memory

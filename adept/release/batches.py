@@ -29,7 +29,7 @@ from adept.rewriting.rewriter import Rewriter
 
 if TYPE_CHECKING:
     from adept.release.local import LocalPlan
-    from adept.release.run import Run
+    from adept.release.release_flow import Run
     from adept.release.statement import PrivacyStatement
 
 RELEASE_TYPES = {"int64": torch.int64, "float32": torch.float32, "float64": torch.float64}

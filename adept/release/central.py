@@ -31,13 +31,13 @@ from adept.data.formats import STANDARD_STREAM, Record, file_format, written_for
 from adept.errors import ConfigurationError
 from adept.mechanisms.votes import Counts
 from adept.release import cluster
-from adept.release.config import CentralOptions
-from adept.release.inputs import Inputs
+from adept.release.input_files import Inputs
 from adept.release.journal import Entry
 from adept.release.ledger import Ledger
 from adept.release.ledger_file import Spending
 from adept.release.publication import Publication, open_output
-from adept.release.run import Plan, Progress, Run, find_files, ignore, preview, release
+from adept.release.release_flow import Plan, Progress, Run, find_files, ignore, preview, release
+from adept.release.rewrite_options import CentralOptions
 from adept.release.statement import CentralStatement
 from adept.synthesis.synthesizer import Synthesizer
 from adept.synthesis.tally import Tally

@@ -25,8 +25,8 @@ from typing import Any, TypeVar
 
 from adept.data.formats import Record
 from adept.errors import ConfigurationError, DataError
-from adept.release.config import PersonOptions
 from adept.release.journal import Entry
+from adept.release.rewrite_options import PersonOptions
 
 MAX_WAITING = 3  # batches that a worker is given before its first one is back
 QUIET = {

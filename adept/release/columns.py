@@ -23,15 +23,15 @@ from pyarrow import types
 from adept.data.arrow_types import SeenValues, UnfitValues, fits, read_schema
 from adept.data.column_names import RequiredColumns, missing_column
 from adept.data.corpus import find_label_column, text_of
-from adept.data.files import check_value
 from adept.data.formats import PlacedRecord, Record
 from adept.data.json_files import NOT_JSON
 from adept.data.labels import INTEGER, is_missing, label_of, label_set_of
 from adept.data.parquet import bare_type, can_hold, long_indices
+from adept.data.writing import check_value
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import JointResponse, RandomizedResponse
-from adept.release.config import FileOptions
-from adept.release.inputs import Inputs
+from adept.release.input_files import Inputs
+from adept.release.rewrite_options import FileOptions
 from adept.rewriting.expectation import FIRST_TEXTS
 from adept.synthesis.tally import person_name
 

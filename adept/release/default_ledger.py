@@ -21,10 +21,10 @@ from typing import Any
 from adept.data.formats import Record
 from adept.errors import AdeptError, ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms.guarantee import words
-from adept.release.config import LedgerOptions
 from adept.release.ledger import Ledger
 from adept.release.ledger_file import Spending
 from adept.release.record_identity import ROW_KIND, TEXT, Identity, Role, secret_key, user_directory
+from adept.release.rewrite_options import LedgerOptions
 
 LOG = logging.getLogger("adept")
 NONE = "none"  # the value of ledger= that turns ledgers off

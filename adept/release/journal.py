@@ -54,7 +54,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from adept.data.files import sync_directory
+from adept.data.writing import sync_directory
 from adept.errors import DataError
 
 VERSION = 3

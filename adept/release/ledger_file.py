@@ -20,7 +20,7 @@ from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
-from adept.data.files import give_name
+from adept.data.writing import give_name
 from adept.errors import DataError
 from adept.mechanisms.votes import ADD_OR_REMOVE, Votes
 from adept.release.journal import Database

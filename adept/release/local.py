@@ -23,7 +23,7 @@ from adept.mechanisms.base import MechanismChoice
 from adept.mechanisms.guarantee import share
 from adept.models.autoencoder import Autoencoder
 from adept.models.tokenizer import Tokenizer
-from adept.release import facts
+from adept.release import certificate
 from adept.release.batches import Batches, Drawing, PlainBatches, ShuffledBatches
 from adept.release.columns import (
     RANDOMISED_TREATMENTS,
@@ -35,11 +35,11 @@ from adept.release.columns import (
     find_label_type,
     output_columns,
 )
-from adept.release.config import FileOptions, ReleaseRequest
-from adept.release.inputs import Inputs
+from adept.release.input_files import Inputs
 from adept.release.ledger import Ledger
 from adept.release.publication import Publication
-from adept.release.run import Plan, Progress, Run, find_files, ignore, preview, release
+from adept.release.release_flow import Plan, Progress, Run, find_files, ignore, preview, release
+from adept.release.rewrite_options import FileOptions, ReleaseRequest
 from adept.release.shuffling import check_shuffling, find_shuffled
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.loading import best_exact, load_model
@@ -215,7 +215,7 @@ class LocalPlan(Plan[PrivacyStatement]):
     def codebook(self) -> dict[str, Any]:
         """Size and digest of the mechanism's codebook."""
         model = self.writer.model
-        return facts.codebook_facts(self.writer.mechanism, model.config.latent_dim, model.codec)
+        return certificate.codebook_facts(self.writer.mechanism, model.config.latent_dim, model.codec)
 
     def type_labels(self, rows: list[Record]) -> list[Record]:
         """Return rows with labels in the type of the output."""
@@ -236,10 +236,10 @@ class LocalPlan(Plan[PrivacyStatement]):
             "input_bytes": self.inputs.sizes,
             "label_written": self.label_column,
             **{name: value for name, value in given if name not in FREE_OPTIONS and value is not None},
-            **facts.label_facts(response),
+            **certificate.label_facts(response),
             "label_epsilon": response.epsilon if response else None,
             "mechanism": self.writer.mechanism.name,
-            "mechanism_options": facts.mechanism_options(self.writer.mechanism),
+            "mechanism_options": certificate.mechanism_options(self.writer.mechanism),
             "codebook": self.codebook,
             "decoding": asdict(self.writer.decoding),
         }
@@ -252,9 +252,9 @@ class LocalPlan(Plan[PrivacyStatement]):
         records, smallest = (checked.count, checked.smallest_group) if checked else (0, 0)
         return PrivacyStatement(
             **self.model_facts,
-            **facts.latent_facts(mechanism, dim),
+            **certificate.latent_facts(mechanism, dim),
             mechanism=mechanism.name,
-            mechanism_options=facts.mechanism_options(mechanism),
+            mechanism_options=certificate.mechanism_options(mechanism),
             guarantee=rewriter.guarantee,
             records=records,
             samples=options.samples,
@@ -262,7 +262,7 @@ class LocalPlan(Plan[PrivacyStatement]):
             label_response=response,
             kept_columns=list(options.keep_columns),
             codebook=self.codebook,
-            certificate=facts.certificate(mechanism, response, dim),
+            certificate=certificate.certificate(mechanism, response, dim),
             output_sha256=output_sha256,
             date=datetime.now(UTC).isoformat(timespec="seconds") if output_sha256 else None,
             max_records_per_person=options.max_records_per_person,

@@ -41,8 +41,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from adept.data.files import WRITERS, publish, record_writer, sync_directory
 from adept.data.formats import STANDARD_STREAM, Record, Types
+from adept.data.writing import WRITERS, publish, record_writer, sync_directory
 from adept.errors import DataError
 from adept.release.journal import journal_files
 

@@ -12,9 +12,17 @@ from adept.mechanisms import BY_NAME, JointResponse, LocalRandomizer, Randomized
 from adept.mechanisms.guarantee import Guarantee, Part, json_number, laplace_part, total
 from adept.mechanisms.votes import COUNTS_MOVED, Votes
 from adept.release import wording
-from adept.release.checker import DAMAGED, SENTENCES, STATEMENT_VERSION, Json, Refused, is_ours, statement_sha256
-from adept.release.facts import label_facts
+from adept.release.certificate import label_facts
 from adept.release.shuffling import Shuffled
+from adept.release.verify_statement import (
+    DAMAGED,
+    SENTENCES,
+    STATEMENT_VERSION,
+    Json,
+    Refused,
+    is_ours,
+    statement_sha256,
+)
 
 FIELDS = (
     "mechanism", "mechanism_options", "claimed_epsilon", "epsilon", "text_epsilon", "label_epsilon", "delta",

@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from adept.audit.result import AuditResult, Check, Kind, MechanismFailure, Verdict, judge, judged
-from adept.data.files import record_writer
 from adept.data.formats import Record
+from adept.data.writing import record_writer
 from adept.mechanisms.votes import Counts, Votes
 from adept.release.central import synthesize_file
-from adept.release.config import CentralOptions
 from adept.release.publication import STATEMENT
+from adept.release.rewrite_options import CentralOptions
 from adept.synthesis.neighbouring_files import NeighbouringFiles
 from adept.synthesis.synthesizer import Synthesizer
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from adept.data.texts import text_list
+from adept.data.text_arguments import text_list
 from adept.errors import ReleaseRefused
 from adept.mechanisms.guarantee import total, words
 from adept.release.adapters import DatasetRewriter

@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from adept.mechanisms.guarantee import odds_change, words
-from adept.release.facts import plain_name
+from adept.release.certificate import plain_name
 from adept.release.shuffling import Shuffled
 
 if TYPE_CHECKING:

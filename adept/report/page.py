@@ -11,8 +11,8 @@ from typing import Any
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from adept.comparison.audits_and_attacks import ATTACK_CONFIDENCE, AUDIT_TRIALS
 from adept.comparison.config import PAPER, CompareConfig
-from adept.comparison.evidence import ATTACK_CONFIDENCE, AUDIT_TRIALS
 from adept.comparison.plan import ALTERNATIVES
 from adept.comparison.results import AuditVerdict, Example, ResultRow, Results, exceeds
 from adept.mechanisms.guarantee import words

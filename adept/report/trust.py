@@ -28,6 +28,7 @@ from typing import Any
 
 from matplotlib.lines import Line2D
 
+from adept.comparison.comparison import Comparison
 from adept.comparison.config import (
     CENTRAL,
     COPY,
@@ -37,12 +38,11 @@ from adept.comparison.config import (
     SYNTHESIZER,
     CompareConfig,
 )
+from adept.comparison.output_directory import open_directory
 from adept.comparison.plan import Cell
 from adept.comparison.results import ResultRow
-from adept.comparison.run import Comparison
-from adept.comparison.store import open_directory
 from adept.comparison.trial import Trial
-from adept.data.files import write_table
+from adept.data.writing import write_table
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.base import SymbolRandomizer
 from adept.mechanisms.guarantee import words

@@ -19,10 +19,10 @@ import numpy as np
 import torch
 
 from adept.data.formats import Record
-from adept.data.texts import text_list
+from adept.data.text_arguments import text_list
 from adept.mechanisms.guarantee import words
 from adept.models.codebooks import encode_public
-from adept.models.reconstruction import mean_word_f1
+from adept.models.reconstruction_share import mean_word_f1
 from adept.models.tokenizer import UNKNOWN, Tokenizer
 from adept.rewriting.loading import best_exact, packaged_directory
 from adept.rewriting.rewriter import Rewriter

@@ -11,7 +11,7 @@ from huggingface_hub.errors import HfHubHTTPError
 
 from adept.errors import ModelError, ReleaseRefused, printable
 from adept.models.autoencoder import Autoencoder
-from adept.models.card import TAGS, model_card
+from adept.models.model_card import TAGS, model_card
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.loading import load_model
 

@@ -12,13 +12,13 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from adept.data.texts import plain_text, text_list, value_list
+from adept.data.text_arguments import plain_text, text_list, value_list
 from adept.errors import ConfigurationError
 from adept.mechanisms import JointResponse, LearnedCodebook, LocalRandomizer
 from adept.mechanisms.guarantee import Guarantee
 from adept.models.autoencoder import Autoencoder
-from adept.models.card import model_card
 from adept.models.config import BATCH_SIZE, DecodingConfig
+from adept.models.model_card import model_card
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.coding import Coding, DescriptionCoding, LatentCoding, Pair, PairCoding, pool_size
 from adept.rewriting.loading import check_release, fit_mechanism, load_model
@@ -143,7 +143,7 @@ class Rewriter:
     def rewrite(self, texts: Any, *, samples: int = 1) -> list[str]:
         """Release every text once and write ``samples`` texts from each release, consecutively.
 
-        All texts, a list, array or column of strings (``adept.data.texts``), are checked before the
+        All texts, a list, array or column of strings (``adept.data.text_arguments``), are checked before the
         first release.
         """
         return [text for text, _ in self.rewrite_pairs(texts, samples=samples)]

@@ -18,8 +18,8 @@ from adept.data.corpus import DataConfig, load
 from adept.mechanisms import DPText, OriginalLaplace
 from adept.plotting import INK, Table, drawing
 from adept.ranges import check_choice
-from adept.studies import rebuilt
-from adept.studies.rebuilt import TOKENS, DPBart, DPPrompt, SeededLaplace, SentenceLatents, public_words
+from adept.studies import published_mechanisms
+from adept.studies.published_mechanisms import TOKENS, DPBart, DPPrompt, SeededLaplace, SentenceLatents, public_words
 
 TRIALS = 20_000
 NAMES = (
@@ -65,11 +65,13 @@ def exhibits() -> tuple[Exhibit, ...]:
     return (
         *_latents(),
         *_prompts(),
-        *_metric("SanText", rebuilt.SanText, "Yue et al., Findings of ACL 2021; code xiangyue9607/SanText"),
-        *_metric("CMP", rebuilt.CMP, "Feyisetan et al., WSDM 2020; code Kekkodf/pypantera"),
-        *_metric("Mahalanobis", rebuilt.Mahalanobis, "Xu et al., PrivateNLP 2020; code Kekkodf/pypantera"),
-        *_metric("Vickrey", rebuilt.Vickrey, "Xu et al., arXiv 2104.11838; code Kekkodf/pypantera"),
-        *_metric("TEM", rebuilt.TEM, "Carvalho et al., SDM 2023; code Kekkodf/pypantera"),
+        *_metric(
+            "SanText", published_mechanisms.SanText, "Yue et al., Findings of ACL 2021; code xiangyue9607/SanText"
+        ),
+        *_metric("CMP", published_mechanisms.CMP, "Feyisetan et al., WSDM 2020; code Kekkodf/pypantera"),
+        *_metric("Mahalanobis", published_mechanisms.Mahalanobis, "Xu et al., PrivateNLP 2020; code Kekkodf/pypantera"),
+        *_metric("Vickrey", published_mechanisms.Vickrey, "Xu et al., arXiv 2104.11838; code Kekkodf/pypantera"),
+        *_metric("TEM", published_mechanisms.TEM, "Carvalho et al., SDM 2023; code Kekkodf/pypantera"),
         *_output_sets(),
         _candidates(),
     )
@@ -200,11 +202,11 @@ def _not_claimed(own: Exhibit, unit: str, why: str, pair: tuple[str, str]) -> Ex
 
 
 def _output_sets() -> tuple[Exhibit, Exhibit]:
-    groups, names = rebuilt.CusText(epsilon=BUDGET).groups, public_words().names
+    groups, names = published_mechanisms.CusText(epsilon=BUDGET).groups, public_words().names
     inside, outside = np.flatnonzero(groups == groups[0]), np.flatnonzero(groups != groups[0])
     own = Exhibit(
         mechanism="CusText",
-        make=lambda: rebuilt.CusText(epsilon=BUDGET),
+        make=lambda: published_mechanisms.CusText(epsilon=BUDGET),
         source="Chen et al., Findings of ACL 2023; code sai4july/CusText",
         claim=f"epsilon = {BUDGET:g} for each word, among words that share an output set",
         per_record="infinite: words of different output sets have no output in common, and the number of words is released",
@@ -221,7 +223,7 @@ def _output_sets() -> tuple[Exhibit, Exhibit]:
 def _candidates() -> Exhibit:
     return Exhibit(
         mechanism="RANTEXT",
-        make=lambda: rebuilt.RanText(epsilon=BUDGET),
+        make=lambda: published_mechanisms.RanText(epsilon=BUDGET),
         source="Tong et al., InferDPT, arXiv 2310.12214; code mengtong0110/InferDPT",
         claim=f"epsilon = {BUDGET:g} for each token, any two tokens",
         per_record="no finite epsilon was proved: the set of candidates depends on the token",

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adept.data.labels import label_set_of
-from adept.data.texts import plain_text, text_list, value_list
+from adept.data.text_arguments import plain_text, text_list, value_list
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms.guarantee import Guarantee
 from adept.mechanisms.votes import ADD_OR_REMOVE, Counts, Votes

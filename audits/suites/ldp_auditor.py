@@ -15,7 +15,7 @@ from pathlib import Path
 
 from adept import audit
 from adept.studies import wild
-from adept.studies.isolated import build_environment, isolated
+from adept.studies.isolated_packages import build_environment, isolated
 
 TRIALS, CONFIDENCE, VALUES = 10_000, 0.9999, 8
 

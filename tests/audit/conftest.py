@@ -3,14 +3,14 @@
 import pytest
 from audit.asking import make_cheap
 
-from adept.audit.subject import target
+from adept.audit.subject import foreign_code
 
 PLENTY = 1e4  # seconds
 
 
 @pytest.fixture(autouse=True)
 def _all_the_time_in_the_world(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(target, "CHECK_SECONDS", PLENTY)
+    monkeypatch.setattr(foreign_code, "CHECK_SECONDS", PLENTY)
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ from scipy.stats import binom
 
 from adept import audit
 from adept.audit import NotJudged, Verdict, questions
-from adept.audit.distinguisher import choice
-from adept.audit.distinguisher.pairs import Sampler, adversarial_pairs
+from adept.audit.distinguisher import distinguisher_choice
+from adept.audit.distinguisher.input_pairs import Sampler, adversarial_pairs
 from adept.audit.subject.vector import VectorTarget
 from adept.errors import ConfigurationError
 from adept.mechanisms import (
@@ -217,7 +217,7 @@ def test_a_lucky_pair_does_not_win_over_the_one_that_leaks_most() -> None:
     ]
     sampler = Sampler(target, 4_000)
     samples = [sampler(pair) for pair in pairs]
-    assert choice.screen(target, samples, finalists=3, certifying=4_000)[0].name in {"diagonal", "far"}
+    assert distinguisher_choice.screen(target, samples, finalists=3, certifying=4_000)[0].name in {"diagonal", "far"}
 
 
 @pytest.mark.slow
@@ -228,7 +228,7 @@ def test_certified_events_err_no_more_often_than_their_share_of_alpha(monkeypatc
     scored on the releases that chose them. So many pairs take every way there is: three finalists, and one whose rule is hardly
     ever wrong; more of them cost more and choose no better.
     """
-    monkeypatch.setattr(choice, "THRESHOLD_ALPHA", 0.1)
+    monkeypatch.setattr(distinguisher_choice, "THRESHOLD_ALPHA", 0.1)
     monkeypatch.setattr("adept.audit.auditor.every_pair", lambda target: adversarial_pairs(2, clip_norm=1.0)[:5])
 
     class Ignores:
@@ -366,7 +366,7 @@ def test_progress_ends_where_it_said_it_would() -> None:
 
 @pytest.mark.slow
 def test_more_trials_take_no_more_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choice, "MAX_CHOOSING_ELEMENTS", 2**18)
+    monkeypatch.setattr(distinguisher_choice, "MAX_CHOOSING_ELEMENTS", 2**18)
     failed_of({"event"}, defects.Bare(epsilon=4.0), dim=64, trials=20_000)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     failed_of({"event"}, defects.Bare(epsilon=4.0), dim=64, trials=200_000)

@@ -14,7 +14,7 @@ from scipy.stats import binom
 
 from adept import audit
 from adept.audit import Claim, JointReports, NotJudged
-from adept.audit.distinguisher.pairs import adversarial_pairs
+from adept.audit.distinguisher.input_pairs import adversarial_pairs
 from adept.errors import ConfigurationError
 
 SURE = 1 - 1e-8

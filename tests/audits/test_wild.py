@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from adept.studies import wild
-from adept.studies.isolated import NotInstalled, build_environment, python_of, surroundings
+from adept.studies.isolated_packages import NotInstalled, build_environment, python_of, surroundings
 
 pytestmark = pytest.mark.network
 

@@ -12,8 +12,8 @@ from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 
 from adept.__main__ import COMMANDS
-from adept.cli.app import instantiate, register_mechanisms
-from adept.cli.options import config_directory, configuration
+from adept.cli.help import config_directory, configuration
+from adept.cli.overrides import instantiate, register_mechanisms
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME, L1Laplace, LearnedCodebook
 from adept.mechanisms.base import MechanismChoice

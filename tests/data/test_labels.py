@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from adept.data.corpus import read_corpus
 from adept.data.labels import label_of, label_set_of, read_label_set
-from adept.data.texts import plain_text
+from adept.data.text_arguments import plain_text
 from adept.errors import AdeptError, ConfigurationError, DataError
 
 VALUES = st.one_of(

@@ -15,7 +15,7 @@ from tiny import TINY_MODEL, Run, tiny_config
 from torch import Tensor
 
 from adept.cli import train
-from adept.cli.app import MechanismChoice
+from adept.cli.overrides import MechanismChoice
 from adept.data.corpus import Corpus
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms import BY_NAME, L1Laplace, LearnedCodebook, Mechanism, SqrtNLaplace

@@ -1,4 +1,4 @@
-"""The checker that was proved sound, extracted from Coq, and checker.py accept and refuse the same certificates.
+"""The checker that was proved sound, extracted from Coq, and verify_statement.py accept and refuse the same certificates.
 
 Most damaged certificates are off by one unit, because anything else is refused for its looks: heavy + 1, light - 1, epsilon one
 spacing of floats down, one term less, a scale 2^-24 smaller. Some are moved to the very edge of what is accepted.
@@ -15,15 +15,15 @@ from typing import Any
 
 import pytest
 from proving import needs_coq
-from release.test_checker import LABELS, mechanism, statement
 from release.test_forged_statements import central
+from release.test_verify_statement import LABELS, mechanism, statement
 
 from adept.mechanisms import BY_NAME, Codebook, Description, JointResponse, RandomizedResponse
 from adept.mechanisms.guarantee import symbols_part
 from adept.mechanisms.noise import exact_odds, exponential_series
 from adept.mechanisms.votes import ADD_OR_REMOVE, REPLACE, Votes
-from adept.release import checker
-from adept.release.checker import SERIES_BITS
+from adept.release import verify_statement
+from adept.release.verify_statement import SERIES_BITS
 
 Certificate = tuple[dict[str, Any], dict[str, Any]]
 """A statement, and one part of its certificate."""
@@ -98,10 +98,10 @@ def question(said: dict[str, Any], part: dict[str, Any]) -> str:
 
 
 def python_accepts(said: dict[str, Any], part: dict[str, Any]) -> bool:
-    """Return the verdict of checker.py on the arithmetic."""
+    """Return the verdict of verify_statement.py on the arithmetic."""
     try:
-        (checker._symbols if part["kind"] == "symbols" else checker._laplace)(said, part)
-    except (checker.Refused, *checker.DAMAGED):
+        (verify_statement._symbols if part["kind"] == "symbols" else verify_statement._laplace)(said, part)
+    except (verify_statement.Refused, *verify_statement.DAMAGED):
         return False
     return True
 
@@ -129,7 +129,7 @@ def edge(part: dict[str, Any], move: int) -> dict[str, Any]:
     """Return the part with the largest heavy weight that its series allows, moved by so many units."""
     epsilon, total = Fraction(part["epsilon"]), 0
     term = total = 1 << SERIES_BITS
-    for count in range(1, min(part["terms"], checker.MAX_TERMS) + 1):
+    for count in range(1, min(part["terms"], verify_statement.MAX_TERMS) + 1):
         term = term * epsilon.numerator // (epsilon.denominator * count)
         total += term
     size, top, light = int(part["size"]), int(part["top"]), int(part["light"])

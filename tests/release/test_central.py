@@ -23,14 +23,14 @@ from adept.data.reading import read_records
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms import Votes
 from adept.mechanisms.votes import Counts
-from adept.release import checker
+from adept.release import verify_statement
 from adept.release.central import TallyNotes, preview_central, synthesize_file
-from adept.release.checker import Refused, statement_sha256
-from adept.release.config import CentralOptions
 from adept.release.journal import Journal
 from adept.release.ledger import Ledger
 from adept.release.record_identity import secret_key
+from adept.release.rewrite_options import CentralOptions
 from adept.release.statement import CentralStatement
+from adept.release.verify_statement import Refused, statement_sha256
 from adept.rewriting.loading import load_model
 from adept.synthesis.synthesizer import Synthesizer
 
@@ -90,7 +90,7 @@ def test_the_certificate_holds_and_a_changed_one_does_not(
     persons = CentralOptions(person_column="user" if most else None, max_records_per_person=most)
     released(made, given, out := tmp_path / "out.jsonl", options=persons)
     statement, part = said(out), {"sensitivity": str(votes.sensitivity), "scale": str(votes.sensitivity)}
-    assert "imply epsilon 0.7" in checker.check(f"{out}.privacy.json")[0]
+    assert "imply epsilon 0.7" in verify_statement.check(f"{out}.privacy.json")[0]
     changes: list[dict[str, Any]] = [
         {"epsilon": 0.35},
         {"text_epsilon": 0.35},
@@ -106,7 +106,7 @@ def test_the_certificate_holds_and_a_changed_one_does_not(
         changed["certificate"]["statement_sha256"] = statement_sha256(changed)
         (tmp_path / "changed.privacy.json").write_text(json.dumps(changed))
         with pytest.raises(Refused):
-            checker.check(str(tmp_path / "changed.privacy.json"), str(out))
+            verify_statement.check(str(tmp_path / "changed.privacy.json"), str(out))
 
 
 # --- Nothing but the released counts tells of a record
@@ -552,8 +552,8 @@ def test_one_parquet_value_that_python_cannot_hold_changes_no_exit_status(tmp_pa
     import pyarrow
     from pyarrow import parquet
 
-    from adept.release.config import CentralOptions
-    from adept.release.inputs import Inputs
+    from adept.release.input_files import Inputs
+    from adept.release.rewrite_options import CentralOptions
 
     bad = pyarrow.array([b"fine"] * 3 + [b"\xff"]).view(pyarrow.string())
     dates = pyarrow.array([0, 0, 0, 2**31 - 1], pyarrow.int32()).cast(pyarrow.date32())

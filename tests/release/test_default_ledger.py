@@ -14,11 +14,11 @@ import pytest
 from adept.cli import ledger as ledger_command
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms.votes import Votes
-from adept.release.config import LedgerOptions
 from adept.release.default_ledger import DefaultLedger, default_location, open_ledger
 from adept.release.ledger import Ledger
 from adept.release.ledger_file import Spending
 from adept.release.record_identity import UNWRITTEN, identity_text
+from adept.release.rewrite_options import LedgerOptions
 
 KEY = b"k" * 32
 Subjects = list[tuple[bytes, int]]

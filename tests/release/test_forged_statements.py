@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from release.test_checker import DIM, LABELS, MODEL, mechanism, statement, unchecked, written
+from release.test_verify_statement import DIM, LABELS, MODEL, mechanism, statement, unchecked, written
 
 from adept.__main__ import dispatch
 from adept.cli import verify
-from adept.cli.process import guard
+from adept.cli.exit_status import guard
 from adept.cli.verify import VerifyConfig, run
 from adept.errors import DataError
 from adept.mechanisms import Codebook, Description, JointResponse, RandomizedResponse
 from adept.mechanisms.votes import REPLACE, Votes
-from adept.release import checker, facts
-from adept.release.checker import DECLARED, DERIVED, MODEL_FILES, SENTENCES, Refused, check, statement_sha256
+from adept.release import certificate, verify_statement
 from adept.release.shuffling import Shuffled
 from adept.release.statement import CentralStatement
+from adept.release.verify_statement import DECLARED, DERIVED, MODEL_FILES, SENTENCES, Refused, check, statement_sha256
 from adept.rewriting import loading
 
 NUMBERS = (
@@ -257,7 +257,7 @@ def test_an_output_whose_line_ends_alone_were_changed_is_refused_and_says_so(
     stated: bytes, found: bytes, named: str, tmp_path: Path
 ) -> None:
     text, name = b"one\n\ntwo\nthree", written(GENUINE["latent"], tmp_path)
-    digest = checker.hashlib.sha256(text.replace(b"\n", stated)).hexdigest()
+    digest = verify_statement.hashlib.sha256(text.replace(b"\n", stated)).hexdigest()
     Path(name).write_text(json.dumps(signed(GENUINE["latent"] | {"output_sha256": digest})))
     (tmp_path / "out.txt").write_bytes(text.replace(b"\n", found))
     with pytest.raises(Refused, match=f"only its line ends were changed, convert them to {named}$"):
@@ -289,7 +289,7 @@ def test_a_statement_names_no_files_outside_the_model(tmp_path: Path) -> None:
 def test_the_packaged_model_has_all_files_that_a_statement_names() -> None:
     model, _ = loading.load_model()
     assert tuple(model.files) == loading.MODEL_FILES == MODEL_FILES
-    assert model.files["model.safetensors"] == facts.model_sha256(model)
+    assert model.files["model.safetensors"] == certificate.model_sha256(model)
 
 
 def test_no_field_of_a_statement_is_forgotten() -> None:

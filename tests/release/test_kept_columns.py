@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from adept.data.arrow_types import fits
-from adept.data.files import record_writer
 from adept.data.formats import ReadingOptions
 from adept.data.reading import read_records
+from adept.data.writing import record_writer
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms import SqrtNLaplace
 from adept.release.columns import ReleaseOptions, decide_kept, find_label_type
-from adept.release.inputs import Inputs
+from adept.release.input_files import Inputs
 from adept.release.local import preview_file, release_file
 from adept.rewriting.rewriter import Rewriter
 

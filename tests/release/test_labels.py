@@ -16,10 +16,10 @@ from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms import JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace, Votes
 from adept.release.central import TallyNotes, preview_central
 from adept.release.columns import ReleaseOptions
-from adept.release.config import CentralOptions, ReleaseRequest
-from adept.release.inputs import Inputs
+from adept.release.input_files import Inputs
 from adept.release.ledger import Ledger
 from adept.release.local import open_release, preview_file, release_file
+from adept.release.rewrite_options import CentralOptions, ReleaseRequest
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer

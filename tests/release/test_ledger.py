@@ -19,7 +19,7 @@ from adept.data.formats import ReadingOptions
 from adept.errors import DataError, ReleaseRefused
 from adept.mechanisms import SqrtNLaplace
 from adept.release.columns import ReleaseOptions
-from adept.release.inputs import Inputs
+from adept.release.input_files import Inputs
 from adept.release.ledger import Ledger
 from adept.release.ledger_file import Spending
 from adept.release.local import release_file

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from adept.errors import ReleaseRefused
-from adept.release import checker, journal, ledger_file
-from adept.release.checker import check
+from adept.release import journal, ledger_file, verify_statement
 from adept.release.journal import Journal
 from adept.release.ledger import Ledger
 from adept.release.ledger_file import Spending
 from adept.release.record_identity import TEXT, Identity
+from adept.release.verify_statement import check
 
 SPECIMENS = Path(__file__).parents[1] / "specimens"
 KEY = b"k" * 32
@@ -30,8 +30,8 @@ def copied(name: str, directory: Path) -> Path:
 
 def test_every_version_has_a_specimen() -> None:
     now = {
-        f"local-{checker.STATEMENT_VERSION}.privacy.json",
-        f"central-{checker.STATEMENT_VERSION}.privacy.json",
+        f"local-{verify_statement.STATEMENT_VERSION}.privacy.json",
+        f"central-{verify_statement.STATEMENT_VERSION}.privacy.json",
         f"ledger-{ledger_file.VERSION}.db",
         f"journal-{journal.VERSION}.journal",
     }

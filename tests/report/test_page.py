@@ -11,7 +11,7 @@ from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
 from made_rows import BASE, made, make_mixed, make_rows
 
-from adept.cli.app import config_directory, instantiate
+from adept.cli.overrides import config_directory, instantiate
 from adept.comparison.config import CompareConfig
 from adept.comparison.results import AuditVerdict, Example, ResultRow, Results
 from adept.data.corpus import DataConfig

@@ -10,7 +10,7 @@ from huggingface_hub import hub_mixin
 from adept import Rewriter
 from adept.errors import ModelError, ReleaseRefused
 from adept.mechanisms import Codebook
-from adept.models.card import model_card
+from adept.models.model_card import model_card
 from adept.rewriting import hub
 from adept.rewriting.loading import load_model
 

@@ -12,7 +12,7 @@ import pytest
 
 from adept.errors import ConfigurationError
 from adept.studies import wild
-from adept.studies.isolated import NotInstalled, build_environment, isolated
+from adept.studies.isolated_packages import NotInstalled, build_environment, isolated
 
 AUDIT = '''
 """A package: of this test."""

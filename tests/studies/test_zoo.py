@@ -9,8 +9,8 @@ import pytest
 from audit.asking import make_cheap
 
 from adept.errors import ConfigurationError
-from adept.studies import rebuilt, zoo
-from adept.studies.rebuilt import public_words
+from adept.studies import published_mechanisms, zoo
+from adept.studies.published_mechanisms import public_words
 from adept.studies.zoo import exhibits
 
 
@@ -21,15 +21,15 @@ def test_the_exhibits_are_those_that_are_named_and_all_say_what_they_claim() -> 
     assert {exhibit.mechanism for exhibit in found if exhibit.claimed} == set(zoo.NAMES)
 
 
-@pytest.mark.parametrize("kind", [rebuilt.SanText, rebuilt.TEM, rebuilt.CusText])
-def test_the_distribution_of_a_word_is_a_distribution(kind: type[rebuilt.SanText]) -> None:
+@pytest.mark.parametrize("kind", [published_mechanisms.SanText, published_mechanisms.TEM, published_mechanisms.CusText])
+def test_the_distribution_of_a_word_is_a_distribution(kind: type[published_mechanisms.SanText]) -> None:
     distribution = kind(epsilon=2.0).probabilities
     assert distribution.shape == (len(public_words().names),) * 2
     assert distribution.sum(axis=1) == pytest.approx(np.ones(len(distribution)))
 
 
-@pytest.mark.parametrize("kind", [rebuilt.SanText, rebuilt.TEM])
-def test_metric_privacy_holds_between_all_words_exactly(kind: type[rebuilt.SanText]) -> None:
+@pytest.mark.parametrize("kind", [published_mechanisms.SanText, published_mechanisms.TEM])
+def test_metric_privacy_holds_between_all_words_exactly(kind: type[published_mechanisms.SanText]) -> None:
     mechanism = kind(epsilon=2.0)
     logs, distances = np.log(mechanism.probabilities), public_words().distances()
     loss = np.abs(logs[:, None] - logs).max(axis=2)
@@ -37,7 +37,7 @@ def test_metric_privacy_holds_between_all_words_exactly(kind: type[rebuilt.SanTe
 
 
 def test_custext_keeps_its_claim_within_an_output_set_and_no_other() -> None:
-    mechanism = rebuilt.CusText(epsilon=2.0)
+    mechanism = published_mechanisms.CusText(epsilon=2.0)
     distribution, groups = mechanism.probabilities, mechanism.groups
     inside = np.flatnonzero(groups == 0)
     logs = np.log(distribution[np.ix_(inside, inside)])
@@ -47,7 +47,7 @@ def test_custext_keeps_its_claim_within_an_output_set_and_no_other() -> None:
 
 def test_a_word_by_word_mechanism_keeps_the_number_of_words() -> None:
     texts = ["show me flights", "flights", ""]
-    released = rebuilt.CMP(epsilon=1.0).privatize(texts)
+    released = published_mechanisms.CMP(epsilon=1.0).privatize(texts)
     assert [len(text.split()) for text in released] == [3, 1, 0]
 
 

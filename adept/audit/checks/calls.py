@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from adept.audit.distinguisher.experiment import Experiment
-from adept.audit.distinguisher.pairs import (
+from adept.audit.distinguisher.input_pairs import (
     InputPair,
     adversarial_pairs,
     cell_pairs,
@@ -30,7 +30,7 @@ from adept.audit.distinguisher.pairs import (
 )
 from adept.audit.result import Check, Kind, MechanismFailure
 from adept.audit.stats.confidence_bounds import rounds_needed
-from adept.audit.subject.target import Floats
+from adept.audit.subject.foreign_code import Floats
 from adept.audit.subject.value import ValueTarget
 from adept.audit.subject.vector import VectorTarget, as_rows
 

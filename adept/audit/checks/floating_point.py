@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from scipy.special import bdtr
 
 from adept.audit.distinguisher.experiment import MIN_TRIALS, Experiment
-from adept.audit.distinguisher.pairs import PairSample, additive_samples
+from adept.audit.distinguisher.input_pairs import PairSample, additive_samples
 from adept.audit.result import Check, MechanismFailure
 from adept.audit.stats.confidence_bounds import GameCounts
 from adept.audit.stats.exact_tests import certified, combined, fisher
-from adept.audit.subject.target import Floats
+from adept.audit.subject.foreign_code import Floats
 from adept.audit.subject.vector import VectorTarget
 from adept.mechanisms.grid import NORM_ORDER
 

@@ -25,10 +25,10 @@ import torch
 from torch import Tensor
 
 from adept.audit.distinguisher.experiment import Experiment
-from adept.audit.distinguisher.pairs import FAR_FACTOR
+from adept.audit.distinguisher.input_pairs import FAR_FACTOR
 from adept.audit.result import Check, Kind, MechanismFailure
 from adept.audit.stats.exact_tests import Difference, differences, fisher, least_probable
-from adept.audit.subject.target import Caller, Floats
+from adept.audit.subject.foreign_code import Caller, Floats
 from adept.audit.subject.value import ValueTarget
 from adept.audit.subject.vector import VectorTarget
 

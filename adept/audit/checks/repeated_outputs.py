@@ -29,7 +29,7 @@ from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.distinguisher.vector_statistics import release_keys
 from adept.audit.result import Check, Kind, MechanismFailure
 from adept.audit.stats.confidence_bounds import clopper_pearson
-from adept.audit.subject.target import Floats
+from adept.audit.subject.foreign_code import Floats
 from adept.audit.subject.vector import VectorTarget
 
 Integers = NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""Decision rules: they guess an input from one number of a release.
+"""Decision rules: thresholds on one statistic, beyond which an input is guessed.
 
 The best rule rarely guesses, so few of the releases that choose it pass its thresholds.
 `counted_rule` relies on these counts. `fitted_rule` takes the odds from a logistic curve through

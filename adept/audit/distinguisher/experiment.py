@@ -22,13 +22,20 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from adept.audit.distinguisher.choice import Distinguisher, Game, choose, choosing_rows, samples_of, screening_rows
-from adept.audit.distinguisher.kind import kind_of
-from adept.audit.distinguisher.pairs import AnyTarget, InputPair, PairSample
+from adept.audit.distinguisher.distinguisher_choice import (
+    Distinguisher,
+    Game,
+    choose,
+    choosing_rows,
+    samples_of,
+    screening_rows,
+)
+from adept.audit.distinguisher.input_pairs import AnyTarget, InputPair, PairSample
+from adept.audit.distinguisher.violation_kind import kind_of
 from adept.audit.result import Check, MechanismFailure, Verdict
 from adept.audit.stats.confidence_bounds import GameCounts, game_lower_bound, rounds_needed, say_trials
 from adept.audit.stats.exact_tests import certified
-from adept.audit.subject.target import Floats
+from adept.audit.subject.foreign_code import Floats
 from adept.audit.subject.value import ValueTarget
 from adept.audit.subject.vector import VectorTarget
 

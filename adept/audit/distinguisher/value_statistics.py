@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adept.audit.distinguisher.vector_statistics import statistics
-from adept.audit.subject.target import Floats, Statistic
+from adept.audit.subject.foreign_code import Floats, Statistic
 
 Array = NDArray[Any]
 

@@ -1,4 +1,4 @@
-"""Statistics: real functions of a release, by which decision rules distinguish two inputs.
+"""Statistics of vectors: a coordinate, norm or projection of a release that decision rules read.
 
 Any function will do, because a rule that uses it is certified on fresh releases. Values are rounded
 to a billionth of ``clip_norm``: the rounding of floats has checks of its own.
@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from adept.audit.distinguisher.pairs import PairSample
-from adept.audit.subject.target import Floats, Statistic
+from adept.audit.distinguisher.input_pairs import PairSample
+from adept.audit.subject.foreign_code import Floats, Statistic
 
 WITHOUT_NOISE = "coordinates without noise"
 RESOLUTION = 1e-9  # in units of clip_norm

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from adept.audit.result import MechanismFailure
 from adept.audit.stats.noise import NOISES, Noise
-from adept.audit.subject.claim import JointReports
-from adept.audit.subject.target import Floats, Target, cost
+from adept.audit.subject.foreign_code import Floats, Target, cost
+from adept.audit.subject.wrappers import JointReports
 from adept.mechanisms.grid import clip_latents
 
 CLIPS = ("l1", "l2", "sphere")

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adept.models.codec.meaning import ADDED_COST, MISSING_COST
-from adept.models.language_model.compiled import compiled, without_reference_counts
+from adept.models.language_model.machine_code import compiled, without_reference_counts
 from adept.models.language_model.model import CONTEXT_WORDS, LanguageModel, ModelTables
 from adept.models.language_model.next_word import CONTEXT, NextWord, append, look, read, span, start
 from adept.models.language_model.ngrams import BITS, LIKELIEST, Whole

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from adept.data.texts import text_list
+from adept.data.text_arguments import text_list
 from adept.errors import ConfigurationError, ModelError
 from adept.models.codec.listed_texts import MAX_LISTED_WORDS, ListedTexts, Words, list_likely
 from adept.models.codec.meaning import Meanings, WordWeights, group_meanings
@@ -193,7 +193,7 @@ class _Sized:
 
     def _prepare(self) -> None:
         """Create every table and all machine code that a record or a number may need."""
-        from adept.models.language_model.compiled import telling
+        from adept.models.language_model.machine_code import telling
 
         with telling("making machine code, once for this version: about half a minute"):
             words = self.code.write(self.coded // 2)

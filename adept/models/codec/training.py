@@ -14,7 +14,7 @@ from pathlib import Path
 from safetensors import SafetensorError
 
 from adept.data.corpus import Corpus
-from adept.data.files import cache_directory, publish
+from adept.data.writing import cache_directory, publish
 from adept.errors import DataError, ModelError
 from adept.models.codec.codec import Codec, words_of
 from adept.models.codec.codec_files import codec_sha256, load_list, save_list
@@ -53,7 +53,7 @@ def complete(codec: Codec) -> Codec:
     paths = [place / name for place in (codec.directory, cache_directory()) if place]
     if kept := next(filter(os.path.exists, paths), None):
         return _load(codec, kept)
-    from adept.models.language_model.compiled import telling  # machine code, slow to import
+    from adept.models.language_model.machine_code import telling  # machine code, slow to import
 
     with telling("listing the codec's likely texts, once for this model: about a minute"):
         listed = codec.with_list()

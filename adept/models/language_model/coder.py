@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from adept.models.language_model.compiled import compiled, without_reference_counts
+from adept.models.language_model.machine_code import compiled, without_reference_counts
 from adept.models.language_model.model import LETTER_ORDER, LISTED_SHARE, MAX_LETTERS, ModelTables, SpellingTables
 from adept.models.language_model.next_word import (
     COLUMNS,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from adept.models.language_model.compiled import compiled, without_reference_counts
+from adept.models.language_model.machine_code import compiled, without_reference_counts
 from adept.models.language_model.model import CONTEXT_WORDS, SHARE_OF_CLASSES, SHARE_OF_WORDS, ModelTables
 from adept.models.language_model.ngrams import BITS, KEY, LONGER, ONE, REST, START, SUM, SYMBOL, NgramTables, Whole
 from adept.models.language_model.vocabulary import UNKNOWN_NUMBER

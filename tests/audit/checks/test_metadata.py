@@ -17,7 +17,7 @@ from audit.broken.values import RefusesOne, TypeDepends
 from adept.audit.checks import metadata
 from adept.audit.checks.metadata import metadata_of
 from adept.audit.distinguisher.experiment import Experiment
-from adept.audit.distinguisher.pairs import adversarial_pairs
+from adept.audit.distinguisher.input_pairs import adversarial_pairs
 from adept.audit.result import Check
 from adept.audit.subject.vector import VectorTarget
 from adept.mechanisms import L1Laplace, LearnedCodebook

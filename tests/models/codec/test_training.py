@@ -12,7 +12,7 @@ import travel
 from safetensors.torch import load_file, save_file
 
 from adept.data.corpus import Corpus
-from adept.data.files import cache_directory
+from adept.data.writing import cache_directory
 from adept.errors import ModelError
 from adept.mechanisms import Description
 from adept.models.codec import listed_texts, training

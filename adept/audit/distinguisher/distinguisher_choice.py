@@ -1,0 +1,187 @@
+"""The choice of the pair, the statistics and the rules that should certify most.
+
+A few releases of every pair serve for screening, and more releases of the most promising pairs for
+the choice. The choice need not be right, because it is scored on other releases
+(`distinguisher.experiment`).
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from adept.audit.distinguisher.decision_rules import (
+    THRESHOLD_ALPHA,
+    Rule,
+    chance_of_first,
+    counted_rule,
+    fitted_rule,
+    promising,
+    rare_rule,
+)
+from adept.audit.distinguisher.input_pairs import AnyTarget, InputPair, PairSample, Sampler
+from adept.audit.distinguisher.value_statistics import outcome_statistics
+from adept.audit.distinguisher.vector_statistics import RESOLUTION, WITHOUT_NOISE, statistics
+from adept.audit.distinguisher.violation_kind import is_finite
+from adept.audit.result import MechanismFailure
+from adept.audit.subject.foreign_code import Floats, Statistic
+
+MAX_CHOOSING_ELEMENTS = 2**23  # numbers held at a time: 64 MiB
+MAX_CHOOSING_ROWS, MAX_CHOOSING_CALLS = 2**16, 400
+MIN_ROWS = 60  # releases of an input that screen a pair, whatever they cost
+MAX_DISTINGUISHERS = 7  # four of the best pair, one of another, two of one that is not finite
+EXTRA_WRONG = 36  # added to the wrong guesses: no game that is worse by more than 0.5 wins by the curve
+
+
+@dataclass(frozen=True, kw_only=True)
+class Distinguisher:
+    """A statistic and a decision rule on it."""
+
+    name: str
+    statistic: Statistic
+    rule: Rule
+
+
+@dataclass(frozen=True)
+class Game:
+    """Everything that is fixed before distinguishers are scored."""
+
+    pair: InputPair
+    distinguishers: tuple[Distinguisher, ...]
+
+
+def statistics_of(target: AnyTarget, sample: PairSample) -> Iterator[tuple[str, Statistic]]:
+    """Yield named statistics that distinguish one pair, of vectors or of values."""
+    if isinstance(sample.pair.first, Tensor):
+        return statistics(sample, clip_norm=target.clip_norm)
+    return outcome_statistics(sample, supports=getattr(target.mechanism, "supports", None))
+
+
+def screening_rows(trials: int, *, inputs: int, dim: int) -> int:
+    """Return the number of releases of each input for screening."""
+    return max(MIN_ROWS, min(trials // 40, MAX_CHOOSING_ELEMENTS // (dim * inputs)))
+
+
+def choosing_rows(trials: int, *, dim: int, alone: bool) -> int:
+    """Return the number of releases of each input of a finalist."""
+    most = MAX_CHOOSING_CALLS if alone else MAX_CHOOSING_ROWS
+    return max(MIN_ROWS, min(trials // 8, most, MAX_CHOOSING_ELEMENTS // (4 * dim)))
+
+
+def choose(
+    target: AnyTarget, samples: list[PairSample], *, finalists: int, rows: int, certifying: int, alpha: float
+) -> list[Game]:
+    """Return the games to certify, chosen by screening releases and ``rows`` drawn here.
+
+    Each game gets ``certifying`` releases per input. The best pair has up to four distinguishers:
+    two on its best statistic (by counts and by a fitted curve), one that was hardly ever wrong, and
+    one for releases without noise if some were seen. A second game uses another pair if that could
+    refute the claim. A third game uses records with NaN or infinity, so that their findings do not
+    hide those of finite records.
+    """
+    sampler = Sampler(target, rows)
+    finite = [sample for sample in samples if is_finite(sample.pair)] or samples
+    pairs = screen(target, finite, finalists=finalists, certifying=certifying)
+    candidates = _candidates(target, [sampler(pair) for pair in pairs], certifying)
+    best = _best(candidates)
+    options = {"gap": 1.5 * RESOLUTION * target.clip_norm, "delta": target.delta, "alpha": min(alpha, THRESHOLD_ALPHA)}
+    counted = counted_rule(best.first, best.second, **options)
+    fitted = fitted_rule(best.first, best.second, rounds=2 * certifying, **options)
+
+    def seldom(candidates: list[_Candidate]) -> Game:
+        rare = max(candidates, key=lambda tried: tried.hope)
+        rule = rare_rule(rare.first, rare.second, rounds=2 * certifying, gap=options["gap"], delta=target.delta)
+        return Game(rare.pair, (rare.by(rule),))
+
+    of_best = [each for each in candidates if each.pair is best.pair]
+    without = [each.by(Rule(high=0.5, low=-0.5, flipped=False)) for each in of_best if each.is_without_noise]
+    game = Game(best.pair, (best.by(counted), best.by(fitted), *seldom(of_best).distinguishers, *without))
+    others = [each for each in candidates if each.pair is not best.pair and each.hope > target.epsilon]
+    games = [game, seldom(others)] if others and finalists > 1 else [game]
+    rest = _candidates(target, [sample for sample in samples if not is_finite(sample.pair)], certifying)
+    if finite is samples or max((each.hope for each in rest), default=-math.inf) <= target.epsilon:
+        return games
+    hopeful = sampler(max(rest, key=lambda each: each.hope).pair)
+    again = _candidates(target, [hopeful], certifying)
+    top = _best(again)
+    return [*games, seldom(again), Game(top.pair, (top.by(counted_rule(top.first, top.second, **options)),))]
+
+
+def screen(target: AnyTarget, samples: list[PairSample], *, finalists: int, certifying: int) -> list[InputPair]:
+    """Return promising pairs, the best first, and one hardly ever guessed wrong."""
+    rest, chosen = _candidates(target, samples, certifying), list[InputPair]()
+    while rest and len(chosen) < finalists:
+        chosen.append(_best(rest).pair)
+        rest = [tried for tried in rest if tried.pair is not chosen[-1]]
+    return [*chosen, max(rest, key=lambda tried: tried.hope).pair] if rest else chosen
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    pair: InputPair
+    name: str
+    statistic: Statistic
+    first: Floats
+    second: Floats
+    score: float  # about the bound of the best rule
+    wrong: float  # how often that rule is wrong
+    hope: float  # the bound of a rule that is hardly ever wrong, if that goes on
+    options: dict[str, Any]
+
+    def by(self, rule: Rule) -> Distinguisher:
+        return Distinguisher(name=self.name, statistic=self.statistic, rule=rule)
+
+    @property
+    def is_without_noise(self) -> bool:
+        return self.name == WITHOUT_NOISE and max(self.first.max(), -self.second.min()) >= 0.5
+
+    @cached_property
+    def promise(self) -> float:
+        values = np.concatenate([self.first, self.second])
+        return float(promising(values[None], chance_of_first(self.first, self.second), **self.options)[0][0])
+
+
+def _candidates(target: AnyTarget, samples: list[PairSample], certifying: int) -> list[_Candidate]:
+    """Try each statistic on each pair; half of the releases teach it, the other half test it."""
+    options = {"gap": 1.5 * RESOLUTION * target.clip_norm, "delta": target.delta}
+    candidates = []
+    for sample in samples:
+        first, second = sample.releases
+        half = len(first) // 2
+        learn = replace(sample, releases=(first[:half], second[:half]))
+        rest = np.concatenate([first[half:], second[half:]])
+        ours = len(first) - half
+        own = np.repeat([1.0, 0.0], [ours, len(rest) - ours])
+        learned = list(statistics_of(target, learn))
+        values = np.stack([statistic(rest) for _, statistic in learned])
+        judged = promising(values, own, rounds=2 * certifying, **options)
+        for (name, statistic), of_it, score, wrong, hope in zip(learned, values, *judged, strict=True):
+            candidates.append(
+                _Candidate(sample.pair, name, statistic, of_it[:ours], of_it[ours:], score, wrong, hope, options)
+            )
+    return candidates
+
+
+def _best(candidates: list[_Candidate]) -> _Candidate:
+    """Return the best candidate; the fitted curve breaks ties up to 3 / sqrt(wrong)."""
+    best = max(candidates, key=lambda tried: tried.score)
+    least = best.score - 3 / math.sqrt(best.wrong + EXTRA_WRONG)
+    return max((tried for tried in candidates if tried.score >= least), key=lambda tried: tried.promise)
+
+
+def samples_of(target: AnyTarget, pairs: list[InputPair], *, rows: int) -> tuple[list[PairSample], list[str]]:
+    """Return the screening releases of all pairs, and the reasons why some have none."""
+    sampler, samples, failures = Sampler(target, rows), [], []
+    for pair in pairs:
+        try:
+            samples.append(sampler(pair))
+        except MechanismFailure as failure:
+            failures.append(f"pair {pair.name}: {failure}")
+    loud = [sample for sample in samples if not all(map(target.is_silent, sample.releases))]
+    if not loud:
+        raise MechanismFailure(failures[0].split(": ", 1)[1] if failures else "every release is NaN")
+    return loud, failures

@@ -1,0 +1,339 @@
+"""Input pairs: pairs of records that test a claim, and samples of their releases.
+
+Pairs are chosen at places where mechanisms break: opposite ends of the set, two *norms*, outside
+the set, zero, latents that are not finite, another dtype. `found_pairs` come from a search for
+records whose releases, a dozen each, scatter less than others or lie far from them. The releases of
+the search are not counted again.
+"""
+
+import math
+import reprlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from adept.audit.result import MechanismFailure
+from adept.audit.subject.foreign_code import Floats
+from adept.audit.subject.value import ValueTarget
+from adept.audit.subject.vector import VectorTarget
+from adept.errors import ConfigurationError
+
+AnyTarget = VectorTarget | ValueTarget
+Records = dict[str, tuple[Tensor, Tensor]]
+
+FAR_FACTOR = 1000.0  # how far outside the ball the far pair lies, in units of clip_norm
+BATCH_ROWS = 3  # records of a batch in which one changes
+MAX_RELEASES, MIN_RELEASES = 12, 4  # of each record
+MAX_PLACES = 64  # in which a record of one number may have it
+LENGTHS = 24  # of records inside the ball, outside, and so short that low precision takes them for zero
+MAX_LENGTH, MIN_LENGTH = 3000.0, 1e-12  # in units of clip_norm
+HARD_PAIRS = (
+    *("diagonal", "axis", "random", "random just outside"),
+    *("zero and axis", "zero and random", "small and random"),
+)
+CONSTANTS = (1.0, 0.5, 0.25, 0.125, 2.0, 10.0, 100.0, 1 / 3)
+MIN_SPREAD = 1e-12
+CELL_NUMBER, CELL_DISTANCES = 0.021, (1e-3, 1e-5)  # in units of clip_norm: of a record, and of the two beside it
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputPair:
+    """Two records: latents before any clip, or values."""
+
+    name: str
+    first: Any  # (n,); or a batch (B, n), of which ``second`` differs in one row; or a value
+    second: Any
+    alone: bool = False  # a record (n,) is released in calls of one row
+    hard: bool = False  # worth a try where there is time for few pairs only
+
+    @property
+    def plain(self) -> bool:
+        """True for finite float64 records beside copies of themselves, which noise covers."""
+        records = (self.first, self.second)
+        return not self.alone and all(x.ndim == 1 and x.dtype == torch.float64 and x.isfinite().all() for x in records)
+
+    @property
+    def antipodal(self) -> bool:
+        return isinstance(self.first, Tensor) and bool(torch.equal(self.first, -self.second))
+
+
+def adversarial_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
+    """Return the pairs of single records, the hard ones first.
+
+    The diagonal has the largest l1 distance in the l2 ball (Habernal 2021, Theorem 5.1), the axis
+    in the l1 ball; the far pair shows a missing clip, two norms in one direction a leak of the
+    norm, multiples just outside a clip with a tolerance.
+    """
+    directions = _directions(dim, clip_norm)
+    tables = (_opposite, _two_norms, _not_finite, _odd)
+    listed = {name: pair for table in tables for name, pair in table(*directions).items()}
+    different: dict[Any, InputPair] = {}  # at small dimensions several are the same
+    for name, (first, second) in listed.items():
+        pair = InputPair(name=name, first=first, second=second, hard=name in HARD_PAIRS)
+        different.setdefault(frozenset((_key(first, False), _key(second, False))), pair)
+    return list(different.values())
+
+
+def named_pairs(target: VectorTarget, names: Sequence[str]) -> list[InputPair]:
+    """Return the adversarial pairs with these names."""
+    return [pair for pair in adversarial_pairs(target.dim, clip_norm=target.clip_norm) if pair.name in names]
+
+
+def _directions(dim: int, clip_norm: float) -> tuple[Tensor, Tensor, Tensor]:
+    diagonal = torch.full((dim,), clip_norm / dim**0.5, dtype=torch.float64)
+    axis = torch.zeros(dim, dtype=torch.float64)
+    axis[0] = clip_norm
+    random = torch.randn(dim, dtype=torch.float64, generator=torch.Generator().manual_seed(2021))
+    return diagonal, axis, random * (clip_norm / torch.linalg.vector_norm(random))
+
+
+def _opposite(diagonal: Tensor, axis: Tensor, random: Tensor) -> Records:
+    directions = {"diagonal": diagonal, "axis": axis, "random": random, "far": FAR_FACTOR * diagonal}
+    directions |= {"random just outside": 1.05 * random, "random a tenth outside": 1.095 * random}
+    directions |= {"axis outside": 1.4 * axis, "random outside": 9.0 * random}
+    directions |= {"diagonal, float32": diagonal.float()}
+    return {name: (-x, x) for name, x in directions.items()}
+
+
+def _two_norms(diagonal: Tensor, axis: Tensor, random: Tensor) -> Records:
+    zero = torch.zeros_like(axis)
+    return {
+        "zero and axis": (zero, axis),
+        "zero and random": (zero, random),
+        "zero and far": (zero, FAR_FACTOR * diagonal),
+        "small and random": (0.01 * random, random),
+        "half and whole axis": (0.5 * axis, axis),
+        "inside and far outside": (0.3 * random, FAR_FACTOR * random),
+        "axis and diagonal": (axis, diagonal),
+    }
+
+
+def _not_finite(_diagonal: Tensor, _axis: Tensor, random: Tensor) -> Records:
+    zero = torch.zeros_like(random)
+    first, last, infinite, every = (random.clone() for _ in range(4))
+    first[0], last[-1], infinite[0], every[:] = torch.nan, torch.nan, torch.inf, torch.nan
+    return {
+        "NaN and a number": (first, random),
+        "NaN and zero": (first, zero),
+        **({"NaN first and NaN last": (first, last)} if len(random) > 1 else {}),
+        "NaN and infinity": (first, infinite),
+        "infinity and minus infinity": (infinite, -infinite),
+        "NaN everywhere and zero": (every, zero),
+    }
+
+
+def _odd(_diagonal: Tensor, axis: Tensor, random: Tensor) -> Records:
+    ones, dim = torch.ones_like(axis), len(axis)
+    listed = {
+        "overflowing": (-1e300 * ones, 1e300 * ones),
+        "zero and minus zero": (0 * ones, -0.0 * ones),
+        "zero and subnormal": (0 * ones, 1e-310 * ones),
+    }
+    if dim > 1:
+        signs = torch.where(torch.arange(dim) % 2 == 0, 1.0, -1.0).to(torch.float64)
+        listed["first and last axis"] = axis, axis.roll(1)
+        listed["equal and alternating"] = 0.5 * ones, 0.5 * signs
+        listed["sorted and reversed"] = random.sort().values, random.sort(descending=True).values
+    return listed
+
+
+def every_pair(target: VectorTarget) -> list[InputPair]:
+    """Return the pairs on which a target is tried."""
+    return adversarial_pairs(target.dim, clip_norm=target.clip_norm) + found_pairs(target)
+
+
+def found_pairs(target: VectorTarget) -> list[InputPair]:
+    """Return pairs of records whose releases scatter least and most, or lie farthest out."""
+    records = searched_records(target.dim, clip_norm=target.clip_norm)
+    inside = records[torch.linalg.vector_norm(records, dim=1) <= target.clip_norm]
+    for tried in (records, inside):  # a mechanism may refuse records outside its set
+        if (releases := _releases(target, tried)) is not None:
+            return _standing_out(target, tried, releases)
+    return []
+
+
+def _releases(target: VectorTarget, records: Tensor) -> Floats | None:
+    """Return releases (k, R, m) of all records, or None if there is not enough time."""
+    try:
+        times = target.affordable(MAX_RELEASES * len(records), share=0.5) // len(records)
+        if times < MIN_RELEASES:
+            return None
+        return np.stack([np.nan_to_num(target.release(records.clone())) for _ in range(times)])
+    except (MechanismFailure, ValueError):  # refused, or rows of different lengths
+        return None
+
+
+def _standing_out(target: VectorTarget, records: Tensor, releases: Floats) -> list[InputPair]:
+    releases = releases.clip(-target.largest, target.largest)
+    spread, distance = _spread(releases), np.linalg.norm(releases.mean(axis=0), axis=1)
+    least, most, far = (records[int(i)] for i in (spread.argmin(), spread.argmax(), distance.argmax()))
+    blown = records[int(_along(records, releases).argmax())]
+    return [
+        InputPair(name="found, least and most varied", first=least, second=most, hard=True),
+        InputPair(name="found, least varied and its opposite", first=least, second=-least),
+        InputPair(name="found, farthest and its opposite", first=far, second=-far),
+        InputPair(name="found, farthest along itself and its opposite", first=blown, second=-blown),
+    ]
+
+
+def searched_records(dim: int, *, clip_norm: float) -> Tensor:
+    """Return records (R, n) of one number, many lengths, zeros and signs, and round constants."""
+    generator = torch.Generator().manual_seed(2024)
+    places = torch.eye(dim, dtype=torch.float64)[torch.randperm(dim, generator=generator)[:MAX_PLACES]]
+    leaning = places + 0.3 * torch.randn(len(places), dim, dtype=torch.float64, generator=generator) / math.sqrt(dim)
+    random = torch.randn(3 * LENGTHS, dim, dtype=torch.float64, generator=generator)
+    random /= torch.linalg.vector_norm(random, dim=1, keepdim=True)
+    inside, outside = torch.linspace(0.02, 1.0, LENGTHS), torch.logspace(0, math.log10(MAX_LENGTH), LENGTHS)
+    lengths = torch.cat([inside, outside, torch.logspace(math.log10(MIN_LENGTH), -2, LENGTHS)])
+    counts = sorted({max(1, min(dim, round(dim * i / 12))) for i in range(13)})
+    order = torch.arange(dim)
+    sparse = torch.stack([torch.where(order < count, 1.0, 0.0) / math.sqrt(count) for count in counts]).to(
+        torch.float64
+    )
+    signs = torch.stack([torch.where(order < count, 1.0, -1.0) / math.sqrt(dim) for count in counts]).to(torch.float64)
+    constant = torch.tensor(CONSTANTS, dtype=torch.float64)[:, None].expand(-1, dim)
+    return clip_norm * torch.cat(
+        [places, -places, leaning, -leaning, random * lengths.double()[:, None], sparse, signs, constant]
+    )
+
+
+def _along(records: Tensor, releases: Floats) -> Floats:
+    units = torch.nn.functional.normalize(records, dim=1, eps=0.0).nan_to_num().numpy()
+    if releases.shape[2] != units.shape[1]:
+        return np.zeros(len(units))
+    return np.asarray((releases.mean(axis=0) * units).sum(axis=1))
+
+
+def _spread(releases: Floats) -> Floats:
+    apart = np.abs(np.diff(releases, axis=0)).sum(axis=2).mean(axis=0)
+    return np.asarray(np.log(apart + MIN_SPREAD))
+
+
+def pairs_of_batches(given: Sequence[InputPair], *, dim: int, clip_norm: float) -> list[InputPair]:
+    """Return pairs of batches that differ in one record: the first, the middle or the last."""
+    _, axis, random = _directions(dim, clip_norm)
+    others = torch.stack([0.2 * random.roll(1), -0.3 * random, 0.25 * axis])
+    records = {"opposite": (-random, random), "zero and far": (torch.zeros_like(random), FAR_FACTOR * random)}
+    records |= {pair.name: (pair.first, pair.second) for pair in given[:1]}
+    pairs = []
+    for place in range(BATCH_ROWS):
+        for name, (first, second) in records.items():
+            batches = [others.clone(), others.clone()]
+            batches[0][place], batches[1][place] = first, second
+            pairs.append(
+                InputPair(name=f"{name}, row {place + 1} of {BATCH_ROWS}", first=batches[0], second=batches[1])
+            )
+    return pairs
+
+
+def cell_record(dim: int, *, clip_norm: float) -> Tensor:
+    """Return a record (n,) well inside its cell, if records are rounded to a common grid."""
+    return torch.full((dim,), CELL_NUMBER * clip_norm / max(1.0, (dim / 64) ** 0.5), dtype=torch.float64)
+
+
+def cell_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
+    """Return pairs of records beside `cell_record`, at several small distances."""
+    record, pairs = cell_record(dim, clip_norm=clip_norm), []
+    for distance in CELL_DISTANCES:
+        records = [record.clone(), record.clone()]
+        for sign, each in zip((-1, 1), records, strict=True):
+            each[0] += sign * distance * clip_norm
+        pairs.append(
+            InputPair(name=f"one cell, {2 * distance:g} apart", first=records[0], second=records[1], hard=True)
+        )
+    return pairs
+
+
+def given_pairs(pairs: Sequence[tuple[Any, Any]] | None, *, dim: int) -> list[InputPair]:
+    """Return the caller's pairs of finite latents (n,), numbered; else ConfigurationError."""
+    if pairs is not None and not isinstance(pairs, Sequence):
+        raise ConfigurationError(f"pairs must be a list of pairs of latents, got a {type(pairs).__name__}")
+    return [_given(number, pair, dim) for number, pair in enumerate(pairs or (), start=1)]
+
+
+def _given(number: int, pair: Any, dim: int) -> InputPair:
+    try:
+        first, second = (torch.as_tensor(latent).detach().to("cpu", torch.float64) for latent in pair)
+    except (TypeError, ValueError, RuntimeError):
+        raise ConfigurationError(
+            f"pairs must each hold two latents of numbers, got something else in pair {number}"
+        ) from None
+    for latent in (first, second):
+        if latent.shape != (dim,):
+            raise ConfigurationError(
+                f"pairs must hold latents of shape ({dim},), got {tuple(latent.shape)} in pair {number}"
+            )
+        if not latent.isfinite().all():
+            raise ConfigurationError(f"pairs must be finite, got NaN or Inf in pair {number}")
+    return InputPair(name=f"given {number}", first=first, second=second, hard=True)
+
+
+def given_values(pairs: Sequence[tuple[Any, Any]] | None) -> list[InputPair] | None:
+    """Return the caller's pairs of different values, numbered from 1; None without any."""
+    found = []
+    for number, pair in enumerate(pairs if isinstance(pairs, Sequence) else (), start=1):
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise ConfigurationError(f"pairs must each hold two records, got {type(pair).__name__} as pair {number}")
+        if isinstance(pair[0], Tensor | np.ndarray | list):
+            return None
+        if pair[0] == pair[1]:
+            raise ConfigurationError(f"pairs must hold two different values, got the same twice in pair {number}")
+        found.append(InputPair(name=f"given {number}", first=pair[0], second=pair[1], hard=True))
+    return found or None
+
+
+def value_pairs(values: Sequence[Any]) -> list[InputPair]:
+    """Return pairs of values: each with the next and with the first, around the circle."""
+    ring = [(a, b) for a, b in zip(values, [*values[1:], values[0]], strict=True) if a != b]
+    star = [(values[0], b) for b in values[2:]]
+    unique = list({frozenset((i, j)): (i, j) for i, j in [*ring, *star]}.values())
+    return [InputPair(name=f"{reprlib.repr(a)} and {reprlib.repr(b)}", first=a, second=b, hard=True) for a, b in unique]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairSample:
+    """Releases of both inputs of a pair, and the projected inputs."""
+
+    pair: InputPair
+    centres: tuple[Floats, Floats]  # (B * n,) each; empty for values
+    releases: tuple[Any, Any]  # (rows, m) each; for values perhaps (rows,) of objects
+
+    @property
+    def additive(self) -> bool:
+        """True if a release has as many numbers as its input."""
+        return bool(self.releases[0].shape[1] == len(self.centres[0]))
+
+
+def additive_samples(samples: list[PairSample]) -> list[PairSample]:
+    """Return the samples that are a finite float64 record plus noise."""
+    plain = [sample for sample in samples if sample.pair.plain and sample.additive]
+    if not plain:
+        raise MechanismFailure("releases have another dimension than latents")
+    return plain
+
+
+@dataclass
+class Sampler:
+    """A sampler that draws each input once, so pairs that share an input share its sample."""
+
+    target: AnyTarget
+    rows: int
+    _drawn: dict[Any, Any] = field(default_factory=dict)
+
+    def __call__(self, pair: InputPair) -> PairSample:
+        first, second = (self._sample(record, pair.alone) for record in (pair.first, pair.second))
+        return PairSample(pair=pair, centres=self.target.centres(pair.first, pair.second), releases=(first, second))
+
+    def _sample(self, record: Any, alone: bool) -> Any:
+        if (key := _key(record, alone)) not in self._drawn:
+            self._drawn[key] = self.target.sample(record, self.rows, alone=alone)
+        return self._drawn[key]
+
+
+def _key(record: Any, alone: bool) -> Any:
+    latents = isinstance(record, Tensor)
+    return (record.numpy().tobytes(), record.dtype, tuple(record.shape), alone) if latents else (record, alone)

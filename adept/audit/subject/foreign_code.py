@@ -1,0 +1,191 @@
+"""Foreign code under audit: its copies, and calls in a thread of their own with a time limit.
+
+If something goes wrong there, a `MechanismFailure` gives the reason, and the check could not be
+judged.
+"""
+
+import copy
+import gc
+import math
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adept.audit.result import MechanismFailure
+
+Floats = NDArray[np.float64]
+Statistic = Callable[[Any], Floats]
+
+CHECK_SECONDS = 3.0  # that a slow mechanism may take, about, in one check
+MIN_TIMED_CALLS, MAX_TIMED_CALLS, TIMING_SECONDS = 4, 64, 0.1  # of taking the time of a call
+Value = TypeVar("Value")
+_Call = tuple[Callable[[], Any], "SimpleQueue[Any]"]
+
+
+def fresh_copy(mechanism: Any) -> Any:
+    """Return a copy of a mechanism; raise MechanismFailure if it cannot be copied."""
+    try:
+        return copy.deepcopy(mechanism)
+    except Exception as error:  # foreign code: whatever it raises, there is no copy
+        raise MechanismFailure(f"the mechanism cannot be copied ({type(error).__name__})") from error
+
+
+def scratch_copy(mechanism: Any) -> Any:
+    """Return a copy of a mechanism, or the mechanism itself if it cannot be copied."""
+    try:
+        return fresh_copy(mechanism)
+    except MechanismFailure:
+        return mechanism
+
+
+class Caller:
+    """A caller of foreign code: one daemon thread with a time limit; after a call hangs, no more."""
+
+    def __init__(self, time_limit: float) -> None:
+        self.time_limit, self.hung = time_limit, False
+        self._calls: SimpleQueue[_Call | None] = SimpleQueue()
+        self._thread: Thread | None = None
+
+    def __call__(self, what: str, function: Callable[[], Value]) -> Value:
+        """Run foreign code; raise MechanismFailure if it raised, or took too long."""
+        if self.hung:
+            raise MechanismFailure(f"not asked again: an earlier call took longer than {self.time_limit:g} s")
+        try:
+            outcome = _tried(function) if math.isinf(self.time_limit) else self._in_thread(function)
+        except Empty:
+            self.hung = True
+            raise MechanismFailure(f"{what} took longer than {self.time_limit:g} s") from None
+        if isinstance(outcome, MechanismFailure):
+            raise outcome
+        if isinstance(outcome, BaseException):
+            raise MechanismFailure(f"{what} raised {type(outcome).__name__}: {outcome}") from outcome
+        return outcome
+
+    def _in_thread(self, function: Callable[[], Value]) -> Value | BaseException:
+        if self._thread is None:
+            self._thread = Thread(target=_serve, args=(self._calls,), daemon=True)
+            self._thread.start()
+            weakref.finalize(self, self._calls.put, None)  # the thread ends with its caller
+        answer: SimpleQueue[Value | BaseException] = SimpleQueue()  # one for each call: none gets another's answer
+        self._calls.put((function, answer))
+        return answer.get(timeout=self.time_limit)
+
+
+def _serve(calls: "SimpleQueue[_Call | None]") -> None:
+    while call := calls.get():
+        function, answer = call
+        answer.put(_tried(function))
+        del call, function, answer  # what they hold would live on until the next call
+
+
+def _tried(function: Callable[[], Value]) -> Value | BaseException:
+    try:
+        return function()
+    except BaseException as error:  # noqa: BLE001 - foreign code: whatever it raises becomes a check's reason
+        return error
+
+
+@dataclass
+class Target:
+    """A mechanism under audit, with its claim and its caller."""
+
+    mechanism: Any  # with ``epsilon`` and ``privatize``
+    time_limit: float = field(default=math.inf, kw_only=True)  # seconds of a call; infinite: no thread of its own
+    given: Any = field(default=None, kw_only=True)  # as it was given: copied, never asked; None: it cannot be copied
+    memoised: bool = field(default=False, kw_only=True)  # has a memory: each release is drawn from a fresh copy
+    call: Caller = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.call = Caller(self.time_limit)
+
+    @property
+    def name(self) -> str:
+        return str(getattr(self.mechanism, "name", type(self.mechanism).__name__))
+
+    @property
+    def epsilon(self) -> float:
+        return float(self.mechanism.epsilon)
+
+    @property
+    def delta(self) -> float:
+        return float(getattr(self.mechanism, "delta", 0.0) or 0.0)
+
+    @property
+    def clip_norm(self) -> float:
+        return 1.0
+
+    def fresh(self) -> Any:
+        """Return a copy of the mechanism as it was given, before any call."""
+        if self.given is None:
+            raise MechanismFailure("the mechanism cannot be copied")
+        return fresh_copy(self.given)
+
+    def without_memory(self) -> Self:
+        """Return this target; raise MechanismFailure if it declares a memory."""
+        if self.memoised:
+            raise MechanismFailure("the mechanism says that its releases depend on earlier ones")
+        return self
+
+    def affordable(self, rows: int, *, share: float = 1.0, alone: bool = False) -> int:
+        """Return ``rows``, or fewer if a share of `CHECK_SECONDS` does not suffice for them."""
+        return max(0, min(rows, int(share * CHECK_SECONDS / self.seconds_each(alone=alone))))
+
+    def seconds_each(self, *, alone: bool) -> float:
+        """Return the seconds that a release takes, in a call of its own if ``alone``."""
+        raise NotImplementedError
+
+    def draw(self, record: Any, rows: int, *, alone: bool = False) -> Iterator[Any]:
+        """Yield ``rows`` releases of one record, in chunks; ``alone``: one call per release."""
+        raise NotImplementedError
+
+    def sample(self, record: Any, rows: int, *, alone: bool = False) -> Any:
+        """Return ``rows`` releases of one record, as `draw` reads it."""
+        chunks = list(self.draw(record, rows, alone=alone))
+        if len({chunk.shape[1:] for chunk in chunks}) > 1:
+            raise MechanismFailure("privatize returned rows of different lengths")
+        return np.concatenate(chunks)
+
+    def centres(self, first: Any, second: Any) -> tuple[Floats, Floats]:
+        """Return two inputs after clipping, flat; empty for values."""
+        return np.zeros(0), np.zeros(0)
+
+    def is_silent(self, releases: Any) -> bool:
+        """Return True if these releases hold no numbers."""
+        return False
+
+    def count_numbers(self, record: Any) -> int:
+        """Return the approximate number of numbers in a release of a record."""
+        return 1
+
+
+def cost(call: Callable[[], object]) -> float:
+    """Return the seconds of a call, without the first call and without garbage collection.
+
+    This is the mean processor time, as one call in ten may be expensive, or the shortest wait.
+    """
+    call()
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return _timed(call)
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _timed(call: Callable[[], object]) -> float:
+    waited, worked, begun = list[float](), time.thread_time(), time.perf_counter()
+    while len(waited) < MIN_TIMED_CALLS or (
+        len(waited) < MAX_TIMED_CALLS and time.perf_counter() < begun + TIMING_SECONDS
+    ):
+        started = time.perf_counter()
+        call()
+        waited.append(time.perf_counter() - started)
+    return max(min(waited), (time.thread_time() - worked) / len(waited))

@@ -1,0 +1,226 @@
+"""Text of ``--help``: a command's options, each with default and sentence; unknown ones refused."""
+
+import ast
+import inspect
+import re
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass, is_dataclass, replace
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from adept.errors import ConfigurationError
+
+BARE = {"verify": "statement", "ledger": "ledger"}  # options that a first word stands for without their names
+FROM_ELSEWHERE = {"epsilon", "clip_norm"}  # of a mechanism: its budget is the command's, its radius the model's
+PRINTING = ("--cfg", "job")  # words that print all values as they are set
+REQUIRED: Any = "???"  # the default of what must be given, as OmegaConf writes it
+HEADING = re.compile(r" +# --- (.+)")  # a line above the first of some fields
+ATTRIBUTE = re.compile(r"^ *(\w+): (.+?)(?=\n *\w+: |\n\n|\Z)", re.MULTILINE | re.DOTALL)  # in a class's docstring
+INDENT = 30
+PLACES = {"str": "TEXT", "int": "N", "float": "X", "bool": "true|false", "group": "NAME"}
+NOTE = """\
+Write an option as NAME=VALUE. The values below are the defaults; a word in capitals means null.
+You must give options with a star. adept {command} --cfg job prints all values as they are set."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """A field of a configuration, or of one that it holds."""
+
+    name: str  # with the fields that lead to it: decoding.top_k
+    heading: str  # above the fields that have something in common
+    sentence: str
+    default: Any
+    kind: str  # the annotation, such as float | None
+
+
+def options(command: str) -> list[Option]:
+    """Return a command's options, with the names to choose from in groups of ``conf/``."""
+    found = list(options_of(configuration(command)))
+    for group, default in groups(command).items():
+        choice = f"{' | '.join(names(group, command))}."
+        place = next((i for i, option in enumerate(found) if option.name.split(".")[0] == group), None)
+        if place is not None and found[place].name == group:  # a mechanism
+            sentence = f"{found[place].sentence.rstrip('.')}: {choice}"
+            found[place] = replace(found[place], sentence=sentence, default=default, kind="group")
+            continue
+        heading = found[place].heading if place is not None else "A recipe, which sets several options"
+        option = Option(group, heading, f"Which one: {choice}", default, "group")
+        found.insert(len(found) if place is None else place, option)
+    return found
+
+
+def configuration(command: str) -> type[Any]:
+    """Return the dataclass of a command's configuration; importing it imports nothing heavy."""
+    from adept.cli import config
+
+    found: type[Any] = getattr(config, f"{command.capitalize()}Config")
+    return found
+
+
+def mechanism_options(name: str) -> list[Option]:
+    """Return a mechanism's options, as ``mechanism.delta``; the import takes seconds."""
+    from adept.mechanisms import BY_NAME
+
+    if name not in BY_NAME:
+        return []
+    found = options_of(BY_NAME[name], prefix="mechanism.", heading=f"mechanism={name}")
+    return [option for option in found if option.name.split(".")[1] not in FROM_ELSEWHERE]
+
+
+def options_of(schema: type[Any], *, prefix: str = "", heading: str = "") -> Iterator[Option]:
+    """Yield the fields of a dataclass, of those it holds, and then of its bases."""
+    lines, classes = _source(schema.__module__)
+    body = classes[schema.__name__].body
+    described = dict(ATTRIBUTE.findall(inspect.cleandoc(schema.__doc__ or "").partition("Attributes:")[2]))
+    for before, line, after in zip(body, body[1:], [*body[2:], None], strict=False):
+        match line:
+            case ast.AnnAssign(target=ast.Name(id=name), annotation=kind) if "ClassVar" not in ast.unparse(kind):
+                found = map(HEADING.fullmatch, lines[before.end_lineno or 0 : line.lineno - 1])
+                heading = next((match[1] for match in found if match), heading)
+                factory = schema.__dataclass_fields__[name].default_factory
+                if isinstance(factory, type) and is_dataclass(factory):
+                    inside = f"{prefix}{name}"
+                    yield from options_of(factory, prefix=f"{inside}.", heading=f"{inside}: {_summary(factory)}")
+                    continue
+                below = (
+                    after.value.value if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) else ""
+                )
+                sentence = " ".join(str(below or described.get(name, "")).split())
+                yield Option(prefix + name, heading, sentence, _default(schema, name), ast.unparse(kind))
+    own = {prefix + name for name in inspect.get_annotations(schema)}
+    for base in filter(is_dataclass, schema.__bases__):
+        inherited = options_of(base, prefix=prefix, heading=heading if prefix else _summary(base))
+        yield from (option for option in inherited if option.name not in own)
+
+
+@cache
+def _source(module: str) -> tuple[list[str], dict[str, ast.ClassDef]]:
+    """Return the lines of a module and the classes in it."""
+    source = inspect.getsource(sys.modules[module])
+    return source.splitlines(), {node.name: node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)}
+
+
+def _summary(schema: type[Any]) -> str:
+    """Return the first sentence of a class's docstring."""
+    return (schema.__doc__ or "").strip().split("\n")[0].rstrip(".").replace("``", "")
+
+
+def _default(schema: type[Any], name: str) -> Any:
+    field = schema.__dataclass_fields__[name]
+    if field.default_factory is not MISSING:
+        return field.default_factory()
+    return REQUIRED if field.default is MISSING else field.default
+
+
+def groups(command: str) -> dict[str, str | None]:
+    """Return the groups of ``conf/`` that a command chooses from, with defaults."""
+    listed = yaml.safe_load((config_directory() / f"{command}.yaml").read_text("utf-8"))["defaults"]
+    return {group: default for entry in listed if isinstance(entry, dict) for group, default in entry.items()}
+
+
+def names(group: str, command: str) -> list[str]:
+    """Return the names in a group of ``conf/``, of recipes those for this command."""
+    files = sorted((config_directory() / group).glob("*.yaml"))
+    return [file.stem for file in files if group != "experiment" or f"# adept {command} " in file.read_text("utf-8")]
+
+
+def config_directory() -> Path:
+    """Return ``conf/``, inside the installed package or in the checkout's root."""
+    package = Path(__file__).parents[1]
+    return next(path for path in (package / "conf", package.parent / "conf") if path.is_dir())
+
+
+def write_out(command: str, arguments: list[str]) -> list[str]:
+    """Add a bare first word's option name; turn ``mechanism=MODULE:...`` into ``foreign=``."""
+    if command in BARE and arguments and "=" not in arguments[0] and not arguments[0].startswith("-"):
+        return [f"{BARE[command]}={arguments[0]}", *arguments[1:]]
+    if command == "audit":  # Hydra would look for a file of that name in conf/mechanism
+        return [re.sub(r"^mechanism(?==.*:)", "foreign", argument) for argument in arguments]
+    return arguments
+
+
+def check_options(command: str, arguments: list[str]) -> None:
+    """Raise ConfigurationError for an unknown option or choice, naming the nearest."""
+    known = [option.name for option in options(command)]
+    whole = [name[: dot.start()] for name in known for dot in re.finditer(r"\.", name)]  # which Hydra can set
+    for argument in arguments:
+        name, equals, value = argument.partition("=")
+        if not equals and argument not in PRINTING and not argument.startswith("~"):
+            raise ConfigurationError(
+                f"an option is written NAME=VALUE, got {argument}: adept {command} --help lists them"
+            )
+        if not equals or not re.fullmatch(r"[A-Za-z_][\w.]*", name) or name.startswith(("hydra.", "mechanism.")):
+            continue  # Hydra's own
+        if name not in (*known, *whole):
+            meant = _meant(name, known) or f": adept {command} --help lists its options"
+            raise ConfigurationError(f"{command} has no option {name}{meant}")
+        if name in groups(command) and re.fullmatch(r"[\w.-]*", value) and value != "null":
+            choices = names(name, command)
+            if value not in choices:
+                got = f"{value or 'nothing'}{_meant(value, choices)}"
+                raise ConfigurationError(f"{name} must be one of {', '.join(choices)}, got {got}")
+
+
+def _meant(name: str, known: list[str]) -> str:
+    elsewhere = [other for other in known if other.rpartition(".")[2] == name.rpartition(".")[2]]
+    return f": did you mean {near[0]}?" if (near := elsewhere or get_close_matches(name, known, n=1)) else ""
+
+
+def help_text(command: str, sentence: str, arguments: list[str]) -> str:
+    """Return a command's help; ``mechanism=NAME`` in the arguments adds its options."""
+    chosen = [argument.partition("=")[2] for argument in arguments if argument.startswith("mechanism=")]
+    listed = [*options(command), *(option for name in chosen for option in mechanism_options(name))]
+    width = max(72, min(120, shutil.get_terminal_size((100, 24)).columns))
+    usage = re.findall(r"^# (adept .+)$", (config_directory() / f"{command}.yaml").read_text("utf-8"), re.MULTILINE)
+    parts = [
+        f"adept {command}: {sentence}",
+        "\n".join(f"  {line}" for line in usage),
+        NOTE.format(command=command),
+    ]
+    first = [{option.heading for option in listed if option.default == REQUIRED}, {"Budget and mechanism", "Budget"}]
+    ordered = sorted(listed, key=lambda option: ("." in option.name, *(option.heading not in some for some in first)))
+    for heading in dict.fromkeys(option.heading for option in ordered):
+        entries = [_entry(option, width) for option in listed if option.heading == heading]
+        parts.append("\n".join([heading, *entries] if heading else entries))
+    return "\n\n".join(parts) + "\n"
+
+
+def _entry(option: Option, width: int) -> str:
+    """Return an option's name and default, with its sentence beside or below."""
+    star = "*" if option.default == REQUIRED else " "
+    value = _place(option.kind) if option.default in (None, REQUIRED) else typed_as(option.default)
+    name = f"{star} {option.name}={value}"
+    lines = textwrap.wrap(option.sentence, width - INDENT, break_long_words=False)
+    if len(name) < INDENT:
+        name, lines = f"{name:<{INDENT}}{lines[0] if lines else ''}", lines[1:]
+    return "\n".join([name, *(" " * INDENT + line for line in lines)])
+
+
+def _place(kind: str) -> str:
+    """Return a word that stands for a value without a default."""
+    kind = kind.removesuffix(" | None")
+    if listed := re.fullmatch(r"list\[(\w+)\]", kind):
+        return f"[{PLACES[listed[1]]},...]"
+    return PLACES.get(kind, "VALUE")
+
+
+def typed_as(value: Any) -> str:
+    """Return a value as one types it on the command line."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case list() | tuple():
+            return f"[{','.join(typed_as(item) for item in value)}]"
+        case float():
+            return f"{value:g}"
+    return str(value)

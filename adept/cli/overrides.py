@@ -1,0 +1,137 @@
+"""Overrides of a command line, made a typed configuration; Hydra is imported here alone."""
+
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import is_dataclass
+from pathlib import Path
+from types import UnionType
+from typing import Any, get_args, get_type_hints
+
+import hydra
+from hydra.core.config_store import ConfigStore
+from hydra.core.override_parser.types import Quote, QuotedString
+from hydra.errors import HydraException
+from omegaconf import MISSING, DictConfig, OmegaConf
+from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
+
+from adept.cli.exit_status import interrupt_on_signals
+from adept.cli.help import PRINTING, config_directory, configuration
+from adept.data.labels import FROM_FILE
+from adept.errors import ConfigurationError
+from adept.mechanisms import BY_NAME
+from adept.mechanisms.base import MechanismChoice
+
+KINDS_IN_WORDS = {"Float": "a number", "Integer": "a whole number", "valid bool": "true or false"}
+DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)  # what Hydra takes for one string
+
+
+def register_mechanisms() -> None:
+    """Register each mechanism's dataclass as a schema, with budget and radius left open."""
+    for name, kind in BY_NAME.items():
+        node = OmegaConf.structured(kind)
+        OmegaConf.set_readonly(node, None)
+        for left_open in {"epsilon", "clip_norm"} & node.keys():
+            node[left_open] = MISSING
+        ConfigStore.instance().store(group="dataclass/mechanism", name=name, node=node)
+
+
+def compose(command: str, arguments: list[str]) -> Any:
+    """Return a command's configuration; None if it was only to be printed.
+
+    Raises:
+        ConfigurationError: an option has a value that it cannot have.
+    """
+    interrupt_on_signals()
+    schema = configuration(command)
+    register_mechanisms()
+    ConfigStore.instance().store(name=f"schema_{command}", node=schema)
+    overrides = literal_overrides([argument for argument in arguments if argument not in PRINTING], schema)
+    sys.argv = [f"adept {command}", *overrides]
+    try:
+        with hydra.initialize_config_dir(str(config_directory()), version_base="1.3"):
+            config = hydra.compose(command, overrides)
+        if PRINTING[0] not in arguments:
+            return instantiate(config)
+        sys.stdout.write(OmegaConf.to_yaml(config))
+        return None
+    except MissingMandatoryValue as error:
+        reason = f"{error.full_key} must be given, got nothing: add {error.full_key}=..."
+    except (HydraException, OmegaConfBaseException) as error:
+        reason = _plain(" ".join(str(error.__cause__ or error).split()))
+    raise ConfigurationError(reason)
+
+
+def _plain(message: str) -> str:
+    """Reword Hydra's frequent messages in the style of our own errors."""
+    if several := re.search(r"Ambiguous value for argument '(\S+?)=(.*?)' ", message):
+        name, value = several.groups()
+        if DECIMAL_COMMA.fullmatch(value):
+            return f"{name} must have a decimal point, got {value}: write {value.replace(',', '.')}; a list is written [A,B]"
+        return f"{name} must be one value, got {value}: a list is written [A,B]"
+    if misspelt := re.search(r"Key '.+?' not in '.+?' full_key: (\S+)", message):
+        return f"this command has no option {misspelt[1]}: --help lists the options"
+    if other := re.search(r"Value '(.*?)'.* not .*?(Float|Integer|valid bool)\b.*? full_key: (\S+)", message):
+        point = (
+            f": write {other[1].replace(',', '.')}, with a decimal point" if DECIMAL_COMMA.fullmatch(other[1]) else ""
+        )
+        return f"{other[3]} must be {KINDS_IN_WORDS[other[2]]}, got {other[1]}{point}"
+    if single := re.search(r"is not a ListConfig, list or tuple\. full_key: (\S+)", message):
+        return f"{single[1]} must be a list: write {single[1]}=[...], with commas between"
+    return f"{message.split(' Config search path')[0].split(' See https')[0]}: --help lists the options"
+
+
+def literal_overrides(arguments: list[str], schema: type[Any]) -> list[str]:
+    """Quote the values of text fields, so that names and labels are taken as typed.
+
+    A list written as ``@FILE`` has this single entry, and ``~/`` is the home directory.
+    """
+    kinds = dict(_text_fields(schema))
+    return [_literal(argument, kinds) for argument in arguments]
+
+
+def _literal(argument: str, kinds: dict[str, bool]) -> str:
+    name, equals, value = argument.partition("=")
+    is_list = kinds.get(name.lstrip("+"))
+    if is_list is None or not equals or QUOTED.fullmatch(value) or value.lower() == "null":
+        return argument
+    if not is_list:
+        return f"{name}={_quoted(_at_home(value))}"
+    if value.startswith(FROM_FILE):
+        return f"{name}=[{_quoted(value)}]"
+    items = value.removeprefix("[").removesuffix("]")
+    if len(items) != len(value) - 2 or not items.strip() or "'" in items or '"' in items:
+        return argument
+    return f"{name}=[{','.join(_quoted(item.strip()) for item in items.split(','))}]"
+
+
+def _at_home(value: str) -> str:
+    return str(Path("~").expanduser()) + value[1:] if value.startswith("~/") else value
+
+
+def _quoted(value: str) -> str:
+    return QuotedString(text=value, quote=Quote.single).with_quotes()
+
+
+def _text_fields(schema: type[Any], prefix: str = "") -> Iterator[tuple[str, bool]]:
+    """Yield the names of a configuration's text fields, and True for lists."""
+    for name, hint in get_type_hints(schema).items():
+        kinds = [kind for kind in get_args(hint) if kind is not type(None)] if isinstance(hint, UnionType) else [hint]
+        if is_dataclass(hint):
+            yield from _text_fields(hint, f"{prefix}{name}.")  # type: ignore[arg-type]
+        elif kinds in ([str], [list[str]]):
+            yield prefix + name, kinds != [str]
+
+
+def instantiate(config: DictConfig) -> Any:
+    """Return a composed configuration as its dataclass, with a ``MechanismChoice``."""
+    OmegaConf.set_struct(config, False)
+    mechanism = config.pop("mechanism", None)
+    result: Any = OmegaConf.to_object(config)
+    if mechanism is not None:
+        given = {str(key): mechanism[key] for key in mechanism if not OmegaConf.is_missing(mechanism, key)}
+        kind: Any = OmegaConf.get_type(mechanism)
+        budget, radius = given.pop("epsilon", None), given.pop("clip_norm", None)
+        result.mechanism = MechanismChoice(kind, budget, radius, given)
+    return result

@@ -1,0 +1,129 @@
+"""Evidence for a comparison: audits of claims, attacks on releases, examples of rewrites.
+
+Attacks are those of ``adept.attacks.reconstruction``, on separate releases. Text mechanisms have no
+latent to attack.
+
+Examples are chosen by a rule that looks at no text. If the data are not public, examples are shown
+only on request (``examples=true``), because every text on a shared page is a release. Even then the
+page omits the originals, the texts of the look-up, those of a mechanism with a false claim, and
+every text that repeats the model's training text. No text is compared with the rewritten records,
+because marking those that match would reveal what the release hides. With ``protocol=paper`` the
+model has seen these records, and nothing is shown.
+"""
+
+import re
+
+from adept import audit
+from adept.attacks.game import AttackGame
+from adept.attacks.reconstruction import play
+from adept.audit import AuditResult, Kind, Verdict
+from adept.comparison.config import JOINT_RESPONSE, PAPER
+from adept.comparison.plan import ALTERNATIVES, DESCRIBED, LSTM, Cell
+from adept.comparison.results import AttackedRelease, AuditVerdict, Example, ResultRow, WrittenTexts, exceeds
+from adept.comparison.table_row import build_alternative
+from adept.comparison.trial import Trial, model_kind
+from adept.mechanisms import JointResponse
+
+AUDIT_TRIALS = 4000
+STAND_INS = ("a", "b", "c", "d")  # labels: an audit sees no data
+SECRETS, CANDIDATES = 1000, 10_000  # secrets, and what they may be, as in ``adept attack``
+ATTACK_CONFIDENCE = 0.9999  # of each interval: a page has dozens
+EXAMPLES = 6
+WITHHELD = "(withheld: the model was trained on it)"
+
+
+def judge(trial: Trial, cell: Cell) -> AuditVerdict:
+    """Audit a cell's mechanism."""
+    result, guarantee = (_audit_text if cell.mechanism in ALTERNATIVES else _audit)(trial, cell)
+    failed = [check for check in result.checks if check.verdict is Verdict.FAILED]
+    first = min(failed, key=lambda check: list(Kind).index(check.kind), default=None)
+    evidence = f"{first.evidence} ({first.kind})" if first else ""
+    return AuditVerdict(
+        cell.mechanism, cell.text_epsilon, result.violated, result.certified_epsilon, evidence, guarantee
+    )
+
+
+def _audit(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
+    mechanism, dim = trial.config.mechanism(cell.mechanism, cell.text_epsilon), trial.config.model.latent_dim
+    guarantee = mechanism.guarantee(dim).text
+    if cell.labels == JOINT_RESPONSE:
+        return audit.run(JointResponse.of(mechanism, STAND_INS), trials=AUDIT_TRIALS), guarantee
+    if mechanism.randomises == "description":
+        mechanism = trial.rewriter(cell).mechanism  # with the model's descriptions
+    return audit.run(mechanism, dim=dim, trials=AUDIT_TRIALS), guarantee
+
+
+def _audit_text(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
+    """Audit a text mechanism on the shortest public text and the longest that fits."""
+    mechanism = build_alternative(trial, cell)
+    lengths = {text: len(text.split()) for text in trial.public.texts}
+    whole = [text for text in lengths if lengths[text] <= getattr(mechanism, "length", 0)] or list(lengths)
+    pair = min(whole, key=lengths.__getitem__), max(whole, key=lengths.__getitem__)
+    return audit.run(mechanism, pairs=[pair], trials=AUDIT_TRIALS), mechanism.guarantee().text
+
+
+def attack(trial: Trial, cell: Cell) -> AttackedRelease:
+    """Attack releases of a cell's mechanism."""
+    rewriter = trial.rewriter(cell)
+    game = AttackGame(
+        rewriter=rewriter,
+        private=trial.private,
+        public=trial.public,
+        records=SECRETS,
+        confidence=ATTACK_CONFIDENCE,
+        seed=trial.seed,
+    )
+    rows, _ = play(game, candidates=CANDIDATES, read_text=False)
+    return AttackedRelease(
+        mechanism=cell.mechanism,
+        model=model_kind(cell),
+        claimed_epsilon=rewriter.guarantee.claimed_epsilon,
+        epsilon=rewriter.guarantee.epsilon,
+        delta=rewriter.guarantee.delta,
+        rows=rows,
+    )
+
+
+def choose_examples(trial: Trial, rows: list[tuple[Cell, ResultRow]]) -> list[Example]:
+    """Return records spread evenly over the first seed's private half, with their rewrites."""
+    config, records, public = trial.config, trial.private.texts, trial.config.data.public
+    if not (public or (config.examples and config.protocol != PAPER)):
+        return []
+    found = [
+        (row, trial.store.find(WrittenTexts, trial.seed, cell)) for cell, row in _choose_shown(rows, public=public)
+    ]
+    written = [(row, kept.texts[:: row.samples]) for row, kept in found if kept]
+    secret = set() if public else set(map(bare, [*trial.public.texts, *trial.validation.texts]))
+    return [
+        Example(
+            records[index] if public else None,
+            [(row, WITHHELD if bare(texts[index]) in secret else texts[index]) for row, texts in written],
+        )
+        for index in spread(len(records), EXAMPLES)
+    ]
+
+
+def bare(text: str) -> str:
+    """Return a text's words without case and punctuation, which tokenizers change."""
+    return " ".join(re.findall(r"\w+", text.lower()))
+
+
+def spread(total: int, count: int) -> list[int]:
+    """Return the middles of ``count`` equal parts of ``total`` records."""
+    count = min(count, total)
+    return [(2 * part + 1) * total // (2 * count) for part in range(count)]
+
+
+def _choose_shown(rows: list[tuple[Cell, ResultRow]], *, public: bool) -> list[tuple[Cell, ResultRow]]:
+    """Return the first seed's and classifier's ``random`` rows, and mechanisms at two budgets."""
+    budgets = {row.claimed_epsilon for _, row in rows if row.claimed_epsilon is not None}
+    outermost = {min(budgets), max(budgets)} if budgets else set()
+    first = rows[0][1]
+    return [
+        (cell, row)
+        for cell, row in rows
+        if (row.seed, row.classifier) == (first.seed, first.classifier)
+        and (row.decoder in (LSTM, DESCRIBED) or (row.decoder is not None and row.clip is None))
+        and (row.mechanism == "random" or row.claimed_epsilon in outermost)
+        and (public or (row.clip is not None and not exceeds(row.epsilon, row.claimed_epsilon or 0.0)))
+    ]

@@ -1,0 +1,134 @@
+"""A comparison from its configuration to its results: rows are made in processes, or resumed.
+
+Two protocols. ``paper``: the rewriter is trained on the very split that it rewrites, as ADePT was.
+``disjoint``: it is trained on one half of the training split without the labels, and rewrites the
+other half.
+
+Read the modules in this order: ``plan`` (the rows), this module, ``trial`` (data and models that
+the rows of a seed share), ``table_row`` (from a cell to its row), ``audits_and_attacks`` (audits,
+attacks and examples), ``results``. ``output_directory`` stores everything.
+"""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from pathlib import Path
+
+import torch
+
+from adept.comparison.audits_and_attacks import attack, choose_examples, judge
+from adept.comparison.config import CompareConfig
+from adept.comparison.output_directory import Store
+from adept.comparison.plan import ModelKind, Schedule, plan_comparison
+from adept.comparison.results import AttackedRelease, AuditVerdict, Results
+from adept.comparison.table_row import obtain_row
+from adept.comparison.trial import Trial
+from adept.data.corpus import load
+from adept.data.writing import write_table
+from adept.errors import DataError
+
+
+class Comparison:
+    """A comparison in its directory; an interrupted one resumes where it stopped.
+
+    Raises:
+        DataError: the data have no labels, or the directory holds another comparison.
+    """
+
+    def __init__(self, config: CompareConfig, *, models: Path | None = None) -> None:
+        self.config, self.store = config, Store(config, models=models)
+        self.schedule, self.splits = plan_comparison(config), load(config.data, config)
+        for name in ("train", "test"):
+            if name not in self.splits or self.splits[name].labels is None:
+                raise DataError(
+                    f"the data must have a labelled {name} split to compare on: add one, or set label_column="
+                )
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return len(self.schedule.cells) * len(self.config.seeds)
+
+    def run(self) -> Iterator[int]:
+        """Compute all missing results; yield the number of finished rows as it grows."""
+        done = 0
+        models = self.schedule.models
+        here = (one for trial in self._trials() for model in models for one in _make(trial, self.schedule, model))
+        for made in self._run_aside() if self.config.processes > 1 else here:
+            yield (done := done + made)
+
+    def _trials(self) -> Iterator[Trial]:
+        return (Trial(self.store, self.splits, seed) for seed in self.config.seeds)
+
+    def _run_aside(self) -> Iterator[int]:
+        trials = list(self._trials())
+        for trial in trials:
+            for cell in self.schedule.cells:
+                trial.labels(cell)  # drawn once, whatever reads them
+        models = reversed(self.schedule.models)
+        jobs = [partial(_make_aside, trial, self.schedule, model) for model in models for trial in trials]
+        yield from in_processes(jobs, processes=self.config.processes)
+
+    def collect(self) -> Results:
+        """Return what was made, and write its tables, ``results.csv`` and ``attacks.csv``."""
+        trials, directory = list(self._trials()), self.store.directory
+        rows = [(cell, obtain_row(trial, cell)) for trial in trials for cell in self.schedule.cells]
+        write_table([row for _, row in rows], directory / "results.csv")
+        verdicts = [trials[0].obtain(AuditVerdict, cell, judge) for cell in self.schedule.audited]
+        attacks = [trials[0].obtain(AttackedRelease, cell, attack) for cell in self.schedule.attacked]
+        if attacks:
+            write_table([line for attacked in attacks for line in attacked.lines()], directory / "attacks.csv")
+        return Results(self.config, [row for _, row in rows], verdicts, attacks, choose_examples(trials[0], rows))
+
+
+def _make(trial: Trial, schedule: Schedule, model: ModelKind | None) -> Iterator[int]:
+    for cell in schedule.cells:
+        if cell.model == model:
+            obtain_row(trial, cell)
+            yield 1
+    if trial.seed == trial.config.seeds[0]:
+        for cell in (cell for cell in schedule.attacked if cell.model == model):
+            trial.obtain(AttackedRelease, cell, attack)
+        for cell in (cell for cell in schedule.audited if cell.model == model):
+            trial.obtain(AuditVerdict, cell, judge)
+
+
+def _make_aside(trial: Trial, schedule: Schedule, model: ModelKind | None) -> int:
+    return sum(_make(trial, schedule, model))
+
+
+def in_processes(jobs: Sequence[Callable[[], int]], *, processes: int) -> Iterator[int]:
+    """Yield results of jobs as they end; worker processes share the cores, end with us."""
+    threads, others = max(1, torch.get_num_threads() // processes), multiprocessing.active_children()
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, spawn, initializer=_begin_process, initargs=(threads,)) as pool:
+        try:
+            asked = [pool.submit(job) for job in jobs]
+            pool.submit(int)  # a pool watches a new process from the next job on that it is given
+            yield from (done.result() for done in as_completed(asked))
+        except BaseException as error:
+            for worker in set(multiprocessing.active_children()) - set(others):
+                worker.kill()  # training would go on after a SIGTERM, for Lightning handles it
+            if isinstance(error, BrokenProcessPool):
+                raise DataError(
+                    "a process was killed, perhaps for lack of memory: the same command with processes=1 goes on"
+                ) from None
+            raise
+
+
+def _begin_process(threads: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    torch.set_num_threads(threads)
+
+
+def _end_with_parent() -> None:
+    """End with the parent process, even if it is killed; a pool would wait forever."""
+    if parent := multiprocessing.parent_process():
+        parent.join()
+        os._exit(1)

@@ -1,0 +1,226 @@
+"""A row of the table: release records, write texts, and train a classifier on them.
+
+A decoder sees a release, released labels, public text and numbers, and nothing else.
+"""
+
+import math
+import random
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import cycle, islice
+from typing import Any
+
+import torch
+
+from adept.comparison.config import CENTRAL, COPY, JOINT, JOINT_RESPONSE, SYNTHESIZER
+from adept.comparison.plan import (
+    ALTERNATIVES,
+    LOOKUP,
+    NAMES,
+    NAMES_DIRECTLY,
+    NONE,
+    PROMPTED,
+    PUBLIC_TEXTS,
+    REDACTED,
+    VOTE,
+    Cell,
+)
+from adept.comparison.results import ResultRow, WrittenTexts
+from adept.comparison.trial import Trial
+from adept.data.corpus import Corpus
+from adept.evaluation import metrics
+from adept.evaluation.classifiers import LINEAR_DIM, Evaluation, evaluate, fit_linear_encoder, score
+from adept.mechanisms import Codebook, Votes
+from adept.mechanisms.guarantee import Guarantee
+from adept.models.decoding import PublicTexts
+from adept.rewriting.alternatives import (
+    PromptSampling,
+    Redaction,
+    TokenExponential,
+    TokenResponse,
+    common_length,
+    public_logits,
+)
+from adept.rewriting.coding import Pair
+from adept.synthesis.label_names import draw_by_names, label_by_names
+from adept.synthesis.synthesizer import Synthesizer
+
+RANDOM_TEXTS = 2000  # texts that are written of random latents; records draw theirs from these
+
+TextMechanism = TokenResponse | TokenExponential | PromptSampling | Redaction
+Columns = dict[str, Any]  # of a row: the budget spent on its texts
+Source = tuple[Columns, Callable[[], list[Pair]]]  # and the writer; a label beside a text replaces the released one
+
+
+def obtain_row(trial: Trial, cell: Cell) -> ResultRow:
+    """Return a cell's row, stored or new, with the quality of its text if that is measured."""
+    row = trial.obtain(ResultRow, cell, _make_row)
+    if cell.measured and row.words is None:
+        rewrites = trial.obtain(WrittenTexts, cell, _write).texts[:: cell.samples]  # the first of each record
+        other = [*trial.validation.texts, *trial.test.texts]
+        quality: Columns = metrics.measure(trial.private, rewrites, trained_on=trial.public.texts, other=other)
+        row = trial.store.keep(replace(row, **quality), trial.seed, cell)
+    return row
+
+
+def _make_row(trial: Trial, cell: Cell) -> ResultRow:
+    evaluation, spent = _evaluate(trial, cell)
+    defaults: Columns = {"delta": 0.0, "dim": trial.config.model.latent_dim, "records_per_second": None}
+    return ResultRow(
+        data=trial.config.data.name,
+        protocol=trial.config.protocol,
+        mechanism=cell.mechanism,
+        decoder=cell.decoder,
+        claimed_epsilon=cell.budget,
+        label_epsilon=cell.label_epsilon,
+        seed=trial.seed,
+        classifier=cell.classifier,
+        labels=cell.labels,
+        samples=cell.samples,
+        clip=cell.model.clip if cell.model else None,
+        content=cell.model.content if cell.model else None,
+        accuracy=evaluation.accuracy.value,
+        macro_f1=evaluation.macro_f1.value,
+        majority_accuracy=evaluation.majority_accuracy,
+        train_records=evaluation.train_records,
+        test_records=evaluation.test_records,
+        **defaults | spent,
+    )
+
+
+def _evaluate(trial: Trial, cell: Cell) -> tuple[Evaluation, Columns]:
+    if cell.mechanism == NAMES_DIRECTLY:
+        predicted = label_by_names(trial.broad_codec, trial.label_set, trial.test.texts)
+        return score(predicted, trial.test, learned=[], majority=trial.private.labels or []), {"epsilon": 0.0}
+    corpus, spent = _learn_from(trial, cell)
+    noisy = cell.labels not in (COPY, VOTE)
+    options: Columns = {
+        "classifier": cell.classifier,
+        "seed": trial.seed,
+        "samples": cell.samples,
+        "noisy_labels": noisy,
+    }
+    return evaluate(corpus, trial.test, **options), spent
+
+
+def _learn_from(trial: Trial, cell: Cell) -> tuple[Corpus, Columns]:
+    if cell.mechanism == NONE:
+        return trial.private, {"epsilon": math.inf}
+    if cell.mechanism == NAMES:
+        labels = _copy_or_cycle_labels(trial)
+        return Corpus(draw_by_names(trial.broad_codec, labels, seed=trial.seed), labels), {"epsilon": 0.0}
+    if cell.decoder is None:
+        return trial.public, {"epsilon": 0.0}
+    written = trial.obtain(WrittenTexts, cell, _write)
+    return Corpus(written.texts, written.labels), written.spent
+
+
+def _copy_or_cycle_labels(trial: Trial) -> list[str]:
+    """Return the private half's labels if copied, else all public labels equally often."""
+    own = trial.private.labels or []
+    return list(islice(cycle(trial.label_set), len(own))) if trial.config.trust == CENTRAL else own
+
+
+def _open_source(trial: Trial, cell: Cell) -> Source:
+    if cell.decoder == PUBLIC_TEXTS:
+        return _open_synthesizer(trial, cell)
+    if cell.mechanism in ALTERNATIVES:
+        mechanism = build_alternative(trial, cell)
+        spent = _list_promise(trial, cell, mechanism.guarantee())
+        return spent, lambda: _leave_unlabelled(mechanism.privatize(trial.private.texts))
+    return (_open_look_up if cell.mechanism == LOOKUP else _open_rewriter)(trial, cell)
+
+
+def _write(trial: Trial, cell: Cell) -> WrittenTexts:
+    spent, write = _open_source(trial, cell)  # trains a model, unless an earlier run did
+    begin = time.monotonic()
+    pairs = write()
+    speed = len(trial.private) / (time.monotonic() - begin)
+    if cell.labels == VOTE:
+        labels = [str(label) for _, label in pairs]
+    else:
+        beside = [label for label in trial.labels(cell) for _ in range(cell.samples)]
+        labels = [given if own is None else own for (_, own), given in zip(pairs, beside, strict=True)]
+    return WrittenTexts([text for text, _ in pairs], labels, {**spent, "records_per_second": speed})
+
+
+def _leave_unlabelled(texts: list[str]) -> list[Pair]:
+    return [(text, None) for text in texts]
+
+
+def _list_promise(trial: Trial, cell: Cell, promise: Guarantee) -> Columns:
+    return {
+        "epsilon": promise.epsilon + (cell.label_epsilon or 0.0),
+        "delta": promise.delta,
+        "holds": promise.holds and trial.unseen,
+    }
+
+
+def build_alternative(trial: Trial, cell: Cell) -> TextMechanism:
+    """Build an alternative to a rewriter; all positions of a record share its budget."""
+    texts, epsilon = trial.public.texts, cell.text_epsilon
+    if cell.mechanism == REDACTED:
+        return Redaction.from_public(texts)
+    if cell.mechanism == PROMPTED:
+        model, tokenizer = trial.model(cell)
+        rows = tokenizer.encode(texts, max_length=model.config.max_length)
+        length = min(common_length([len(row) for row in rows]), model.config.max_length)
+        logits = public_logits(model, tokenizer, texts)
+        return PromptSampling(epsilon=epsilon, model=model, tokenizer=tokenizer, length=length, logits=logits)
+    kind = TokenResponse if cell.mechanism == TokenResponse.name else TokenExponential
+    return kind(epsilon=epsilon, public=trial.words, length=common_length([len(text.split()) for text in texts]))
+
+
+def _open_look_up(trial: Trial, cell: Cell) -> Source:
+    """Write the public texts nearest to released linear latents, without one of our models."""
+
+    def write() -> list[Pair]:
+        encode = fit_linear_encoder(trial.public, seed=trial.seed)
+        public, private = (torch.from_numpy(encode(corpus.texts)) for corpus in (trial.public, trial.private))
+        released = Codebook(epsilon=cell.text_epsilon).privatize(private)
+        return _leave_unlabelled(PublicTexts(trial.public.texts, public).write(released, samples=cell.samples))
+
+    return {"epsilon": cell.budget, "dim": LINEAR_DIM, "holds": trial.unseen}, write
+
+
+def _open_rewriter(trial: Trial, cell: Cell) -> Source:
+    """Release each record once, with its label if the release covers it, and write from that."""
+    rewriter, texts, samples = trial.rewriter(cell), trial.private.texts, cell.samples
+
+    def write() -> list[Pair]:
+        labels: list[str | None] | None = None
+        if cell.labels in (JOINT, JOINT_RESPONSE):
+            known = rewriter.coding.labels
+            labels = [label if label in known else None for label in trial.labels(cell)]
+        if cell.mechanism == "random":  # its texts know of no record: a few serve them all
+            few = slice(-(-RANDOM_TEXTS // samples))
+            pool = rewriter.rewrite_pairs(texts[few], labels and labels[few], samples=samples)
+            return random.choices(pool, k=len(texts) * samples)
+        return rewriter.rewrite_pairs(texts, labels, samples=samples)
+
+    spent = _list_promise(trial, cell, rewriter.guarantee)
+    return {**spent, "dim": rewriter.model.config.latent_dim}, write
+
+
+def _open_synthesizer(trial: Trial, cell: Cell) -> Source:
+    """Synthesize from the private half, with or without noise, or from no file (``random``)."""
+    private = trial.private
+    synthesizer = Synthesizer(
+        *trial.model(cell),
+        votes=Votes(epsilon=cell.budget or max(trial.config.epsilons)),
+        label_set=trial.label_set,
+        texts=trial.public.texts if trial.config.model_dir is None else None,
+        accept_private_model=True,
+    )
+
+    def write() -> list[Pair]:
+        if cell.mechanism == "random":
+            return synthesizer.synthesize([], [], rows=len(private))
+        if cell.mechanism == SYNTHESIZER:
+            return synthesizer.synthesize(private.texts, private.labels)
+        tally = synthesizer.tally()
+        tally.add(synthesizer.vote(private.texts, private.labels))
+        return list(synthesizer.write(tally.counts.reshape(synthesizer.cells.size, -1)))
+
+    return {"epsilon": 0.0 if cell.mechanism == "random" else cell.budget or math.inf}, write

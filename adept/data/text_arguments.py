@@ -1,0 +1,167 @@
+"""Arguments of callers as texts: lists, arrays, data frames of one column; all else is refused.
+
+``text_list`` reads the column types of common libraries. It refuses everything whose elements are
+not records (a string has characters, a dict has keys), and a generator, which could not be checked
+before its first text is released. No message repeats an element. Formats spell one value
+differently: "1", 1, 1.0; ``plain_text`` maps these to one text.
+
+*Claim*: the text of a value depends on that value alone: not on other rows, its column's type or
+the file's format.
+*Proof*: ``plain_text`` is a function of its one argument; it keeps no state and reads nothing else.
+QED. So no spelling links a record to others, and a vote that is cast by a label's text is a
+function of its own record.
+"""
+
+import numbers
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
+from typing import Any
+
+from adept.data.column_names import list_names
+from adept.errors import DataError
+
+MAX_NUMBER = 10**100  # Python refuses to spell numbers of thousands of digits
+WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,99}))\.0+")  # a whole number in a csv column that pandas wrote with gaps
+ADVICE = "give a list, an array or a column"
+ARRAYS, SCALARS = [("numpy", "ndarray")], [("numpy", "generic")]
+COLUMNS: dict[tuple[str, str], Callable[[Any], Iterable[Any]]] = {
+    ("pandas", "Series"): lambda column: column.tolist(),
+    ("pandas", "Index"): lambda column: column.tolist(),
+    ("pandas", "ExtensionArray"): lambda column: column.tolist(),
+    ("polars", "Series"): lambda column: column.to_list(),
+    ("pyarrow", "Array"): lambda column: column.to_pylist(),
+    ("pyarrow", "ChunkedArray"): lambda column: column.to_pylist(),
+    ("datasets", "Column"): list,
+}
+FRAMES: dict[tuple[str, str], Callable[[Any], tuple[list[Any], Callable[[], Any]]]] = {
+    ("pandas", "DataFrame"): lambda frame: (list(frame.columns), lambda: frame.iloc[:, 0]),
+    ("polars", "DataFrame"): lambda frame: (list(frame.columns), lambda: frame.to_series(0)),
+    ("pyarrow", "Table"): lambda frame: (list(frame.column_names), lambda: frame.column(0)),
+    ("pyarrow", "RecordBatch"): lambda frame: (list(frame.schema.names), lambda: frame.column(0)),
+    ("datasets", "Dataset"): lambda frame: (list(frame.column_names), lambda: frame[frame.column_names[0]]),
+}
+
+
+def text_list(texts: object, name: str = "texts", *, first: int = 1) -> list[str]:
+    """Return texts as a list of plain strings.
+
+    Args:
+        texts: a sequence; a NumPy array of strings (N,) or (N, 1); a Series of pandas or polars; an
+            Arrow array; a column of ``datasets``; or a data frame, table or data set of one column.
+        name: the argument's name in messages.
+        first: the position of the first text, for a caller who passes a part of the texts.
+
+    Raises:
+        DataError: ``texts`` is something else, or one element is not a string; the message gives
+            its position, from 1 on.
+    """
+    values = _elements(texts, name)
+    if set(map(type, values)) <= {str}:
+        return values
+    for position, value in enumerate(values, start=first):
+        if not isinstance(value, str):
+            raise DataError(
+                f"{name} must be strings, got {_kind(value)} at position {position}: leave that record out, or make it "
+                "a string"
+            )
+    return [str.__str__(value) for value in values]  # subclasses such as np.str_ become plain strings
+
+
+def value_list(values: object, count: int, name: str) -> list[Any]:
+    """Return one value per record, such as labels or persons: strings, None if missing.
+
+    Args:
+        values: as ``texts`` in ``text_list``, but with elements of any type.
+
+    Raises:
+        DataError: ``values`` is something else, or of another length.
+    """
+    found = _elements(values, name, "a list")
+    if len(found) != count:
+        raise DataError(f"{name} must be as many as the texts, got {len(found)} for {count}: give one for each text")
+    return [_plain(value) for value in found]
+
+
+def instance_of(value: object, kinds: Iterable[tuple[str, str]]) -> tuple[str, str] | None:
+    """Return the first (library, class) that a value is an instance of; import nothing."""
+    own = {(base.__module__.partition(".")[0], base.__name__) for base in type(value).__mro__}
+    return next((kind for kind in kinds if kind in own), None)
+
+
+def _elements(values: object, name: str, wanted: str = "a list of strings") -> list[Any]:
+    if isinstance(values, list | tuple):
+        return list(values)
+    if instance_of(values, ARRAYS):
+        return _of_array(values, name)
+    if kind := instance_of(values, FRAMES):
+        names, column = FRAMES[kind](values)
+        if len(names) != 1:
+            raise DataError(
+                f"{name} must be one column, got {len(names)} ({list_names(names)}): choose the one with the texts"
+            )
+        return _elements(column(), name, wanted)
+    if kind := instance_of(values, COLUMNS):
+        return list(COLUMNS[kind](values))
+    if isinstance(values, str):
+        raise DataError(f"{name} must be {wanted}, got one string: put it into a list")
+    if isinstance(values, Sequence) and not isinstance(values, bytes | bytearray | memoryview | range):
+        return list(values)
+    raise DataError(f"{name} must be {wanted}, got {_kind(values)}: {ADVICE}")
+
+
+def _of_array(values: Any, name: str) -> list[Any]:
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise DataError(
+            f"{name} must be one column, got an array of shape {values.shape}: choose the column with the texts"
+        )
+    return list(values.tolist())
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return str.__str__(value)
+    if instance_of(value, SCALARS):
+        value = value.item()
+    return None if is_missing(value) else value
+
+
+def is_missing(value: object) -> bool:
+    """Return True for None, NaN and the missing values of pandas."""
+    if value is None or instance_of(value, [("pandas", "NAType"), ("pandas", "NaTType")]):
+        return True
+    return isinstance(value, float) and value != value  # NaN differs from itself
+
+
+def _kind(value: object) -> str:
+    return "a missing value" if is_missing(value) else f"a value of type {type(value).__name__}"
+
+
+def plain_text(value: Any) -> str | None:
+    """Return the text of a value; None for one that has none.
+
+    Strings are normalised (NFC) and stripped of surrounding space. Whole numbers become their
+    digits, also 1.0, "1.0" and Decimal("1.00"). Booleans become "true" and "false". None, NaN,
+    fractions such as 1.5, bytes, dates, containers and blank strings have no text.
+    """
+    if isinstance(value, str):
+        text = unicodedata.normalize("NFC", value).strip()
+        whole = WHOLE.fullmatch(text)
+        return (str(int(whole[1])) if whole else text) or None
+    if hasattr(value, "item") and getattr(value, "shape", None) == ():
+        value = value.item()  # a number of NumPy or PyTorch
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, numbers.Real | Decimal) and _is_whole(value):
+        return str(int(value))  # type: ignore[arg-type]
+    return None
+
+
+def _is_whole(number: Any) -> bool:
+    try:
+        return bool(-MAX_NUMBER < number < MAX_NUMBER and number == int(number))
+    except (ValueError, ArithmeticError):  # NaN cannot be made an integer, and Decimal refuses to compare some of it
+        return False

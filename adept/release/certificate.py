@@ -1,0 +1,124 @@
+"""Certificate of a release: fields on mechanism, model and programs, which make it checkable."""
+
+import hashlib
+import importlib.metadata
+import platform
+import re
+from dataclasses import fields
+from typing import Any
+
+import torch
+from safetensors.torch import save
+
+from adept.mechanisms import Codebook, JointResponse, LocalRandomizer, RandomizedResponse
+from adept.mechanisms.guarantee import Part, json_number
+from adept.models.autoencoder import WEIGHTS, Autoencoder
+from adept.models.codec.codec import Codec
+from adept.models.codec.codec_files import codec_sha256
+from adept.models.tokenizer import Tokenizer
+from adept.rewriting.loading import PACKAGED, packaged_directory
+
+MAX_NAME_LENGTH = 100
+
+
+def mechanism_options(mechanism: LocalRandomizer) -> dict[str, Any]:
+    """Return the mechanism's fields that JSON can hold; an infinite epsilon is "inf"."""
+    values = {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}
+    plain = {name: value for name, value in values.items() if value is None or isinstance(value, int | float | str)}
+    return {name: json_number(value) if isinstance(value, float) else value for name, value in plain.items()}
+
+
+def certificate(
+    mechanism: LocalRandomizer, response: RandomizedResponse | JointResponse | None, dim: int
+) -> list[Part] | None:
+    """Return the public numbers of every draw; None if one is not exact arithmetic."""
+    if isinstance(response, JointResponse):
+        return response.certificate()
+    text = mechanism.certificate(dim)
+    return text and [*text, *(response.certificate() if response else [])]
+
+
+def latent_facts(mechanism: LocalRandomizer, dim: int) -> dict[str, Any]:
+    if mechanism.radius is None:
+        return {"dim": None, "clip": None, "clip_norm": None}
+    return {"dim": dim, "clip": mechanism.clip, "clip_norm": mechanism.radius}
+
+
+def codebook_facts(mechanism: LocalRandomizer, dim: int, codec: Codec | None = None) -> dict[str, Any]:
+    """Return the size k of the codebook in use, its number t of heavy codewords, and its digest.
+
+    Several draws give lists. The digest is of little-endian float32 rows, or the codec's.
+    """
+    if not (symbols := mechanism.symbols(dim)):
+        return {"size": None, "top": None, "codebook_sha256": None}
+    sizes, tops = ([symbol[place] for symbol in symbols] for place in (0, 1))
+    several = len(symbols) > 1
+    sha256 = _codewords_sha256(mechanism, dim) if isinstance(mechanism, Codebook) else codec and codec_sha256(codec)
+    return {"size": sizes if several else sizes[0], "top": tops if several else tops[0], "codebook_sha256": sha256}
+
+
+def _codewords_sha256(mechanism: Codebook, dim: int) -> str:
+    digest = hashlib.sha256()
+    for block in mechanism.layout(dim):
+        digest.update(block.codewords.contiguous().numpy().astype("<f4").tobytes())
+    return digest.hexdigest()
+
+
+def label_facts(response: RandomizedResponse | JointResponse | None) -> dict[str, Any]:
+    if response is None:
+        return {"label_set": None, "label_keep_probability": None}
+    return {"label_set": list(response.labels), "label_keep_probability": float(response.keep_probability)}
+
+
+def model_sha256(model: Autoencoder) -> str:
+    """Return the digest of the weights, as ``sha256sum model.safetensors`` gives it."""
+    precision = getattr(torch, model.config.precision)
+    weights = {name: tensor.cpu().to(precision).contiguous() for name, tensor in model.state_dict().items()}
+    return hashlib.sha256(save(weights)).hexdigest()
+
+
+def is_packaged(model: Autoencoder, sha256: str) -> bool:
+    weights = packaged_directory() / WEIGHTS
+    if model.training_data.name != PACKAGED or not weights.is_file():
+        return False
+    with weights.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest() == sha256
+
+
+def model_fingerprint(model: Autoencoder, tokenizer: Tokenizer, sha256: str) -> str:
+    """Return the digest of weights, sizes, clip and vocabulary."""
+    read = sorted(tokenizer.vocabulary.items()), sorted(tokenizer.synonyms.items())
+    described = repr((sha256, model.config, model.clip, model.labels, *read))
+    return hashlib.sha256(described.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def model_facts(model: Autoencoder, sha256: str) -> dict[str, Any]:
+    data = model.training_data
+    return {
+        "training_data": {
+            "name": plain_name(data.name),
+            "public": data.public is True,
+            "records": data.records,
+            "examples": data.examples,
+            "packaged": is_packaged(model, sha256),
+        },
+        "model_sha256": sha256,
+        "model_files": model.files or None,
+        "versions": versions(),
+    }
+
+
+def plain_name(name: object) -> str:
+    """Return a name of letters, digits and plain punctuation on one line, cut off."""
+    if not isinstance(name, str):
+        return "unknown"
+    return " ".join(re.sub(r"[^\w .,:/()+-]", "?", name.replace("\n", " ")).split())[:MAX_NAME_LENGTH] or "unknown"
+
+
+def drawing_versions() -> dict[str, str]:
+    """Return the versions of the programs that decide a release's distribution."""
+    return {name: importlib.metadata.version(name) for name in ("adept-dp", "torch", "opendp", "tokenizers")}
+
+
+def versions() -> dict[str, str]:
+    return {**drawing_versions(), "python": platform.python_version()}

@@ -1,0 +1,277 @@
+"""The steps of every release: plan or continue it, draw, publish, and tidy up.
+
+The proofs of ``adept.release.journal`` and ``adept.release.publication`` depend on their order.
+Plans are of two kinds (``adept.release.local``, ``adept.release.central``).
+"""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+from adept.data.formats import STANDARD_STREAM
+from adept.errors import AdeptError, DataError, Interrupted
+from adept.release import certificate
+from adept.release.input_files import Inputs
+from adept.release.journal import LEDGER, Journal
+from adept.release.ledger import Ledger
+from adept.release.publication import PARTIAL, Publication
+from adept.release.record_identity import throwaway_key
+from adept.release.rewrite_options import PersonOptions
+from adept.release.statement import Statement
+from adept.release.wording import card
+from adept.rewriting.rewriter import Rewriter
+from adept.synthesis.synthesizer import Synthesizer
+
+Progress = Callable[[int], None]
+Tell = Callable[[Any], None]  # takes notes on the records that were read: exact numbers, and no part of the release
+Stated = TypeVar("Stated", bound=Statement)
+
+
+def ignore(notes: Any) -> None:
+    """Do nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(ABC, Generic[Stated]):
+    """The plan of a release, before its first record."""
+
+    same: ClassVar[tuple[str, ...]]  # fields that two statements of the same release have in common
+    released: ClassVar[tuple[str, ...]]  # fields that are known once everything is released
+    done: ClassVar[tuple[str, str]]  # verb and object: what an interrupted run with so many records did
+
+    writer: Rewriter | Synthesizer
+    inputs: Inputs
+    publication: Publication
+    options: PersonOptions
+    format: str
+
+    @cached_property
+    def model_sha256(self) -> str:
+        """Digest of the weights."""
+        return certificate.model_sha256(self.writer.model)
+
+    @cached_property
+    def model_facts(self) -> dict[str, Any]:
+        """Fields about the model and the programs."""
+        return certificate.model_facts(self.writer.model, self.model_sha256)
+
+    def terms(self) -> dict[str, Any]:
+        """Return the public values that a resumed release must share with its first run."""
+        return {
+            "output": Path(self.publication.target).name,  # without a directory: a run can be resumed from another one
+            "format_written": self.format,
+            **self.own_terms(),
+            "model": certificate.model_fingerprint(self.writer.model, self.writer.tokenizer, self.model_sha256),
+            "versions": certificate.drawing_versions(),
+        }
+
+    @abstractmethod
+    def own_terms(self) -> dict[str, Any]:
+        """Return the terms that this kind of release adds."""
+
+    @abstractmethod
+    def preview(self) -> tuple[Stated, Any]:
+        """Check and count all records; return statement and notes for the curator."""
+
+    @abstractmethod
+    def expected_statement(self) -> Stated:
+        """Return the statement of the requested release."""
+
+    @abstractmethod
+    def draw(self, run: "Run[Stated]") -> tuple[Stated, Any]:
+        """Draw, journal and write all rows; return statement and curator's notes, or None."""
+
+    def complete(self, described: dict[str, Any]) -> Stated:
+        """Return the statement of a complete release; DataError names the first difference."""
+        stated = self.expected_statement()
+        fields = json.loads(json.dumps(stated.to_json()))
+        for name in self.same:
+            unknown = name == "records" and stated.records is None  # a central release writes what its counts say
+            if not unknown and fields.get(name) != described.get(name):
+                raise DataError(
+                    f"{self.publication.target} is another release, complete, and is not overwritten ({name} was "
+                    f"{described.get(name)!r}, and is {fields.get(name)!r}): choose another name"
+                )
+        return replace(stated, **{name: described[name] for name in self.released})
+
+
+def find_files(
+    source: str, target: str, options: PersonOptions, *, card: bool = False, ledger: Ledger | None = None
+) -> tuple[Inputs, Publication]:
+    """Find the input, and name outputs that do not replace a file of the run."""
+    inputs = Inputs.of(source, options)
+    read = [name for name in inputs.locations if name != STANDARD_STREAM]
+    others = (*read, *([ledger.path] if ledger else []))
+    return inputs, Publication.of(target, options.statement, card=card, others=others)
+
+
+def release(
+    publication: Publication,
+    plan: Callable[[], Plan[Stated]],
+    *,
+    resume: bool,
+    key: bytes | None = None,
+    ledger: Ledger | None,
+    progress: Progress | None,
+    tell: Tell,
+) -> Stated:
+    """Release a file, or return the statement of the release if it is complete already.
+
+    Args:
+        plan: function that plans the release; it is called when nothing prevents the release.
+        resume: continue an interrupted release, or begin one.
+        key: the key of the digests by which a resumed run knows its input.
+        ledger: the ledger in which records are claimed; None keeps none.
+        progress: called with the number of records that are done. Its ``last_step``, if it has one,
+            is a context that protects the publication and all later steps from interrupts.
+        tell: called with notes for the curator.
+    """
+    complete = publication.complete if resume else None
+    if complete is None:
+        publication.check_free(resume=resume)
+    planned = plan()
+    stated = None if complete is None else planned.complete(complete)
+    if stated is not None and not publication.journal.exists():
+        publication.clear()
+        return stated
+    publication.make_directories()
+    with Journal(publication.journal) as journal:
+        run = Run(planned, journal, key or throwaway_key(), ledger, progress or ignore, tell)
+        if stated is not None:
+            run.tidy()
+            return stated
+        run.begin(resume=resume)
+        return run.finish()
+
+
+def preview(publication: Publication, plan: Callable[[], Plan[Stated]], tell: Tell) -> Stated:
+    """Return the statement for a dry run: nothing is drawn or written."""
+    publication.check_names()
+    statement, notes = plan().preview()
+    tell(notes)
+    return statement
+
+
+@dataclass(frozen=True)
+class Run(Generic[Stated]):
+    """One run of a release; arguments are as for ``release``."""
+
+    plan: Plan[Stated]
+    journal: Journal
+    key: bytes
+    ledger: Ledger | None = None
+    progress: Progress = ignore
+    tell: Tell = ignore
+
+    @property
+    def publication(self) -> Publication:
+        """Files of the release."""
+        return self.plan.publication
+
+    def begin(self, *, resume: bool) -> None:
+        """Store the terms; raise DataError unless a resumed run began with the same terms."""
+        journal, ledger = self.journal, self.ledger
+        if journal.begun and not resume:
+            self.publication.refuse_to_restart(" ".join(self.plan.done).format(journal.records))
+        if ledger:
+            _check_newest(journal, ledger)
+        required = ledger is not None and ledger.required
+        if journal.has_ledger and not required:
+            raise DataError(
+                f"{self.publication.target} was begun with a ledger, which would not learn of the rest: add ledger=FILE"
+            )
+        noted = {LEDGER: True} if required and (journal.has_ledger or not journal.begun) else {}
+        journal.begin(self.plan.terms() | noted)
+
+    def finish(self) -> Stated:
+        """Release what is not yet released, write everything and publish it."""
+        keep = self.publication.streaming or self.journal.begun
+        try:
+            self.publication.withdraw(all_ours=self.publication.streaming and self.journal.finished)
+            self.publication.check_names(begun=self.journal.begun)
+            self.publication.make_temporary()
+            statement, notes = self.plan.draw(self)
+        except BaseException as error:
+            self._leave(error, keep=keep)
+            raise
+        try:
+            self._publish(statement)
+        except BaseException as error:
+            if not self.publication.is_published:
+                self._leave(error, keep=True)
+                raise
+        self.tidy()
+        if notes:
+            self.tell(notes)
+        return statement
+
+    def show(self) -> None:
+        """Let the ledger know that everything drawn so far may be read."""
+        if self.ledger:
+            self.ledger.show(self.journal.run, self.journal.records)
+
+    def tidy(self) -> None:
+        """Remove what a complete release no longer needs; a resumption repeats this."""
+        with suppress(OSError, AdeptError, KeyboardInterrupt):
+            self.journal.finish()
+            if self.ledger:
+                self.ledger.finish(self.journal.run)
+            self.publication.clear()
+            self.journal.remove()
+
+    def _publish(self, statement: Stated) -> None:
+        publication = self.publication
+        described = json.dumps(statement.to_json(), indent=2) + "\n"
+        Path(publication.statement + PARTIAL).write_text(described, "utf-8")
+        if publication.card:
+            Path(publication.card + PARTIAL).write_text(card(statement, Path(publication.target).name), "utf-8")
+        self.show()
+        with getattr(self.progress, "last_step", nullcontext)():
+            publication.publish()
+
+    def _leave(self, error: BaseException, *, keep: bool) -> None:
+        """Keep what a resumption needs, or nothing if a mistake of the user stopped a first run."""
+        self.publication.withdraw()
+        self.publication.clear()
+        if not self.journal.begun or (isinstance(error, AdeptError) and not keep):
+            self._give_up()
+        if isinstance(error, OSError):
+            place = error.filename or ("standard output" if self.publication.streaming else self.publication.target)
+            raise DataError(
+                f"cannot write {place}: {error.strerror}: mend that, and continue with resume=true"
+            ) from None
+        if _is_interrupt(error) and self.journal.begun:
+            raise Interrupted(
+                f"{self.plan.done[1].format(self.journal.records)} are drawn, and {self.journal.path} keeps them: the same "
+                "command with resume=true goes on"
+            ) from None
+
+    def _give_up(self) -> None:
+        """Undo everything that nobody can have read; if that fails, the next run does it."""
+        with suppress(OSError, AdeptError):
+            self.journal.give_up()
+            if self.ledger:
+                self.ledger.forget(self.journal.run)
+            self.journal.remove()
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
+def _check_newest(journal: Journal, ledger: Ledger) -> None:
+    """Refuse a journal that lacks readable records; forget the claims of an empty run."""
+    if journal.records < (shown := ledger.count_shown(journal.run)):
+        raise DataError(
+            f"{journal.path} holds {journal.records} records, but {ledger.path} knows that {shown} of its release may have been "
+            "read: restore the newest one; to release what it lacks again, remove it and add again=true"
+        )
+    if not journal.begun:
+        ledger.forget(journal.run)

@@ -1,0 +1,197 @@
+"""The release of a data frame or a data set, as ``adept rewrite`` releases a file.
+
+Plan, checks, batches, ledger and statement are those of the command. Only the statement is written.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+from adept.data.column_names import list_names
+from adept.data.formats import STANDARD_STREAM, PlacedRecord, Record
+from adept.data.labels import label_set_of
+from adept.data.text_arguments import text_list
+from adept.errors import ConfigurationError, DataError
+from adept.mechanisms import BY_NAME, LocalRandomizer
+from adept.mechanisms.base import MechanismChoice
+from adept.release.columns import RANDOMISED_TREATMENTS, KeptColumns
+from adept.release.data_frames import Table, table_of
+from adept.release.default_ledger import NONE, claim_records
+from adept.release.input_files import Inputs
+from adept.release.ledger_file import Spending
+from adept.release.local import LocalPlan, open_release, plan_local
+from adept.release.publication import PARTIAL, Publication
+from adept.release.rewrite_options import PersonOptions, ReleaseRequest
+
+Frame = TypeVar("Frame")
+PLANNED_OUTPUT = "frame.jsonl"  # stands for the output in the plan, so that rows have columns; no such file is written
+FILE_OPTIONS = {option.name for option in fields(PersonOptions)} - {"max_records_per_person"} | {"card", "flush_every"}
+FRAME_OPTIONS = {option.name for option in fields(ReleaseRequest)} - FILE_OPTIONS
+USUAL_LABEL_COLUMN = "intent"  # the label column that files have by default; a frame's label column must be named
+
+
+def rewrite_frame(
+    frame: Frame,
+    *,
+    text: str,
+    statement: str | Path,
+    epsilon: float | None = None,
+    label: str | None = None,
+    person: str | None = None,
+    **options: Any,
+) -> Frame:
+    """Rewrite the records of a data frame, and write the privacy statement of the release.
+
+    *Claim*: a call that fails leaves no statement and nothing in the ledger. *Proof*. All records
+    and options are checked, and the statement's name is taken, before records are claimed;
+    ``claim_records`` gives up the claims if anything fails before the statement has its final name,
+    which is the last step. QED.
+
+    Args:
+        frame: a ``pandas.DataFrame`` or a ``datasets.Dataset``.
+        text: the column with the texts.
+        statement: the file for the statement, which must not exist.
+        epsilon: the budget of each record.
+        label: the column with the labels; None: none are written, unless ``labels="joint"`` lets
+            the model write them.
+        person: the column that names each record's person, which is not returned; needs
+            ``max_records_per_person``.
+        options: those of ``adept rewrite``, except for files; ``mechanism`` may be an object.
+
+    Returns:
+        A table of the same kind with a new index and the columns for text, label, ``keep_columns``
+        and ``sample`` (if samples > 1). Labels are whole numbers if their column and the label set
+        have that type, else text. Kept columns have their types; categories that do not occur are
+        left out, and class labels become their names.
+
+    Raises:
+        AdeptError: as for the command; also if a column is missing, or ``frame`` is something else.
+    """
+    table = table_of(frame)
+    request = _request(
+        {"epsilon": epsilon, "text_column": text, "label_column": label, "person_column": person}, options
+    )
+    used = _checked_columns(table, request)
+    place = _free(os.fspath(statement), request)
+    rewriter, asked = open_release(request)
+    inputs = _Held(("frame",), held=table.records(used), types=table.integer_types(used))
+    plan = plan_local(rewriter, inputs, Publication(PLANNED_OUTPUT, place.statement), asked)
+    plan = replace(plan, kept=KeptColumns())  # a frame may hold values that no file can
+    checked = plan.check(plan.begun)
+    records = list(checked)
+    places = np.repeat([cast(PlacedRecord, record).index for record in records], asked.samples).tolist()
+    stated = plan.statement(checked)
+    spending = Spending.of_local(stated, persons=person is not None)
+    held = claim_records(records, spending, request, name=place.statement, text_column=text, person_column=person)
+    with _reserve(place), held:
+        rows = plan.type_labels(list(_draw_rows(plan, records)))
+        private: Frame = table.build(rows, plan.columns, plan.types, text=text, keep=asked.keep_columns, places=places)
+        stated = replace(stated, date=datetime.now(UTC).isoformat(timespec="seconds"))
+        Path(place.statement + PARTIAL).write_text(json.dumps(stated.to_json(), indent=2) + "\n", "utf-8")
+        place.publish()
+    return private
+
+
+@dataclass(frozen=True)
+class _Held(Inputs):
+    held: Sequence[Record] = ()
+    types: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def formats(self) -> set[str]:
+        return set()
+
+    def records(self, **_: Any) -> Iterator[Record]:
+        return iter(self.held)
+
+    def schemas(self, first: Record) -> list[dict[str, Any]]:
+        return [dict(self.types)]
+
+
+def _request(columns: Mapping[str, Any], options: dict[str, Any]) -> ReleaseRequest:
+    if unknown := options.keys() - FRAME_OPTIONS:
+        raise ConfigurationError(
+            f"rewrite_frame has no option {sorted(unknown)[0]!r}: use one of {', '.join(sorted(FRAME_OPTIONS))}"
+        )
+    for name in ("keep_columns", "record_columns"):
+        if options.get(name) is not None:
+            options[name] = text_list(options[name], name)
+    if options.get("label_set") is not None:
+        options["label_set"] = list(label_set_of(options["label_set"]))
+    options["mechanism"] = _choice(options.get("mechanism"))
+    treatment = options.setdefault("labels", "copy")
+    if columns["label_column"] is None and treatment in RANDOMISED_TREATMENTS:
+        raise ConfigurationError(f"label must name a column for labels={treatment}, got none: add label=NAME")
+    if columns["label_column"] is None and treatment == "copy":
+        options["labels"] = "drop"
+    return ReleaseRequest(**columns, **options)
+
+
+def _choice(mechanism: Any) -> MechanismChoice | None:
+    if mechanism is None or isinstance(mechanism, MechanismChoice):
+        return mechanism
+    if isinstance(mechanism, str) and mechanism in BY_NAME:
+        return MechanismChoice(BY_NAME[mechanism])
+    if not isinstance(mechanism, LocalRandomizer):
+        raise ConfigurationError(f"mechanism must be a mechanism or one of {', '.join(BY_NAME)}: see adept.mechanisms")
+    given = {option.name: getattr(mechanism, option.name) for option in fields(mechanism) if option.init}
+    return MechanismChoice(type(mechanism), given.pop("epsilon", None), given.pop("clip_norm", None), given)
+
+
+def _checked_columns(table: Table, request: ReleaseRequest) -> list[str]:
+    """Return the columns to read: those in use, or all columns if there is a ledger."""
+    named = {"text": request.text_column, "label": request.label_column, "person": request.person_column}
+    used = [(option, name) for option, name in named.items() if name is not None]
+    used += [("keep_columns", name) for name in request.keep_columns]
+    for option, name in used:
+        if (found := table.names.count(name)) != 1:
+            wrong = "no column" if not found else f"{found} columns"
+            raise DataError(
+                f"frame has {wrong} named {name!r}; the columns are {list_names(table.names)}: correct {option}="
+            )
+    if not len(table.frame):
+        raise DataError("frame has no records: give at least one")
+    read = list(dict.fromkeys(name for _, name in used))
+    if request.ledger in (None, NONE) and request.record_columns is None:
+        return read
+    others = [
+        name
+        for name in table.names
+        if isinstance(name, str) and table.names.count(name) == 1 and name != USUAL_LABEL_COLUMN
+    ]
+    return list(dict.fromkeys([*read, *others]))
+
+
+def _free(statement: str, request: ReleaseRequest) -> Publication:
+    others = tuple(os.fspath(name) for name in (request.ledger, request.key) if name not in (None, NONE))
+    place = Publication.of(STANDARD_STREAM, statement, card=False, others=others)
+    place.check_names()
+    place.check_leftovers()
+    return place
+
+
+@contextmanager
+def _reserve(place: Publication) -> Iterator[None]:
+    place.make_directories()
+    try:
+        place.make_temporary()
+        yield
+    except OSError as error:
+        raise DataError(f"cannot write {error.filename or place.statement}: {error.strerror}") from None
+    finally:
+        place.clear()
+
+
+def _draw_rows(plan: LocalPlan, records: Sequence[Record]) -> Iterator[Record]:
+    batches = plan.batches
+    for batch in plan.parts(iter(records)):
+        yield from batches.rows(batch, batches.draw(batch))
+    for part in batches.last_rows():
+        yield from part

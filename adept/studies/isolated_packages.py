@@ -1,0 +1,180 @@
+"""Mechanisms of other people's packages, each in an environment that pip builds on demand."""
+
+import itertools
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from socket import AF_UNIX, socket
+from typing import Any
+
+import numpy as np
+import torch
+
+from adept.data.writing import cache_directory
+from adept.errors import AdeptError
+from adept.studies import wild_worker
+
+INSTALL_TIMEOUT_SECONDS = 1200
+Installs = Sequence[Sequence[str]]  # what each call of pip is given
+
+
+class NotInstalled(AdeptError):
+    """An environment that could not be built: no package index, or a version is missing."""
+
+
+def build_environment(name: str, installs: Installs, directory: str | Path | None = None) -> Path:
+    """Return the environment of a package, and build it if it does not exist yet.
+
+    Args:
+        name: of the package.
+        installs: the arguments of ``pip install``, one call after the other, with exact versions.
+        directory: where environments are kept; by default in the user's cache.
+
+    Raises:
+        NotInstalled: pip could not install the packages.
+    """
+    parent = Path(directory) if directory else (cache_directory() or Path(tempfile.gettempdir())) / "wild"
+    wanted = "\n".join(" ".join(call) for call in installs)
+    home = parent / f"{name}-{zlib.crc32(wanted.encode()):08x}"
+    if (home / "installed").exists():
+        return home
+    shutil.rmtree(home, ignore_errors=True)
+    home.parent.mkdir(parents=True, exist_ok=True)
+    _call(name, [sys.executable, "-m", "venv", str(home)])
+    for call in installs:
+        _call(name, [str(python_of(home)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *call])
+    (home / "installed").write_text(wanted, "utf-8")
+    return home
+
+
+def _call(name: str, command: list[str]) -> None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=INSTALL_TIMEOUT_SECONDS)
+        reason = "" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["no reason was given"])[-1]
+    except subprocess.TimeoutExpired:
+        reason = f"it took longer than {INSTALL_TIMEOUT_SECONDS} s"
+    if reason:
+        raise NotInstalled(f"{name} could not be installed ({reason}): check that pip reaches a package index")
+
+
+def python_of(environment: Path) -> Path:
+    """Return an environment's interpreter."""
+    return environment / "bin" / "python"
+
+
+def surroundings(environment: Path) -> dict[str, str]:
+    """Return a process's variables: a home of its own, one thread, no downloads of models."""
+    home = environment / "home"
+    home.mkdir(exist_ok=True)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    return {**kept, "HOME": str(home), "XDG_CACHE_HOME": str(home), "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+
+
+class Connection:
+    """The pipe to a worker. In a forked copy of the caller it leads to a fork of the worker."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", address: Path) -> None:
+        self.address, self.owner, self.lock = address, os.getpid(), threading.Lock()
+        self.replies: Any = process.stdout
+        self.requests: Any = process.stdin
+        self.numbers = itertools.count(1)  # of copies
+
+    def ask(self, *message: Any) -> Any:
+        """Send a question and return the answer."""
+        if os.getpid() != self.owner:
+            connection = socket(AF_UNIX)
+            connection.connect(str(self.address))
+            self.owner, self.lock = os.getpid(), threading.Lock()
+            self.replies, self.requests = connection.makefile("rb"), connection.makefile("wb")
+        with self.lock:
+            wild_worker.send(self.requests, message)
+            return self.read()
+
+    def read(self) -> Any:
+        """Return the next answer."""
+        try:
+            outcome, answer = wild_worker.receive(self.replies)
+        except EOFError:
+            raise RuntimeError("the worker ended") from None
+        if outcome == "error":
+            raise RuntimeError(answer)
+        return answer
+
+
+class Isolated:
+    """A mechanism that answers from its own environment; a deep copy of it is made there too.
+
+    If the caller sets a seed right before a release, the worker sets it too, so an audit sees
+    whether a seed repeats the noise.
+    """
+
+    def __init__(self, connection: Connection, name: str, number: int = 0, **attributes: Any) -> None:
+        self.connection, self.name, self.number, self.attributes = connection, name, number, attributes
+        vars(self).update(attributes)
+
+    def __deepcopy__(self, memo: Any) -> "Isolated":
+        number = next(self.connection.numbers)
+        self.connection.ask("copy", self.number, number)
+        return Isolated(self.connection, self.name, number, **self.attributes)
+
+    def __del__(self) -> None:
+        if self.number:
+            try:
+                self.connection.ask("drop", self.number)
+            except (RuntimeError, OSError, ValueError):
+                return  # the worker is gone, and its copies with it
+
+    def privatize(self, records: Any) -> Any:
+        """Release a batch of vectors (B, n) or a list of values."""
+        if _was_seeded():
+            self.connection.ask("seed", self.number, 0)
+        if isinstance(records, torch.Tensor):
+            records = records.detach().cpu().numpy()
+        if not isinstance(records, np.ndarray):
+            return self.connection.ask("values", self.number, list(records))
+        rows = np.ascontiguousarray(records, dtype=np.float64)
+        released, width = self.connection.ask("vectors", self.number, rows.tobytes(), rows.shape[1])
+        return np.frombuffer(released).reshape(-1, width).copy()
+
+
+def _was_seeded() -> bool:
+    """Return True if NumPy's global generator was seeded with 0 and not used since."""
+    _, key, place, *_ = np.random.get_state(legacy=True)
+    return bool(place == len(key) and key[0] == 0 and key[1] == 1)
+
+
+@contextmanager
+def isolated(environment: Path, file: Path, kind: str, *, factor: float = 1.0, **attributes: Any) -> Iterator[Isolated]:
+    """Run a class of an audit file in its package's environment.
+
+    Args:
+        environment: of the package.
+        file: the audit file.
+        kind: name of the class, which is made with ``factor``.
+        factor: multiplies the claimed budget, so 2 halves the noise.
+        attributes: what the mechanism declares, such as ``dim``.
+    """
+    with tempfile.TemporaryDirectory() as directory:
+        address = Path(directory) / "socket"
+        command = [str(python_of(environment)), "-P", wild_worker.__file__, str(file), kind, str(factor), str(address)]
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=surroundings(environment),
+        )
+        try:
+            connection = Connection(process, address)
+            connection.read()  # the object is made
+            yield Isolated(connection, f"{file.stem} {kind}", **attributes)
+        finally:
+            process.kill()
+            process.communicate()

@@ -1,0 +1,316 @@
+"""Server of the page and of the answers to its script, guarded against other sites.
+
+The page is for one person at this machine. A name that is made to resolve to 127.0.0.1 (DNS
+rebinding) fails the check of Host, and a form or script of another site the check of Origin. A page
+for other machines needs a token. Nothing outside the page is ever loaded (Content-Security-Policy),
+and there are no cookies.
+"""
+
+import hmac
+import importlib
+import inspect
+import json
+import re
+import sys
+import traceback
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import anyio
+from anyio import CapacityLimiter, to_thread
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders, QueryParams
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from adept.errors import AdeptError, ConfigurationError
+from adept.web import earlier_results
+from adept.web.attacker_view import PEOPLE, worst_pair
+from adept.web.typed_sentences import DEFAULT, MAX_CHARACTERS, OURS, STOPS, Release, Sentences
+from adept.web.uploads import MAX_BYTES, Choices, Dropped, Files
+
+MAX_WORKERS = 2  # threads of torch
+MAX_QUESTION_BYTES = 64 * 2**10
+PROOFS = {
+    "ours": ("adept.mechanisms.learned_codebook", "adept.mechanisms.description"),
+    "original": ("adept.mechanisms.laplace",),
+    "reader": ("adept.web.attacker_view", "adept.attacks.bounds"),
+    "shuffled": ("adept.mechanisms.shuffling",),
+    "central": ("adept.mechanisms.votes",),
+}
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-src 'self'; "
+    "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+)
+# A report that lies in a directory may hold anything: it is shown in a frame that runs nothing and
+# loads nothing.
+SANDBOXED = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'; sandbox"
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+CHOICES: dict[str, Any] = {"epsilon": int | float, "label_set": list, "max_records_per_person": int, "again": bool}
+CHOICES |= dict.fromkeys(("text_column", "label_column", "labels", "person_column"), str)
+SHOWN_FIELDS = ("records", "columns", "labels", "done", "running", "finished", "error")  # of a file
+
+Answer = TypeVar("Answer")
+
+
+class Play:
+    """The page and its answers, with the results below ``runs``."""
+
+    def __init__(self, sentences: Sentences, files: Files, *, runs: Path, token: str | None = None) -> None:
+        self.sentences, self.files, self.runs, self.token = sentences, files, runs, token
+        self._workers, self._preparing = CapacityLimiter(MAX_WORKERS), CapacityLimiter(1)
+        self._templates = Environment(
+            loader=PackageLoader("adept.web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+        )
+
+    def app(self) -> ASGIApp:
+        """Return the guarded application."""
+        routes = [
+            Route("/", self.page),
+            Route("/proof/{name}", self.proof),
+            Route("/api/play", self.play, methods=["POST"]),
+            Route("/api/worst", self.worst, methods=["POST"]),
+            Route("/api/files", self.drop, methods=["POST"]),
+            Route("/api/files/{key}", self.file),
+            Route("/api/files/{key}", self.forget, methods=["DELETE"]),
+            Route("/api/files/{key}/explain", self.explain, methods=["POST"]),
+            Route("/api/files/{key}/release", self.release, methods=["POST"]),
+            Route("/api/files/{key}/{part}", self.part),
+            Route("/runs/{name}", partial(self.earlier, part="page")),
+            Route("/runs/{name}/picture", partial(self.earlier, part="picture")),
+            Mount("/static", StaticFiles(packages=[("adept.web", "static")])),
+        ]
+        handlers = {AdeptError: _refusal, Exception: _failure}
+        return Guarded(Starlette(routes=routes, exception_handlers=handlers, lifespan=self._lifespan), self.token)
+
+    @asynccontextmanager
+    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        async with anyio.create_task_group() as group:
+            self._group = group
+            group.start_soon(partial(to_thread.run_sync, self.sentences.warm, abandon_on_cancel=True))
+            yield
+            self.sentences.end()
+            group.cancel_scope.cancel()
+        self.files.close()
+
+    async def page(self, request: Request) -> Response:
+        """Answer with the page."""
+        page = self._templates.get_template("page.html.jinja")
+        return HTMLResponse(
+            page.render(
+                stops=STOPS, default=STOPS.index(DEFAULT), mechanisms=self.sentences.mechanisms, ours=OURS,
+                longest=MAX_CHARACTERS, people=PEOPLE, runs=earlier_results.runs(self.runs), ledger=self.files.ledger,
+            )
+        )  # fmt: skip
+
+    async def proof(self, request: Request) -> Response:
+        """Answer with the claims and proofs of a mechanism, as they stand in its module."""
+        modules = PROOFS.get(request.path_params["name"], ())
+        said = [inspect.getdoc(importlib.import_module(name)) or "" for name in modules]
+        return PlainTextResponse("\n\n\n".join(said) or "There is no such proof.", 200 if said else 404)
+
+    async def play(self, request: Request) -> Response:
+        """Release a sentence once by each mechanism: lines of texts, then of readers."""
+        asked = await _question(request)
+        text, mechanisms = asked.get("text"), _names(asked.get("mechanisms", [OURS]))
+        if not isinstance(text, str):
+            raise ConfigurationError("text must be a sentence: reload the page")
+        epsilon = _stop(asked.get("epsilon"))
+        releases = await self._work(partial(self.sentences.release, text, epsilon=epsilon, mechanisms=mechanisms))
+        return StreamingResponse(self._answer_lines(releases), media_type="application/x-ndjson")
+
+    async def _answer_lines(self, releases: list[Release]) -> AsyncIterator[str]:
+        yield json.dumps([release.shown for release in releases]) + "\n"
+        for release in releases:
+            if not release.reader.ready:  # seconds, in which others are answered
+                await to_thread.run_sync(release.reader.prepare, limiter=self._preparing, abandon_on_cancel=True)
+            yield json.dumps(asdict(await self._work(release.view))) + "\n"
+
+    async def worst(self, request: Request) -> Response:
+        """Answer with log-odds of releases of ADePT as published, for its worst pair."""
+        epsilon = _stop((await _question(request)).get("epsilon"))
+        dim = self.sentences.model.config.latent_dim
+        odds = await self._work(partial(worst_pair, epsilon=epsilon, dim=dim))
+        return JSONResponse({"claimed": epsilon, "true": epsilon * dim**0.5, "odds": odds})
+
+    async def drop(self, request: Request) -> Response:
+        """Take a file; the answer names its columns."""
+        content = await _body(request, MAX_BYTES)
+        name = request.headers.get("x-filename", "")
+        key, dropped = await self._work(partial(self.files.add, name, content))
+        return JSONResponse({"key": key} | _describe(dropped), 201)
+
+    async def file(self, request: Request) -> Response:
+        """Answer with the progress of a file's release."""
+        return JSONResponse(_describe(self.files.get(request.path_params["key"])))
+
+    async def forget(self, request: Request) -> Response:
+        """Remove a file."""
+        self.files.forget(request.path_params["key"])
+        return Response(status_code=204)
+
+    async def explain(self, request: Request) -> Response:
+        """Say what a release would be."""
+        dropped, choices = await self._read_choices(request)
+        return JSONResponse(await self._work(partial(self.files.explain, dropped, choices)))
+
+    async def release(self, request: Request) -> Response:
+        """Begin a release; its progress is asked for by ``file``."""
+        dropped, choices = await self._read_choices(request)
+        if dropped.running or dropped.finished:
+            raise ConfigurationError("this file is released already: drop it again for another release")
+        dropped.running, dropped.error = True, None
+        self._group.start_soon(self._release, dropped, choices)
+        return JSONResponse(_describe(dropped), 202)
+
+    async def part(self, request: Request) -> Response:
+        """Answer with the text, the statement or the card of a complete release."""
+        dropped = self.files.get(request.path_params["key"])
+        path = dropped.results().get(request.path_params["part"])
+        if path is None or not dropped.finished:
+            raise ConfigurationError("the release is not complete: wait for it")
+        return FileResponse(path, filename=path.name, media_type="application/octet-stream")
+
+    async def earlier(self, request: Request, part: Literal["page", "picture"]) -> Response:
+        """Answer with an earlier result's page or figure; run and load nothing."""
+        content = await to_thread.run_sync(earlier_results.read, self.runs, request.path_params["name"], part)
+        kind = "text/html" if part == "page" else "image/svg+xml"
+        return Response(content, media_type=kind, headers={"Content-Security-Policy": SANDBOXED})
+
+    async def _release(self, dropped: Dropped, choices: Choices) -> None:
+        try:
+            await self._work(partial(self.files.release, dropped, choices))
+            dropped.finished = True
+        except AdeptError as error:
+            dropped.error = unquoted(error)
+        finally:
+            dropped.running = False
+
+    async def _read_choices(self, request: Request) -> tuple[Dropped, Choices]:
+        return self.files.get(request.path_params["key"]), _choices(await _question(request))
+
+    async def _work(self, action: Callable[[], Answer]) -> Answer:
+        """Call ``action`` in a thread, of which there are few."""
+        return await to_thread.run_sync(action, limiter=self._workers)
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """An application that answers only its own page, and demands the token if one is set."""
+
+    app: ASGIApp
+    token: str | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse, or pass on; every answer has ``HEADERS`` unless it sets its own."""
+        app = self.app
+        if scope["type"] == "http":
+            send = partial(_send_with_headers, send)
+            if refused := self._refused(scope):
+                status, reason = refused
+                app = JSONResponse({"error": reason}, status)
+        await app(scope, receive, send)
+
+    def _refused(self, scope: Scope) -> tuple[int, str] | None:
+        headers = Headers(scope=scope)
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if self.token is None and re.sub(r":\d+$", "", host) not in LOOPBACK:
+            return 421, "this page is for this machine alone: open it at 127.0.0.1"
+        if origin is not None and origin.split("://")[-1] != host:
+            return 403, "another page must not ask this one"
+        if origin is None and headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+            return 403, "another page must not ask this one"
+        if self.token is not None and not scope["path"].startswith("/static/"):
+            asked = QueryParams(scope["query_string"]).get("token", "")
+            given = headers.get("authorization", f"Bearer {asked}").removeprefix("Bearer ")
+            if not hmac.compare_digest(given.encode(), self.token.encode()):
+                return 401, "the token is missing or wrong: open the address that adept play printed"
+        return None
+
+
+async def _send_with_headers(send: Send, message: Message) -> None:
+    if message["type"] == "http.response.start":
+        given = MutableHeaders(scope=message)
+        for name, value in HEADERS.items():
+            given.setdefault(name, value)
+    await send(message)
+
+
+def unquoted(error: Exception) -> str:
+    """Return an error's message without the typed value, which is never sent back."""
+    head, got, tail = str(error).partition(", got ")
+    return head + (tail[tail.index(": ") :] if got and ": " in tail else "")
+
+
+def _refusal(request: Request, error: Exception) -> Response:
+    return JSONResponse({"error": unquoted(error)}, 400)
+
+
+def _failure(request: Request, error: Exception) -> Response:
+    """Write the place of an error to stderr, without its message, which may quote typed text."""
+    *_, place = traceback.extract_tb(error.__traceback__)
+    sys.stderr.write(f"adept: an error of ours: {type(error).__name__} in {place.name}, line {place.lineno}\n")
+    return JSONResponse({"error": "an error of ours: adept play says where on its terminal"}, 500)
+
+
+async def _body(request: Request, most: int) -> bytes:
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        if size > most:
+            raise ConfigurationError(
+                f"at most {most / 2**20:.2g} MB are taken here: use adept rewrite for a larger file"
+            )
+        parts.append(part)
+    return b"".join(parts)
+
+
+async def _question(request: Request) -> dict[str, Any]:
+    try:
+        asked = json.loads(await _body(request, MAX_QUESTION_BYTES) or b"{}")
+    except (ValueError, RecursionError):
+        asked = None
+    if not isinstance(asked, dict):
+        raise ConfigurationError("the question must be a JSON object: reload the page")
+    return asked
+
+
+def _stop(value: Any) -> float:
+    if isinstance(value, bool) or value not in STOPS:
+        raise ConfigurationError("epsilon must be one of the slider's stops: reload the page")
+    return float(value)
+
+
+def _names(value: object) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise ConfigurationError("names must be a list: reload the page")
+    return value
+
+
+def _choices(asked: dict[str, Any]) -> Choices:
+    """Return the page's choices; refuse anything else."""
+    given = {name: value for name, value in asked.items() if value not in (None, "")}
+    if not all(isinstance(value, CHOICES.get(name, ())) for name, value in given.items()):
+        raise ConfigurationError("the choices are none of the page's: reload it")
+    _names(given.get("label_set", []))
+    return {"epsilon": DEFAULT, "labels": "drop"} | given
+
+
+def _describe(dropped: Dropped) -> dict[str, Any]:
+    return {name: getattr(dropped, name) for name in SHOWN_FIELDS}

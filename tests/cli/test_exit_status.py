@@ -1,0 +1,291 @@
+"""What the operating system sees: one status for one kind of end, one line, whatever is closed, full or interrupted."""
+
+import gc
+import importlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import forked
+import pytest
+from forked import CLOSED, PIPE, Forked
+from hanging import wait_until
+from tiny import TINY_MODEL, Run
+
+from adept.__main__ import main
+from adept.cli import exit_status, rewrite, train
+from adept.cli.exit_status import guard
+from adept.errors import DataError, Interrupted
+from adept.release.journal import Journal
+from adept.release.ledger import Ledger
+from adept.release.publication import Publication
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "words"),
+    [
+        (DataError("column is missing: name it"), 2, "adept: column is missing: name it\n"),
+        (MemoryError(), 2, "not enough memory"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: a secret"), 2, "not enough memory"),
+        (OSError(28, "No space left on device", "a.bin"), 2, "cannot read or write a.bin: No space left on device"),
+        (ModuleNotFoundError(name="sacrebleu"), 2, 'sacrebleu is not installed: pip install "adept-dp[compare]"'),
+        (ModuleNotFoundError(name="torch"), 70, "internal error (ModuleNotFoundError)"),
+        (KeyboardInterrupt(), 130, "adept: interrupted\n"),
+        (Interrupted("resume=true goes on"), 130, "adept: interrupted: resume=true goes on\n"),
+        (SystemExit(0), 0, ""),
+        (SystemExit(1), 70, "internal error (SystemExit)"),
+        (KeyError("a secret utterance"), 70, "internal error (KeyError)"),
+        (RecursionError("a secret"), 70, "internal error (RecursionError)"),
+    ],
+)
+def test_every_kind_of_error_has_one_line_and_one_status_and_none_is_1(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: BaseException,
+    status: int,
+    words: str,
+) -> None:
+    def fail() -> int:
+        raise error
+
+    monkeypatch.delenv("ADEPT_TRACEBACK", raising=False)
+    assert guard(fail) == status
+    said = capsys.readouterr().err
+    assert words in said
+    assert said.count("\n") <= 1
+    assert "secret" not in said
+    monkeypatch.setenv("ADEPT_TRACEBACK", "1")
+    assert guard(fail) == status
+    assert "Traceback" in capsys.readouterr().err
+
+
+def interrupted(number: int, when: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """Run the command line with a signal at the moment when it imports the module ``when``."""
+    hook = (
+        "import sys, signal; import adept.__main__ as main\n"
+        "class Hook:\n"
+        "    def find_spec(self, name, *rest):\n"
+        f"        if name == {when!r}: signal.raise_signal({number})\n"
+        "sys.meta_path.insert(0, Hook())\n"
+        f"signal.signal({number}, signal.SIG_DFL)\n"  # a shell's background job ignores an interrupt, and so would we
+        "sys.exit(main.main())"
+    )
+    return subprocess.run([sys.executable, "-c", hook, *arguments], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(("number", "module"), [(signal.SIGINT, "torch.nn"), (signal.SIGTERM, "adept.cli.evaluate")])
+def test_an_interrupt_during_imports_is_one_line_and_130(number: int, module: str) -> None:
+    done = interrupted(number, module, "evaluate", "train=a.txt", "test=b.txt")
+    assert (done.returncode, done.stderr) == (130, "adept: interrupted\n")
+
+
+@pytest.mark.parametrize("arrived", [True, False])
+def test_an_interrupt_that_a_library_turned_into_an_error_says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arrived: bool
+) -> None:
+    """As when it comes while a checkpoint is written, and what writes it says that the file is incomplete."""
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / "last.ckpt").touch()
+    monkeypatch.setattr(exit_status, "_arrived", [signal.SIGTERM] if arrived else [])
+    with pytest.raises(Interrupted if arrived else RuntimeError), train._resumable(tmp_path):
+        raise RuntimeError("unexpected pos 64 vs 0")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_training_is_one_line_and_130(tmp_path: Path, number: int) -> None:
+    sizes = [f"model.{name}={size}" for name, size in TINY_MODEL.items()] + ["data.sizes=[400,60,60]"]
+    long = ["trainer.max_epochs=1000", "training.patience=1000"]
+    training = Forked("train", f"output_dir={tmp_path}/run", *long, *sizes, stderr=PIPE)
+    saved = tmp_path / "run" / "checkpoints" / "last.ckpt"
+    wait_until(lambda: saved.exists() or training.poll() is not None, "the first checkpoint")
+    training.send_signal(number)
+    hint = f"adept: interrupted: adept train resume_from={tmp_path}/run goes on after the last whole epoch\n"
+    assert (training.communicate()[1].decode(), training.returncode) == (hint, 130)
+
+
+def deaf() -> object:
+    """A command whose interrupts are raised where they are lost, as in a callback of C code or while something is deleted."""
+    exit_status._interrupt = lambda number, frame: exit_status._arrived.append(number)  # type: ignore[assignment,return-value]
+    return main()
+
+
+@pytest.mark.parametrize("program", [main, deaf])
+def test_an_interrupted_release_is_130_and_leaves_a_journal_alone(
+    tiny_l1_run: Path, tmp_path: Path, program: Callable[[], object]
+) -> None:
+    (tmp_path / "out").mkdir()
+    command = [
+        "rewrite",
+        f"model_dir={tiny_l1_run}",
+        "input=-",
+        "format=txt",
+        f"output={tmp_path}/out/a.txt",
+        "epsilon=8",
+    ]
+    release = Forked(*command, stdin=PIPE, stderr=PIPE, program=program)
+    assert release.stdin is not None
+    release.stdin.write(b"flights\n" * 10_000)
+    release.stdin.flush()
+    wait_until(lambda: bool(list(tmp_path.glob("out/*"))) or release.poll() is not None, "the journal")
+    release.send_signal(signal.SIGTERM)
+    *expected, last = release.communicate()[1].splitlines()
+    assert (last.startswith(b"adept: interrupted"), release.returncode) == (True, 130)
+    assert all(line.startswith(b"adept: at epsilon 8") for line in expected), expected
+    assert len(expected) <= 1
+    assert {path.name for path in (tmp_path / "out").iterdir()} <= {"a.txt.journal"}
+
+
+def rewrite_lines(tiny_l1_run: Path, tmp_path: Path, output: str) -> list[str]:
+    """The command that releases three lines."""
+    (tmp_path / "in.txt").write_text("flights\n" * 3)
+    places = [f"input={tmp_path}/in.txt", f"output={output}", f"statement={tmp_path}/s.json"]
+    return ["rewrite", f"model_dir={tiny_l1_run}", *places, "epsilon=8"]
+
+
+def signalled_after(owner: Any, name: str, count: int) -> Callable[[], object]:
+    """The command line, with a SIGTERM right after the ``count``-th call of a function."""
+
+    def program() -> object:
+        action, left = getattr(owner, name), [count]
+
+        def run(*arguments: Any, **options: Any) -> Any:
+            try:
+                return action(*arguments, **options)
+            finally:
+                left[0] -= 1
+                if not left[0]:
+                    os.kill(os.getpid(), signal.SIGTERM)
+
+        setattr(owner, name, run)
+        return main()
+
+    return program
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "count"),
+    [
+        (os, "link", 1), (os, "link", 2), (Journal, "finish", 1), (Publication, "clear", 1), (Journal, "remove", 1),
+        (rewrite, "summary", 1),
+    ],
+)  # fmt: skip
+def test_from_publication_on_a_signal_changes_no_status(
+    tiny_l1_run: Path, tmp_path: Path, owner: Any, name: str, count: int
+) -> None:
+    command = rewrite_lines(tiny_l1_run, tmp_path, f"{tmp_path}/out.txt")
+    done = forked.run(*command, "ledger=none", program=signalled_after(owner, name, count))
+    assert done.returncode == 0, done.stderr
+    assert "interrupted" not in done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"in.txt", "out.txt", "s.json"}
+
+
+def test_a_signal_in_a_publication_that_fails_is_an_interrupt(tiny_l1_run: Path, tmp_path: Path) -> None:
+    """The name was taken meanwhile; nothing is published, and nothing is lost."""
+    command, target = rewrite_lines(tiny_l1_run, tmp_path, f"{tmp_path}/out.txt"), tmp_path / "out.txt"
+
+    def program() -> object:
+        real = Publication.publish
+
+        def publish(self: Publication) -> None:
+            target.write_text("mine")
+            os.kill(os.getpid(), signal.SIGTERM)
+            real(self)
+
+        Publication.publish = publish  # type: ignore[method-assign]
+        return main()
+
+    done = forked.run(*command, program=program)
+    assert done.returncode == 130, done.stderr
+    target.unlink()
+    assert forked.run(*command, "resume=true").returncode == 0
+
+
+def test_a_release_that_could_not_be_tidied_up_is_complete_and_says_so(tiny_l1_run: Path, tmp_path: Path) -> None:
+    command = [*rewrite_lines(tiny_l1_run, tmp_path, f"{tmp_path}/out.txt"), f"ledger={tmp_path}/ledger.db"]
+
+    def program() -> object:
+        def full(self: Ledger, run: str) -> None:
+            raise OSError(28, "disk is full", self.path)
+
+        Ledger.finish = full  # type: ignore[method-assign]
+        return main()
+
+    done = forked.run(*command, program=program)
+    assert done.returncode == 0
+    assert f"out.txt is complete, but {tmp_path}/s.json.partial, " in done.stderr
+    assert "the same command with resume=true tidies up" in done.stderr
+    again = forked.run(*command, "resume=true")
+    assert (again.returncode, "tidies up" in again.stderr) == (0, False)
+    assert {path.name for path in tmp_path.iterdir()} == {"in.txt", "out.txt", "s.json", "ledger.db"}
+
+
+def unread() -> int:
+    """The writing end of a pipe that nobody reads."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    return writing
+
+
+def test_a_complete_release_ends_with_0_whatever_becomes_of_its_summary(tiny_l1_run: Path, tmp_path: Path) -> None:
+    for number, stream in enumerate((CLOSED, unread())):
+        output = tmp_path / f"out{number}.txt"
+        (tmp_path / "s.json").unlink(missing_ok=True)
+        command = rewrite_lines(tiny_l1_run, tmp_path, str(output))
+        done = forked.run(*command, stdin=CLOSED, stdout=stream, stderr=stream)
+        assert done.returncode == 0
+        assert output.read_text().count("\n") == 3
+
+
+def test_a_shells_closed_streams_and_a_real_process_are_no_different(tiny_l1_run: Path, tmp_path: Path) -> None:
+    command = " ".join([sys.executable, "-m adept", *rewrite_lines(tiny_l1_run, tmp_path, f"{tmp_path}/out.txt")])
+    shell = ["bash", "-c", f"{command} >&- <&-"]
+    done = subprocess.run(shell, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (0, 1)
+    assert done.stderr.startswith("adept: at epsilon 8 a rewrite keeps")
+    assert (tmp_path / "out.txt").read_text().count("\n") == 3
+
+
+@pytest.mark.parametrize("stream", ["closed", "unread"])
+def test_records_that_standard_output_does_not_take_are_an_error(
+    tiny_l1_run: Path, tmp_path: Path, stream: str
+) -> None:
+    command = [*rewrite_lines(tiny_l1_run, tmp_path, "-"), "format=txt"]
+    done = forked.run(*command, stdout=CLOSED if stream == "closed" else unread())
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith(("adept: cannot write standard output", "adept: standard output was closed"))
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_closed_pipe_does_not_make_the_help_fail() -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m adept --help | :; exit ${{PIPESTATUS[0]}}"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_help_lists_every_status_and_version_is_the_packages(adept: Run) -> None:
+    said = adept("--help").stdout
+    assert all(f" {status}  " in said for status in (0, 1, 2, 70, 130))
+    assert adept("--version").stdout == f"adept {version('adept-dp')}\n"
+
+
+def test_garbage_is_collected_again_once_a_command_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not while it is imported; what was imported is not looked through from then on, and nothing is at the end."""
+    frozen, seen, load = gc.get_freeze_count(), [], importlib.import_module
+
+    def imported(name: str) -> Any:
+        seen.append(gc.isenabled())
+        return load(name)
+
+    monkeypatch.setattr(importlib, "import_module", imported)
+    monkeypatch.setattr(
+        rewrite, "main", lambda config: 40 + (seen[0] is False and gc.isenabled() and gc.get_freeze_count() > frozen)
+    )
+    ended = forked.run("rewrite", "input=a.txt", "output=b.txt", program=lambda: main() + (not gc.isenabled()))
+    assert ended.returncode == 42

@@ -1,0 +1,260 @@
+"""Help reads options from the configurations: it says what the classes say, of every option, at once."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any
+
+import pytest
+from omegaconf import DictConfig, OmegaConf
+from tiny import Run
+
+from adept.__main__ import COMMANDS
+from adept.cli.help import (
+    check_options,
+    configuration,
+    groups,
+    help_text,
+    mechanism_options,
+    names,
+    options,
+    options_of,
+    typed_as,
+)
+from adept.errors import ConfigurationError
+from adept.mechanisms import BY_NAME
+
+LARGEST, SMALLEST = 1 << 9, 2.5
+
+
+@dataclass
+class Inner:
+    """What stands inside. And more of it."""
+
+    rate: float = SMALLEST
+    """How fast."""
+
+
+@dataclass
+class Outer:
+    """A configuration of every form.
+
+    Attributes:
+        told: here, where there
+            is no string below.
+    """
+
+    # --- First
+    must: str = "???"
+    """A sentence
+    on two lines."""
+    told: int = LARGEST
+    # a comment that is no heading
+    # --- Second
+    names: list[str] = field(default_factory=lambda: ["a", "b"])
+    inner: Inner = field(default_factory=Inner)
+    after: bool | None = None
+    """It follows."""
+
+
+def leaves(config: DictConfig, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Names and values of a configuration."""
+    for name in config:
+        if not OmegaConf.is_missing(config, name) and isinstance(config[name], DictConfig):
+            yield from leaves(config[name], f"{prefix}{name}.")
+        else:
+            value = "???" if OmegaConf.is_missing(config, name) else config[name]
+            yield f"{prefix}{name}", OmegaConf.to_object(value) if OmegaConf.is_config(value) else value
+
+
+@dataclass
+class Child(Outer):
+    """A child."""
+
+    must: str = "given"
+    """Another sentence."""
+
+
+def test_fields_are_read_with_headings_sentences_and_defaults() -> None:
+    found = list(options_of(Child))
+    assert [(f.name, f.heading, f.sentence, f.default, f.kind) for f in found] == [
+        ("must", "", "Another sentence.", "given", "str"),
+        ("told", "First", "here, where there is no string below.", 512, "int"),
+        ("names", "Second", "", ["a", "b"], "list[str]"),
+        ("inner.rate", "inner: What stands inside. And more of it", "How fast.", 2.5, "float"),
+        ("after", "Second", "It follows.", None, "bool | None"),
+    ]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_the_options_that_the_configuration_has(command: str) -> None:
+    schema = configuration(command)
+    read = {f.name: f.default for f in options_of(schema)}
+    assert read == dict(leaves(OmegaConf.structured(schema)))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_of_a_command_has_one_sentence(command: str) -> None:
+    found = options(command)
+    assert found
+    assert [field.name for field in found if not field.sentence.endswith(".")] == []
+    assert len({field.name for field in found}) == len(found)
+
+
+@pytest.mark.parametrize("name", sorted(BY_NAME))
+def test_every_option_of_a_mechanism_has_a_sentence(name: str) -> None:
+    found = mechanism_options(name)
+    assert [field.name for field in found if not field.sentence] == []
+    known = set(OmegaConf.structured(BY_NAME[name])) - {"epsilon", "clip_norm"}
+    assert {field.name.removeprefix("mechanism.") for field in found} == known
+
+
+def test_help_of_every_command_imports_nothing_heavy() -> None:
+    code = (
+        "import sys, adept.__main__ as m\n"
+        "status = max(m.dispatch([c, '--help']) for c in m.COMMANDS)\n"
+        "heavy = {'torch', 'hydra', 'omegaconf', 'numpy', 'scipy', 'rich'} & set(sys.modules)\n"
+        "sys.exit(status or (f'imported {heavy}' if heavy else 0))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert all(f"adept {command}: " in done.stdout for command in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_lists_every_option_with_its_default_and_how_the_command_is_called(command: str) -> None:
+    text = help_text(command, COMMANDS[command], [])
+    assert f"adept {command} " in text
+    for found in options(command):
+        star = "*" if found.default == "???" else " "
+        shown = "" if found.default in (None, "???") else typed_as(found.default)
+        assert f"\n{star} {found.name}={shown}" in text
+
+
+def test_help_names_the_groups_that_concern_a_command_and_the_options_of_a_chosen_mechanism() -> None:
+    assert groups("rewrite") == {"mechanism": None}
+    assert "experiment=" not in help_text("rewrite", "", [])
+    assert names("experiment", "train") == ["utterances"]
+    assert "experiment=NAME" in help_text("train", "", [])
+    assert all(f"{name} |" in help_text("rewrite", "", []).replace("\n", " ") for name in sorted(BY_NAME)[:-1])
+    assert "mechanism.delta=1e-06" in help_text("rewrite", "", ["mechanism=gaussian"])
+    assert "mechanism.delta" not in help_text("rewrite", "", ["mechanism=l1"])
+
+
+@pytest.mark.parametrize(
+    ("command", "argument", "message"),
+    [
+        ("rewrite", "imput=x", "rewrite has no option imput: did you mean input?"),
+        ("rewrite", "lables=drop", "did you mean labels?"),
+        ("train", "modle.latent_dim=3", "did you mean model.latent_dim?"),
+        ("train", "data.text_column=utterance", "did you mean text_column?"),
+        ("train", "data=atsi", "data must be one of air_travel, atis, files, snips, got atsi: did you mean atis?"),
+        ("rewrite", "mechanism=-1", "got -1"),
+        (
+            "rewrite",
+            "utterances.txt",
+            "an option is written NAME=VALUE, got utterances.txt: adept rewrite --help lists them",
+        ),
+        ("train", "experiment=demo", "experiment must be one of utterances, got demo"),
+        ("compare", "qqq=1", "adept compare --help lists its options"),
+        ("ledger", "nowhere.ledger", "ledger must be a file, got nowhere.ledger"),
+    ],
+)
+def test_a_misspelt_option_is_answered_with_the_nearest_one(
+    adept_here: Run, command: str, argument: str, message: str
+) -> None:
+    done = adept_here(command, argument)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert message in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        (
+            "rewrite",
+            ["input=a=b", "mechanism.delta=1e-6", "+decoding.other=1", "~labels", "hydra.run.dir=x", "--cfg", "job"],
+        ),
+        ("audit", ["mechanism=module:name"]),
+        ("train", ["mechanism=null", "data=files", "data.path=x", "data={name:mine}", "model={}", "'quoted=x'"]),
+    ],
+)
+def test_what_hydra_itself_understands_is_left_to_it(command: str, arguments: list[str]) -> None:
+    check_options(command, arguments)
+    with pytest.raises(ConfigurationError):
+        check_options(command, [*arguments, "colour=red"])
+
+
+def test_values_are_written_as_they_would_be_typed() -> None:
+    assert [typed_as(value) for value in (None, True, 1e-6, 8.0, ["a", 1], 3)] == [
+        "null",
+        "true",
+        "1e-06",
+        "8",
+        "[a,1]",
+        "3",
+    ]
+
+
+def test_help_may_come_first(adept_here: Run) -> None:
+    assert adept_here("help", "rewrite").stdout == adept_here("rewrite", "--help").stdout
+    assert adept_here("help").stdout == adept_here().stdout == adept_here("--help").stdout
+
+
+def test_a_misspelt_command_is_answered_with_the_nearest_one(adept_here: Run) -> None:
+    assert "did you mean rewrite?" in adept_here("rewrit", "--help").stderr
+
+
+ELSEWHERE = {"epsilon_per", "classifier", "source", "epsilon", "randomness"}  # refused when they are used
+
+
+def holders(schema: type[Any], prefix: str = "") -> Iterator[tuple[str, type[Any]]]:
+    """A configuration and those inside it, with what their options begin with."""
+    yield prefix, schema
+    for part in fields(schema):
+        if is_dataclass(part.default_factory):
+            yield from holders(part.default_factory, f"{prefix}{part.name}.")  # type: ignore[arg-type]
+
+
+def choices_in(sentence: str) -> list[str]:
+    """The choices of a sentence such as ``What happens: copy (not private) | drop.``"""
+    first, *others = sentence.split(" | ")
+    return [re.sub(r" \(.*", "", first).split()[-1], *(re.split(r"[ .;,:]", other)[0] for other in others)]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_choices_that_help_names_are_those_that_are_accepted(command: str) -> None:
+    schema = configuration(command)
+    classes, groups_ = dict(holders(schema)), groups(command)
+    for option in options(command):
+        group, _, name = option.name.rpartition(".")
+        choices = choices_in(option.sentence)
+        if len(choices) < 2 or option.name in groups_ or name in ELSEWHERE:
+            continue
+        kind = classes[f"{group}." if group else ""]
+        assert [choice for choice in choices if choice not in refusal(kind, **{name: "nonsense"})] == [], option.name
+        assert [choice for choice in choices if "must be one of" in refusal(kind, **{name: choice})] == [], option.name
+
+
+def refusal(kind: type[Any], /, **given: str) -> str:
+    """What a configuration says against some values; nothing where it takes them."""
+    if "output_dir" in kind.__dataclass_fields__:
+        given["output_dir"] = "x"
+    try:
+        kind(**given)
+    except ConfigurationError as error:
+        return str(error)
+    return ""
+
+
+def test_no_option_is_also_the_name_of_a_group_that_a_command_does_not_list() -> None:
+    from hydra.core.config_store import ConfigStore
+
+    from adept.cli.overrides import register_mechanisms
+
+    register_mechanisms()
+    stored = {name for name in ConfigStore.instance().repo if not name.endswith(".yaml")}
+    named = {field.name.split(".")[0] for field in options("rewrite")} - groups("rewrite").keys()
+    assert not stored & named

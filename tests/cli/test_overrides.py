@@ -1,0 +1,311 @@
+"""The commands as a user meets them: in a process of their own, with files, mistakes and exit statuses."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hypothesis import assume, example, given, settings
+from hypothesis.strategies import lists, text
+from tiny import Run
+
+from adept.cli.overrides import QUOTED, literal_overrides
+
+HARMLESS = "epsilon=8"
+
+
+def test_train_rewrite_evaluate_from_the_command_line(adept: Run, tmp_path: Path) -> None:
+    data = [
+        json.dumps({"text": f"{verb} {i % 7} {noun}", "intent": noun, "slots": "SECRET"})
+        for i in range(40)
+        for verb in ("show", "list")
+        for noun in ("flights", "fares", "meals")
+    ]
+    for split in ("train", "validation", "test"):
+        (tmp_path / f"{split}.jsonl").write_text("\n".join(data) + "\n")
+    sizes = ["model.hidden_dim=32", "model.embedding_dim=16", "model.latent_dim=8", "trainer.max_epochs=2"]
+    trained = adept(
+        "train", "data=files", f"data.path={tmp_path}", "mechanism=l1", f"output_dir={tmp_path}/run", *sizes
+    )
+    assert trained.returncode == 0, trained.stderr
+    assert json.loads((tmp_path / "run" / "result.json").read_text())["fit"]["epochs"] == 2
+
+    rewritten = adept(
+        "rewrite",
+        f"model_dir={tmp_path}/run/model",
+        f"input={tmp_path}/train.jsonl",
+        f"output={tmp_path}/private.jsonl",
+        HARMLESS,
+        "accept_private_model=true",  # the weights come from the user's own files
+    )
+    assert rewritten.returncode == 0, rewritten.stderr
+    assert "trained on text declared private" in rewritten.stderr
+    assert "SECRET" not in (tmp_path / "private.jsonl").read_text()
+    assert json.loads((tmp_path / "private.jsonl.privacy.json").read_text())["epsilon"] == 8.0
+
+    evaluated = adept(
+        "evaluate",
+        f"train={tmp_path}/private.jsonl",
+        f"test={tmp_path}/test.jsonl",
+        f"output_dir={tmp_path}/evaluation",
+    )
+    assert evaluated.returncode == 0, evaluated.stderr
+    result = json.loads((tmp_path / "evaluation" / "result.json").read_text())
+    assert {"accuracy", "macro_f1", "accuracy_interval", "macro_f1_interval"} <= set(result)
+    assert f"{result['accuracy']:.3f}" in evaluated.stdout
+
+
+def test_standard_streams_carry_records_and_nothing_else(adept: Run, tiny_l1_run: Path, tmp_path: Path) -> None:
+    done = adept(
+        "rewrite", f"model_dir={tiny_l1_run}", "input=-", "output=-", "format=jsonl", f"statement={tmp_path}/s.json", HARMLESS,
+        input='{"text": "flights to boston"}\n{"text": ""}\n',
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert [set(json.loads(line)) for line in done.stdout.splitlines()] == [{"text"}, {"text"}]
+    assert json.loads((tmp_path / "s.json").read_text())["records"] == 2
+
+
+def test_a_failure_half_way_leaves_whole_rows_on_standard_output_and_a_journal_to_continue(
+    adept: Run, tiny_l1_run: Path, tmp_path: Path
+) -> None:
+    done = adept(
+        "rewrite", f"model_dir={tiny_l1_run}", "input=-", "output=-", "format=jsonl", f"statement={tmp_path}/s.json", HARMLESS,
+        "flush_every=256", input='{"text": "a"}\n' * 300 + "{}\n",
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "record 301" in done.stderr
+    assert [set(json.loads(line)) for line in done.stdout.splitlines()] == [{"text"}] * 256
+    assert [path.name for path in tmp_path.iterdir()] == ["s.json.journal"]
+
+
+def test_no_privacy_is_warned_about(adept_here: Run, tiny_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("flights\n")
+    done = adept_here(
+        "rewrite",
+        f"model_dir={tiny_run}",
+        f"input={tmp_path}/in.txt",
+        f"output={tmp_path}/out.txt",
+        "mechanism=identity",
+        "accept_broken_claim=true",
+    )
+    assert done.returncode == 0
+    assert "identity protects nothing" in done.stderr
+
+
+JSONL = ("typed.jsonl", "input.jsonl", "output.jsonl")
+REWRITE = "rewrite model_dir={model} input={input} output={output}"
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("dance", "unknown command 'dance'"),
+        (f"{REWRITE} epsilon=8 mechanism=magic", "mechanism must be one of clamped_gaussian, codebook, "),
+        (REWRITE, "epsilon must be given"),
+        (f"{REWRITE} epsilon=0", "epsilon must be positive and finite, got 0.0"),
+        (f"{REWRITE} epsilon=-1", "epsilon must be positive and finite, got -1.0"),
+        (f"{REWRITE} epsilon=nan", "epsilon must be positive and finite, got nan"),
+        (f"{REWRITE} epsilon=inf", "epsilon must be positive and finite, got inf"),
+        (f"{REWRITE} epsilon=1 mechanism=l1 mechanism.epsilon=100", "epsilon must be given once"),
+        (f"{REWRITE} mechanism=identity", "accept_broken_claim=true"),
+        (f"{REWRITE} epsilon=8,5", "epsilon must have a decimal point, got 8,5: write 8.5; a list is written [A,B]"),
+        (f"{REWRITE} epsilon=much", "epsilon must be a number, got much\n"),
+        (f"{REWRITE} epsilon=8,9", "epsilon must have a decimal point, got 8,9: write 8.9; a list is written [A,B]\n"),
+        (f"{REWRITE} epsilon=8,9,1", "epsilon must be one value, got 8,9,1: a list is written [A,B]\n"),
+        (f"{REWRITE} epsilon='0,5'", "epsilon must be a number, got 0,5: write 0.5, with a decimal point\n"),
+        (f"{REWRITE} epsilon=8 label_epsilon=0,5", "label_epsilon must have a decimal point, got 0,5: write 0.5"),
+        (f"{REWRITE} epsilon=8 decoding.temperature=0,5", "decoding.temperature must have a decimal point"),
+        ("compare output_dir={output} epsilons=0,5", "epsilons must have a decimal point, got 0,5: write 0.5"),
+        (
+            "compare output_dir={output} epsilons=[0,5]",
+            "epsilons must be positive, got 0: numbers are written with a decimal",
+        ),
+        (f"{REWRITE} epsilon=8 labels=joint_response label_set=@{{output}}", "cannot read"),
+        (f"{REWRITE} epsilon=abc", "epsilon must be a number, got abc\n"),
+        (f"{REWRITE} epsilon=8 samples=1001", "samples must be at most 1,000, got 1001\n"),
+        (f"{REWRITE} epsilon=8 statement={{output}}.partial", "statement must be a file of its own"),
+        (f"{REWRITE} epsilon=8 samples=few", "samples must be a whole number, got few\n"),
+        (f"{REWRITE} epsilon=8 shuffle=perhaps", "shuffle must be true or false, got perhaps"),
+        ("compare epsilons=8 output_dir={nowhere}", "epsilons must be a list: write epsilons=[...]"),
+        (f"{REWRITE} epsilon=8 mechanism=sqrt_n", "trained for clip l1"),
+        (f"{REWRITE} epsilon=8 text_column=utterance", "no column named 'utterance' in record 1"),
+        (f"{REWRITE} epsilon=8 colour=red", "rewrite has no option colour: "),
+        ("rewrite output={output} epsilon=8", "input must be given"),
+        ("train data=atsi output_dir={nowhere}", "data must be one of air_travel, atis, files, snips, got atsi"),
+        (
+            "train experiment=demonstration output_dir={nowhere}",
+            "experiment must be one of utterances, got demonstration",
+        ),
+        (
+            "train modle.latent_dim=3 output_dir={nowhere}",
+            "train has no option modle.latent_dim: did you mean model.latent_dim?",
+        ),
+        ("compare mechanism=l1 output_dir={nowhere}", "compare has no option mechanism: did you mean mechanisms?"),
+        ("rewrite model_dir={nowhere} input={input} output={output} epsilon=8", "not a model directory"),
+        ("rewrite model_dir={corrupt} input={input} output={output} epsilon=8", "corrupt"),
+        ("rewrite model_dir={model} input={nowhere}.txt output={output} epsilon=8", "cannot read"),
+        ("rewrite model_dir={model} input={empty} output={output} epsilon=8", "has no records"),
+        ("rewrite model_dir={model} input={latin} output={output} epsilon=8", "not UTF-8"),
+        (
+            "rewrite model_dir={model} input={wide} output={output} epsilon=8",
+            "in record 1 (NUL in the text, as UTF-16 has",
+        ),
+        (
+            "rewrite model_dir={model} input={typed} output={output} epsilon=8",
+            "got list in record 3: turn it into text",
+        ),
+        ("rewrite model_dir={model} input={input} output={output}.docx epsilon=8", "unknown file format 'docx'"),
+        ("rewrite model_dir={model} input={input} output={input} epsilon=8", "a file of its own"),
+        ("train data.most=0 output_dir={nowhere}", "data.most must be at least 1, got 0"),
+        ("train data.sizes=[6001,1,1] output_dir={nowhere}", "at most [6000, 600, 1000], got [6001, 1, 1]"),
+        ("train seed=-1 output_dir={nowhere}", "seed must be an integer between 0 and 4294967295, got -1"),
+        (
+            "train trainer.accelerator=tpu output_dir={nowhere}",
+            "trainer.accelerator must be one of auto, cpu, gpu, got tpu",
+        ),
+        (
+            "adapt trainer.accelerator=tpu examples={input} output_dir={nowhere}",
+            "must be one of auto, cpu, gpu, got tpu",
+        ),
+        (
+            "train training.weight_decay=-1 output_dir={nowhere}",
+            "training.weight_decay must be at least 0 and finite, got -1",
+        ),
+        (
+            "train training.learning_rate=inf output_dir={nowhere}",
+            "training.learning_rate must be positive and finite, got inf",
+        ),
+        ("train trainer.max_epochs=0 output_dir={nowhere}", "trainer.max_epochs must be at least 1"),
+        ("train output_dir={model}", "is not empty"),
+        ("evaluate train={input} test={empty}", "has no records"),
+    ],
+)
+def test_bad_input_is_one_line_with_status_2_and_leaves_nothing(
+    adept_here: Run, tiny_l1_run: Path, tmp_path: Path, command: str, message: str
+) -> None:
+    names = {
+        name: tmp_path / name
+        for name in ("nowhere", "corrupt", *(f"{name}.txt" for name in ("empty", "latin", "wide")), *JSONL)
+    }
+    row = '{"text": "a secret", "intent": "x"}\n'
+    names["wide.txt"].write_bytes("a secret\n".encode("utf-16-le"))
+    names["typed.jsonl"].write_text(2 * row + '{"text": "a secret", "intent": ["secret"]}\n')
+    names["empty.txt"].touch()
+    names["latin.txt"].write_bytes("sécret\n".encode("latin-1"))
+    names["input.jsonl"].write_text(3 * row)
+    names["corrupt"].mkdir()
+    for file in (tiny_l1_run / "model").iterdir():
+        (names["corrupt"] / file.name).write_bytes(file.read_bytes()[:100])
+    before = sorted(tmp_path.rglob("*"))
+    places = {name.split(".")[0]: str(path) for name, path in names.items()}
+    done = adept_here(*command.format(model=tiny_l1_run / "model", **places).split())
+    assert done.returncode == 2, done.stderr
+    assert message in done.stderr
+    assert done.stderr.startswith("adept: ")
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+    assert "secret" not in done.stderr
+    assert done.stdout == ""
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_broken_claim_is_refused_and_can_be_accepted(adept_here: Run, tiny_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("flights\n")
+    arguments = [
+        "rewrite",
+        f"model_dir={tiny_run}",
+        f"input={tmp_path}/in.txt",
+        f"output={tmp_path}/out.txt",
+        HARMLESS,
+        "mechanism=original",
+    ]
+    refused = adept_here(*arguments)
+    assert refused.returncode == 2
+    assert "accept_broken_claim=true" in refused.stderr
+    accepted = adept_here(*arguments, "accept_broken_claim=true")
+    assert accepted.returncode == 0, accepted.stderr
+    assert json.loads((tmp_path / "out.txt.privacy.json").read_text())["holds"] is False
+
+
+@dataclass
+class Inner:
+    """A group of fields."""
+
+    path: str | None = None
+    size: int = 1
+
+
+@dataclass
+class Outer:
+    """Fields of every kind that a command has."""
+
+    name: str = ""
+    group: Inner = field(default_factory=Inner)
+    columns: list[str] | None = None
+    numbers: list[float] = field(default_factory=list)
+    mechanism: Any = None
+
+
+def parsed(*arguments: str) -> list[Any]:
+    overrides = OverridesParser.create().parse_overrides(literal_overrides(list(arguments), Outer))
+    return [override.value() for override in overrides]
+
+
+@settings(deadline=None)  # a busy machine is no failure
+@given(text())
+@example("é ü.txt")
+@example("a=b, c (d) [e] {f}~.csv")
+@example("\\'")
+@example("is it?")
+@example("a\udcff")
+@example("'a'b'")
+def test_any_text_reaches_its_field_as_it_was_typed(value: str) -> None:
+    assume(value.lower() != "null" and not QUOTED.fullmatch(value) and not value.startswith("~/"))
+    assert parsed(f"name={value}", f"group.path={value}", f"+name={value}") == [value] * 3
+
+
+@settings(deadline=None)  # a busy machine is no failure
+@given(lists(text().filter(lambda item: item.strip() == item and not set(item) & set('"\\,' + "'")), min_size=1))
+@example(["~/", "~/x"])
+def test_lists_of_text_reach_their_field_too(values: list[str]) -> None:
+    assume(any(values))
+    assert parsed(f"columns=[{','.join(values)}]") == [values]
+
+
+@pytest.mark.parametrize(
+    "argument",
+    [
+        *("name=null", "name='a b'", 'name="é"', 'columns=["a",b]', "columns=[]", "columns=null", "numbers=[1,2]"),
+        *("group.size=3", "mechanism=l1", "mechanism.epsilon=8", "~name", "--help", "other=a=b"),
+    ],
+)
+def test_what_is_quoted_null_or_no_text_is_left_to_hydra(argument: str) -> None:
+    assert literal_overrides([argument], Outer) == [argument]
+
+
+def test_the_home_directory_is_found_where_the_shell_left_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/someone")
+    assert parsed("name=~/a b.txt", "name=~a", "name=a~/b") == ["/home/someone/a b.txt", "~a", "a~/b"]
+
+
+def test_odd_names_of_files_columns_and_labels_need_no_quotes_of_their_own(
+    adept_here: Run, tiny_l1_run: Path, tmp_path: Path
+) -> None:
+    place = tmp_path / "é, a=b [c] (d) {e}~$#!"
+    place.mkdir()
+    (place / "in ü.jsonl").write_text('{"what was said?": "flights", "à, b": "why?", "k (1)": 1, "k=2?": 2}\n', "utf-8")
+    done = adept_here(
+        "rewrite", f"model_dir={tiny_l1_run}", f"input={place}/in ü.jsonl", f"output={place}/out~.jsonl", HARMLESS,
+        "text_column=what was said?", "label_column=à, b", "keep_columns=[k (1), k=2?]",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    row = json.loads((place / "out~.jsonl").read_text("utf-8"))
+    assert (row["à, b"], row["k (1)"], row["k=2?"]) == ("why?", 1, 2)
+
+
+def test_an_unknown_flag_is_one_line(adept_here: Run) -> None:
+    done = adept_here("evaluate", "--fast")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "--fast" in done.stderr

@@ -1,0 +1,140 @@
+"""A stored result is found under its own key and no other; a damaged one is named in one line."""
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from made_rows import BASE, attacked
+
+from adept.comparison.config import CompareConfig
+from adept.comparison.output_directory import Store, open_directory
+from adept.comparison.plan import Cell, ModelKind
+from adept.comparison.results import AuditVerdict, ReleasedLabels, ResultRow, WrittenTexts
+from adept.data.corpus import DataConfig
+from adept.errors import DataError
+
+CELL = Cell("l1", 8.0, "lstm", "tfidf", ModelKind("l1", "none"))
+WRITTEN = WrittenTexts(["a", "b"], ["x", "y"], {"epsilon": math.inf})
+VERDICT = AuditVerdict("l1", 8.0, False, 3.5, "", "in words")
+ATTACKED = attacked("dptext", epsilon=math.inf, largest_odds=math.inf)
+KINDS = {type(value).__name__: value for value in (ReleasedLabels(["x", "y"]), WRITTEN, BASE, VERDICT, ATTACKED)}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(CompareConfig(output_dir=str(tmp_path / "run")))
+
+
+@pytest.mark.parametrize("value", KINDS.values(), ids=KINDS)
+def test_what_was_kept_is_found_again(store: Store, value: ResultRow) -> None:
+    """Also where a number is infinite."""
+    assert store.find(type(value), 3, CELL) is None
+    assert store.keep(value, 3, CELL) is value
+    assert store.find(type(value), 3, CELL) == value
+
+
+@pytest.mark.parametrize("value", KINDS.values(), ids=KINDS)
+def test_a_damaged_file_is_named_in_one_line_wherever_it_was_cut(store: Store, value: ResultRow) -> None:
+    store.keep(value, 0, CELL)
+    [path] = [path for path in store.directory.rglob("*") if path.is_file() and path.name != "comparison.json"]
+    whole = path.read_bytes()
+    for damaged in (b"", whole[:1], whole[: len(whole) // 2], whole[:-1], b"null", b'"{}"', b"\xff" * 20):
+        path.write_bytes(damaged)
+        with pytest.raises(DataError, match=r"is damaged \(\w+\): remove it") as error:
+            store.find(type(value), 0, CELL)
+        assert str(path) in str(error.value)
+        assert "\n" not in str(error.value)
+    path.unlink()
+    assert store.find(type(value), 0, CELL) is None
+
+
+def test_texts_with_a_label_too_few_are_damaged(store: Store) -> None:
+    store.keep(WRITTEN, 0, CELL)
+    [path] = (store.directory / "rewrites").iterdir()
+    path.write_text(json.dumps({**json.loads(path.read_text()), "labels": ["x"]}))
+    with pytest.raises(DataError, match="is damaged"):
+        store.find(WrittenTexts, 0, CELL)
+
+
+def test_budgets_that_print_alike_share_nothing(store: Store) -> None:
+    close = replace(CELL, budget=8.000001)
+    assert f"{close.budget:g}" == f"{CELL.budget:g}"
+    store.keep(WRITTEN, 0, CELL)
+    store.keep(VERDICT, 0, CELL)
+    assert store.find(WrittenTexts, 0, close) is None
+    assert store.find(AuditVerdict, 0, close) is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(CELL, classifier="lstm"),
+        replace(CELL, decoder="nearest"),
+        replace(CELL, budget=9.0),
+        replace(CELL, budget=None),
+        replace(CELL, mechanism="l2"),
+        replace(CELL, model=ModelKind("l2", "none")),
+        replace(CELL, model=ModelKind("l1", "words")),
+        replace(CELL, model=None, decoder=None),
+    ],
+)
+def test_no_two_cells_share_a_row(store: Store, other: Cell) -> None:
+    store.keep(BASE, 0, CELL)
+    assert store.find(ResultRow, 0, other) is store.find(ResultRow, 1, CELL) is None
+
+
+def test_texts_serve_every_classifier_and_a_verdict_every_seed(store: Store) -> None:
+    for value in (WRITTEN, VERDICT):
+        store.keep(value, 0, CELL)
+    assert store.find(WrittenTexts, 0, replace(CELL, classifier="lstm")) == WRITTEN
+    assert store.find(AuditVerdict, 1, replace(CELL, model=None)) == VERDICT
+
+
+def test_a_row_is_kept_again_with_what_was_measured(store: Store) -> None:
+    store.keep(BASE, 0, CELL)
+    store.keep(replace(BASE, words=0.5), 0, CELL)
+    assert store.find(ResultRow, 0, CELL) == replace(BASE, words=0.5)
+
+
+def test_a_directory_of_another_layout_or_a_damaged_one_is_refused_in_one_line(tmp_path: Path) -> None:
+    config = CompareConfig(output_dir=str(tmp_path / "run"))
+    path = open_directory(config) / "comparison.json"
+    settings = json.loads(path.read_text())
+    settings.pop("layout")
+    path.write_text(json.dumps(settings))
+    with pytest.raises(DataError, match="another version of adept: choose another directory"):
+        open_directory(config)
+    for damaged in ("", path.read_text()[:40], "null"):
+        path.write_text(damaged)
+        with pytest.raises(DataError, match=r"comparison.json is damaged \(\w+\): choose another directory"):
+            open_directory(config)
+
+
+def test_a_directory_that_cannot_be_made_is_an_error_of_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match="cannot write output_dir"):
+        open_directory(CompareConfig(output_dir=str(tmp_path / "file" / "run")))
+
+
+def test_the_settings_that_were_saved_are_those_of_the_last_run(tmp_path: Path) -> None:
+    config = CompareConfig(output_dir=str(tmp_path / "run"))
+    open_directory(config)
+    directory = open_directory(replace(config, epsilons=[3.0], baselines=True))
+    saved = json.loads((directory / "comparison.json").read_text())
+    assert (saved["epsilons"], saved["baselines"], saved["model"]["latent_dim"]) == ([3.0], True, 32)
+    with pytest.raises(DataError, match="another samples"):
+        open_directory(replace(config, samples=2))
+
+
+def test_a_comparison_goes_on_from_another_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path)
+    begun = CompareConfig(output_dir="run", model_dir="model", data=DataConfig(name="files", path="data"))
+    open_directory(begun)
+    monkeypatch.chdir(tmp_path / "sub")
+    meant = replace(begun, output_dir="../run", model_dir="../model", data=replace(begun.data, path="../data"))
+    assert open_directory(meant).samefile(tmp_path / "run")
+    with pytest.raises(DataError, match=f"another data \\(path was {tmp_path}/data\\)"):
+        open_directory(replace(meant, data=begun.data))

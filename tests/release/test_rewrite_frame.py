@@ -1,0 +1,261 @@
+"""The release of a data frame: the command's job, with nothing private beside the rewrites and nothing on the disk."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import datasets
+import numpy as np
+import pandas as pd
+import pyarrow
+import pytest
+
+import adept
+from adept.cli.ledger import LedgerConfig, run
+from adept.errors import AdeptError, ConfigurationError, DataError, ReleaseRefused
+from adept.mechanisms import LearnedCodebook, SqrtNLaplace
+from adept.release import rewrite_frame
+from adept.release.ledger import Ledger
+from adept.release.publication import Publication
+
+RECORDS = {
+    "utterance": [f"a fare to boston {i}" for i in range(12)],
+    "category": ["fare", "meal", "flight"] * 4,
+    "customer": [f"c{i // 2}" for i in range(12)],
+    "time": [i / 2 for i in range(12)],
+    "secret": ["xylophone"] * 12,
+}
+
+
+def released(tmp_path: Path, tiny_run: Path, frame: Any = None, **options: Any) -> tuple[Any, dict[str, Any]]:
+    """Rewrite a frame; return the result and its statement."""
+    place = tmp_path / "s.privacy.json"
+    place.unlink(missing_ok=True)
+    given = {"text": "utterance", "epsilon": 8, "model_dir": tiny_run, "mechanism": "sqrt_n", **options}
+    found = adept.rewrite_frame(pd.DataFrame(RECORDS) if frame is None else frame, statement=place, **given)
+    return found, json.loads(place.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, datasets.Dataset.from_dict])
+def test_texts_are_rewritten_labels_copied_and_all_else_is_dropped(kind: Any, tmp_path: Path, tiny_run: Path) -> None:
+    given = kind(RECORDS)
+    found, stated = released(
+        tmp_path, tiny_run, given, label="category", person="customer", max_records_per_person=2, keep_columns=["time"]
+    )
+    assert type(found) is type(given)
+    assert list(found.columns if kind is pd.DataFrame else found.column_names) == ["utterance", "category", "time"]
+    assert list(found["category"]) == RECORDS["category"]
+    assert list(found["time"]) == RECORDS["time"]
+    assert not set(found["utterance"]) & set(RECORDS["utterance"])
+    assert (stated["records"], stated["labels"], stated["kept_columns"]) == (12, "copy", ["time"])
+    assert (stated["epsilon"], stated["person_epsilon"]) == (8, 16)
+    assert stated["date"]
+    assert [path.name for path in tmp_path.iterdir()] == ["s.privacy.json"]
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, datasets.Dataset.from_dict])
+def test_kept_columns_stand_beside_their_records_where_those_of_a_person_are_left_out(
+    kind: Any, tmp_path: Path, tiny_run: Path
+) -> None:
+    persons = {"person": "customer", "max_records_per_person": 1, "excess": "drop"}
+    options = {"label": "category", "keep_columns": ["time"], "samples": 2}
+    found, stated = released(tmp_path, tiny_run, kind(RECORDS), **persons, **options)
+    assert list(found["time"]) == [time for time in RECORDS["time"][::2] for _ in range(2)]
+    assert list(found["category"]) == [label for label in RECORDS["category"][::2] for _ in range(2)]
+    assert (stated["records"], stated["excess"]) == (6, "drop")
+
+
+def test_kept_columns_have_their_types_and_nothing_that_tells_of_other_rows(tmp_path: Path, tiny_run: Path) -> None:
+    given = pd.DataFrame(RECORDS, index=[f"person {i}" for i in range(12)])
+    given["kind"] = pd.Categorical(["a", "b"] * 6, categories=["a", "b", "a private name"])
+    given["when"] = pd.Timestamp("2026-01-01", tz="UTC")
+    given["small"] = np.arange(12, dtype=np.int8)
+    given.attrs["note"] = "xylophone"
+    keep = ["kind", "when", "small"]
+    found, _ = released(tmp_path, tiny_run, given, keep_columns=keep, samples=2)
+    assert list(found.columns) == ["utterance", *keep, "sample"]
+    assert found[["when", "small"]].dtypes.equals(given[["when", "small"]].dtypes)
+    assert list(found["small"]) == [i for i in range(12) for _ in range(2)]
+    assert list(found["kind"].cat.categories) == ["a", "b"]
+    assert found.index.equals(pd.RangeIndex(24))
+    assert found.attrs == {}
+
+
+def test_a_data_set_keeps_types_and_its_class_labels_are_written_as_text(tmp_path: Path, tiny_run: Path) -> None:
+    given = (
+        datasets.Dataset.from_dict(RECORDS)
+        .class_encode_column("category")
+        .cast_column("time", datasets.Value("float32"))
+    )
+    given = given.select(range(11, -1, -1))
+    found, _ = released(tmp_path, tiny_run, given, label="category", keep_columns=["time"])
+    assert list(found["category"]) == RECORDS["category"][::-1]
+    assert found.features["time"] == datasets.Value("float32")
+    assert list(found["time"]) == RECORDS["time"][::-1]
+    assert "xylophone" not in str(found.data.table.to_pydict())
+
+
+def test_labels_are_randomised_released_with_the_text_or_dropped(
+    tmp_path: Path, tiny_run: Path, topic_run: Path
+) -> None:
+    public = {"label": "category", "label_set": ["fare", "meal", "flight"]}
+    found, stated = released(tmp_path, tiny_run, labels="randomized_response", label_epsilon=2, **public)
+    assert set(found["category"]) <= set(public["label_set"])
+    assert (stated["epsilon"], stated["label_epsilon"]) == (10, 2)
+    found, stated = released(
+        tmp_path, topic_run, mechanism=LearnedCodebook(epsilon=8.0), labels="joint_response", shuffle=True, **public
+    )
+    assert set(found["category"]) <= set(public["label_set"])
+    assert stated["shuffled_records"] == 12
+    found, stated = released(tmp_path, tiny_run, labels="drop", label="category")
+    assert list(found.columns) == ["utterance"]
+    found, _ = released(tmp_path, tiny_run, pd.DataFrame({"utterance": ["a"], "intent": ["private"]}))
+    assert list(found.columns) == ["utterance"]  # no label was named
+
+
+def test_records_of_the_ledger_are_refused_and_a_call_that_fails_leaves_it_as_it_was(
+    tmp_path: Path, tiny_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = str(tmp_path / "ledger.db")
+    with monkeypatch.context() as broken:
+        broken.setattr(Publication, "publish", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            released(tmp_path, tiny_run, ledger=ledger)
+    assert run(LedgerConfig(ledger))[1].releases == 0
+    released(tmp_path, tiny_run, ledger=ledger)
+    with pytest.raises(ReleaseRefused, match="are in the ledger already"):
+        released(tmp_path, tiny_run, ledger=ledger)
+    assert not (tmp_path / "s.privacy.json").exists()
+    released(tmp_path, tiny_run, ledger=ledger, again=True)
+    assert run(LedgerConfig(ledger))[1].epsilon == 16
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ledger.db", "s.privacy.json"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"text": "text"}, r"no column named 'text'; the columns are 'utterance', .*: correct text="),
+        ({"label": "intent"}, "correct label="),
+        ({"keep_columns": ["nothing"]}, "correct keep_columns="),
+        ({"keep_columns": "time"}, "keep_columns must be a list"),
+        ({"labels": "randomized_response", "label_epsilon": 2, "label_set": "abc", "label": "category"}, "label_set must be"),
+        ({"labels": "joint_response", "label_set": ["a", "b"]}, "label must name a column"),
+        ({"person": "customer"}, "must be given together"),
+        ({"person": "customer", "max_records_per_person": 1}, "record 2 exceeds"),
+        ({"text": "time"}, "'time' must hold strings, got float in record 1"),
+        ({"seed": 3}, "no option 'seed'"),
+        ({"engine": "ray"}, "no option 'engine'"),
+        ({"mechanism": "none"}, "mechanism must be"),
+        ({"mechanism": SqrtNLaplace(epsilon=4.0)}, "epsilon must be given once"),
+        ({"epsilon": None}, "epsilon must be given"),
+        ({"frame": pd.DataFrame(RECORDS)[:0]}, "no records"),
+        ({"frame": RECORDS}, "frame must be a pandas.DataFrame"),
+        ({"frame": pd.DataFrame([["a", "b"]], columns=["utterance", "utterance"])}, "2 columns named 'utterance'"),
+    ],
+)  # fmt: skip
+def test_a_wrong_argument_is_refused_before_anything_is_drawn(
+    options: dict[str, Any], message: str, tmp_path: Path, tiny_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rewrite_frame, "_draw_rows", lambda *_: pytest.fail("drawn"))
+    with pytest.raises((ConfigurationError, DataError), match=message) as caught:
+        released(tmp_path, tiny_run, **options)
+    assert "fare to" not in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_statement_overwrites_nothing_and_must_be_writable_before_anything_is_drawn(
+    tmp_path: Path, tiny_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rewrite_frame, "_draw_rows", lambda *_: pytest.fail("drawn"))
+    (tmp_path / "taken").write_text("mine")
+    for place in (tmp_path / "taken", tmp_path / "taken" / "s.json", tmp_path / ("x" * 300), "-"):
+        with pytest.raises(AdeptError):
+            adept.rewrite_frame(pd.DataFrame(RECORDS), text="utterance", epsilon=8, model_dir=tiny_run, mechanism="sqrt_n",
+                                statement=place)  # fmt: skip
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("taken", "mine")]
+
+
+@pytest.mark.parametrize("kind", ["int64", "uint8", "Int32", "category"])
+def test_labels_of_a_frame_are_integers_where_its_type_says_that_the_whole_column_is(
+    tmp_path: Path, tiny_run: Path, kind: str
+) -> None:
+    given = pd.DataFrame({"utterance": RECORDS["utterance"], "category": pd.Series([0, 1, 2] * 4).astype(kind)})
+    found, _ = released(tmp_path, tiny_run, given, label="category")
+    assert found["category"].tolist() == [0, 1, 2] * 4
+    assert found["category"].dtype == ("int64" if kind == "category" else kind.lower())
+
+
+def test_labels_of_a_frame_are_text_where_its_type_holds_more_than_integers(tmp_path: Path, tiny_run: Path) -> None:
+    given = pd.DataFrame({"utterance": RECORDS["utterance"], "category": [0.0, 1.0, 2.0] * 4})
+    assert released(tmp_path, tiny_run, given, label="category")[0]["category"].tolist() == ["0", "1", "2"] * 4
+
+
+def test_labels_of_a_data_set_are_integers_of_its_type(tmp_path: Path, tiny_run: Path) -> None:
+    given = datasets.Dataset.from_dict({"utterance": RECORDS["utterance"], "category": [0, 1, 2] * 4})
+    given = given.cast_column("category", datasets.Value("int16"))
+    found, _ = released(tmp_path, tiny_run, given, label="category")
+    assert list(found["category"]) == [0, 1, 2] * 4
+    assert found.features["category"] == datasets.Value("int16")
+
+
+def test_names_of_kept_class_labels_that_no_row_has_stay_behind(tmp_path: Path, tiny_run: Path) -> None:
+    names = datasets.ClassLabel(names=["xylophone", "b", "a"])
+    features = datasets.Features(
+        {"utterance": datasets.Value("string"), "kind": names, "kinds": datasets.List(names), "both": {"one": names}}
+    )
+    columns = {"kind": [1, 2] * 6, "kinds": [[1], []] * 6, "both": [{"one": 2}] * 12}
+    given = datasets.Dataset.from_dict({"utterance": RECORDS["utterance"], **columns}, features=features)
+    found, _ = released(tmp_path, tiny_run, given, keep_columns=list(columns))
+    assert list(found["kind"]) == ["b", "a"] * 6
+    assert (list(found["kinds"]), list(found["both"])) == (columns["kinds"], columns["both"])
+    assert "xylophone" not in f"{found.features}{found.data.schema}"
+
+
+def test_values_of_an_arrow_dictionary_that_no_row_has_stay_behind(tmp_path: Path, tiny_run: Path) -> None:
+    array = pyarrow.DictionaryArray.from_arrays(pyarrow.array([1, 2] * 6, "int8"), ["xylophone", "a", "b"])
+    given = pd.DataFrame({"utterance": RECORDS["utterance"], "kind": pd.arrays.ArrowExtensionArray(array)})
+    found, _ = released(tmp_path, tiny_run, given, keep_columns=["kind"])
+    assert found["kind"].tolist() == ["a", "b"] * 6
+    assert found["kind"].dtype == given["kind"].dtype
+    assert "xylophone" not in str(found["kind"].array.__arrow_array__())
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, datasets.Dataset.from_dict])
+@pytest.mark.parametrize("label", [None, "category"])
+@pytest.mark.parametrize("samples", [1, 2])
+def test_columns_are_kept_of_the_very_records_that_are_left_of_a_person(
+    tmp_path: Path, tiny_run: Path, kind: Any, label: str | None, samples: int
+) -> None:
+    person: dict[str, Any] = {"person": "customer", "max_records_per_person": 1, "excess": "drop"}
+    found, _ = released(
+        tmp_path, tiny_run, kind(RECORDS), **person, keep_columns=["time"], label=label, samples=samples
+    )
+    assert list(found["time"]) == [float(i) for i in range(6) for _ in range(samples)]
+
+
+def test_a_frame_is_counted_in_the_ledger_by_default_and_refused_by_its_limit(
+    topic_run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    frame = pd.DataFrame({"text": ["to boston", "to denver"]})
+    asked = {"text": "text", "epsilon": 8, "model_dir": topic_run}
+    adept.rewrite_frame(frame, statement=tmp_path / "a", **asked)
+    assert not caplog.messages
+    adept.rewrite_frame(frame, statement=tmp_path / "b", **asked)
+    assert "2 different records were released before" in caplog.text
+    with pytest.raises(ReleaseRefused, match="limit"):
+        adept.rewrite_frame(frame, statement=tmp_path / "c", ledger_limit=20.0, **asked)
+    assert not (tmp_path / "c").exists()
+    adept.rewrite_frame(frame, statement=tmp_path / "c", ledger="none", **asked)
+
+
+def test_a_ledger_that_cannot_be_told_of_the_end_takes_no_rewrites_away(
+    tmp_path: Path, tiny_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def locked(self: Ledger, run: str) -> None:
+        raise OSError(5, "database is locked", self.path)
+
+    monkeypatch.setattr(Ledger, "finish", locked)
+    found, _ = released(tmp_path, tiny_run, ledger=str(tmp_path / "l.db"))
+    assert len(found) == 12
+    entries, *_ = run(LedgerConfig(ledger=str(tmp_path / "l.db")))
+    assert [(entry.finished, entry.rows) for entry in entries] == [(None, 12)]
