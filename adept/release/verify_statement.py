@@ -1,4 +1,4 @@
-"""Check a statement: its certificate must imply the guarantee, and output and model must match.
+"""Verify a stranger's statement: its certificate must imply its guarantee; files must match.
 
 Standard library only: ``python verify_statement.py OUTPUT.privacy.json [output=OUTPUT] [model_dir=DIR]``.
 
