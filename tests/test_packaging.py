@@ -1,7 +1,9 @@
 """The wheel is complete: installed elsewhere, away from the checkout, it runs every command."""
 
+import ast
 import json
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -16,7 +18,7 @@ from adept.__main__ import COMMANDS
 from adept.cli.exit_status import EXTRAS
 
 ROOT = Path(__file__).parent.parent
-EXTRA = ("datasets", "jinja2", "matplotlib", "sacrebleu")  # what `pip install adept-dp` alone does not bring
+EXTRA = ("matplotlib", "sacrebleu")  # what `pip install adept-dp` alone does not bring
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +129,30 @@ def test_without_the_extra_the_wheel_trains_rewrites_and_evaluates_and_says_what
 def test_the_extra_is_what_the_tests_take_away() -> None:
     listed = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]["compare"]
     assert {requirement.split(">")[0] for requirement in listed} == set(EXTRA) == set(EXTRAS)
+
+
+DISTRIBUTIONS = {"hydra": "hydra-core", "sklearn": "scikit-learn", "yaml": "pyyaml"}  # by the name that is imported
+WITH_ANOTHER = {"anyio": "starlette", "fsspec": "datasets", "pandas": "datasets"}  # which always brings it
+
+
+def imported() -> set[str]:
+    """Distributions that the package imports, its own and Python's modules aside."""
+    trees = [ast.parse(path.read_text("utf-8")) for path in (ROOT / "adept").rglob("*.py")]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
+    first = {name.partition(".")[0] for name in names} - {"adept", *sys.stdlib_module_names}
+    return {WITH_ANOTHER.get(name, DISTRIBUTIONS.get(name, name)).replace("_", "-") for name in first}
+
+
+def test_what_is_imported_is_required_and_what_is_required_is_imported() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = [project["optional-dependencies"][name] for name in ("compare", "web", "cluster")]
+    required = {re.split(r"[>=]", requirement)[0].replace("_", "-") for requirement in project["dependencies"]}
+    optional = {re.split(r"[>=]", requirement)[0] for extra in extras for requirement in extra}
+    assert imported() == required | optional
+    assert not required & optional
+    assert "datasets" in required  # to train on ATIS from the Hub is the main job
 
 
 def test_a_release_imports_neither_scikit_learn_nor_what_the_extra_brings(tiny_l1_run: Path, tmp_path: Path) -> None:

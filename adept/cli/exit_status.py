@@ -21,7 +21,7 @@ from adept.errors import AdeptError, Interrupted
 DONE, USER_ERROR, INTERNAL_ERROR, INTERRUPTED = 0, 2, 70, 130  # an audit that found a violation ends with 1
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 TORCH_MEMORY = re.compile("allocate memory|out of memory")  # PyTorch has no MemoryError of its own on the CPU
-EXTRAS = dict.fromkeys(("datasets", "jinja2", "matplotlib", "sacrebleu"), "compare")  # see pyproject.toml
+EXTRAS = dict.fromkeys(("matplotlib", "sacrebleu"), "compare")  # see pyproject.toml
 
 _arrived: list[int] = []  # signals: a library may turn the interrupt into an error or an exit of its own
 _late: list[int] | None = None  # signals that came in a command's last step or after it; None before

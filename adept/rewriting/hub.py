@@ -5,9 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx2
 from huggingface_hub import ModelCard, ModelHubMixin, snapshot_download
-from huggingface_hub.errors import HfHubHTTPError
 
 from adept.errors import ModelError, ReleaseRefused, printable
 from adept.models.autoencoder import Autoencoder
@@ -34,7 +32,8 @@ class HubModel(ModelHubMixin, library_name="adept", tags=TAGS):
 def fetch(name: str, **options: Any) -> tuple[Autoencoder, Tokenizer]:
     """Load a model from the Hub (options: ``snapshot_download``); ModelError on failure."""
     with _explain_errors(f"{printable(name)} is neither a model directory nor a model that the Hub gives"):
-        return load_model(snapshot_download(name, allow_patterns=FILES, **options))
+        directory = snapshot_download(name, allow_patterns=FILES, **options)
+    return load_model(directory)
 
 
 def publish(model: Autoencoder, tokenizer: Tokenizer, name: str, *, accept_private_model: bool, **options: Any) -> str:
@@ -57,7 +56,8 @@ def publish(model: Autoencoder, tokenizer: Tokenizer, name: str, *, accept_priva
 
 @contextmanager
 def _explain_errors(what: str) -> Iterator[None]:
+    """Turn any error of the Hub's library into a ModelError: its kinds change from version to version."""
     try:
         yield
-    except (OSError, ValueError, RuntimeError, httpx2.HTTPError, HfHubHTTPError) as error:
+    except Exception as error:  # noqa: BLE001
         raise ModelError(f"{what} ({type(error).__name__}): check the name, the network and your token") from None

@@ -98,13 +98,23 @@ def test_a_model_of_private_text_is_not_published_by_accident(tiny_run: Path, mo
     assert rewriter.push_to_hub("someone/model", accept_private_model=True) == "done"
 
 
-def test_a_hub_that_cannot_be_reached_is_one_line(rewriter: Rewriter, monkeypatch: pytest.MonkeyPatch) -> None:
+class UnknownError(Exception):
+    """An error of a library that only the Hub's library knows."""
+
+
+@pytest.mark.parametrize("kind", [ConnectionError, UnknownError])
+def test_a_hub_that_cannot_be_reached_is_one_line(
+    rewriter: Rewriter, monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
+) -> None:
     def fail(*_: object, **__: object) -> str:
-        raise ConnectionError("no route\nto host")
+        raise kind("no route\nto host")
 
     monkeypatch.setattr(hub.HubModel, "push_to_hub", fail)
     with pytest.raises(ModelError, match="cannot publish"):
         rewriter.push_to_hub("someone/model")
+    monkeypatch.setattr(hub, "snapshot_download", fail)
+    with pytest.raises(ModelError, match=f"{kind.__name__}.*check the name, the network"):
+        Rewriter.from_pretrained("someone/model", mechanism=Codebook(epsilon=8.0))
 
 
 def test_the_card_is_metadata_the_hub_can_read_and_says_what_no_guarantee_covers(tiny_run: Path) -> None:

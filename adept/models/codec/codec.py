@@ -195,7 +195,7 @@ class _Sized:
         """Create every table and all machine code that a record or a number may need."""
         from adept.models.language_model.machine_code import telling
 
-        with telling("making machine code, once for this version: about half a minute"):
+        with telling("making machine code, once for this version: about half a minute", compiles=True):
             words = self.code.write(self.coded // 2)
             if self.searches:
                 self.model.spelling.spans(self.model.spelling.alphabet[:2])

@@ -12,13 +12,17 @@ from typing import Any, TypeVar, cast
 
 import numba
 from numba.core import config
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from adept.data.writing import cache_directory
 
 NOTICE_SECONDS = 2.0  # after which a person is told what takes so long
+STEP_SECONDS = 0.2  # between two looks at how far it is
 COMPILED_PACKAGES = "language_model", "codec"  # whose sources machine code is made of
 
 Function = TypeVar("Function", bound=Callable[..., object])
+_FUNCTIONS: list[Any] = []  # all functions that become machine code
 
 
 def compiled(function: Function, *, counts: bool = True) -> Function:
@@ -31,7 +35,9 @@ def compiled(function: Function, *, counts: bool = True) -> Function:
     before = settings["CACHE_DIR"]
     settings["CACHE_DIR"] = directory or before
     try:
-        return cast(Function, numba.njit(cache=directory is not None, **options)(function))
+        made = numba.njit(cache=directory is not None, **options)(function)
+        _FUNCTIONS.append(made)
+        return cast(Function, made)
     finally:
         settings["CACHE_DIR"] = before
 
@@ -59,13 +65,25 @@ def _directory() -> str | None:
 
 
 @contextmanager
-def telling(line: str) -> Iterator[None]:
-    """Tell a person on a terminal what is being done, if it takes long."""
-    told = threading.Timer(NOTICE_SECONDS, print, [line], {"file": sys.stderr})
-    told.daemon = True
+def telling(line: str, *, compiles: bool = False) -> Iterator[None]:
+    """Show a bar on a terminal while something takes long, by functions if it ``compiles`` them."""
+    ended = threading.Event()
+    shown = threading.Thread(target=_show_bar, args=(line, ended, compiles), daemon=True)
     if sys.stderr.isatty():
-        told.start()
+        shown.start()
     try:
         yield
     finally:
-        told.cancel()
+        ended.set()
+        if shown.is_alive():
+            shown.join()
+
+
+def _show_bar(line: str, ended: threading.Event, compiles: bool) -> None:
+    if ended.wait(NOTICE_SECONDS):
+        return
+    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(line, total=len(_FUNCTIONS) if compiles else None)
+        while not ended.wait(STEP_SECONDS):
+            bar.update(task, completed=sum(bool(made.signatures) for made in _FUNCTIONS))

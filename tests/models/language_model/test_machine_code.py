@@ -1,5 +1,6 @@
 """Claims about machine code: kept for the next process, never that of other sources, and made anew where nothing can be kept."""
 
+import io
 import os
 import subprocess
 import sys
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hanging import wait_until
 from numba.core import config
 from numba.core.errors import TypingError
 
@@ -77,3 +79,40 @@ def test_what_does_not_count_holds_no_array_afterwards_and_makes_none() -> None:
     for made in (lambda numbers: numbers[1:], lambda numbers: np.zeros(len(numbers)).sum()):
         with pytest.raises(TypingError):
             machine.without_reference_counts(made)(numbers)
+
+
+class Terminal(io.StringIO):
+    """A standard error that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_what_takes_long_shows_a_bar_on_a_terminal_and_nothing_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "NOTICE_SECONDS", 0.0)
+    monkeypatch.setattr(machine, "STEP_SECONDS", 0.001)
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    with machine.telling("making machine code", compiles=True):
+        wait_until(lambda: "making machine code" in terminal.getvalue(), "a bar")
+    monkeypatch.setattr(sys, "stderr", pipe := io.StringIO())
+    with machine.telling("making machine code", compiles=True):
+        pass
+    assert pipe.getvalue() == ""
+
+
+def test_what_is_quick_shows_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "NOTICE_SECONDS", 1_000.0)
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    with machine.telling("making machine code"):
+        pass
+    assert terminal.getvalue() == ""
+
+
+def test_the_bar_counts_the_functions_that_are_machine_code() -> None:
+    from adept.models.codec import beam_search
+    from adept.models.language_model import coder
+
+    known = machine._FUNCTIONS
+    assert len(known) > 40
+    assert any(function is coder.narrow for function in known)
+    assert beam_search
