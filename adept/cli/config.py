@@ -188,6 +188,10 @@ class EvaluateConfig(ReadingOptions):
     """File to train an intent classifier on, such as a rewritten one."""
     test: str = REQUIRED
     """File of original text to test the classifier on."""
+    reference: str | None = None
+    """File of the original records behind train: their accuracy is shown beside."""
+    examples: str | None = None
+    """File of public examples with labels: the accuracy of these alone is shown beside."""
     classifier: str = "tfidf"
     """The classifier: tfidf (seconds) | lstm."""
     noisy_labels: bool | None = None

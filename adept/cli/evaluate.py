@@ -1,5 +1,7 @@
 """``adept evaluate``: train an intent classifier on one file and test it on another."""
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,8 @@ from adept.evaluation.metrics import ConfidenceInterval
 from adept.models.untrusted_files import read_json
 from adept.release.publication import STATEMENT
 
+OTHERS = {"reference": "the originals instead", "examples": "public examples alone"}  # options and what they are
+
 
 def main(config: EvaluateConfig) -> None:
     """Evaluate, and print the figures."""
@@ -22,28 +26,38 @@ def main(config: EvaluateConfig) -> None:
         ("classifier", f"{config.classifier}, {found.labels} labels"),
         ("records", f"{found.train_records} for training, {found.test_records} for the test"),
     ]
+    rows += [(OTHERS[name], f"accuracy {_figure(other.accuracy)}") for name, other in found.others.items()]
     show(f"accuracy {_figure(found.accuracy)}", rows)
 
 
 def run(config: EvaluateConfig) -> Evaluation:
     """Evaluate, and write ``result.json``; raises AdeptError for what the user can mend."""
-    config.check_used([config.train, config.test])
+    named = {name: path for name in OTHERS if (path := getattr(config, name)) is not None}
+    config.check_used([config.train, config.test, *named.values()])
     stated = _stated(config.train)
     columns = _columns(config, stated)
-    train, test = (
+    train, test, *read = (
         read_corpus(path, text_column=columns.text_column, label_column=columns.label_column, options=config)
-        for path in (config.train, config.test)
+        for path in (config.train, config.test, *named.values())
     )
     directory = new_directory(config.output_dir) if config.output_dir else None
     samples = samples_of(config.train, config)
     noisy = stated.get("labels") not in (None, "copy", "vote") if config.noisy_labels is None else config.noisy_labels
-    found = evaluate(train, test, classifier=config.classifier, seed=config.seed, samples=samples, noisy_labels=noisy)
+    judge = partial(evaluate, test=test, classifier=config.classifier, seed=config.seed)
+    others = {name: judge(corpus) for name, corpus in zip(named, read, strict=True)}
+    found = replace(judge(train, samples=samples, noisy_labels=noisy), others=others)
     if directory:
-        intervals = {name: getattr(found, name) for name in ("accuracy", "macro_f1")}
-        flat = {name: interval.value for name, interval in intervals.items()}
-        flat |= {f"{name}_interval": (interval.low, interval.high) for name, interval in intervals.items()}
-        write_json({**vars(found), **flat, "classifier": config.classifier}, directory / "result.json")
+        flat = {name: _flat(other) for name, other in others.items()}
+        write_json({**_flat(found), **flat, "classifier": config.classifier}, directory / "result.json")
     return found
+
+
+def _flat(found: Evaluation) -> dict[str, Any]:
+    """Return the fields of result.json: an interval is two numbers beside its figure."""
+    fields = {name: value for name, value in vars(found).items() if name != "others"}
+    intervals = {name: getattr(found, name) for name in ("accuracy", "macro_f1")}
+    fields |= {name: interval.value for name, interval in intervals.items()}
+    return fields | {f"{name}_interval": (interval.low, interval.high) for name, interval in intervals.items()}
 
 
 def _stated(location: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ that one does hold. In a language that the lexicon does not know, only TF-IDF is
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -50,6 +50,7 @@ class Evaluation:
     train_records: int
     test_records: int
     labels: int
+    others: dict[str, "Evaluation"] = field(default_factory=dict)  # trained on other files, for comparison
 
 
 def evaluate(

@@ -80,3 +80,31 @@ def test_labels_of_both_files_are_compared_as_text(tmp_path: Path) -> None:
     train.write_text('{"text": "play a song", "intent": 1.0}\n{"text": "rain in rome", "intent": 2}\n' * 20)
     test.write_text("text,intent\nplay a song, 1\nrain in rome,2.0\n")
     assert run(EvaluateConfig(train=str(train), test=str(test))).accuracy.value == 1.0
+
+
+def test_the_originals_and_public_examples_stand_beside_the_rewrites(adept_here: Run, tmp_path: Path) -> None:
+    """The rewrites' labels are random; the originals say which text has which, and the examples know one label of two."""
+    files = {
+        "train": [("a" if place % 2 else "b", "x" if place % 3 else "y") for place in range(600)],
+        "reference": [("a", "x"), ("b", "y")] * 300,
+        "examples": [("a", "x"), ("b", "x")] * 4,
+        "test": [("a", "x"), ("b", "y")] * 50,
+    }
+    for name, rows in files.items():
+        lines = (json.dumps({"text": text, "intent": label}) + "\n" for text, label in rows)
+        (tmp_path / f"{name}.jsonl").write_text("".join(lines))
+    command = ["evaluate", *(f"{name}={tmp_path}/{name}.jsonl" for name in files), f"output_dir={tmp_path}/out"]
+    shown = adept_here(*command)
+    assert shown.returncode == 0, shown.stderr
+    assert "accuracy 0.500" in shown.stdout.splitlines()[0]
+    [originals] = [line for line in shown.stdout.splitlines() if "originals" in line]
+    [public] = [line for line in shown.stdout.splitlines() if "public examples" in line]
+    assert "accuracy 1.000" in originals
+    assert "accuracy 0.500" in public
+    result = json.loads((tmp_path / "out" / "result.json").read_text())
+    assert (result["accuracy"], result["reference"]["accuracy"], result["examples"]["train_records"]) == (0.5, 1.0, 8)
+    assert "others" not in result
+    alone = adept_here(*command[:2], command[-2]).stdout
+    assert "originals" not in alone
+    missing = adept_here(*command[:2], command[4], f"reference={tmp_path}/none.jsonl")
+    assert (missing.returncode, "none.jsonl" in missing.stderr) == (2, True)
