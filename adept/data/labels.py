@@ -60,8 +60,9 @@ def label_set_of(labels: Iterable[Any]) -> tuple[str, ...]:
         raise ConfigurationError("label_set must be a list of labels, got a single one: add the others")
     for number, label in enumerate(labels, start=1):
         if (text := plain_text(label)) is None:
+            kind = "an empty one" if is_missing(label) else f"a value of type {type(label).__name__}"
             raise ConfigurationError(
-                f"label_set must hold names, whole numbers or booleans, got another type in entry {number}: correct it"
+                f"label_set must hold names, whole numbers or booleans, got {kind} in entry {number}: correct it or leave it out"
             )
         if places.setdefault(text, number) != number:
             raise ConfigurationError(

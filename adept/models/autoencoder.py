@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from adept.models.codec.codec import Codec
 
 CONFIG, WEIGHTS, CODEBOOKS = "config.json", "model.safetensors", "codebooks.safetensors"
-FORMAT_VERSION = 1  # of config.json
+LSTM_FORMAT, TOPICS_FORMAT = 2, 1  # of config.json; format 1 named the weights of an LSTM otherwise
 MAX_CODEBOOKS, MAX_CODEWORDS = 20, 1 << 16
 MAX_HELD_OUT = 200  # texts that the model keeps for estimates
 HIDDEN_LABELS = 0.3  # share of labels that training hides, to serve unlabelled text too
@@ -98,7 +98,7 @@ class Autoencoder(Adept):
         directory = Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
         description = {
-            "format_version": FORMAT_VERSION,
+            "format_version": _format_of(asdict(self.config)),
             "model": asdict(self.config),
             "vocabulary_size": self.vocabulary_size,
             "clip": self.clip,
@@ -142,13 +142,17 @@ class Autoencoder(Adept):
         return model.eval()
 
 
+def _format_of(sizes: Any) -> int:
+    return TOPICS_FORMAT if isinstance(sizes, dict) and sizes.get("encoder") == TOPICS else LSTM_FORMAT
+
+
 def _build(kind: type[Autoencoder], description: dict[str, Any], path: Path) -> Autoencoder:
     """Build the model on the "meta" device, to check its sizes before allocating memory."""
     try:
-        if description["format_version"] != FORMAT_VERSION:
+        if description["format_version"] != (expected := _format_of(description.get("model"))):
             raise ModelError(
                 f"{path} has format {printable(description['format_version'])}, "
-                f"this version reads {FORMAT_VERSION}: train again"
+                f"this version of adept reads format {expected} of this encoder: train again"
             )
         if not isinstance(description["codec"], bool):
             raise corrupt(path, "codec must be true or false")

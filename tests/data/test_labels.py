@@ -125,3 +125,9 @@ def test_a_corpus_holds_labels_as_text_and_needs_none_where_they_are_not_read(tm
     assert read_corpus(str(file), labelled=False).labels is None
     with pytest.raises(DataError, match="record 2 has no label"):
         read_corpus(str(file))
+
+
+@pytest.mark.parametrize(("label", "kind"), [("", "an empty one"), (" ", "an empty one"), (1.5, "type float")])
+def test_an_entry_without_a_text_is_named_for_what_it_is(label: object, kind: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"got .*{kind} in entry 2"):
+        label_set_of(["play", label])

@@ -158,6 +158,14 @@ def test_damaged_files_are_refused(model: Autoencoder, tmp_path: Path, file: str
         Autoencoder.from_pretrained(tmp_path)
 
 
+def test_an_lstm_of_an_earlier_format_is_refused_by_its_format(model: Autoencoder, tmp_path: Path) -> None:
+    model.save_pretrained(tmp_path)
+    place = tmp_path / "config.json"
+    place.write_text(place.read_text().replace('"format_version": 2', '"format_version": 1'))
+    with pytest.raises(ModelError, match="has format 1, this version of adept reads format 2 of this encoder"):
+        Autoencoder.from_pretrained(tmp_path)
+
+
 def test_impossible_sizes_in_a_saved_model_are_refused(model: Autoencoder, tmp_path: Path) -> None:
     model.save_pretrained(tmp_path)
     description = json.loads((tmp_path / "config.json").read_text())
