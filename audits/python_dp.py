@@ -34,7 +34,7 @@ class Gaussian(Laplace):
 
 
 class Count(Laplace):
-    """Of 20 or 21 entries."""
+    """A count of 20 or 21 entries."""
 
     claim = {"epsilon": 1.0, "alphabet": 2}
 

@@ -1,4 +1,4 @@
-"""Does the time of a record tell what an earlier one said, and what does it cost that it does not: the packaged model's codec.
+"""Time of a record in the packaged model's codec: it tells nothing of earlier records, at a stated cost.
 
     git worktree add --detach /tmp/base COMMIT
     python benchmarks/record_time.py [text.jsonl] [records] [/tmp/base]

@@ -32,7 +32,7 @@ settings.load_profile("repeatable")
 
 
 def pytest_collection_finish() -> None:
-    """What was imported stays: to look through it again for garbage would take some percent of the time of all tests."""
+    """Freeze all imported objects: searching them for garbage would take some percent of the tests' time."""
     gc.collect()
     gc.freeze()
 

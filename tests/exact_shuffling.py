@@ -1,4 +1,4 @@
-"""What shuffling is worth by other ways than the package's: files enumerated, sums written out, at sixty digits or in integers."""
+"""Guarantees of shuffling, computed apart from the package: files enumerated, sums written out, in sixty digits or integers."""
 
 import math
 from collections.abc import Iterator

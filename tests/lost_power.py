@@ -1,4 +1,4 @@
-"""What a disk may hold after a power cut, at any moment of a run: every state that its synchronisations allow.
+"""Contents of a disk after a power cut at any moment of a run: every state that its synchronisations allow.
 
 A recorder looks at a directory at every step that writes, synchronises or names something, as CrashMonkey and ALICE do (Mohan et
 al. 2018, Pillai et al. 2014). What is on the disk for certain is what was synchronised: a file's content, a directory's names.
@@ -29,7 +29,7 @@ State = tuple[Names, Contents]
 
 @dataclass
 class Moment:
-    """What the kernel and the disk held at a step, and what of it a reader may have seen."""
+    """Contents of kernel and disk at a step, and the part that a reader may have seen."""
 
     names: Names
     contents: Contents
@@ -115,7 +115,7 @@ class Recorder:
 
 
 def states(moment: Moment, rng: random.Random, *, most: int) -> Iterator[State]:
-    """What the disk may hold after a cut at a moment: all of it, or ``most`` of it at random."""
+    """Yield possible contents of the disk after a cut: all of them, or ``most`` of them at random."""
     changed = sorted(
         {
             name
@@ -141,7 +141,7 @@ def states(moment: Moment, rng: random.Random, *, most: int) -> Iterator[State]:
 
 
 def _contents(safe: bytes, late: bytes | None, rng: random.Random) -> Iterator[bytes]:
-    """What a file may hold of which one content is safe and another was written later; None: it has no name any more."""
+    """Return possible contents of a file with a safe content and a later one; None: it has no name any more."""
     yield safe
     if late is None or late == safe:
         return

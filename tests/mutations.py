@@ -199,7 +199,7 @@ def guided(first: int, count: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _outcome(content: bytes) -> str:
-    """What Arrow says of a file, without numbers and names: as near as one comes to the lines of its C++ that were reached."""
+    """Return Arrow's message about a file, without numbers and names: it stands for the lines of C++ that were reached."""
     try:
         return f"{parquet.read_table(io.BytesIO(content)).num_rows} rows"
     except Exception as error:  # noqa: BLE001 - of any kind

@@ -1,4 +1,4 @@
-"""How much a program remembers: the sizes of all containers that can be reached from an object, and of all functions' caches."""
+"""Memory of a program: sizes of all containers that can be reached from an object, and of all functions' caches."""
 
 import functools
 import gc

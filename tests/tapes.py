@@ -96,7 +96,7 @@ def replacing(**parts: Callable[[Tape], Any]) -> Callable[[Tape], AbstractContex
 
 @dataclass
 class Outcomes:
-    """What all tapes lead to.
+    """Outcomes of all tapes.
 
     Attributes:
         found: the probability of each outcome whose tape ended.
@@ -111,7 +111,7 @@ class Outcomes:
         return {outcome: chance / (1 - self.rest) for outcome, chance in self.found.items()}
 
     def allow(self, distribution: dict[Any, Fraction]) -> bool:
-        """Is this distribution one that the tapes leave possible: every outcome within the tolerance, and no other one found."""
+        """Return True if the tapes allow this distribution: every outcome within the tolerance, and no other one found."""
         inside = all(
             0 <= chance - self.found.get(outcome, Fraction(0)) <= self.rest for outcome, chance in distribution.items()
         )

@@ -39,7 +39,7 @@ def game(dp_sgd: ModuleType) -> tuple[Any, list[tuple[Tensor, Tensor]]]:
 
 
 def moved(dp_sgd: ModuleType, model: Any, parts: list[tuple[Tensor, Tensor]], *, noise: float) -> Tensor:
-    """How far one step of size one goes."""
+    """Return the distance of one step of size one."""
     weights = model.vectors.weight
     before = weights.detach().clone()
     sgd = torch.optim.SGD([weights], lr=1.0)

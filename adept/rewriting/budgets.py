@@ -1,4 +1,4 @@
-"""What each budget keeps of a text: the table from which a user chooses epsilon.
+"""Table of budgets from which a user chooses epsilon: the part of a text that each one keeps.
 
 Every figure and example comes from public texts (``adept.rewriting.expectation``); no record is
 read.

@@ -1,4 +1,4 @@
-"""How small a part of a file can be seen through the noise of a central release."""
+"""Smallest part of a file that shows through the noise of a central release, by budget."""
 
 from adept.mechanisms.votes import Votes
 from adept.synthesis.cells import default_size

@@ -1,4 +1,4 @@
-"""What an audit certifies must not depend on how busy the machine is; and one that is asked everything must be cheap."""
+"""Fixtures of audits: verdicts must not depend on the machine's load, and an audit with all questions must be cheap."""
 
 import pytest
 from audit.asking import make_cheap

@@ -12,7 +12,7 @@ from tiny import Run
 
 @pytest.fixture(autouse=True)
 def _few_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the command says is tested here, not what an audit sees."""
+    """Make audits small: these tests read the command's words, not what an audit sees."""
     make_cheap(monkeypatch)
 
 

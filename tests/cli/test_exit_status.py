@@ -1,4 +1,4 @@
-"""What the operating system sees: one status for one kind of end, one line, whatever is closed, full or interrupted."""
+"""Exit statuses and messages: one status for one kind of end, and one line, with anything closed, full or interrupted."""
 
 import gc
 import importlib

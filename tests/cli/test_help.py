@@ -239,7 +239,7 @@ def test_the_choices_that_help_names_are_those_that_are_accepted(command: str) -
 
 
 def refusal(kind: type[Any], /, **given: str) -> str:
-    """What a configuration says against some values; nothing where it takes them."""
+    """Return the message with which a configuration refuses values; empty if it accepts them."""
     if "output_dir" in kind.__dataclass_fields__:
         given["output_dir"] = "x"
     try:

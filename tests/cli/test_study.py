@@ -24,7 +24,7 @@ Shown = Callable[[str], tuple[Path, str]]
 
 @pytest.fixture(scope="module")
 def kept() -> dict[str, tuple[Path, str]]:
-    """What the studies of this file have left and shown."""
+    """Return the files and the output of this module's studies."""
     return {}
 
 

@@ -79,7 +79,7 @@ def test_no_record_that_was_named_is_kept(topic_run: Path, tmp_path: Path) -> No
 def test_a_comparison_grows_by_attacks_which_are_made_where_its_rows_are(
     topic_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was compared without them is attacked later, with the first seed's models, and no row is made again."""
+    """A comparison that was made without attacks is attacked later with the first seed's models; no row is made again."""
     asked = config(tmp_path, topic_run, mechanisms=["sqrt_n"], epsilons=[8.0], attacks=False)
     with unaudited():
         rows = compare(asked).rows

@@ -55,7 +55,7 @@ def config(directory: Path, **changes: object) -> CompareConfig:
 
 
 def kept_texts(directory: Path, name: str) -> dict[str, list[str]]:
-    """What a decoder wrote, as it is kept."""
+    """Return the stored texts of a decoder."""
     return dict(json.loads((directory / "rewrites" / f"{name}-seed0.json").read_text()))
 
 

@@ -1,4 +1,4 @@
-"""What might be taken instead stands in the comparison's table, with its true budget, one text a record, and a verdict."""
+"""Alternatives stand in the comparison's table with their true budget, one text a record, and a verdict."""
 
 import math
 from dataclasses import replace

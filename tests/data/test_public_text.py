@@ -25,7 +25,7 @@ def test_texts_without_words_and_long_ones_are_left_out() -> None:
 
 
 def test_of_one_template_few_texts_are_kept() -> None:
-    """What fills a template are words that few texts hold, and numbers."""
+    """Templates are filled with numbers and words that few texts hold."""
     filled = [text(f"turn on light {number}") for number in range(2 * corpus.COMMON_IN)]
     named = [text(f"turn on name{number}x") for number in range(corpus.COMMON_IN)]
     whole = text("turn on light")

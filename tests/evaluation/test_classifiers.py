@@ -114,7 +114,7 @@ def test_copies_of_a_text_stay_in_one_fold_of_cross_validation() -> None:
 
 
 def test_thousands_of_records_of_two_texts_are_no_error() -> None:
-    """As at epsilon 2, where descriptions are few: the fold that judges must hold a text, wherever the texts come first."""
+    """Descriptions are that few at epsilon 2: the fold that judges must hold a text, wherever the texts come first."""
     texts, labels = ["ours flights", "song tune"], ["flight", "music"]
     for change in range(1, 12):
         order = [0] * change + [1] * (2_000 - change)

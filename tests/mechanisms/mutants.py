@@ -53,13 +53,13 @@ class Target:
 
     @property
     def module(self) -> Any:
-        """Where the function stands."""
+        """Module of the function."""
         name = self.path.split(".")[0]
         return importlib.import_module(f"adept.{ROOMS.get(name, 'mechanisms')}.{name}")
 
     @property
     def names(self) -> list[str]:
-        """Of the function's class, if it has one, and its own."""
+        """Name of the function's class, if it has one, and its own."""
         return self.path.split(".")[1:]
 
     @property
@@ -176,7 +176,7 @@ def _places(tree: ast.FunctionDef) -> list[ast.AST]:
 
 
 def _context(tree: ast.FunctionDef, node: ast.AST) -> tuple[ast.AST, ast.AST]:
-    """What a node stands in, and as much around it as a reader needs: a number alone says nothing."""
+    """Return the code around a node, as much as a reader needs: a number alone says nothing."""
     parents = {child: parent for parent in ast.walk(tree) for child in ast.iter_child_nodes(parent)}
     shown = node
     while isinstance(shown, ast.Constant | ast.UnaryOp | ast.keyword | ast.Tuple | ast.Slice):
@@ -276,7 +276,7 @@ def test(name: str) -> Test:
 
 
 def cases(function: Test) -> Iterator[dict[str, Any]]:
-    """What the marks of a test give to it."""
+    """Yield the arguments that the marks of a test give to it."""
     axes = []
     for mark in getattr(function, "pytestmark", []):
         if mark.name == "parametrize":

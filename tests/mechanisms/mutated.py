@@ -1,4 +1,4 @@
-"""Which functions have mutants, which fast tests prove each, and which mutants are like the function itself.
+"""Table of functions that have mutants, the fast tests of each, and mutants that equal their function.
 
 The quickest tests first: a mutant is found by the first that fails.
 """

@@ -30,7 +30,7 @@ class Forgetful(Description):
 
 
 def distribution_p_value(mechanism: Description) -> float:
-    """How likely the release's frequencies are under the distribution of the proof, all of them 0 in truth."""
+    """Return the p-value of the release's frequencies under the distribution of the proof; all records are 0."""
     counts = Counter(mechanism.privatize([0] * TRIALS))
     keep = 1 / (1 + (mechanism.count - 1) * math.exp(-mechanism.epsilon))
     other = (1 - keep) / (mechanism.count - 1)
@@ -107,7 +107,7 @@ def test_the_guarantee_is_exact_pure_and_the_same_for_any_latent() -> None:
 
 
 def probabilities(mechanism: Description, own: list[int]) -> dict[int, Fraction]:
-    """Of each number that can be released: by the ranks that mean it, each of the weight that ``exact_ranks`` gives it."""
+    """Return the probability of each releasable number: the weights that ``exact_ranks`` gives to its ranks."""
     (heavy, light), size, top = mechanism.odds, mechanism.count, mechanism.heavy
     total = top * heavy + (size - top) * light
     found: Counter[int] = Counter()
@@ -141,7 +141,7 @@ def test_what_is_not_released_is_computed_too(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_record_with_fewer_descriptions_would_be_told_apart() -> None:
-    """Why the proof asks for exactly t different ones: of two alike the weights do not add up, and the ratio exceeds the odds."""
+    """The proof needs exactly t different ones: with two alike the weights do not add up, and the ratio exceeds the odds."""
 
     class Lenient(Description):
         def _checked(self, descriptions):

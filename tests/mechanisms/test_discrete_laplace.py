@@ -51,7 +51,7 @@ def test_the_noise_has_the_discrete_laplace_distribution_and_no_other(scale: flo
 
 
 def test_the_distribution_is_that_of_opendp() -> None:
-    """Where it is finest: the lowest bits of wide noise, and all of its distribution."""
+    """Its finest parts are compared: the lowest bits of wide noise, and all of its distribution."""
     scale = 12_345.0
     measurement = make_laplace(vector_domain(atom_domain(T="i64")), l1_distance(T="i64"), scale=scale)
     theirs, ours = np.array(measurement([0] * DRAWS)), draws(scale)

@@ -162,7 +162,7 @@ def numbers(tape: Tape) -> Callable[..., np.ndarray]:
 
 
 def spare(extra: int) -> Callable[[Tape], Callable[[int], int]]:
-    """How many candidates are drawn at a time: too many change nothing."""
+    """Set the number of candidates that are drawn at a time: too many change nothing."""
     return lambda tape: lambda count: count + extra
 
 

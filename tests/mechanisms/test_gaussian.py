@@ -130,7 +130,7 @@ def test_the_discrete_distribution_is_close_to_the_rounded_continuous_one(scale:
 
 
 def test_the_discrete_gaussian_can_exceed_the_continuous_delta() -> None:
-    """Why the slack is there: on a coarse grid the continuous formula alone would be a false claim."""
+    """The slack is needed: on a coarse grid the continuous formula alone would be a false claim."""
     cases = [(2.0, (1, 0), e) for e in (0.25, 0.5, 1.0)] + [(2.0, (5, 5), e) for e in (1.0, 2.0, 4.0)]
     excess = [true_discrete_delta(s, d, e) / math.exp(log_delta(s / math.hypot(*d), epsilon=e)) for s, d, e in cases]
     assert max(excess) > 1.01

@@ -147,7 +147,7 @@ def test_a_sampler_that_hardly_ever_leaves_the_cap_is_detected(unit_rows) -> Non
 
 
 def bernstein(cap: Cap, dim: int, count: int) -> float:
-    """How far the mean of ``count`` copies of T / g strays from 1 with probability 1e-12 at most (Bernstein's inequality).
+    """Return the distance from 1 that the mean of ``count`` copies of T / g exceeds with probability 1e-12 (Bernstein).
 
     E[T^2; T >= g] = I_s(a, 3/2) / (2 n) gives the variance exactly; it is mostly due to rare escapes at large budgets.
     """

@@ -1,4 +1,4 @@
-"""What shuffling adds is never less than the truth, hardly more than the best known bound, and refused where nothing is proven."""
+"""Shuffling: its epsilon is never below the truth, hardly above the best known bound, and refused without a proof."""
 
 import math
 import random

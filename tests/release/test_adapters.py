@@ -38,7 +38,7 @@ def test_a_data_set_is_mapped_and_only_rewritten_text_is_left(rewriter: Rewriter
 def test_a_data_set_in_files_is_released_once_however_often_it_is_mapped(
     mechanism: Description | LearnedCodebook, tiny_run: Path, tmp_path: Path
 ) -> None:
-    """What a first call leaves in memory must not make the rewriter another one, for which nothing is cached."""
+    """A first call must leave nothing in memory that makes the rewriter another one, for which nothing is cached."""
     import datasets
 
     datasets.disable_progress_bars()

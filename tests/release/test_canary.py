@@ -22,7 +22,7 @@ ROW = {"text": f"a fare to {TEXT}", "intent": LABEL, "note": OTHER, "who": PERSO
 
 
 def traces(canary: str) -> set[bytes]:
-    """What a canary may look like."""
+    """Return the forms that a canary may take."""
     plain = canary.encode()
     found = {plain, plain.upper(), plain.lower(), canary.encode("utf-16-le"), plain.hex().encode()}
     found |= {base64.b64encode(b" " * shift + plain)[4:-4] for shift in range(3)}

@@ -221,7 +221,7 @@ def test_a_part_of_no_bytes_is_a_part_without_rows(
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_a_schema_without_a_column_is_refused_whether_there_are_rows_or_not(tmp_path: Path, count: int) -> None:
-    """Of a pipe nobody looks at the schema beforehand."""
+    """The schema of a pipe cannot be checked beforehand."""
     import pyarrow
     from pyarrow import parquet
 
@@ -332,7 +332,7 @@ def test_a_run_that_is_killed_never_draws_twice(
     before: bool,
     draws: int,
 ) -> None:
-    """What is in the journal is what is published; the input is not even looked at again."""
+    """The journal's content is published; the input is not even looked at again."""
     log, real, out = tmp_path / "draws", Votes.privatize, tmp_path / "out.jsonl"
 
     def logged(self: Votes, counts: Counts) -> Counts:

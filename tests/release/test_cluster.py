@@ -193,7 +193,7 @@ def ray_like(monkeypatch: pytest.MonkeyPatch, init: Callable[..., None]) -> None
 
 
 def test_a_cluster_of_ours_listens_here_alone_and_asks_for_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What Ray is told by the environment is there while it runs, and not afterwards; the user's own settings stay."""
+    """Settings for Ray are in the environment while it runs, and not afterwards; the user's own settings stay."""
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "1")
     before, seen = dict(os.environ), {}

@@ -288,7 +288,7 @@ def test_a_release_that_was_begun_with_a_ledger_is_not_continued_without_it(samp
 
 
 def test_an_interrupt_that_machine_code_made_an_error_of_says_how_to_go_on(sampler: Rewriter, tmp_path: Path) -> None:
-    """As numba does: the interrupt is the cause of a SystemError."""
+    """Numba does so: the interrupt is the cause of a SystemError."""
     given = tmp_path / "in.txt"
     given.write_text("a fare to boston\n" * 5)
 
@@ -305,7 +305,7 @@ def test_an_interrupt_that_machine_code_made_an_error_of_says_how_to_go_on(sampl
 
 
 def test_a_place_where_no_file_can_be_made_is_no_endless_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As /proc, which says of every new name that there is no such file."""
+    """The folder /proc is one: it says of every new name that there is no such file."""
 
     def refused(path: Path) -> int:
         raise FileNotFoundError(path)

@@ -1,4 +1,4 @@
-"""Of a file's records, only what was asked for reaches the output, and the statement beside it says what that guarantees."""
+"""Local releases: only requested parts of records reach the output, and the statement says what is guaranteed."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""What is visible of a release, to whom and when; what was published stays, whatever goes wrong after it."""
+"""Visible files of a release, by time and reader; published files stay, whatever goes wrong later."""
 
 import json
 import os

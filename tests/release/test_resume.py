@@ -73,7 +73,7 @@ def forked(action: Callable[[], object], *, stdout: Path | None = None, kill_aft
 
 
 def drawn(path: Path) -> list[object]:
-    """What a journal holds, entry by entry."""
+    """Return the entries of a journal."""
     if not path.exists() or not path.stat().st_size:
         return []
     with Journal(path) as journal:
@@ -202,7 +202,7 @@ def test_a_kill_before_any_step_on_the_disk_loses_nothing_and_leaves_nothing_tha
 
 
 def test_a_stream_that_dies_at_any_step_comes_again_row_by_row_and_goes_on(sampler: Rewriter, tmp_path: Path) -> None:
-    """What was on standard output when the process died is what a resumption writes first, for every step."""
+    """A resumption first writes what was on standard output when the process died, for every step."""
     step, ended = 0, False
     options = ReleaseOptions(keep_columns=["id"], format="jsonl", flush_every=2)
     while not ended:
@@ -337,7 +337,7 @@ def test_another_budget_of_labels_is_another_release_where_both_keep_nearly_ever
 def test_a_label_that_is_one_symbol_with_its_text_is_resumed_with_it(
     tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was drawn before the interrupt stands in the output, label and all, and only the other records are drawn."""
+    """Draws from before the interrupt stand in the output, label and all; only the other records are drawn."""
     mechanism = JointResponse(mechanism=LearnedCodebook(epsilon=2.0), labels=LABELS)
     joint = Rewriter.from_pretrained(tiny_run, mechanism=mechanism, batch_size=4)
     given, target = records_file(tmp_path / "in.jsonl", 10), tmp_path / "out.jsonl"

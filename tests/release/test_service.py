@@ -87,7 +87,7 @@ def test_without_a_mechanism_the_best_exact_one_is_taken(tiny_run: Path, tiny_l1
 
 
 def test_from_a_budget_of_ten_on_a_record_is_described(tiny_run: Path, tiny_l1_run: Path) -> None:
-    """What counts is a record's own share of the budget."""
+    """A record's own share of the budget decides."""
     assert isinstance(opened(tiny_run, epsilon=10.0).mechanism, Description)
     assert isinstance(opened(tiny_run, epsilon=16.0, max_records_per_person=4, **PERSON).mechanism, LearnedCodebook)
     assert isinstance(opened(tiny_l1_run, epsilon=16.0).mechanism, L1Laplace)

@@ -255,7 +255,7 @@ def sampled(topic_run: Path, pool: int) -> Rewriter:
 
 
 def placed(topic_run: Path, pool: int, numbered: Path, tmp_path: Path, options: ReleaseOptions) -> int:
-    """How many of 60 rows a reader puts back who knows every release and the seed of every generator that has one.
+    """Return the number of 60 rows put back by a reader who knows every release and the seed of every generator.
 
     All releases are the same codeword, so that rows differ by what was drawn after it. The reader writes them from the seed in the
     old order, and looks for the text that each row ought to have; copied labels, one a record, tell whether it is the right one.

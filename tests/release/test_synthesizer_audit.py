@@ -120,7 +120,7 @@ class ClassShares(Synthesizer):
 
 
 class ExactRows(Synthesizer):
-    """As many rows as there were."""
+    """A target that writes as many rows as there were."""
 
     def release(self, tally: Tally) -> Counts:
         ExactRows.count = tally.notes.rows

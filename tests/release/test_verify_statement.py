@@ -40,7 +40,7 @@ MODEL = {"model.safetensors": b"weights", "codec.json": b"codec"}
 def statement(
     mechanism: LocalRandomizer, response: RandomizedResponse | JointResponse | None = None, **changes: Any
 ) -> dict[str, Any]:
-    """What a release of this mechanism states, as JSON holds it."""
+    """Return the statement of a release of this mechanism, as JSON holds it."""
     joint = isinstance(response, JointResponse)
     text = response.text if isinstance(response, JointResponse) else mechanism
     guarantee: Guarantee = response.guarantee() if joint and response else mechanism.guarantee(DIM)
@@ -154,7 +154,7 @@ def test_an_old_statement_has_none_and_what_is_no_statement_is_refused(tmp_path:
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where a JSON value holds something that is no list and no object."""
+    """Yield the places of a JSON value that hold neither list nor object."""
     if isinstance(value, dict | list):
         for key, part in value.items() if isinstance(value, dict) else enumerate(value):
             yield from places(part, (*path, key))
@@ -217,7 +217,7 @@ SHAPE = ["scale", "sensitivity", "clip_norm", "dim", "size", "top", "label_keep_
 
 @pytest.mark.parametrize("said", SAID, ids=[said["mechanism"] for said in SAID])
 def test_a_smaller_promise_is_refused_even_with_a_digest_of_its_own(said: dict[str, Any], tmp_path: Path) -> None:
-    """What a forger changes must still follow from the rest: each number, one by one, moved the way that would promise more."""
+    """A forged number must still follow from the rest: each number, one by one, moved the way that would promise more."""
     shape = [
         name for name in SHAPE if said["scale"] or name not in ("clip_norm", "dim")
     ]  # a codebook's guarantee has neither
@@ -239,7 +239,7 @@ def _refuse(folder: Path, forged: dict[str, Any]) -> None:
 
 
 def _refused(folder: Path, forged: dict[str, Any]) -> None:
-    """In a sentence of one line."""
+    """Check that a forged statement is refused in a sentence of one line."""
     with pytest.raises(Refused) as refused:
         check(written(forged, folder))
     assert len(str(refused.value).split()) > 3

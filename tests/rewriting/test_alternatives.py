@@ -1,4 +1,4 @@
-"""What might be taken instead keeps its claim for a whole record; what leaves out half of the trick is a violation.
+"""Alternatives keep their claim for a whole record; one that leaves out half of the trick is a violation.
 
 Audits of sound mechanisms are at confidence 1 - 1e-9, 3 of them: share of the suite's false alarms 3e-9.
 """

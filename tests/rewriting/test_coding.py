@@ -53,7 +53,7 @@ def test_packed_values_come_back_as_they_were(tiny_run: Path, mechanism: LocalRa
 
 
 def test_a_coding_that_was_used_is_copied_as_if_it_were_new(tiny_run: Path) -> None:
-    """What a release left behind would be private text in whatever is made of the copy."""
+    """A leftover of a release would be private text in everything made of the copy."""
     rewriter = Rewriter.from_pretrained(tiny_run, mechanism=CODEBOOK)
     fresh = pickle.dumps(rewriter.coding)
     rewriter.rewrite(TEXTS)

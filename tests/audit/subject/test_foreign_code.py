@@ -1,4 +1,4 @@
-"""What a call costs is known although one in ten is expensive or rows cost nothing, and releases of any width are read at one."""
+"""Calls of foreign code: their cost is known although one in ten is expensive or rows cost nothing; any width is read."""
 
 import gc
 import math

@@ -163,7 +163,7 @@ def test_unknown_names_are_spelled(codec: Codec) -> None:
 
 @pytest.mark.parametrize("size", [1_000, 2**41])
 def test_texts_and_numbers_of_the_code_go_both_ways(codec: Codec, size: int) -> None:
-    """What a number writes has a number that writes it, unless it was cut, or spelled a word that needs no spelling."""
+    """The text of a number has a number that writes it, unless it was cut, or spelled a word that needs no spelling."""
     code, rng, found = ArithmeticCode(codec.model, size), random.Random(1), 0
     for number in (rng.randrange(size) for _ in range(40)):
         words = code.write(number)
@@ -285,7 +285,7 @@ def test_behind_a_gap_or_an_inserted_word_counts_what_the_next_one_costs_more_th
         return ANYWHERE if word in record else 7  # so that a text shows which of its words were inserted
 
     def weighed(words: Sequence[str]) -> tuple[int, int, int]:
-        """What a text leaves out and puts in, what its seams add, and how many words it puts in dearly where it leaves none out."""
+        """Return the weight of left-out, added and seam words, and the number of words added dearly with none left out."""
         usual, place, seams, before, between = costs(model, record), 0, 0, 0, 0
         for word, cost in zip([*words, END], costs(model, words), strict=True):
             if word not in (*record, END):
@@ -314,7 +314,7 @@ def test_behind_a_gap_or_an_inserted_word_counts_what_the_next_one_costs_more_th
 
 
 def costs(model: LanguageModel, words: Sequence[str]) -> list[int]:
-    """What each of a text's words costs, and its end."""
+    """Return the cost of each of a text's words, and of its end."""
     numbers = model.vocabulary.encode(words)
     shares = [span(model.tables, after(model, numbers[:place]), number) for place, number in enumerate(numbers)]
     return [round(UNIT * (30 - math.log2(high - low))) for low, high in shares]

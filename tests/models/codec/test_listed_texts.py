@@ -41,7 +41,7 @@ def codec(texts: list[str]) -> Codec:
 
 
 def bits_of(model: LanguageModel, words: Sequence[str]) -> float:
-    """What a text costs, by the whole numbers of the code."""
+    """Return the cost of a text by the whole numbers of the code."""
     code = ArithmeticCode(model, 2)
     found = code.interval(words)
     assert found

@@ -73,7 +73,7 @@ def test_listed_texts_mean_what_they_mean_as_words(of_texts: Meanings, rows: lis
 
 
 def test_held_texts_mean_what_they_mean_as_words(of_texts: Meanings) -> None:
-    """Whether the lexicon has their words or not, and however often one stands in a text."""
+    """Their words may be in the lexicon or not, and repeat in a text."""
     rows = [words_of(text) for text in ("to boston to boston", "zqxjv", "zqxjv to denver", "fares")]
     words = sorted({word for row in rows for word in row})
     held = sparse.csr_array(np.array([[word in row for word in words] for row in rows], dtype=np.int8))

@@ -95,7 +95,7 @@ def test_the_points_of_a_texts_interval_write_it_and_the_others_do_not(code: Ari
 
 
 def test_points_write_texts_of_the_band_as_likely_as_the_models_own(code: ArithmeticCode) -> None:
-    """What the model writes by itself is of the band one time in ten; these texts are what the others are compared with."""
+    """The model's own text is of the band one time in ten; the others are compared with these texts."""
     rng, band = random.Random(1), code.bands[0]
 
     def bits_of(texts: list[list[str]]) -> list[float]:

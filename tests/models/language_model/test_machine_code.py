@@ -24,7 +24,7 @@ print(interval.tolist(), sum(narrow.stats.cache_hits.values()), sum(narrow.stats
 
 
 def run(cache: Path) -> list[str]:
-    """What is computed, how much machine code was found, and how much was made."""
+    """Return the result, and the numbers of machine codes that were found and made."""
     given = {**os.environ, "XDG_CACHE_HOME": str(cache)}
     done = subprocess.run([sys.executable, "-c", SCRIPT], env=given, capture_output=True, text=True, check=True)
     return done.stdout.rsplit(maxsplit=2)

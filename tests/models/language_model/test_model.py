@@ -35,7 +35,7 @@ def narrowed(interval: tuple[int, int, int], span: Span) -> tuple[int, int, int]
 
 
 def read(spelling: UnknownWords, interval: tuple[int, int, int], rng: random.Random) -> str:
-    """What is read at a random point of an interval."""
+    """Read a word at a random point of an interval."""
     low, width, depth = interval
     place = (low << 8 * BYTES) + rng.randrange(width << 8 * BYTES) >> depth
     bits = np.frombuffer(place.to_bytes(BYTES, "big"), dtype=np.uint8)
