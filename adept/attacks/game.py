@@ -54,7 +54,7 @@ class AttackRow:
 
     @property
     def words(self) -> str:
-        """The change of the odds, in a sentence."""
+        """The figures in a sentence."""
         of_100 = f"Of 100 guesses {per_hundred(self.rate.value)} are right"
         without = f"{per_hundred(self.without_release)} without any release"
         allowed = f"at most {per_hundred(self.bound)} are possible at the true epsilon"
@@ -62,7 +62,9 @@ class AttackRow:
         claimed = "" if self.bound == self.claimed_bound else claimed
         verdict = ": the claim is refuted" if self.refutes_claim else ""
         beyond = self.detail.get("beyond_claim", 0.0)
-        odds = f" In {per_hundred(beyond)} of 100 releases odds move further than the claim allows." if beyond else ""
+        odds = (
+            f" In {per_hundred(beyond)} of 100 releases the odds change more than the claim allows." if beyond else ""
+        )
         return f"{of_100}; {without}, {allowed}{claimed}{verdict}.{odds}"
 
     def to_dict(self) -> dict[str, Any]:

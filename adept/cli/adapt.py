@@ -55,7 +55,7 @@ def main(config: AdaptConfig) -> None:
 def _check(config: AdaptConfig) -> None:
     if config.public is not True:
         raise ConfigurationError(
-            "public must be true to adapt a model, got false: the examples will stand in the model and in what it writes, word for "
+            "public must be true to adapt a model, got false: the model and its rewrites will hold the examples word for "
             "word, and no guarantee covers them; add public=true if anyone may read them"
         )
     if config.examples is None and not config.label_set:

@@ -56,7 +56,7 @@ def main(config: AttackConfig) -> None:
 def _record_target(config: AttackConfig) -> Target:
     rewriter, splits = _rewriter(config), load(config.data, config)
     if config.private not in splits:
-        raise DataError(f"private must be a split of the data, got {config.private}: it is not there")
+        raise DataError(f"private must be a split of the data, got {config.private}, which is missing")
     game = AttackGame(
         rewriter=rewriter,
         private=splits[config.private],

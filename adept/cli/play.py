@@ -34,7 +34,7 @@ def main(config: PlayConfig) -> None:
         raise ConfigurationError(f"adept play needs {error.name}: pip install 'adept-dp[web]'") from None
     if config.host not in LOOPBACK and not config.token:
         raise ConfigurationError(
-            f"host must be this machine's own where there is no token, got {config.host}: add token=SECRET"
+            f"host must be this machine's own address without a token, got {config.host}: add token=SECRET"
         )
     with _listen(config) as listener:
         sentences = Sentences(*load_model(config.model_dir))

@@ -104,12 +104,12 @@ def _public_texts(config: RewriteConfig, inputs: Inputs) -> list[str] | None:
         return None
     if config.public is not True:
         raise ConfigurationError(
-            "public must be true with expect, got false: what survives of these texts is shown, which is no private release of "
-            "them; add public=true if anyone may read them"
+            "public must be true with expect, got false: the figures shown about these texts are not private; add "
+            "public=true if anyone may read them"
         )
     if config.expect == STANDARD_STREAM or any(_same(config.expect, name) for name in inputs.locations):
         raise ConfigurationError(
-            "expect must be a file of public texts, got the input: what survives of private records would be a release of its own"
+            "expect must be a file of public texts, got the input: figures about private records would be a release of their own"
         )
     texts = read_corpus(config.expect, text_column=config.text_column, labelled=False).texts
     if len(texts) < MIN_TEXTS:

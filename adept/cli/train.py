@@ -129,7 +129,7 @@ def _prepare(config: TrainConfig) -> tuple[Path, Path | None]:
     directory = Path(config.resume_from)
     if config.output_dir is not None and Path(config.output_dir) != directory:
         raise ConfigurationError(
-            f"output_dir must be left out with resume_from, got {config.output_dir}: a run goes on in its own directory"
+            f"output_dir must be left out with resume_from, got {config.output_dir}: a run continues in its own directory"
         )
     checkpoint = directory / CHECKPOINTS / LAST
     if not checkpoint.is_file():

@@ -116,7 +116,7 @@ def in_processes(jobs: Sequence[Callable[[], int]], *, processes: int) -> Iterat
                 worker.kill()  # training would go on after a SIGTERM, for Lightning handles it
             if isinstance(error, BrokenProcessPool):
                 raise DataError(
-                    "a process was killed, perhaps for lack of memory: the same command with processes=1 goes on"
+                    "a process was killed, perhaps for lack of memory: run the same command with processes=1"
                 ) from None
             raise
 

@@ -138,8 +138,8 @@ class CompareConfig(Columns):
             check_between(0.01, 0.99, label_share=self.label_share)
         if self.label_epsilon is not None and not 0 < self.label_epsilon < min(self.epsilons):
             raise ConfigurationError(
-                f"label_epsilon must be positive and below every epsilon, got {self.label_epsilon}: the rest is the "
-                "text's"
+                f"label_epsilon must be positive and below every epsilon, got {self.label_epsilon}: the rest is for "
+                "the text"
             )
         if self.labels == JOINT and "description" in self.mechanisms:
             raise ConfigurationError(

@@ -194,7 +194,7 @@ def hold_out(corpus: Corpus, *, share: float, seed: int) -> tuple[Corpus, Corpus
     """Split a corpus by a seeded shuffle; the second part has ``share``, at least 1 record."""
     if len(corpus) < 2:
         raise DataError(
-            f"the train split must have at least 2 records where some are held out, got {len(corpus)}: add some"
+            f"the train split must have at least 2 records if some are held out, got {len(corpus)}: add some"
         )
     order = list(range(len(corpus)))
     random.Random(seed).shuffle(order)

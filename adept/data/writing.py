@@ -113,7 +113,7 @@ def _copy_to_standard_output(name: str) -> None:
             shutil.copyfileobj(complete, stream)
     except OSError as error:
         raise DataError(
-            f"cannot write standard output: {error.strerror}: what was read of it is a release, and so is another run"
+            f"cannot write standard output: {error.strerror}: what was read is a release, and another run is another release"
         ) from None
 
 
@@ -129,7 +129,7 @@ def _claim(path: str) -> Path:
         partial.touch(0o600, exist_ok=False)  # its owner's alone until it has its name
     except FileExistsError:
         raise DataError(
-            f"{partial} exists: another run writes it, or left it behind; remove it once none does"
+            f"{partial} exists: another run is writing it or left it behind: remove it when no run writes it"
         ) from None
     except OSError as error:
         raise DataError(f"cannot write {path}: {error.strerror}") from None

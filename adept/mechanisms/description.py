@@ -151,8 +151,8 @@ class Description(SymbolRandomizer):
             epsilon=self.epsilon,
             exact=True,
             text=f"The released description is {words(self.epsilon)}-LDP (pure) for any two records: one number below "
-            f"{_size_in_words(self.count)}, which is {often(self.keep_probability)} {self._own}, and any other one "
-            "otherwise.",
+            f"{_size_in_words(self.count)}, which is {often(self.keep_probability)} {self._own}, and "
+            "otherwise one of the others.",
         )
 
     @property

@@ -152,7 +152,7 @@ class JointResponse:
             exact=True,
             text=f"The released {self.text.symbol} and the released label are one symbol, and as a pair {words(self.epsilon)}-LDP "
             f"(pure) for any two records: the own label with {self.text.own_symbol} comes out "
-            f"{often(self.both_probability)}. So is every text written from them{self.text.proviso}.",
+            f"{often(self.both_probability)}. The same holds for every text written from them{self.text.proviso}.",
         )
 
     @property

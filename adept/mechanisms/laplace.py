@@ -106,7 +106,7 @@ class _Laplace(Mechanism):
             )
         return (
             f"The claim of epsilon {words(self.epsilon)} is false: the l1 sensitivity of the l2-clipped latent is "
-            f"sqrt({dim}) times the claimed one (Habernal 2021, Theorem 5.1). What holds is epsilon {words(epsilon)}."
+            f"sqrt({dim}) times the claimed one (Habernal 2021, Theorem 5.1). The true epsilon is {words(epsilon)}."
         )
 
     def expected_squared_error(self, dim: int) -> float:

@@ -121,7 +121,7 @@ def draws_of(
         return (Draw(mechanism.epsilon, *symbols[0]), *beside)
     raise ConfigurationError(
         "mechanism must be description, learned_codebook or codebook with blocks=1 for shuffled records, "
-        f"got {mechanism.name}: no bound for shuffling is proven here for it"
+        f"got {mechanism.name}: no bound for shuffling it is proved"
     )
 
 

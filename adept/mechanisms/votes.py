@@ -129,9 +129,9 @@ class Votes:
             exact=True,
             sensitivity=float(self.sensitivity),
             scale=self.scale,
-            text=f"The released counts are {words(self.epsilon)}-DP (pure, central): {self._compared(persons)} changes no "
-            f"probability of any output by more than a factor of {_factor(self.epsilon)}. So is everything that is written from "
-            "them.",
+            text=f"The released counts are {words(self.epsilon)}-DP (pure, central): {self._compared(persons)} changes the "
+            f"probability of any output by at most a factor of {_factor(self.epsilon)}. The same holds for everything written "
+            "from them.",
         )
 
     def _compared(self, persons: bool | None) -> str:

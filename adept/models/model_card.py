@@ -12,18 +12,18 @@ READS = {"lstm": "LSTM encoder", "topics": "Encoder of topics, linear in the wor
 WRITES = {"lstm": "LSTM decoder", "nearest": "decoder that answers with public texts"}
 TAGS = ["differential-privacy", "local-differential-privacy", "text-rewriting"]
 CODEC = {  # by the model's publicity
-    True: "It was declared public, and\n  `codec.json` holds its utterances as they stand, its tables texts that are "
-    "likely by them.",
-    False: "The codec holds words, and sequences of up to four\n  words, that stand in at least two different training "
-    "texts, which one person may have written; no utterance as it stands.",
+    True: "It was declared public:\n  `codec.json` holds its utterances as they are, and the tables hold texts like "
+    "them.",
+    False: "The codec holds words, and sequences of up to four\n  words, that occur in at least two different training "
+    "texts; one person may have written both. It holds no whole utterance.",
 }
 USE = """\
 ## Use
 
 `adept rewrite model_dir=DIR input=FILE output=FILE epsilon=8`, or in Python `Rewriter.from_pretrained(DIR, mechanism=...)`.
 
-Files: `config.json` (sizes, clip, training data), `model.safetensors` (weights), `codebooks.safetensors` (codewords, where there
-are any), `tokenizer.json` (vocabulary), `synonyms.json` (which known word an unknown one is read as),
+Files: `config.json` (sizes, clip, training data), `model.safetensors` (weights), `codebooks.safetensors` (codewords, if there
+are any), `tokenizer.json` (vocabulary), `synonyms.json` (for each unknown word the known word that is read instead),
 `codec.json` and `codec.safetensors` (descriptions), `codec-DIGEST.safetensors` (texts listed at their first use). None of them
 is code.
 """
@@ -32,8 +32,8 @@ is code.
 def model_card(model: Autoencoder, *, metrics: Mapping[str, float] | None = None, adapted_from: str = "") -> str:
     """Return the card with metadata for the Hub and, once adapted, the earlier card."""
     data, config = model.training_data, model.config
-    origin = "declared public" if data.public else "PRIVATE: do not hand this directory out"
-    measured = "\n".join(f"- {name}: {value:.4g}" for name, value in (metrics or {}).items()) or "- none was kept"
+    origin = "declared public" if data.public else "PRIVATE: do not share this directory"
+    measured = "\n".join(f"- {name}: {value:.4g}" for name, value in (metrics or {}).items()) or "- none"
     mechanisms = "`mechanism=l1`" if model.clip == "l1" else "every mechanism for the l2 ball or the sphere"
     return f"""\
 ---
@@ -56,13 +56,13 @@ Trained on {data.records} records of `{data.name}` ({origin}).
 ## What is guaranteed, and what is not
 
 - A rewrite made with this model and a mechanism of `adept` is locally differentially private *for the record that is rewritten*;
-  the budget is chosen by who rewrites, and every output states it.
-- The weights and the vocabulary were fitted to the training text, word by word: no local guarantee covers that text, and a rewrite
-  can contain its sentences.
-- A rewrite of a latent is worded as the training text is, whatever the record says. A rewrite of a description
+  whoever rewrites chooses the budget, and every output states it.
+- The weights and the vocabulary were fitted to the training text. No local guarantee covers that text, and a rewrite can contain
+  its sentences.
+- A rewrite of a latent uses the words of the training text, whatever the record says. A rewrite of a description
   (`mechanism=description`) may repeat its record word for word, and does so often at large budgets.
 - Codebooks and codec were learned from the training text too. {CODEC[data.public]}
-- Who takes part, how many records there are and in which order is not hidden.
+- A release does not hide who takes part, how many records there are, or their order.
 
 {USE}{_source(adapted_from)}"""
 

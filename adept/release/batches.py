@@ -201,7 +201,7 @@ class Drawing:
             if len(batch) != entry["records"] or prefix.hexdigest() != entry["input"]:
                 raise DataError(
                     "input is not that of the interrupted release, or the key of its digests is another one: restore both, "
-                    "as nothing else can be continued"
+                    "because nothing else can be continued"
                 )
             self._claim(batch, digest, read)  # the run that drew them may have had no ledger
             read += len(batch)

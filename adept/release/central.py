@@ -258,5 +258,5 @@ def check_label_set(options: CentralOptions, given: bool) -> None:
     """Refuse votes for labels without a label set, and a label set without votes for labels."""
     if (options.labels == "vote") != given:
         raise ConfigurationError(
-            "label_set must name the public labels, or be left out with labels=drop: a set read off private data would leak"
+            "label_set must name the public labels, or be left out with labels=drop: a set taken from private data would leak"
         )

@@ -262,7 +262,7 @@ def decide_kept(inputs: Inputs, options: ReleaseOptions, output_format: str, fir
     formats = inputs.formats if columns and output_format == "parquet" else set()  # elsewhere no types are needed
     if options.schema and (not formats or "parquet" in formats):
         raise ConfigurationError(
-            "schema= is for kept columns from text files in a parquet output, and here types are known or not written: leave it out"
+            "schema= is for kept columns of text files in a parquet output, and here types are known or not needed: leave it out"
         )
     if not formats:
         return KeptColumns(columns, output_format)

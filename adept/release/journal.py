@@ -327,7 +327,7 @@ def _lock(path: Path) -> FileIO:
         if path.exists() and os.fstat(handle).st_ino == path.stat().st_ino:
             return stream
         stream.close()  # the run that had the lock has just finished and removed the file
-    raise DataError(f"cannot write {path}: the file system takes no such file; choose another output")
+    raise DataError(f"cannot write {path}: the file system does not accept it; choose another output")
 
 
 def _open(path: Path) -> int:

@@ -212,8 +212,8 @@ class Ledger(LedgerFile):
                 "" if spending.central else f" {'that counts' if listed == 1 else 'that count'} against every record"
             )
             raise ReleaseRefused(
-                f"{self.path} lists {listed} other release{'s' * (listed > 1)}{whose}, and no answer may reveal if they were of "
-                "these records, so their budgets may add up: add again=true, or keep a ledger for each file"
+                f"{self.path} lists {listed} other release{'s' * (listed > 1)}{whose}; no message may reveal if they hold the "
+                "same records, so budgets may add up: add again=true, or keep a ledger for each file"
             )
         known = {asked: count for asked, count in found.items() if asked[0] == ROW_KIND and asked[3]}
         if known:

@@ -206,8 +206,8 @@ class LedgerFile:
         there = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master")}
         if not there >= TABLES:
             raise DataError(
-                f"{self.path} is damaged, no ledger, or of a version before 0.2.0: restore it; what an older version "
-                "lists counts beside the new ledger"
+                f"{self.path} is damaged, not a ledger, or of a version before 0.2.0: restore it, or add what an older one "
+                "lists to the totals of the new ledger"
             )
         for table in ("releases", "adept"):
             self._check_tables(table)

@@ -107,7 +107,7 @@ def _label_response(
         )
     if not labels:
         raise ConfigurationError(
-            "label_set must name the public labels, got none: a set read off private data would leak"
+            "label_set must name the public labels, got none: a set taken from private data would leak"
         )
     public = label_set_of(labels)
     return JointResponse.of(text, public) if epsilon is None else RandomizedResponse(epsilon=epsilon, labels=public)

@@ -71,7 +71,7 @@ class Publication:
             if (real := os.path.realpath(name)) in taken:
                 raise DataError(
                     f"statement must be a file of its own, and so must ledger, key and input, got {name} twice: choose "
-                    f"another name (while it writes OUTPUT a run has OUTPUT{PARTIAL} and OUTPUT{JOURNAL} beside it)"
+                    f"another name (a run also uses OUTPUT{PARTIAL} and OUTPUT{JOURNAL} beside it)"
                 )
             taken.add(real)
         return places
@@ -107,8 +107,8 @@ class Publication:
             return
         if resume and self.streaming and os.path.lexists(self.statement):
             raise DataError(
-                f"{self.statement} says that this release is complete: what was read of it is all there is, and nothing is kept "
-                "to be written again; another release needs another statement=, and adds to the budget"
+                f"{self.statement} says that this release is complete, and its rows are not kept, so they cannot be written "
+                "again: for another release, which adds to the budget, give another statement="
             )
         self.check_names()
         self.check_leftovers()

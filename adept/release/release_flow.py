@@ -94,7 +94,7 @@ class Plan(ABC, Generic[Stated]):
             unknown = name == "records" and stated.records is None  # a central release writes what its counts say
             if not unknown and fields.get(name) != described.get(name):
                 raise DataError(
-                    f"{self.publication.target} is another release, complete, and is not overwritten ({name} was "
+                    f"{self.publication.target} is a complete release with other options, and is not overwritten ({name} was "
                     f"{described.get(name)!r}, and is {fields.get(name)!r}): choose another name"
                 )
         return replace(stated, **{name: described[name] for name in self.released})
@@ -183,7 +183,7 @@ class Run(Generic[Stated]):
         required = ledger is not None and ledger.required
         if journal.has_ledger and not required:
             raise DataError(
-                f"{self.publication.target} was begun with a ledger, which would not learn of the rest: add ledger=FILE"
+                f"{self.publication.target} was begun with a ledger, which must count the rest too: add ledger=FILE"
             )
         noted = {LEDGER: True} if required and (journal.has_ledger or not journal.begun) else {}
         journal.begin(self.plan.terms() | noted)
@@ -271,7 +271,7 @@ def _check_newest(journal: Journal, ledger: Ledger) -> None:
     if journal.records < (shown := ledger.count_shown(journal.run)):
         raise DataError(
             f"{journal.path} holds {journal.records} records, but {ledger.path} knows that {shown} of its release may have been "
-            "read: restore the newest one; to release what it lacks again, remove it and add again=true"
+            "read: restore the newest journal; or remove it and add again=true, which releases those records again"
         )
     if not journal.begun:
         ledger.forget(journal.run)

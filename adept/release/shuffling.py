@@ -64,9 +64,7 @@ def check_shuffling(rewriter: Rewriter, target: str, options: ReleaseOptions) ->
         return
     draws_of(rewriter.mechanism, dim=rewriter.model.config.latent_dim, labels=options.response)
     if options.keep_columns:
-        raise ConfigurationError(
-            "keep_columns must be empty for shuffled records: a kept column can tell the order again"
-        )
+        raise ConfigurationError("keep_columns must be empty for shuffled records: a kept column can reveal the order")
     if (options.max_records_per_person or 1) > 1:
         raise ConfigurationError(
             f"max_records_per_person must be 1 for shuffled records, got {options.max_records_per_person}: "
@@ -74,13 +72,11 @@ def check_shuffling(rewriter: Rewriter, target: str, options: ReleaseOptions) ->
         )
     if not options.shuffle and rewriter.decoding.candidates > 1:
         raise ConfigurationError(
-            f"decoding.candidates must be 1 for shuffled_records, got {rewriter.decoding.candidates}: which one fits best may "
-            "depend on the old order, by rounding"
+            f"decoding.candidates must be 1 for shuffled_records, got {rewriter.decoding.candidates}: by rounding, the best one "
+            "may depend on the old order"
         )
     if options.shuffle and target == STANDARD_STREAM:
-        raise ConfigurationError(
-            "output must be a file for shuffle=true: a stream is read as it comes, in the old order"
-        )
+        raise ConfigurationError("output must be a file for shuffle=true: a stream is read at once, in the old order")
 
 
 def find_shuffled(

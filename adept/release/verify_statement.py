@@ -83,7 +83,7 @@ def check(statement: str, output: Name = None, model_dir: Name = None, *, restat
         unchecked = [name for name in [*unchecked, *SENTENCES] if name not in again]
         return [*shown, f"Not checked: {', '.join(unchecked)}.", LIMITS]
     except DAMAGED as error:
-        raise Refused(f"{path_shown(statement)} is no statement, or damaged ({type(error).__name__})") from None
+        raise Refused(f"{path_shown(statement)} is not a statement, or is damaged ({type(error).__name__})") from None
 
 
 def _read(statement: str) -> Json:
@@ -225,7 +225,7 @@ def _symbols(said: Json, part: Json) -> None:
     labels = 1 if of == "text" else len(said["label_set"])
     texts = 1 if of == "label" else size // labels
     if not (0 < top < size and 0 < light <= heavy) or (of != "text" and top > texts):
-        raise Refused("some symbols, and not all, must have the larger weight, and every symbol a positive one")
+        raise Refused("some symbols but not all must have the larger weight, and all weights must be positive")
     _same(part["bits"], (total - 1).bit_length(), "bits are not those of a word that holds the weights")
     _at_most_e_to(_number(part["epsilon"]), Fraction(heavy, light), part["terms"], "epsilon")
     _same(texts * labels, size, "the symbols are not those of the label set")
@@ -350,7 +350,7 @@ def path_shown(path: str) -> str:
 def _model(said: Json, directory: str | None) -> list[str]:
     files = said.get("model_files") or {}
     if set(files) - set(MODEL_FILES) or files.get(WEIGHTS, said["model_sha256"]) != said["model_sha256"]:
-        raise Refused("model_files is no list of a model's files, or model_sha256 is not in it")
+        raise Refused("model_files is not a list of a model's files, or lacks model_sha256")
     places = [Path(directory or ""), Path(directory or "") / "model"]
     found = places[not (places[0] / WEIGHTS).is_file() and (places[1] / WEIGHTS).is_file()]
     shown = _file("model", directory and str(found / WEIGHTS), said["model_sha256"])

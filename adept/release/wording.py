@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 NOT_HIDDEN = (
     "that someone took part",
     "how many records there are",
-    "which record is damaged, lacks a column, its text, label or person, has an unknown label or exceeds its person's bound, "
-    "if a run ends with that error",
-    "whether the first record has a label, which decides whether labels are written, if no option names their column",
+    "which record caused an error, if a run ends because a record is damaged, lacks a column, its text, label or person, has an "
+    "unknown label or exceeds its person's bound",
+    "whether the first record has a label, if no option names the label column: without a label, no labels are written",
     "that a record was released before, if a ledger refuses the run",
     "what the model learned from its training text",
 )
@@ -38,17 +38,17 @@ NAMES_READ = ", the names of the labels, which are public, and the model"
 CENTRAL_NOT_HIDDEN = (
     "that a file was read and this was written from it",
     "what the model learned from its training text",
-    "how long a run takes, for whoever watches it",
+    "how long a run takes, if somebody watches it",
     "a value that damages the whole file: a quote in a csv file that is never closed hides the rows after it, and a damaged page "
     "of a parquet file, a damaged compressed file or a value too large for the memory ends the run",
 )
 PRIVATE_MODEL = (
-    ", and the model can write sentences of it; its codec holds sequences of up to four words that stand in two different "
+    ", and the model can write sentences of it; its codec holds sequences of up to four words that occur in two different "
     "texts of it"
 )
 NOTHING_STANDS_OUT = (
-    "No count stands out of what noise alone makes: at this budget next to nothing can be said about such a file, and what is "
-    "written says little more than the public texts do."
+    "No count stands out of the noise: at this budget almost nothing can be said about such a file, and the output says little "
+    "more than the public texts do."
 )
 
 
@@ -116,15 +116,15 @@ def _describe_shuffling(shuffled: Shuffled, neighbours: str) -> str:
     return (
         f"{'This run shuffled the records' if shuffled.here else declared}. For readers who never see the old order, the file is "
         f"({words(shuffled.epsilon)}, {words(shuffled.delta)})-DP for "
-        f"replacing one record by another ({neighbours}), as each record is hidden among {shuffled.smallest}; on condition "
-        "that nobody contributed more than one record, that the number of records is public, and that no other release of "
-        "them, no time and no place in another file tells their order. Whoever sees the old order is bound by the local "
-        "guarantee alone."
+        f"replacing one record by another ({neighbours}), as each record is hidden among {shuffled.smallest}. This "
+        "holds if nobody contributed more than one record, if the number of records is public, and if no other release of "
+        "them, no time and no place in another file reveals their order. Against whoever sees the old order, only the local "
+        "guarantee holds."
     )
 
 
 def _list_facts(facts: list[str]) -> str:
-    return f"{', '.join(facts[:-1])}, and {facts[-1]}"
+    return f"{'; '.join(facts[:-1])}; and {facts[-1]}"
 
 
 def _kind(dim: int | None) -> str:
@@ -156,8 +156,8 @@ def _labels(statement: "PrivacyStatement") -> str:
             return "The label is written from the same released latent as the text, so the guarantee is for the pair of both."
         case "joint_response":
             return (
-                "Label and text were drawn as one symbol: a label that is not the record's own stands beside a text that says "
-                f"nothing of the record either. The text alone is {words(statement.text_epsilon)}-LDP, the label alone "
+                "Label and text were drawn as one symbol: a label that is not the record's own comes with a text that says "
+                f"nothing about the record either. The text alone is {words(statement.text_epsilon)}-LDP, the label alone "
                 f"{words(statement.label_epsilon or 0.0)}-LDP; these do not add up, and the pair is {pair}."
             )
         case "randomized_response":
@@ -180,18 +180,18 @@ def facts_not_hidden(statement: "PrivacyStatement") -> list[str]:
 
 
 def central_text(statement: "CentralStatement") -> str:
-    both = "Text and label of a record are one vote, so that both are private."
+    both = "Text and label of a record are one vote, so both are private."
     return " ".join(
         [
             statement.guarantee.text,
             _who(statement),
             f"For such a {statement.unit} the odds of any output {odds_change(statement.epsilon)}.",
             both if statement.label_set else "Labels were left out.",
-            "Every text here is a public text of the model, and none was copied from a record; which of them stand here, "
-            f"how often and with what label follows from the released counts{NAMES_READ if statement.label_set else ''} alone.",
+            "Every text here is a public text of the model, and none was copied from a record. The choice of texts, their "
+            f"numbers and their labels follow from the released counts{NAMES_READ if statement.label_set else ''} alone.",
             *([] if statement.stands_out else [NOTHING_STANDS_OUT]),
             central_composition(statement),
-            f"The guarantee asks to trust whoever held the file. Not hidden: {_list_facts(list(CENTRAL_NOT_HIDDEN))}.",
+            f"The guarantee requires trust in whoever held the file. Not hidden: {_list_facts(list(CENTRAL_NOT_HIDDEN))}.",
             origin(statement.training_data),
         ]
     )

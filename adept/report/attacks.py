@@ -69,7 +69,7 @@ def _against(row: AttackRow) -> str:
     right = f"of 100 guesses {per_hundred(row.rate.value)} are right, where the claim allows {allowed}"
     if not (beyond := row.detail.get("beyond_claim")):
         return right
-    return f"{right}, and {per_hundred(beyond)} of 100 releases move odds further than it allows"
+    return f"{right}, and {per_hundred(beyond)} of 100 releases change the odds more than it allows"
 
 
 def _defects(attacks: Sequence[Attack]) -> list[str]:

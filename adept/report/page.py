@@ -209,8 +209,8 @@ def state_point(table: ComparisonTable) -> str:
     if broken is None or not sound:
         text, level = (mean(_means(table, name)) for name in ("none", "random"))
         return (
-            f"The text itself reaches an accuracy of {text:.3f}, and what a decoder writes from random latents "
-            f"{level:.3f}: a mechanism's merit is its distance above random."
+            f"The text itself reaches an accuracy of {text:.3f}, and texts that a decoder writes from random latents "
+            f"reach {level:.3f}. A mechanism's merit is its distance above random."
         )
     best_at = {epsilon: max(sound, key=lambda curve: _accuracy(curve, epsilon)) for epsilon in broken.at}
     claimed = max(best_at, key=lambda epsilon: _accuracy(broken, epsilon) - _accuracy(best_at[epsilon], epsilon))
@@ -220,8 +220,8 @@ def state_point(table: ComparisonTable) -> str:
         f"At a claimed epsilon of {claimed:g} the original reaches an accuracy of {_accuracy(broken, claimed):.3f} "
         f"and the best mechanism whose claim holds ({best.title}) {_accuracy(best, claimed):.3f}; text that knows "
         f"nothing of the records reaches {chance}. But the original's claim is false: it adds noise as if two clipped "
-        "latents were never farther apart than 2C, but in n dimensions they can be sqrt(n) times as far. What it really "
-        f"spends there is epsilon {words(broken.at[claimed].epsilon)}."
+        "latents were never farther apart than 2C, but in n dimensions they can be sqrt(n) times as far. There it truly "
+        f"spends epsilon {words(broken.at[claimed].epsilon)}."
     )
 
 
@@ -234,9 +234,9 @@ def warn_of_seen_records(config: CompareConfig) -> list[str]:
     if config.protocol != PAPER:
         return []
     return [
-        "No guarantee of this page holds for its records: the rewriter was trained on them (protocol paper). What it "
-        "learned of one record may stand in the text of another, whatever the mechanism, and its codec or codebook is "
-        "not public."
+        "No guarantee of this page holds for its records, because the rewriter was trained on them (protocol paper). With "
+        "any mechanism, the text of one record may hold what the model learned from another, and its codec or codebook "
+        "is not public."
     ]
 
 

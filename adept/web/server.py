@@ -231,7 +231,7 @@ class Guarded:
         headers = Headers(scope=scope)
         host, origin = headers.get("host", ""), headers.get("origin")
         if self.token is None and re.sub(r":\d+$", "", host) not in LOOPBACK:
-            return 421, "this page is for this machine alone: open it at 127.0.0.1"
+            return 421, "only this machine can open this page: open it at 127.0.0.1"
         if origin is not None and origin.split("://")[-1] != host:
             return 403, "another page must not ask this one"
         if origin is None and headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
@@ -265,8 +265,8 @@ def _refusal(request: Request, error: Exception) -> Response:
 def _failure(request: Request, error: Exception) -> Response:
     """Write the place of an error to stderr, without its message, which may quote typed text."""
     *_, place = traceback.extract_tb(error.__traceback__)
-    sys.stderr.write(f"adept: an error of ours: {type(error).__name__} in {place.name}, line {place.lineno}\n")
-    return JSONResponse({"error": "an error of ours: adept play says where on its terminal"}, 500)
+    sys.stderr.write(f"adept: an internal error: {type(error).__name__} in {place.name}, line {place.lineno}\n")
+    return JSONResponse({"error": "an internal error: the terminal of adept play shows where"}, 500)
 
 
 async def _body(request: Request, most: int) -> bytes:
@@ -275,7 +275,7 @@ async def _body(request: Request, most: int) -> bytes:
         size += len(part)
         if size > most:
             raise ConfigurationError(
-                f"at most {most / 2**20:.2g} MB are taken here: use adept rewrite for a larger file"
+                f"at most {most / 2**20:.2g} MB can be dropped here: use adept rewrite for a larger file"
             )
         parts.append(part)
     return b"".join(parts)
@@ -307,7 +307,7 @@ def _choices(asked: dict[str, Any]) -> Choices:
     """Return the page's choices; refuse anything else."""
     given = {name: value for name, value in asked.items() if value not in (None, "")}
     if not all(isinstance(value, CHOICES.get(name, ())) for name, value in given.items()):
-        raise ConfigurationError("the choices are none of the page's: reload it")
+        raise ConfigurationError("the choices must be among those on the page: reload it")
     _names(given.get("label_set", []))
     return {"epsilon": DEFAULT, "labels": "drop"} | given
 

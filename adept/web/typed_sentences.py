@@ -86,7 +86,7 @@ class Sentences:
         if len(text) > MAX_CHARACTERS:
             raise ConfigurationError(f"the sentence must have at most {MAX_CHARACTERS:,} characters: shorten it")
         if not mechanisms or not set(mechanisms) <= set(self.mechanisms):
-            raise ConfigurationError("mechanisms must be some of those on the page: reload it")
+            raise ConfigurationError("mechanisms must be among those on the page: reload it")
         self._played.set()
         return [self._release(text, name, epsilon) for name in dict.fromkeys(mechanisms)]
 

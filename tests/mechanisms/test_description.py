@@ -192,7 +192,7 @@ def test_a_number_of_heavy_descriptions_out_of_range_is_refused(top: int) -> Non
 def test_the_statement_says_how_many_descriptions_are_the_records_own() -> None:
     mechanism = Description(epsilon=2.0, size=900, top=300)
     assert (
-        "which is 78 of 100 times one of the record's own 300, and any other one otherwise"
+        "which is 78 of 100 times one of the record's own 300, and otherwise one of the others"
         in mechanism.guarantee().text
     )
     assert mechanism.symbols()[0] == (900, 300)

@@ -280,7 +280,7 @@ def test_a_journal_of_another_version_is_not_misread(tmp_path: Path, monkeypatch
 def test_a_release_that_was_begun_with_a_ledger_is_not_continued_without_it(sampler: Rewriter, tmp_path: Path) -> None:
     """Rows of a stream that are drawn then would be in no ledger, and could be released again unnoticed."""
     interrupted(sampler, tmp_path, ledger=True)
-    with pytest.raises(DataError, match="was begun with a ledger, which would not learn of the rest: add ledger=FILE"):
+    with pytest.raises(DataError, match="was begun with a ledger, which must count the rest too: add ledger=FILE"):
         streamed(sampler, tmp_path, ledger=False)
     streamed(sampler, tmp_path, ledger=True)
     with closing(Ledger(str(tmp_path / "ledger.db"), key=KEY)) as ledger:

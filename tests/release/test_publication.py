@@ -211,7 +211,7 @@ def test_from_publication_on_the_answer_is_done(
         assert released(rewriter, given, out, resume=True).records == 20
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
     appended(given, range(20, 21))
-    with pytest.raises(DataError, match=r"another release, complete, .*\(records was 20, and is 21\)"):
+    with pytest.raises(DataError, match=r"a complete release with other options, .*\(records was 20, and is 21\)"):
         released(rewriter, given, out, resume=True)
     out.write_text("somebody else's")
     with pytest.raises(DataError, match="exists and is not overwritten"):
@@ -222,7 +222,7 @@ def test_a_stream_that_is_complete_is_not_begun_again(rewriter: Rewriter, given:
     place = {"options": ReleaseOptions(format="jsonl", statement=str(tmp_path / "s.json")), "key": KEY}
     with standard_output(tmp_path / "shown"):
         release_file(rewriter, str(given), "-", **place)  # type: ignore[arg-type]
-    with pytest.raises(DataError, match="this release is complete: what was read of it is all there is"):
+    with pytest.raises(DataError, match="this release is complete, and its rows are not kept"):
         release_file(rewriter, str(given), "-", resume=True, **place)  # type: ignore[arg-type]
 
 

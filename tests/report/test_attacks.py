@@ -35,7 +35,8 @@ def test_the_page_says_what_was_found_in_counts_of_a_hundred(tmp_path: Path) -> 
     assert "<td>within the claim</td>" in text
     minute = text[text.index("In a minute") : text.index("Claims and verdicts")]
     assert (
-        "of 100 guesses 80 are right, where the claim allows 3.0, and 100 of 100 releases move odds further" in minute
+        "of 100 guesses 80 are right, where the claim allows 3.0, and 100 of 100 releases change the odds more"
+        in minute
     )
     assert 'class="warning"' not in text
 

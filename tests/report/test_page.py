@@ -103,10 +103,10 @@ def test_the_figure_comes_first_and_as_a_file_too(tmp_path: Path) -> None:
 
 
 def test_the_page_says_whether_labels_are_private(tmp_path: Path) -> None:
-    assert "Labels are copied, and so not private" in written(make_rows(), tmp_path)
+    assert "Labels are copied, so they are not private" in written(make_rows(), tmp_path)
     joint = written(make_rows(), tmp_path, labels="joint")
     assert "Labels are written by the decoder from the release of the text, at no further budget" in joint
-    assert "not private: these guarantees" not in joint
+    assert "so they are not private. These guarantees" not in joint
 
 
 def test_claimed_and_true_epsilon_are_told_apart(tmp_path: Path) -> None:

@@ -227,9 +227,11 @@ def as_rows(value: Any, *, rows: int, what: str) -> Floats:
     except (TypeError, ValueError):
         raise MechanismFailure(f"{what} returned {type(value).__name__} instead of a tensor or an array") from None
     if array.ndim == 0 or len(array) != rows:
-        raise MechanismFailure(f"{what} returned shape {array.shape} for {rows} latents: one row each is asked for")
+        raise MechanismFailure(
+            f"{what} returned shape {array.shape} for {rows} latents: there must be one row for each"
+        )
     if not array.size:
-        raise MechanismFailure(f"{what} returned rows of no numbers")
+        raise MechanismFailure(f"{what} returned empty rows")
     return array.reshape(rows, -1)
 
 

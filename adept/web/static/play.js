@@ -87,12 +87,12 @@ async function play() {
   element("error").textContent = "";
   wait("");
   if (!text || !mechanisms.length) {
-    element("error").textContent = text ? "Tick at least one way to blur." : "Type something that one might say.";
+    element("error").textContent = text ? "Tick at least one way to blur." : "Type something that a person might say.";
     return;
   }
   let played, views = [];
-  const late = () => asked === current && wait(played ? `The reader is still reading what ${people} people said: some seconds, once.`
-    : "Getting ready to write with this budget: some seconds, once.", played ? ["views"] : ["written", "views"]);
+  const late = () => asked === current && wait(played ? `The reader is reading the sentences of ${people} people. This takes some seconds, only once.`
+    : "Preparing this budget. This takes some seconds, only once.", played ? ["views"] : ["written", "views"]);
   const slow = setTimeout(late, 500);
   try {
     for await (const line of lines("/api/play", {text, epsilon: epsilon(), mechanisms}, asked.signal)) {
