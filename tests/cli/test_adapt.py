@@ -42,7 +42,10 @@ def test_an_adapted_model_rewrites_and_tells_its_origin(
     ("override", "said"),
     [
         ("trainer.max_epochs=-1", "at least 0"),
-        ("public=false", "public must be true to adapt a model, got false: the model and its rewrites will hold the examples"),
+        (
+            "public=false",
+            "public must be true to adapt a model, got false: the model and its rewrites will hold the examples",
+        ),
         ("examples=nowhere.txt", "nowhere.txt"),
         ("text_column=body", "no column named 'body'"),
         ("examples=null", "examples must be given, got nothing: add examples=FILE, or the names of labels"),
