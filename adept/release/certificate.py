@@ -77,7 +77,8 @@ def model_sha256(model: Autoencoder) -> str:
     return hashlib.sha256(save(weights)).hexdigest()
 
 
-def is_packaged(model: Autoencoder, sha256: str) -> bool:
+def has_packaged_weights(model: Autoencoder, sha256: str) -> bool:
+    """Return True if the weights are those of the model that comes with the package."""
     weights = packaged_directory() / WEIGHTS
     if model.training_data.name != PACKAGED or not weights.is_file():
         return False
@@ -100,7 +101,7 @@ def model_facts(model: Autoencoder, sha256: str) -> dict[str, Any]:
             "public": data.public is True,
             "records": data.records,
             "examples": data.examples,
-            "packaged": is_packaged(model, sha256),
+            "packaged": has_packaged_weights(model, sha256),
         },
         "model_sha256": sha256,
         "model_files": model.files or None,

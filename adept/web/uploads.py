@@ -17,7 +17,7 @@ from adept.data.formats import DELIMITERS, ReadingOptions, Record
 from adept.data.reading import read_records
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms.guarantee import words
-from adept.release.certificate import is_packaged, model_sha256
+from adept.release.certificate import has_packaged_weights, model_sha256
 from adept.release.default_ledger import NONE, open_ledger
 from adept.release.local import open_release, preview_file, release_file
 from adept.release.record_identity import secret_key
@@ -120,7 +120,7 @@ class Files:
         """Describe a release without making it, as ``dry_run=true`` does."""
         rewriter, options = open_release(self._request(dropped, choices))
         statement = preview_file(rewriter, str(dropped.source), str(dropped.target), options=options)
-        packaged = is_packaged(rewriter.model, model_sha256(rewriter.model))
+        packaged = has_packaged_weights(rewriter.model, model_sha256(rewriter.model))
         return {
             "records": statement.records,
             "epsilon": words(statement.epsilon),

@@ -131,7 +131,7 @@ def test_a_release_digests_its_weights_and_its_codebook_once(
 
         return digested
 
-    names = "model_sha256", "codebook_facts", "is_packaged"
+    names = "model_sha256", "codebook_facts", "has_packaged_weights"
     for name in names:
         monkeypatch.setattr(certificate, name, counted(name, getattr(certificate, name)))
     place = str(labelled_file), str(tmp_path / "out.jsonl")
