@@ -1,1 +1,1 @@
-"""Reading and writing of records: files, splits and the bundled grammar."""
+"""Reading and writing of records: files, splits and the bundled text."""
