@@ -1,13 +1,18 @@
 # Everything starts from a fresh machine with Python 3.11: each target sets up .venv/ with the pinned versions first.
 PYTHON ?= python3
 BIN := .venv/bin
+CORE := .venv/.core
 READY := .venv/.ready
 
-.PHONY: test proofs slow hours network browser lint docs demo bench format clean
+.PHONY: test proofs slow hours network browser lint docs demo notebooks bench format clean
 
-$(READY): pyproject.toml constraints.txt
+$(CORE): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
+	touch $(CORE)
+
+$(READY): $(CORE)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
 	touch $(READY)
 
@@ -43,22 +48,30 @@ docs: $(READY)
 	@echo "The pages are in site/: open site/index.html."
 
 # Four sentences, yours if demo/utterances.txt holds some, at three budgets by the model that comes with the package; then ADePT as
-# published, its two corrections and a learned codebook on 2,000 bundled utterances.
-demo: $(READY)
+# published, its two corrections and a learned codebook on 2,000 bundled utterances. Rewrites are shown before the rest is installed.
+demo: $(CORE)
 	@mkdir -p demo
 	@test -s demo/utterances.txt || printf '%s\n' "can you move my dentist appointment to friday at three" \
 	  "how much money did i spend on groceries last month" "turn the lights in the kitchen down a bit" \
 	  "what films with emma stone are on tonight" > demo/utterances.txt
 	@rm -f demo/private_[238]*
-	@printf '%s\n' 32 8 2 | OMP_NUM_THREADS=1 xargs -P 2 -I EPSILON $(BIN)/adept rewrite input=demo/utterances.txt \
+	@printf '%s\n' 2 8 | OMP_NUM_THREADS=1 xargs -P 2 -I EPSILON $(BIN)/adept rewrite input=demo/utterances.txt \
 	  output=demo/private_EPSILON.txt epsilon=EPSILON > demo/rewrite.log
-	@for e in 2 8 32; do sed "s/^/    epsilon $$e:  /" demo/private_$$e.txt > demo/private_$$e.shown; done
-	@echo; echo "Each sentence, and what is written for it at three budgets (put your own into demo/utterances.txt):"; echo
-	@paste -d '\n' demo/utterances.txt demo/private_2.shown demo/private_8.shown demo/private_32.shown /dev/null
-	@echo "What was guaranteed is in demo/private_8.txt.privacy.json. Now the comparison of the published mechanism, its two"
-	@echo "corrections and the learned codebook on bundled text: some minutes."
+	@for e in 2 8; do sed "s/^/    epsilon $$e:  /" demo/private_$$e.txt > demo/private_$$e.shown; done
+	@echo; echo "Each sentence, and what is written for it at two budgets (put your own into demo/utterances.txt):"; echo
+	@paste -d '\n' demo/utterances.txt demo/private_2.shown demo/private_8.shown /dev/null
+	@echo "What was guaranteed is in demo/private_8.txt.privacy.json."
+	@echo "At epsilon 32, which protects little (the first time takes half a minute):"; echo
+	@$(BIN)/adept rewrite input=demo/utterances.txt output=demo/private_32.txt epsilon=32 >> demo/rewrite.log
+	@sed "s/^/    epsilon 32:  /" demo/private_32.txt; echo
+	@echo "Now the published mechanism, its two corrections and a learned codebook are compared on bundled text: a minute or two."
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[compare]"
 	$(BIN)/adept compare experiment=demo output_dir=demo/report
 	@echo "The comparison is on the page demo/report/report.html."
+
+# Runs the notebooks of examples/, and writes their outputs into them.
+notebooks: $(READY)
+	$(BIN)/python tests/notebooks.py
 
 bench: $(READY)
 	$(BIN)/python benchmarks/training.py

@@ -18,6 +18,7 @@ from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException
+from notebooks import NOTEBOOKS, command_lines, read
 from omegaconf.errors import OmegaConfBaseException
 from tiny import Run, tiny_config
 
@@ -78,7 +79,7 @@ def stages(line: str) -> list[list[str]]:
 
 
 def commands() -> list[tuple[Path, str]]:
-    """Every command line, of blocks and of inline code, and those with which the YAML files begin."""
+    """Every command line, of blocks, of inline code and of notebooks, and those with which the YAML files begin."""
     yaml = [
         (path, line[2:].split("   (")[0].strip())
         for path in sorted(config_directory().rglob("*.yaml"))
@@ -86,7 +87,8 @@ def commands() -> list[tuple[Path, str]]:
         if line.startswith("# adept ")
     ]
     inline = [(page, span) for page in PAGES for span in spans(page) if re.match(r"(adept|make|pip|python) ", span)]
-    return [(page, line) for page in PAGES for line in lines(page)] + inline + yaml
+    notebooks = [(path, line) for path in NOTEBOOKS for line in command_lines(read(path))]
+    return [(page, line) for page in PAGES for line in lines(page)] + inline + yaml + notebooks
 
 
 def compose_line(words: list[str]) -> object:
@@ -105,7 +107,7 @@ def compose_line(words: list[str]) -> object:
 def check(words: list[str]) -> None:
     """Check one command of a pipeline."""
     match words:
-        case ["adept", "COMMAND" | "--version", *_] | ["cat", *_]:
+        case ["adept", "COMMAND" | "--version", *_] | ["cat" | "head", *_]:
             pass
         case ["adept", command] if command in COMMANDS:
             pass  # the command's name in a sentence

@@ -1,8 +1,8 @@
 """The two figures of a report, as SVG files.
 
-The main figure has accuracy, what a rewrite keeps of its record, and macro-F1. The headline has at
-most five lines: the text itself, random latents, the two best mechanisms whose claims hold, and the
-worst one.
+The main figure has accuracy, what a rewrite keeps of its record, and macro-F1. The headline shows
+the point of the papers: over the epsilon that is *claimed*, the original with its false claim, its
+two corrections and the best other mechanism, between the text itself and random latents.
 """
 
 import math
@@ -11,6 +11,7 @@ from statistics import mean
 from typing import Any
 
 from matplotlib.lines import Line2D
+from scipy.optimize import isotonic_regression
 
 from adept.comparison.plan import LOOKUP
 from adept.mechanisms import BY_NAME
@@ -39,8 +40,9 @@ HEADLINE_LEVELS = {
     "random": ("random", "#777", ":"),
     "names": ("names alone", "#b0653a", ":"),
 }
-BEST_CURVES = 2  # of mechanisms in the headline, beside the worst
-NAME_GAP = 0.055  # least distance of two names, of the axis's height
+VARIANTS = ("original", "l1", "sqrt_n")  # of ADePT
+HEADLINE_CURVES = 4
+NAME_GAP = 0.06  # least distance of two names, of the axis's height
 NAME_MARGIN = 0.06  # of the axis, above and below what is drawn
 MAX_TICKS = 10  # of an axis of powers of two
 
@@ -157,37 +159,57 @@ def _draw_true_axis(axis: Any, table: ComparisonTable) -> None:
     above.set_xticks(list(broken.at), [words(line.epsilon) for line in broken.at.values()])
     above.set_xticks([], minor=True)
     above.set_xlabel("true epsilon of the original", color=COLOURS["original"])
+    above.tick_params(colors=COLOURS["original"])
 
 
 def draw_headline(table: ComparisonTable) -> str:
     """Return the headline's panel as an SVG file."""
-    shown = choose_curves(table.curves)
-    levels = {name: [line.accuracy.mean for line in table.texts if line.mechanism == name] for name in HEADLINE_LEVELS}
-    budgets = sorted({line.epsilon for curve in shown for line in curve.at.values()}) or table.budgets
+    shown, levels = choose_curves(table.curves), choose_levels(table.texts)
     with drawing(1, 1, size=HEADLINE_SIZE) as opened:
         axis = opened.axes[0][0]
+        log_axis(axis, table.budgets, "claimed epsilon of a record")
         ends = [_draw_named_curve(axis, curve) for curve in shown]
-        ends += [_draw_named_level(axis, name, mean(heights)) for name, heights in levels.items() if heights]
-        log_axis(axis, budgets, "true epsilon of a record")
+        ends += [_draw_named_level(axis, name, height) for name, height in levels.items()]
         axis.set_ylabel("accuracy of a classifier trained on rewrites")
         low, high = axis.get_ylim()
         axis.set_ylim(low - NAME_MARGIN * (high - low), high + NAME_MARGIN * (high - low))
+        _draw_true_axis(axis, table)
         name_ends(axis, ends)
     return opened.svg
 
 
 def choose_curves(curves: Sequence[Curve]) -> list[Curve]:
-    """Return the best curves of mechanisms whose claims hold, and the worst."""
-    sound = [curve for curve in curves if not curve.false_claim and curve.mechanism in BY_NAME]
-    sound.sort(key=lambda curve: -mean(line.accuracy.mean for line in curve.at.values()))
-    return sound if len(sound) <= BEST_CURVES else [*sound[:BEST_CURVES], sound[-1]]
+    """Return ADePT's three variants and the best of the other mechanisms whose claims hold.
+
+    Where a comparison lacks variants, more of the others are shown.
+    """
+    variants = [curve for curve in curves if curve.mechanism in VARIANTS]
+    others = [curve for curve in curves if not curve.false_claim and curve.mechanism in BY_NAME]
+    others = [curve for curve in others if curve not in variants]
+    others.sort(key=lambda curve: -mean(line.accuracy.mean for line in curve.at.values()))
+    return [*variants, *others[: HEADLINE_CURVES - len(variants)]]
+
+
+def choose_levels(texts: Sequence[Line]) -> dict[str, float]:
+    """Return the accuracy of the text itself, of random latents and, if above these, of names.
+
+    A level that several models have is the highest of theirs.
+    """
+    heights = {
+        name: max(line.accuracy.mean for line in texts if line.mechanism == name)
+        for name in HEADLINE_LEVELS
+        if any(line.mechanism == name for line in texts)
+    }
+    if heights.get("names", math.inf) <= heights.get("random", -math.inf):
+        del heights["names"]
+    return heights
 
 
 def _draw_named_curve(axis: Any, curve: Curve) -> NamedEnd:
-    points = sorted((line.epsilon, line.accuracy.mean) for line in curve.at.values())
-    colour = COLOURS[curve.mechanism]
-    axis.plot(*zip(*points, strict=True), color=colour, lw=2, marker="o", ms=5)
-    return points[-1][1], curve.mechanism, colour
+    points = [(epsilon, line.accuracy.mean) for epsilon, line in curve.at.items()]
+    style = {**_style_curve(curve), "lw": 2, "ms": 5}
+    axis.plot(*zip(*points, strict=True), **style)
+    return points[-1][1], curve.title, style["color"]
 
 
 def _draw_named_level(axis: Any, name: str, height: float) -> NamedEnd:
@@ -197,9 +219,11 @@ def _draw_named_level(axis: Any, name: str, height: float) -> NamedEnd:
 
 
 def name_ends(axis: Any, ends: Sequence[NamedEnd]) -> None:
-    """Write each line's name to the right of its end, upwards from below, without overlap."""
+    """Write each line's name to the right of its end, none over another, tied to its height."""
     low, high = axis.get_ylim()
-    place = -1.0
-    for height, name, colour in sorted(ends):
-        place = max(place + NAME_GAP, (height - low) / (high - low))
-        axis.text(1.02, place, name, color=colour, transform=axis.transAxes, va="center", fontsize=11)
+    heights = [(height - low) / (high - low) for height, _, _ in sorted(ends)]
+    steps = [place * NAME_GAP for place in range(len(ends))]
+    free = isotonic_regression([height - step for height, step in zip(heights, steps, strict=True)]).x
+    for (_, name, colour), height, place in zip(sorted(ends), heights, free + steps, strict=True):
+        axis.plot([1.005, 1.03], [height, place], color=colour, lw=0.7, transform=axis.transAxes, clip_on=False)
+        axis.text(1.04, place, name, color=colour, transform=axis.transAxes, va="center", fontsize=11)

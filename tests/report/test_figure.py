@@ -101,48 +101,75 @@ def test_the_legend_is_as_wide_as_the_figure_at_most(rows: list[ResultRow], monk
     assert 0.2 < widths[0] <= 1
 
 
-def test_at_most_five_lines_are_named_and_no_name_lies_over_another() -> None:
+def headline_axis(rows: list[ResultRow], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The axis of the headline, after it was drawn."""
+    axes: list[Any] = []
+
+    def noted(axis: Any, ends: Any) -> None:
+        axes.append(axis)
+        name_ends(axis, ends)
+
+    name_ends = curves.name_ends
+    monkeypatch.setattr(curves, "name_ends", noted)
+    curves.draw_headline(table(rows))
+    return axes[0]
+
+
+def test_the_headline_shows_the_variants_over_the_claimed_epsilon_and_what_the_original_truly_spends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    axis = headline_axis(make_mixed(), monkeypatch)
+    drawn = {line.get_color(): line for line in axis.get_lines() if line.get_marker() == "o"}
+    original, corrected = drawn[COLOURS["original"]], drawn[COLOURS["sqrt_n"]]
+    assert list(original.get_xdata()) == list(corrected.get_xdata()) == list(BUDGETS)
+    assert (original.get_linestyle(), corrected.get_linestyle()) == ("--", "-")
+    (above,) = axis.child_axes
+    assert [label.get_text() for label in above.get_xticklabels()] == ["32", "256"]
+    assert axis.get_xlabel() == "claimed epsilon of a record"
+
+
+def test_the_headline_names_the_variants_and_the_best_others_and_no_name_lies_over_another() -> None:
     more = [
-        made(name, 0.62 + place / 100, epsilon) for place, name in enumerate(("l1", "codebook")) for epsilon in BUDGETS
+        made(name, 0.62 + place / 100, epsilon)
+        for place, name in enumerate(("l1", "codebook", "privunit"))
+        for epsilon in BUDGETS
     ]
     lines = table([*make_mixed(), *more])
-    assert [curve.mechanism for curve in curves.choose_curves(lines.curves)] == ["learned_codebook", "sqrt_n", "l1"]
+    shown = ["original", "l1", "sqrt_n", "learned_codebook"]
+    assert [curve.mechanism for curve in curves.choose_curves(lines.curves)] == shown
     svg = curves.draw_headline(lines)
-    for name in ("the text itself", "learned_codebook", "sqrt_n", "l1", "random"):
+    for name in ("the text itself", "original (claim false)", *shown[1:], "random"):
         assert svg.count(f">{name}</text>") == 1
-    assert "original" not in svg
-    assert "look-up" not in svg
+    for name in ("look-up", "codebook<", "privunit"):
+        assert f">{name}" not in svg
     places = sorted(float(y) for y in re.findall(r'<text style="font-size: 11px[^>]* y="([\d.]+)"', svg))
-    assert len(places) == 5
+    assert len(places) == 6
     assert all(after - before > 10 for before, after in itertools.pairwise(places))
 
 
-def test_descriptions_are_among_the_best_though_no_random_line_is_theirs() -> None:
+def test_without_variants_the_best_four_are_shown_descriptions_among_them() -> None:
+    names = ("description", "learned_codebook", "gaussian", "l2_norm", "privunit")
+    rows = [row for row in make_mixed() if row.mechanism in ("none", "random", "identity")]
     written = [
-        made("description", 0.85, epsilon, decoder="codec", clip="sphere", content="topics") for epsilon in BUDGETS
+        made(name, 0.85 - place / 100, epsilon, decoder="codec", clip="sphere", content="topics")
+        for place, name in enumerate(names)
+        for epsilon in BUDGETS
     ]
-    lines = table([*make_mixed(), *written])
-    assert [curve.mechanism for curve in curves.choose_curves(lines.curves)] == [
-        "description",
-        "learned_codebook",
-        "sqrt_n",
-    ]
+    assert [curve.mechanism for curve in curves.choose_curves(table([*rows, *written]).curves)] == list(names[:4])
 
 
-def test_levels_are_of_the_text_and_of_random_latents(monkeypatch: pytest.MonkeyPatch) -> None:
-    levels: dict[str, float] = {}
-    draw = curves._draw_named_level
-
-    def noted(axis: Any, name: str, height: float) -> curves.NamedEnd:
-        levels[name] = height
-        return draw(axis, name, height)
-
-    monkeypatch.setattr(curves, "_draw_named_level", noted)
-    curves.draw_headline(table(make_rows()))
-    assert levels == {"none": pytest.approx(0.9), "random": pytest.approx(0.6)}
+def test_the_level_of_random_is_that_of_the_best_model_and_names_are_shown_if_they_are_above_it() -> None:
+    named = replace(BASE, mechanism="names", accuracy=0.5)
+    assert curves.choose_levels(table([*make_mixed(), named]).texts) == {
+        "none": pytest.approx(0.9),
+        "random": pytest.approx(0.6),
+    }
+    named = replace(BASE, mechanism="names", accuracy=0.65)
+    assert curves.choose_levels(table([*make_mixed(), named]).texts)["names"] == pytest.approx(0.65)
 
 
-def test_a_comparison_without_sound_mechanisms_has_levels_alone() -> None:
+def test_a_comparison_without_sound_mechanisms_shows_the_original_and_one_without_any_has_levels_alone() -> None:
     rows = [row for row in make_rows() if row.mechanism != "sqrt_n"]
-    assert curves.choose_curves(table(rows).curves) == []
+    assert [curve.mechanism for curve in curves.choose_curves(table(rows).curves)] == ["original"]
+    rows = [row for row in rows if row.mechanism != "original"]
     assert "the text itself" in curves.draw_headline(table([replace(BASE), *rows]))
