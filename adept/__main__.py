@@ -20,16 +20,16 @@ from adept.cli.help import check_options, help_text, write_out
 COMMANDS = {
     "rewrite": "rewrite a file of utterances privately, and state what is guaranteed",
     "synthesize": "write synthetic text from a whole file, labels included, under a central guarantee",
-    "adapt": "adapt a model to your domain by a few hundred public examples, in seconds",
+    "adapt": "adapt a model to your domain with a few hundred public examples, in seconds",
     "train": "train a model on public text of your own",
     "evaluate": "train an intent classifier on one file and test it on another",
     "compare": "compare mechanisms and budgets on one data set, on a page with tables and a figure",
     "audit": "test whether a mechanism, or a whole rewriter, keeps the privacy that it claims",
-    "attack": "measure how much an attacker finds out from rewrites, beside what the guarantee allows",
-    "play": "open a local page that shows what a budget buys",
+    "attack": "measure how much an attacker finds out from rewrites, and what the guarantee allows",
+    "play": "open a local page that shows the effect of a budget",
     "ledger": "list earlier releases of records and add up their budgets",
-    "verify": "check that a statement's certificate implies what it states, and that the output is the one meant",
-    "study": "recompute the published figures, published values beside ours",
+    "verify": "check that a statement follows from its certificate, and that its output is unchanged",
+    "study": "recompute published figures, and compare them with the published values",
 }
 
 HELP = """\
@@ -40,12 +40,12 @@ Usage: adept COMMAND NAME=VALUE ...     adept COMMAND --help     adept --version
 {commands}
 
 For example: adept rewrite input=utterances.txt output=private.txt epsilon=8
-Names of files and columns, and labels, are taken as they are typed; the shell's own quotes are all they need.
+Names of files, columns and labels are taken as you type them; quote only what your shell would interpret.
 
 Exit status:
     0  done; output=FILE is complete
-    1  audit alone: it found a violation
-    2  an option, a file or the machine is in the way, and one line on stderr says how to go on; output=FILE was not written
+    1  audit only: it found a violation
+    2  a problem with an option, a file or the machine, which one line on stderr explains; output=FILE was not written
    70  an error in adept itself; ADEPT_TRACEBACK=1 shows where
   130  interrupted by Ctrl-C or SIGTERM; output=FILE was not written
 """

@@ -135,13 +135,13 @@ class AuditConfig:
     model_dir: str | None = None
     """Model directory for target=rewriter or synthesizer (null: the packaged model)."""
     neighbours: str = NEIGHBOURS[0]
-    """For target=synthesizer: change by a person in the file: add_or_remove | replace."""
+    """For target=synthesizer: difference of two files in one person: add_or_remove | replace."""
     max_records_per_person: int = 2
     """For target=synthesizer: number of a person's records that count."""
     texts: list[str] = field(default_factory=lambda: list(HARD_TEXTS))
     """For target=rewriter: texts to compare; the defaults are hard to hide from each other."""
     foreign: str | None = None
-    """Anyone's mechanism as MODULE:ATTRIBUTE; mechanism=MODULE:ATTRIBUTE says the same."""
+    """Anyone's mechanism as MODULE:ATTRIBUTE; mechanism=MODULE:ATTRIBUTE means the same."""
     alphabet: int | None = None
     """For anyone's mechanism on the numbers 0 to K-1: K."""
     memoised: bool = False
@@ -151,8 +151,9 @@ class AuditConfig:
     """Who seeds the noise of anyone's mechanism: mechanism | caller (noise that a seed repeats
     is then only a note)."""
     reports: int = 1
-    """Number of reports of one record to judge together, against so many times epsilon
-    (memoised: against epsilon)."""
+    """Number of reports of one record to judge together; they may spend this many times epsilon
+    (memoised: epsilon).
+    """
 
     # --- How it is tested
     trials: int = 10_000
@@ -162,7 +163,7 @@ class AuditConfig:
     output_dir: str | None = None
     """A new directory for result.json; null: the result is only shown."""
     verbose: bool = False
-    """Show the table of checks, and the limits of the audit, after the verdict."""
+    """Also show the table of checks and the limits of the audit."""
 
     def __post_init__(self) -> None:
         check_choice(("mechanism", "rewriter", SYNTHESIZER), target=self.target)
@@ -286,11 +287,13 @@ class TrainConfig(Columns):
     resume_from: str | None = None
     """The directory of an interrupted run, which is continued there."""
     mechanism: Any = REQUIRED
-    """Mechanism that the model is for: gives the clip and, with training.epsilon, the noise."""
+    """Mechanism for which the model is trained: it sets the clip and, with training.epsilon, the
+    noise.
+    """
     labels: str = "drop"
     """Output of the decoder: drop (text alone) | joint (text and label, from one latent)."""
     seed: int = 0
-    """Seed of weights, batches and dropout; it repeats a model on the same machine."""
+    """Seed of weights, batches and dropout; the same seed gives the same model on this machine."""
     data: DataConfig = field(default_factory=DataConfig)
     training_data: TrainingDataConfig = field(default_factory=TrainingDataConfig)
     model: ModelConfig = field(default_factory=ModelConfig)

@@ -44,7 +44,7 @@ class RewriteConfig(FileNames, ReleaseRequest):
 
     # --- A look before the release
     expect: str | None = None
-    """File of public texts, to see what survives before the release; needs public=true."""
+    """File of public texts on which to estimate what a rewrite keeps; needs public=true."""
     public: bool = False
     """Declare that the texts of expect are public."""
     dry_run: bool = False
@@ -76,12 +76,13 @@ class SynthesizeConfig(FileNames, LedgerOptions, CentralOptions):
 
     # --- Labels
     label_set: list[str] | None = None
-    """Public labels, [A,B] or @FILE with one a line; rows with other labels do not count."""
+    """Public labels, [A,B] or @FILE with one on each line; rows with other labels do not count."""
 
     # --- Interrupted runs, and records that were released before
     ledger: str | None = None
-    """File that lists releases; if it lists another one, add again=true; null: the default
-    ledger; none: no ledger."""
+    """File that lists releases; if it already lists one, add again=true; null: the default ledger;
+    none: no ledger.
+    """
 
     def __post_init__(self) -> None:
         check_choice(NEIGHBOURS, neighbours=self.neighbours)

@@ -43,9 +43,10 @@ class CompareConfig(Columns):
     model_dir: str | None = None
     """A model's directory, or utterances (packaged); null: train one per seed and clip."""
     trust: str = "local"
-    """Who must be trusted: local (nobody) | central (who holds the file: synthetic records with
-    private labels; mechanisms and labels are not read) | all (both, and a shuffler between them,
-    in one figure; labels are not read)."""
+    """Whom readers must trust: local (nobody) | central (whoever holds the file; the options
+    mechanisms and labels are ignored) | all (all kinds of trust in one figure, shuffling included;
+    the option labels is ignored).
+    """
     protocol: str = "disjoint"
     """Records to rewrite: disjoint (not trained on) | paper (trained on, so no guarantee)."""
 
@@ -54,9 +55,9 @@ class CompareConfig(Columns):
     """Treatment of labels: copy (not private) | joint (the decoder writes them, from
     models of public labels) | joint_response (one symbol with the text) | randomized_response."""
     label_epsilon: float | None = None
-    """Of randomized_response: the part of each epsilon that the label gets."""
+    """For labels=randomized_response: the part of each epsilon that the label gets."""
     label_share: float | None = None
-    """Of randomized_response, instead of label_epsilon: the label's share of each epsilon."""
+    """The same as a share of each epsilon, instead of label_epsilon."""
     classifiers: list[str] = field(default_factory=lambda: ["tfidf"])
     """Classifiers that are trained on the rewrites: tfidf, lstm."""
 
@@ -68,11 +69,11 @@ class CompareConfig(Columns):
     alternatives: bool = False
     """Also show alternatives: word-wise noise, DP-Prompt on our decoder, redaction by rules."""
     attacks: bool = False
-    """Also reconstruct records from releases of each mechanism at each budget, first seed."""
+    """Also reconstruct records from releases of each mechanism at each budget (first seed)."""
     examples: bool = False
     """Show rewrites of data that are not public; those of public data are always shown."""
     processes: int = 1
-    """Models and audits at a time, each in a process of its own."""
+    """Number of models and audits to compute at the same time, each in its own process."""
     data: DataConfig = field(default_factory=DataConfig)
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
     model: ModelConfig = field(default_factory=ModelConfig)

@@ -63,7 +63,7 @@ class Columns(ReadingOptions):
     text_column: str = "text"
     """The column that holds the text."""
     label_column: str | None = None
-    """The column that holds the label; null: intent, where there is such a column."""
+    """The column that holds the label; null: intent, if there is such a column."""
 
 
 @dataclass
@@ -77,17 +77,17 @@ class DataConfig:
     public: bool = True
     """True if the text is public, so the model may be shared."""
     hub: str | None = None
-    """The data set on the Hugging Face Hub, used where no path is given."""
+    """The data set on the Hugging Face Hub, used if no path is given."""
     hub_label_column: str = "intent"
     """The Hub's column of labels."""
     seed: int = 0
     """Seed that draws the records of data.most, and a validation split if there is none."""
     sizes: list[int] = field(default_factory=lambda: [6000, 600, 1000])
-    """Of air_travel: numbers of records for training, validation and test; default: all."""
+    """For air_travel: numbers of records for training, validation and test; default: all."""
     broad: str | None = None
-    """Directory of public text with columns text, source and domain, read beside path."""
+    """Directory of more public text, with the columns text, source and domain."""
     most: int | None = None
-    """Training records that are kept, drawn by the seed; null: all."""
+    """Number of training records to keep, drawn with the seed; null: all."""
 
     def __post_init__(self) -> None:
         if self.most is not None and self.most < 1:

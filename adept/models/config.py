@@ -118,9 +118,11 @@ class DecodingConfig:
     top_p: float = 1.0
     """For sample: choose from the likeliest words that together have this probability."""
     candidates: int = 1
-    """For sample: number of texts drawn per rewrite, of which the best fit is kept."""
+    """For sample: number of texts drawn per rewrite; the best fit is kept."""
     pool: int | None = None
-    """Texts of a codeword, for all its records, if releases repeat; null: a rule; 0: none."""
+    """Number of texts per codeword, from which all its records draw, if releases repeat; null: a
+    rule; 0: no pool.
+    """
 
     def __post_init__(self) -> None:
         check_choice(("auto", "greedy", "sample", "nearest"), **{"decoding.strategy": self.strategy})
@@ -152,16 +154,16 @@ class ContentConfig:
 
 @dataclass
 class CodecConfig:
-    """Text to learn descriptions from; each public text takes memory when the model runs."""
+    """Text from which descriptions are learned; each public text takes memory when the model runs."""
 
     learn: str = "later"
     """Listing of likely texts: later (at first use, beside the model) | now (in training)."""
     texts: int | None = None
     """Size of the random sample of training texts to learn from; null: all."""
     likely: int = MAX_LISTED_TEXTS
-    """Number of texts to list, utterances first, if there are 1,000 public texts."""
+    """Number of texts to list, utterances first, if there are at least 1,000 public texts."""
     sentences: bool = False
-    """Give each training text a number, found by meaning, for text of many domains."""
+    """Give each training text a number, and find texts by meaning; for text of many domains."""
 
     def __post_init__(self) -> None:
         check_choice(("later", "now"), **{"training.codec.learn": self.learn})
@@ -199,10 +201,11 @@ class TrainingConfig(OptimiserConfig):
     """Fitting of the weights, and of topics and codec beside them."""
 
     epsilon: Any = None
-    """Noise in training: null (none) | x (the mechanism's at budget x) | [low,high] (at random
-    budgets between them)."""
+    """Noise in training: null (none) | x (that of the mechanism at budget x) | [low,high] (at
+    random budgets between them).
+    """
     most: int | None = None
-    """Number of texts, from the first on, for topics and decoder; null: all."""
+    """Number of texts for topics and decoder, beginning with the first; null: all."""
     content: ContentConfig = field(default_factory=ContentConfig)
     codec: CodecConfig = field(default_factory=CodecConfig)
 

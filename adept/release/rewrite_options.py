@@ -59,10 +59,11 @@ class FileOptions(PersonOptions):
     card: bool = False
     """Also write a data set card, OUTPUT.card.md."""
     keep_columns: list[str] = field(default_factory=list)
-    """Further columns, copied as they are and so not private; all others are dropped."""
+    """Further columns to copy, which are then not private; all other columns are dropped."""
     schema: str | None = None
-    """Types of kept columns: a parquet file, or JSON such as {"score": "float64"}; needed from
-    standard input to parquet."""
+    """Types of kept columns: a parquet file, or JSON such as {"score": "float64"}; needed if they
+    go from standard input to parquet.
+    """
 
     # --- Labels
     labels: str = "copy"
@@ -71,7 +72,7 @@ class FileOptions(PersonOptions):
 
     # --- Texts
     samples: int = 1
-    """Rewrites of each record, all from its one release: they cost no further budget."""
+    """Number of rewrites of each record; all come from one release and cost no further budget."""
 
     # --- Persons
     excess: str = "refuse"
@@ -113,13 +114,15 @@ class CentralOptions(PersonOptions):
 
     # --- Persons
     person_column: str | None = None
-    """Column that names a record's person, for a guarantee of persons; it is not written."""
+    """Column that names each record's person; the guarantee is then for persons, and the column is
+    not written.
+    """
     max_records_per_person: int | None = None
     """Number of a person's records that count; further ones are left out silently."""
 
     # --- Texts
     rows: int | None = None
-    """Synthetic records to write; null: as many as the noisy counts say."""
+    """Number of synthetic records to write; null: the noisy counts decide."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -158,7 +161,7 @@ class LedgerOptions:
     """Columns that identify a record in the ledger, fixed by its first release; null: text, and
     person_column if given."""
     ledger_limit: float | None = None
-    """Refuse what brings a record or person above this epsilon, even with again=true."""
+    """Refuse a release that brings a record or person above this epsilon, even with again=true."""
     again: bool = False
     """Release although the ledger holds earlier releases; their budgets add up."""
     key: str | None = None
@@ -178,17 +181,17 @@ class ReleaseRequest(LedgerOptions, FileOptions):
     model_dir: str | None = None
     """The model's directory; null: the model that comes with the package."""
     accept_broken_claim: bool = False
-    """Release by a mechanism whose claim is false."""
+    """Release with a mechanism whose claim is false."""
     accept_inexact: bool = False
-    """Release by a mechanism whose noise is floating point, which no proof covers."""
+    """Release with a mechanism whose noise is floating point, which no proof covers."""
     accept_private_model: bool = False
-    """Release by a model that was trained on private text, which no epsilon covers."""
+    """Release with a model that was trained on private text, which no epsilon covers."""
 
     # --- Labels
     label_epsilon: float | None = None
     """Budget of labels=randomized_response, spent beside epsilon."""
     label_set: list[str] | None = None
-    """Public labels for random draws, [A,B] or @FILE with one a line; null: the model's."""
+    """Public labels for random draws, [A,B] or @FILE with one on each line; null: the model's."""
 
     # --- Texts
     batch_size: int = BATCH_SIZE
