@@ -20,14 +20,18 @@ NOISY_COMMONNESS = 0.4  # where labels were randomised
 
 @dataclass(frozen=True)
 class Features:
-    """Features (m, d), float32: blocks of columns, dense or sparse, each with its transpose."""
+    """Features (m, d), float32: blocks of columns, dense or sparse, each with its transpose.
+
+    ``known`` are logits (m, L) or (1, L) that hold whatever the weights are.
+    """
 
     blocks: tuple[tuple[Tensor, Tensor], ...]
+    known: Tensor | None = None
 
     @classmethod
-    def of(cls, *matrices: Tensor | csr_matrix) -> "Features":
+    def of(cls, *matrices: Tensor | csr_matrix, known: Tensor | None = None) -> "Features":
         """Put matrices (m, d) side by side."""
-        return cls(tuple(map(_with_transpose, matrices)))
+        return cls(tuple(map(_with_transpose, matrices)), known)
 
     @property
     def width(self) -> int:
@@ -36,7 +40,7 @@ class Features:
 
     def scores(self, weights: Tensor) -> Tensor:
         """Return the logits (m, L) of weights (d + 1, L), the intercept last."""
-        scores = weights[-1]
+        scores = weights[-1] if self.known is None else weights[-1] + self.known
         for (rows, _), slopes in zip(self.blocks, self._split(weights), strict=True):
             scores = torch.addmm(scores, rows, slopes)
         return scores

@@ -1,14 +1,17 @@
 r"""Public cells: pairs of codeword and label, and the function that sends a record to one of them.
 
 A text's *features* are its latent and the mean of its words' vectors in the public lexicon, each of
-length 1, side by side. Codewords are k-means centres of the features of public texts; a record
-votes for the nearest one, with its label.
+length 1, side by side. Codewords are k-means centres of the features of public texts, each as heavy
+as such texts are expected to be common; a record votes for the nearest one, with its label.
+
+*Cells are fixed before a record is read*: texts, their expected commonness, codewords and their
+number are a function of the model, the label set, the budget and options. k-means has a fixed seed.
 
 *A vote is a function of its own record*, which the proof of ``adept.mechanisms.votes`` needs. A
 latent depends on its own text, to the last bit (``adept.models.adept``), and so does a sum of its
 words' vectors. How products of matrices round depends on the number of rows. So features and
-codewords are whole numbers in floats, with GRID steps per unit: every partial sum of a product
-stays below GRID^2 * 2 < 2^53, where floats are exact, whatever the order of additions.
+codewords are whole numbers, GRID to a unit, in floats: every partial sum of a product stays below
+GRID^2 * 2 < 2^53, where floats are exact, whatever the order of additions.
 """
 
 from collections import Counter
@@ -37,41 +40,56 @@ Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class WritableTexts:
-    """Public texts that can be written, with public knowledge about them."""
+class PublicTexts:
+    """Public texts that can be written, chosen from N sentences before any record is counted."""
 
     texts: list[str]  # all different (n,)
+    density: NDArray[np.float64]  # expected commonness of each, up to a factor (n,)
+    chances: NDArray[np.float64]  # probability of each to be among the texts (n,)
+
+    @classmethod
+    def alike(cls, texts: Sequence[str]) -> "PublicTexts":
+        """Return all of the texts, of which nothing is known."""
+        return cls(list(texts), np.ones(len(texts)), np.ones(len(texts)))
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """Commonness of the sentences that each text stands for, up to a factor (n,)."""
+        return self.density / self.chances
+
+
+@dataclass(frozen=True)
+class WritableTexts:
+    """Texts in their cells, and scores of labels before any record is counted."""
+
     features: Features  # (n, d)
     places: Places  # codeword of each (n,)
     shares: NDArray[np.float64]  # commonness of each, up to a factor (n,)
-    examples: Features  # of texts whose labels are known (m, d)
-    pseudo_votes: NDArray[np.float64]  # of examples, by label (m, L)
+    scores: NDArray[np.float32]  # log odds of labels, in nats (n, L), or the same for all texts (1, L)
 
 
 class PublicCells:
     """Codewords (K, d) of public texts of features (n, d), and each text's: ``places`` (n,)."""
 
-    def __init__(self, model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str], *, size: int) -> None:
+    def __init__(self, model: Autoencoder, tokenizer: Tokenizer, public: PublicTexts, *, size: int) -> None:
         self._tokenizer, self._model = tokenizer, model
-        self.texts = list(texts)
+        self.public, self.texts = public, public.texts
         self._meaning = TextVectors(_rarity(self.texts))
-        self.features = self.of(self.texts)
-        self.codewords = _centres(self.features, size)
+        self.features = np.concatenate([self.of(part) for part in _batches(self.texts)])
+        self.codewords = _centres(self.features, public.shares, size)
         self.places = self.nearest(self.features)
 
     @property
     def size(self) -> int:
         return len(self.codewords)
 
-    def writable(self, *, labels: int) -> WritableTexts:
-        """Return the texts with equal shares, for L labels of which nothing is known."""
-        examples, votes = np.empty((0, self.features.shape[1])), np.empty((0, labels))
-        return WritableTexts(self.texts, self.features, self.places, np.ones(len(self.texts)), examples, votes)
+    def writable(self, scores: NDArray[np.float32]) -> WritableTexts:
+        """Return the texts with scores of labels."""
+        return WritableTexts(self.features, self.places, self.public.shares, scores)
 
     def vote(self, texts: Sequence[str]) -> Places:
         """Return the codeword (N,) nearest to each text: a function of that text alone."""
-        parts = [texts[start : start + BATCH_TEXTS] for start in range(0, len(texts), BATCH_TEXTS)]
-        return np.concatenate([np.empty(0, np.int64), *(self.nearest(self.of(part)) for part in parts)])
+        return np.concatenate([np.empty(0, np.int64), *(self.nearest(self.of(part)) for part in _batches(texts))])
 
     def of(self, texts: Sequence[str]) -> Features:
         """Return features (N, d) as whole numbers."""
@@ -84,17 +102,22 @@ class PublicCells:
         return np.asarray((features @ self.codewords.T).argmax(axis=1))
 
 
+def _batches(texts: Sequence[str]) -> list[Sequence[str]]:
+    return [texts[start : start + BATCH_TEXTS] for start in range(0, len(texts), BATCH_TEXTS)]
+
+
 def default_size(*, epsilon: float, sensitivity: int, labels: int, texts: int) -> int:
     """Return the number K of codewords, from public numbers alone; it grows with the budget."""
     carried = max(round(epsilon / sensitivity * CODEWORDS_PER_NAT), MIN_CODEWORDS)
     return max(1, min(carried, MAX_CODEWORDS, texts // TEXTS_PER_CODEWORD, MAX_CELLS // labels))
 
 
-def _centres(features: Features, size: int) -> Features:
+def _centres(features: Features, weights: NDArray[np.float64], size: int) -> Features:
     from sklearn.cluster import KMeans, MiniBatchKMeans  # slow to import
 
     kind = KMeans if len(features) <= MAX_KMEANS_TEXTS else MiniBatchKMeans
-    found = kind(size, n_init=1, max_iter=KMEANS_STEPS, random_state=0).fit((features / GRID).astype(np.float32))
+    found = kind(size, n_init=1, max_iter=KMEANS_STEPS, random_state=0)
+    found.fit((features / GRID).astype(np.float32), sample_weight=weights / weights.mean())
     return np.rint(GRID * _unit(found.cluster_centers_.astype(np.float64)))
 
 

@@ -1,20 +1,22 @@
 r"""Estimates from noisy counts: the commonness and the label of each public text.
 
 A model of *texts*, which all cells share, explains the counts. The label of a text with features z
-is c with probability p(c|z) = softmax(W z)_c; a codeword v of weight w_v, with n_v texts, has w_v /
-n_v * sum_t p(c|z_t) votes for label c on average. This is learning from proportions (Quadrianto,
-Smola, Caetano and Le 2009, "Estimating labels from label proportions").
+is c with probability p(c|z) = softmax(W z + s)_c, where the scores s follow from the public names of
+labels (``adept.synthesis.label_names``) or are zero. A text of weight w_t has w_t p(c|z_t) votes for
+label c on average, and a cell the sum over the texts of its codeword. This is learning from
+proportions (Quadrianto, Smola, Caetano and Le 2009, "Estimating labels from label proportions").
 
 *Weights*: a codeword's noisy total is its votes and noise of variance s^2; its share of public
 texts is another guess, off by t^2. The best weights of the two are t^2 : s^2, and t^2 follows from
-their distances in all codewords (empirical Bayes).
+their distances in all codewords (empirical Bayes). Within a codeword, texts keep their expected
+shares.
 
 *Labels*: expectation maximisation. Each count's mean given the release (``expected_counts``) is
-shared out among the codeword's texts in proportion to p(c|z_t), and W is fitted to that by
-regularised logistic regression. Public knowledge enters as pseudo-votes. A text's label is the
-likeliest one after a quarter of log p(c) is subtracted; otherwise a rare label would never be the
-likeliest. With more than MAX_SCORES pairs of text and label, a text has the label of its codeword's
-largest count instead.
+shared out among the codeword's texts in proportion to w_t p(c|z_t), and W is fitted to that by
+regularised logistic regression: few votes leave the scores as they are, many overrule them. A
+text's label is the likeliest one after a quarter of log p(c) is subtracted; otherwise a rare label
+would never be the likeliest. With more than MAX_SCORES pairs of text and label, a text has the
+label of its codeword's largest count instead.
 
 *Claim*: all of this costs no budget. *Proof*: it reads released counts, public texts and public
 knowledge about these, and draws nothing. QED.
@@ -50,14 +52,13 @@ class Estimate:
 
 def estimate(released: NDArray[np.int64], writable: WritableTexts, *, decay: float) -> Estimate:
     """Estimate from noisy counts (K, L) of public cells, given the decay a of the noise, P(x) proportional to a^|x|."""
-    counts = released.astype(np.float64)
-    shares = np.bincount(writable.places, weights=writable.shares, minlength=len(counts))
+    counts, places = released.astype(np.float64), writable.places
+    shares = np.bincount(places, weights=writable.shares, minlength=len(counts))
     total = max(counts.sum(), 0.0)
     weights = _weights(counts, shares / shares.sum(), total=max(total, 1.0), variance=2 * decay / (1 - decay) ** 2)
-    weights = weights / np.maximum(np.bincount(writable.places, minlength=len(counts)), 1)  # of one text
-    each = weights[writable.places]
+    each = weights[places] * writable.shares / shares[places]
     explained = 1 < counts.shape[1] <= MAX_SCORES // len(each)
-    labels = _labels(counts, weights, writable, decay) if explained else counts.argmax(axis=1)[writable.places]
+    labels = _labels(counts, each, writable, decay) if explained else counts.argmax(axis=1)[places]
     return Estimate(each * total / each.sum(), labels, total)
 
 
@@ -70,27 +71,27 @@ def _weights(counts: Numbers, shares: Numbers, *, total: float, variance: float)
 
 
 def _labels(counts: Numbers, weights: Numbers, writable: WritableTexts, decay: float) -> NDArray[np.int64]:
-    """Return the likeliest label of each text (n,), given the weights of texts by codeword (K,)."""
-    features = Features.of(torch.from_numpy(np.concatenate([writable.features, writable.examples]) / GRID))
-    count = len(writable.texts)
+    """Return the likeliest label of each text (n,), given the weights of texts (n,)."""
+    features = Features.of(torch.from_numpy(writable.features / GRID), known=torch.from_numpy(writable.scores))
     slopes = torch.zeros(features.width + 1, counts.shape[1])
     slopes[-1] = torch.from_numpy(np.maximum(counts.sum(axis=0), 0.0) + 0.5).log()
     for _ in range(EM_STEPS):
-        probabilities = features.scores(slopes)[:count].softmax(dim=1).double().numpy()
-        votes = _share_out(counts, weights, probabilities, writable.places, decay)
-        wanted = torch.from_numpy(np.concatenate([votes, writable.pseudo_votes]).astype(np.float32))
-        slopes = softmax_regression(features, wanted, strength=STRENGTH, start=slopes, steps=REGRESSION_STEPS)
-    logs = features.scores(slopes)[:count].log_softmax(dim=1)
-    common = logs.exp().mean(dim=0).log()
+        probabilities = features.scores(slopes).softmax(dim=1).double().numpy()
+        votes = _share_out(counts, weights[:, None] * probabilities, writable.places, decay)
+        slopes = softmax_regression(
+            features, torch.from_numpy(votes).float(), strength=STRENGTH, start=slopes, steps=REGRESSION_STEPS
+        )
+    logs = features.scores(slopes).log_softmax(dim=1)
+    common = (torch.from_numpy(weights / weights.sum()) @ logs.exp().double()).log()
     return np.asarray((logs - DISCOUNT * common).argmax(dim=1).numpy())
 
 
-def _share_out(counts: Numbers, weights: Numbers, labels: Numbers, places: NDArray[np.int64], decay: float) -> Numbers:
+def _share_out(counts: Numbers, means: Numbers, places: NDArray[np.int64], decay: float) -> Numbers:
+    """Share each cell's expected count out among its texts, in proportion to their means (n, L)."""
     sums = np.zeros_like(counts)
-    np.add.at(sums, places, labels)
-    means = np.maximum(weights[:, None] * sums, 1e-9)
-    votes = expected_counts(counts, means, decay=decay)
-    return np.asarray(labels * (votes / np.maximum(sums, 1e-9))[places])
+    np.add.at(sums, places, means)
+    sums = np.maximum(sums, 1e-9)
+    return np.asarray(means * (expected_counts(counts, sums, decay=decay) / sums)[places])
 
 
 def expected_counts(released: Numbers, means: Numbers, *, decay: float) -> Numbers:

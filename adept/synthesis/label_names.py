@@ -1,25 +1,26 @@
 r"""Names of labels as public knowledge: public sentences that are likely to be records of a label.
 
-The names of a label set say in words what the labels are about ("card_payment_failed",
-"PlayMusic"). So a label's records lie near its name: a public sentence s is a record of label c
-with a prior probability proportional to exp(TILT cos(name of c, s)). The cosine is that of meanings
-by the lexicon (``adept.models.codec.meaning``). A name that is near to no sentence changes little,
-and a label without any known word changes nothing. The mean of the distributions of all labels,
-mixed with a uniform share, is a *density* of the file. Sentences drawn by it join the model's own
-texts, so that more can be written. ``label_estimate`` gets *pseudo-votes* for each label, at
-sentences near its name.
+Whoever names a label set says in words what it is about ("card_payment_failed", "PlayMusic"). So a
+label's records lie near its name: a public sentence s is a record of label c with a prior
+probability proportional to exp(TILT cos(name of c, s)). A name that is near to no sentence tilts
+little, and a label without any known word not at all. Two things follow.
 
-*Claim*: names cost no budget, and change no vote, count, noise or certificate. *Proof*: codewords
-are chosen, and records counted, by functions that get no name (``adept.synthesis.cells``,
-``tally``, ``adept.mechanisms.votes``), so counts are released as without names. A written file is a
-function of the released counts, the label set and the public model: names come from the label set,
-which is public, and sentences from the model. Such a function of an epsilon-DP release is
-epsilon-DP. QED. A label set that was collected from private records is not public, with or without
-names.
+*Texts and codewords*: the mean of all labels' laws, and a share of all sentences alike, is a
+*density* of the file. Sentences drawn by it join the model's own texts, and codewords are placed
+where the density is (``adept.synthesis.cells``). Cosines are those of meanings by the lexicon.
+
+*Labels*: log odds of the labels of each text, which ``label_estimate`` corrects by the counts.
+Cosines are those of features.
+
+*Claim*: names cost no budget, and a released file is as private with them as without. *Proof*: the
+names are read off the label set, and sentences off the model. Both are fixed before a record is
+read, so the density, the codewords, and the rule that sends a record to a cell are fixed as well:
+the proof of ``adept.mechanisms.votes`` asks for no more, and its sensitivity and noise are the same
+for any cells. What is written is a function of the released counts and of these public things. QED.
+A label set that was read off private records is no public fact, with names or without.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,75 +29,52 @@ from adept.models.adapt import read_meanings, sentence_at
 from adept.models.codec.codec import Codec, text_of, words_of
 from adept.models.codec.meaning import MEANING_LENGTH, multiply_all
 from adept.models.label_names import compare_names, spell_names
-from adept.synthesis.cells import BATCH_TEXTS, PublicCells, WritableTexts
+from adept.synthesis.cells import GRID, PublicCells, PublicTexts
 
 MAX_NAMED_LABELS = 512  # above, names are not read: regression has a column for each label
 TILT = 10.0  # nats of prior probability for a cosine of one
 EVEN_SHARE = 0.2  # of the density, on all sentences alike
-MAX_ADDED_TEXTS = 8000  # that join a model's own texts
-PSEUDO_VOTES = 30.0  # of each label
-MAX_NAME_RANK, NAME_RANKS = 1000, 30  # of the sentences that get them, in geometric steps
+MAX_ADDED_TEXTS = 16_000  # that join a model's own texts
 NAMED_SENTENCES = 300  # nearest to a name, from which the reference row draws its texts
 
 Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
+Scores = NDArray[np.float32]
 
 
-def add_names(cells: PublicCells, codec: Codec | None, names: Sequence[str | None]) -> WritableTexts:
-    """Return the texts of cells, sentences near to the names (L,) of labels, and pseudo-votes.
-
-    Without a broad model or a known word, or with more than MAX_NAMED_LABELS labels, they are the
-    texts of the cells alone. These must be the codec's utterances.
-    """
-    own = cells.writable(labels=len(names))
-    if codec is None or codec.lexicon is None or len(names) > MAX_NAMED_LABELS:
-        return own
-    spelled = spell_names(codec, [name or "" for name in names])
-    if not any(spelled):
-        return own
-    density, near = _read_density(codec, spelled)
-    return _add_examples(_add_sentences(own, cells, codec, density), cells, codec, near)
+def spell_label_set(codec: Codec | None, labels: Sequence[str | None]) -> list[tuple[str, ...]]:
+    """Return the words of each label's name; none without a broad model, or with too many labels."""
+    if codec is None or codec.lexicon is None or len(labels) > MAX_NAMED_LABELS:
+        return [()] * len(labels)
+    return spell_names(codec, [label or "" for label in labels])
 
 
-def _read_density(codec: Codec, spelled: Sequence[tuple[str, ...]]) -> tuple[Floats, dict[int, Places]]:
-    """Return the density (N,) of sentences, and places near to each label's name."""
-    size = _count_sentences(codec)
-    ranks = np.unique(np.geomspace(1, min(MAX_NAME_RANK, size), NAME_RANKS).astype(np.int64) - 1)
-    total, near = np.zeros(size), {}
-    for label, products in compare_names(codec, spelled):
-        total += _tilt(products)
-        near[label] = np.argsort(-products, kind="stable")[ranks]
-    nameless = (len(spelled) - len(near)) / size
-    return (1 - EVEN_SHARE) * (total + nameless) / len(spelled) + EVEN_SHARE / size, near
+def choose_texts(codec: Codec, spelled: Sequence[tuple[str, ...]]) -> PublicTexts:
+    """Return a broad codec's utterances, and sentences drawn by their density, without coins."""
+    density, own = _read_density(codec, spelled), len(codec.utterances)
+    drawn = _spread(density, MAX_ADDED_TEXTS)
+    taken = np.diff(np.floor(np.cumsum(drawn) + 0.5), prepend=0.0) > 0
+    taken[:own] = True
+    first: dict[str, int] = {}
+    for place in np.flatnonzero(taken).tolist():
+        first.setdefault(text_of(sentence_at(codec, place)), place)
+    places = np.array([*first.values()], dtype=np.int64)
+    chances = 1 - (1 - drawn[places]) * (1 - own / len(density))
+    return PublicTexts([*first], density[places] * len(density), chances)
+
+
+def _read_density(codec: Codec, spelled: Sequence[tuple[str, ...]]) -> Floats:
+    """Return the density (N,) of sentences, of sum 1."""
+    size, named = _count_sentences(codec), 0
+    total = np.zeros(size)
+    for _, products in compare_names(codec, spelled):
+        law = np.exp(TILT * (products.astype(np.float64) / MEANING_LENGTH**2 - 1))
+        total, named = total + law / law.sum(), named + 1
+    nameless = (len(spelled) - named) / size
+    return np.asarray((1 - EVEN_SHARE) * (total + nameless) / len(spelled) + EVEN_SHARE / size)
 
 
 def _count_sentences(codec: Codec) -> int:
     return len(codec.utterances) + len(codec.listed)
-
-
-def _tilt(products: NDArray[np.float32]) -> Floats:
-    law = np.exp(TILT * (products.astype(np.float64) / MEANING_LENGTH**2 - 1))
-    return np.asarray(law / law.sum())
-
-
-def _add_sentences(own: WritableTexts, cells: PublicCells, codec: Codec, density: Floats) -> WritableTexts:
-    """Add sentences by their density; a text's share is its density over its chance to be there."""
-    chances = _spread(density, MAX_ADDED_TEXTS)
-    drawn = np.flatnonzero(np.diff(np.floor(np.cumsum(chances) + 0.5), prepend=0.0))
-    first = {text: place for place, text in reversed([*enumerate(map(text_of, codec.utterances))])}
-    here = np.array([first[text] for text in own.texts], dtype=np.int64)
-    texts = {text_of(sentence_at(codec, place)): place for place in drawn.tolist()}
-    added = {text: place for text, place in texts.items() if text not in first}
-    places = np.concatenate([here, np.array([*added.values()], dtype=np.int64)])
-    missed = (1 - chances[places]) * (1 - len(here) / len(density))
-    features = np.concatenate([own.features, _features(cells, [*added])])
-    return replace(
-        own,
-        texts=[*own.texts, *added],
-        features=features,
-        places=np.concatenate([own.places, cells.nearest(features[len(here) :])]),
-        shares=density[places] / (1 - missed),
-    )
 
 
 def _spread(density: Floats, count: int) -> Floats:
@@ -108,19 +86,19 @@ def _spread(density: Floats, count: int) -> Floats:
     return chances if count < len(density) else np.ones(len(density))
 
 
-def _add_examples(writable: WritableTexts, cells: PublicCells, codec: Codec, near: dict[int, Places]) -> WritableTexts:
-    """Add sentences near to names, with pseudo-votes."""
-    places = [place for found in near.values() for place in found.tolist()]
-    labels = [label for label, found in near.items() for _ in found]
-    votes = np.zeros((len(places), writable.pseudo_votes.shape[1]))
-    votes[np.arange(len(places)), labels] = [PSEUDO_VOTES / len(near[label]) for label in labels]
-    examples = _features(cells, [text_of(sentence_at(codec, place)) for place in places])
-    return replace(writable, examples=examples, pseudo_votes=votes)
+def score_labels(cells: PublicCells, spelled: Sequence[tuple[str, ...]]) -> Scores:
+    """Return the log odds (n, L) of labels by their names, of equally common ones; zeros without words.
 
-
-def _features(cells: PublicCells, texts: Sequence[str]) -> Floats:
-    parts = [cells.of(texts[start : start + BATCH_TEXTS]) for start in range(0, len(texts), BATCH_TEXTS)]
-    return np.concatenate([np.empty((0, cells.codewords.shape[1])), *parts])
+    A label's law is divided by its sum over all sentences, of which a text stands for 1 / chance.
+    """
+    if not any(spelled):
+        return np.zeros((1, len(spelled)), dtype=np.float32)
+    names = cells.of([" ".join(words) for words in spelled])
+    scores = TILT * (cells.features @ names.T / GRID**2 - 1)
+    stands_for = 1 / cells.public.chances
+    scores -= np.log(stands_for @ np.exp(scores) / stands_for.sum())
+    scores[:, [not words for words in spelled]] = 0.0
+    return np.asarray(scores, dtype=np.float32)
 
 
 def draw_by_names(codec: Codec, labels: Sequence[str], *, seed: int) -> list[str]:

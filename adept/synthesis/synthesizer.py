@@ -24,9 +24,9 @@ from adept.models.tokenizer import Tokenizer
 from adept.ranges import check_integer
 from adept.rewriting.coding import Pair
 from adept.rewriting.loading import check_release, load_model
-from adept.synthesis.cells import MAX_CELLS, PublicCells, WritableTexts, default_size
+from adept.synthesis.cells import MAX_CELLS, PublicCells, PublicTexts, WritableTexts, default_size
 from adept.synthesis.label_estimate import Estimate, estimate
-from adept.synthesis.label_names import add_names
+from adept.synthesis.label_names import choose_texts, score_labels, spell_label_set
 from adept.synthesis.tally import NO_TEXT, OUTSIDE, Tally
 
 MAX_ROWS = 10**8
@@ -71,16 +71,23 @@ class Synthesizer:
             raise ConfigurationError(
                 "label_set must hold at least two labels, got one: add the others, or leave labels out"
             )
-        written = list(dict.fromkeys(model.public_texts if texts is None else text_list(texts)))
+        self._spelled = spell_label_set(model.codec if texts is None else None, self.labels)
+        public = self._choose_texts(texts)
+        size = cells or default_size(
+            epsilon=votes.epsilon, sensitivity=votes.sensitivity, labels=len(self.labels), texts=len(public.texts)
+        )
+        check_integer(1, max(1, min(len(public.texts), MAX_CELLS // len(self.labels))), cells=size)
+        self.cells = PublicCells(model, tokenizer, public, size=size)
+        self._places = {label: place for place, label in enumerate(self.labels)}
+
+    def _choose_texts(self, texts: Sequence[str] | None) -> PublicTexts:
+        """Return the texts that can be written: given ones, or the model's and those near to names."""
+        if self.model.codec and any(self._spelled):
+            return choose_texts(self.model.codec, self._spelled)
+        written = list(dict.fromkeys(self.model.public_texts if texts is None else text_list(texts)))
         if not written:
             raise ModelError("the model holds no public texts to write: train one on public text, or give texts=")
-        size = cells or default_size(
-            epsilon=votes.epsilon, sensitivity=votes.sensitivity, labels=len(self.labels), texts=len(written)
-        )
-        check_integer(1, max(1, min(len(written), MAX_CELLS // len(self.labels))), cells=size)
-        self.cells = PublicCells(model, tokenizer, written, size=size)
-        self._codec = model.codec if texts is None else None
-        self._places = {label: place for place, label in enumerate(self.labels)}
+        return PublicTexts.alike(written)
 
     @classmethod
     def from_pretrained(
@@ -168,8 +175,8 @@ class Synthesizer:
 
     @cached_property
     def writable(self) -> WritableTexts:
-        """Texts that can be written, and what the labels' names say about them; all is public."""
-        return add_names(self.cells, self._codec, self.labels)
+        """The texts in their cells, and scores of labels by their names: public facts alone."""
+        return self.cells.writable(score_labels(self.cells, self._spelled))
 
     def write(self, released: Counts, *, rows: int | None = None) -> Iterator[Pair]:
         """Yield synthetic records from noisy counts (K, L), the same for the same counts: post-processing."""
@@ -177,7 +184,7 @@ class Synthesizer:
             check_integer(0, MAX_ROWS, rows=rows)
         found = estimate(released, self.writable, decay=self._decay)
         count = min(round(found.total), MAX_ROWS) if rows is None else rows
-        texts, labels = self.writable.texts, self.labels
+        texts, labels = self.cells.texts, self.labels
         return ((texts[place], labels[found.labels[place]]) for place in _apportion(found, self.writable.places, count))
 
 

@@ -8,14 +8,14 @@ import pytest
 from adept.data.corpus import Corpus
 from adept.models.autoencoder import Autoencoder
 from adept.models.tokenizer import Tokenizer
-from adept.synthesis.cells import GRID, MAX_CELLS, MAX_CODEWORDS, PublicCells, default_size
+from adept.synthesis.cells import GRID, MAX_CELLS, MAX_CODEWORDS, PublicCells, PublicTexts, default_size
 
 Loaded = tuple[Autoencoder, Tokenizer]
 
 
 @pytest.fixture(scope="module")
 def public(loaded: Loaded, travel: dict[str, Corpus]) -> PublicCells:
-    return PublicCells(*loaded, sorted(set(travel["train"].texts)), size=24)
+    return PublicCells(*loaded, PublicTexts.alike(sorted(set(travel["train"].texts))), size=24)
 
 
 def test_a_vote_depends_on_its_own_record_alone(public: PublicCells, travel: dict[str, Corpus]) -> None:
@@ -36,9 +36,18 @@ def test_features_are_whole_numbers_of_which_every_product_is_exact(public: Publ
 
 
 def test_the_same_public_text_makes_the_same_cells(loaded: Loaded, public: PublicCells) -> None:
-    again = PublicCells(*loaded, public.texts, size=24)
+    again = PublicCells(*loaded, PublicTexts.alike(public.texts), size=24)
     assert (again.codewords == public.codewords).all()
     assert (again.places == public.places).all()
+
+
+def test_codewords_lie_where_texts_are_expected(loaded: Loaded, public: PublicCells) -> None:
+    """Half of the texts are a hundred times as common as the others."""
+    expected = np.where(np.arange(len(public.texts)) % 2, 100.0, 1.0)
+    placed = PublicCells(*loaded, PublicTexts(public.texts, expected, np.ones(len(expected))), size=24)
+    lost = [((cells.features - cells.codewords[cells.places]) ** 2).sum(axis=1) for cells in (placed, public)]
+    assert lost[0] @ expected < lost[1] @ expected
+    assert placed.writable(np.zeros((1, 2), np.float32)).shares.tolist() == expected.tolist()
 
 
 def test_no_texts_are_no_votes(public: PublicCells) -> None:
