@@ -185,8 +185,8 @@ class EvaluateConfig(ReadingOptions):
     """The label's column; null: the one in the statement beside train, or else intent."""
 
     # --- What is evaluated
-    train: str = REQUIRED
-    """File to train an intent classifier on, such as a rewritten one."""
+    train: Any = REQUIRED
+    """File to train an intent classifier on, such as a rewritten one; or several, with what each adds."""
     test: str = REQUIRED
     """File of original text to test the classifier on."""
     reference: str | None = None

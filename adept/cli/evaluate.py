@@ -1,4 +1,4 @@
-"""``adept evaluate``: train an intent classifier on one file and test it on another."""
+"""``adept evaluate``: train an intent classifier on one file, or several, and test it on another."""
 
 from dataclasses import replace
 from functools import partial
@@ -7,8 +7,9 @@ from typing import Any
 
 from adept.cli.config import EvaluateConfig
 from adept.cli.console import show, write_json
-from adept.data.corpus import Columns, read_corpus, samples_of
+from adept.data.corpus import Columns, Corpus, join, read_corpus, samples_of
 from adept.data.writing import new_directory
+from adept.errors import ConfigurationError
 from adept.evaluation.classifiers import Evaluation, evaluate
 from adept.evaluation.metrics import ConfidenceInterval
 from adept.models.untrusted_files import read_json
@@ -26,30 +27,49 @@ def main(config: EvaluateConfig) -> None:
         ("classifier", f"{config.classifier}, {found.labels} labels"),
         ("records", f"{found.train_records} for training, {found.test_records} for the test"),
     ]
-    rows += [(OTHERS[name], f"accuracy {_figure(other.accuracy)}") for name, other in found.others.items()]
+    rows += [(OTHERS.get(name, name), f"accuracy {_figure(other.accuracy)}") for name, other in found.others.items()]
     show(f"accuracy {_figure(found.accuracy)}", rows)
 
 
 def run(config: EvaluateConfig) -> Evaluation:
     """Evaluate, and write ``result.json``; raises AdeptError for what the user can mend."""
+    names = _names(config.train)
     named = {name: path for name in OTHERS if (path := getattr(config, name)) is not None}
-    config.check_used([config.train, config.test, *named.values()])
-    stated = _stated(config.train)
-    columns = _columns(config, stated)
-    train, test, *read = (
-        read_corpus(path, text_column=columns.text_column, label_column=columns.label_column, options=config)
-        for path in (config.train, config.test, *named.values())
-    )
+    config.check_used([*names, config.test, *named.values()])
+    stated = {name: _stated(name) for name in names}
+    known = next(filter(None, stated.values()), {})
+    test, *read = (_read(config, path, known) for path in (config.test, *named.values()))
+    parts = {name: (_read(config, name, stated[name] or known), samples_of(name, config)) for name in names}
     directory = new_directory(config.output_dir) if config.output_dir else None
-    samples = samples_of(config.train, config)
-    noisy = stated.get("labels") not in (None, "copy", "vote") if config.noisy_labels is None else config.noisy_labels
     judge = partial(evaluate, test=test, classifier=config.classifier, seed=config.seed)
+
+    def learn(chosen: list[str]) -> Evaluation:
+        kinds = {stated[name].get("labels") for name in chosen}
+        noisy = bool(kinds - {None, "copy", "vote"}) if config.noisy_labels is None else config.noisy_labels
+        corpora = sorted((parts[name] for name in chosen), key=lambda part: -part[1])  # so that samples stay together
+        return judge(join([corpus for corpus, _ in corpora]), samples=corpora[0][1], noisy_labels=noisy)
+
     others = {name: judge(corpus) for name, corpus in zip(named, read, strict=True)}
-    found = replace(judge(train, samples=samples, noisy_labels=noisy), others=others)
+    if len(names) > 1:
+        others |= {f"without {left}": learn([name for name in names if name != left]) for left in names}
+    found = replace(learn(names), others=others)
     if directory:
         flat = {name: _flat(other) for name, other in others.items()}
         write_json({**_flat(found), **flat, "classifier": config.classifier}, directory / "result.json")
     return found
+
+
+def _names(given: object) -> list[str]:
+    """Return the files to train on, of which there may be several."""
+    names = given if isinstance(given, list) else [given]
+    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise ConfigurationError(f"train must be a file, or a list of different files, got {given}: write train=[a.csv,b.csv]")
+    return names
+
+
+def _read(config: EvaluateConfig, location: str, stated: dict[str, Any]) -> Corpus:
+    columns = _columns(config, stated)
+    return read_corpus(location, text_column=columns.text_column, label_column=columns.label_column, options=config)
 
 
 def _flat(found: Evaluation) -> dict[str, Any]:

@@ -133,6 +133,13 @@ def read_corpus(
     return Corpus(texts, labels if label_column else None, find_slots(texts, tags))
 
 
+def join(corpora: Sequence[Corpus]) -> Corpus:
+    """Return one corpus of several, without slots; without labels unless each has some."""
+    labels = [corpus.labels for corpus in corpora]
+    texts = [text for corpus in corpora for text in corpus.texts]
+    return Corpus(texts, None if None in labels else [label for own in labels for label in own or []])
+
+
 def find_slots(rows: Sequence[str], tags: Sequence[object]) -> list[list[Slot]] | None:
     """Return each text's slots by its tags; None if there are none, or tags do not fit."""
     found = [_slots(text.split(), tagged) for text, tagged in zip(rows, tags, strict=True)]

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from tiny import Run
 
-from adept.cli.evaluate import EvaluateConfig, run
-from adept.errors import DataError
+from adept.cli.evaluate import EvaluateConfig, main, run
+from adept.errors import ConfigurationError, DataError
 
 
 @pytest.mark.parametrize(
@@ -108,3 +108,25 @@ def test_the_originals_and_public_examples_stand_beside_the_rewrites(adept_here:
     assert "originals" not in alone
     missing = adept_here(*command[:2], command[4], f"reference={tmp_path}/none.jsonl")
     assert (missing.returncode, "none.jsonl" in missing.stderr) == (2, True)
+
+
+def test_of_several_files_each_is_left_out_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first file is about songs alone and the second about snow: without either, half of the test is wrong."""
+    songs, snow = columns_file(tmp_path / "songs.jsonl", "text", "intent"), str(tmp_path / "snow.jsonl")
+    Path(snow).write_text('{"text": "snow in oslo", "intent": 3}\n' * 40)
+    test = tmp_path / "test.jsonl"
+    test.write_text('{"text": "play song", "intent": 1}\n{"text": "snow in oslo", "intent": 3}\n')
+    found = run(EvaluateConfig(train=[songs, snow], test=str(test), output_dir=str(tmp_path / "out")))
+    assert (found.accuracy.value, found.train_records) == (1.0, 80)
+    without = {f"without {songs}": 0.5, f"without {snow}": 0.5}
+    assert {name: other.accuracy.value for name, other in found.others.items()} == without
+    kept = json.loads((tmp_path / "out" / "result.json").read_text())
+    assert {name: kept[name]["accuracy"] for name in without} == without
+    main(EvaluateConfig(train=[songs, snow], test=str(test)))
+    assert f"without {songs}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("train", [[], ["a.csv", "a.csv"], ["a.csv", 3], 7])
+def test_what_names_no_files_is_refused(train: object) -> None:
+    with pytest.raises(ConfigurationError, match="train must be a file"):
+        run(EvaluateConfig(train=train, test="test.csv"))
