@@ -128,7 +128,6 @@ WITHOUT = {
     "rewriting.coding.LatentCoding.encode": "called by Rewriter with checked texts",
     "rewriting.coding.PairCoding.encode": "called by Rewriter with checked texts",
     "rewriting.expectation.Expectation.__init__": "counts texts",
-    "synthesis.cells.PublicCells.__init__": "made by Synthesizer with checked texts",
     "synthesis.cells.PublicCells.vote": "called by Synthesizer with texts alone",
     "synthesis.cells.PublicCells.of": "called by Synthesizer with texts alone",
     "synthesis.cells.PublicTexts.__init__": "made of checked texts",
