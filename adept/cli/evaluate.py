@@ -63,7 +63,9 @@ def _names(given: object) -> list[str]:
     """Return the files to train on, of which there may be several."""
     names = given if isinstance(given, list) else [given]
     if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-        raise ConfigurationError(f"train must be a file, or a list of different files, got {given}: write train=[a.csv,b.csv]")
+        raise ConfigurationError(
+            f"train must be a file, or a list of different files, got {given}: write train=[a.csv,b.csv]"
+        )
     return names
 
 
