@@ -61,8 +61,9 @@ def run(config: EvaluateConfig) -> Evaluation:
 
 def _names(given: object) -> list[str]:
     """Return the files to train on, of which there may be several."""
-    names = given if isinstance(given, list) else [given]
-    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+    listed: list[Any] = given if isinstance(given, list) else [given]
+    names = [name for name in listed if isinstance(name, str)]
+    if not names or len(set(names)) < len(listed):
         raise ConfigurationError(
             f"train must be a file, or a list of different files, got {given}: write train=[a.csv,b.csv]"
         )
