@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tomllib
 from dataclasses import fields
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -123,6 +123,8 @@ def check(words: list[str]) -> None:
         case ["pip", "install", extra] if extra.startswith(".["):
             declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
             assert extra[2:-1] in declared["project"]["optional-dependencies"], extra
+        case ["ssh-keygen" | "minisign", *_]:
+            pass  # run below, if it is installed
         case ["python", "-m", "adept"]:
             pass
         case ["python", script, *_]:
@@ -249,6 +251,24 @@ def test_the_commands_of_a_page_run_one_after_the_other(
             further = {"train": SMALL, "adapt": topics, "synthesize": topics}.get(words[1], [])  # what takes no time
             done = adept_here(*words[1:], *further)
             assert done.returncode == 0, (line, done.stderr)
+
+
+@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="needs ssh-keygen")
+def test_a_statement_is_signed_and_checked_as_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".ssh").mkdir(mode=0o700)
+    run = partial(subprocess.run, shell=True, capture_output=True, text=True, check=False)
+    assert run("ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519").returncode == 0
+    statement = tmp_path / "approved.txt.privacy.json"
+    statement.write_text("{}\n")
+    sign, verify = (line for line in lines(ROOT / "docs" / "recipes.md") if line.startswith("ssh-keygen"))
+    assert run(sign).returncode == 0
+    assert "you@example.org ssh-ed25519 AAAA..." in (ROOT / "docs" / "recipes.md").read_text("utf-8")
+    (tmp_path / "allowed_signers").write_text(f"you@example.org {(tmp_path / '.ssh/id_ed25519.pub').read_text()}")
+    assert 'Good "adept" signature' in run(verify).stdout
+    statement.write_text("{ }\n")
+    assert run(verify).returncode != 0
 
 
 def python_blocks() -> list[tuple[str, str]]:

@@ -14,10 +14,7 @@ from torch import Tensor
 from adept.attacks.likelihood import Candidates
 from adept.audit.stats.confidence_bounds import clopper_pearson
 from adept.errors import ConfigurationError
-
-CASES = (100, 1_000, 10_000, 1_000_000)  # cases that a bound is counted in
-ALL_CASES = "all cases"
-MIN_COUNT = 2  # least count of them: one of 100 may be far above the bound
+from adept.mechanisms.odds import check_bound
 
 
 @dataclass(frozen=True)
@@ -43,36 +40,6 @@ class Rate:
         return cls(successes / trials, float(low), float(high), trials, confidence)
 
 
-def good_enough(kappa: float, *, epsilon: float, delta: float = 0.0) -> float:
-    r"""Return the largest chance of a good enough guess; a fixed guess has at most ``kappa``.
-
-    Claim: P[success] <= (kappa e^eps + delta) / (kappa e^eps + 1 - kappa).
-
-    Proof: a guess g wins the records of a set of mass pi_g <= kappa. Write s_g for the chance that
-    g is guessed and wins, f_g for the chance that it is guessed and loses, and d_g(x, y) = max(0,
-    P[g|x] - e^eps P[g|y]), whose sum over g is at most delta, because guesses exclude each other.
-    For x in g's set and y outside, P[g|x] <= e^eps P[g|y] + d_g(x, y). Averaged over y by the prior
-    outside, and summed over x: s_g <= e^eps pi_g / (1 - pi_g) f_g + sum_x pi_x sum_y pi_y d_g(x, y)
-    / (1 - pi_g). Summed over g, with pi_g <= kappa throughout: s <= kappa e^eps / (1 - kappa) (1 -
-    s) + delta / (1 - kappa). Solve for s. QED.
-    """
-    _check(epsilon, kappa=kappa, delta=delta)
-    if kappa in (0, 1):
-        return float(kappa or delta)
-    power = epsilon + math.log(kappa)  # of kappa e^eps, which may overflow where neither factor is negligible
-    top, shrunk = math.exp(min(0.0, power)), math.exp(min(0.0, -power))
-    return min(1.0, (top + delta * shrunk) / (top + (1 - kappa) * shrunk))
-
-
-def cases(probability: float) -> str:
-    """Express a bound on a probability as a count of cases, rounded up: "75 of 100 cases"."""
-    for times in CASES:
-        count = math.ceil(probability * times)
-        if MIN_COUNT <= count < times:
-            return f"{count:,} of {times:,} cases"
-    return f"1 of {CASES[-1]:,} cases" if probability * CASES[-1] <= 1 else ALL_CASES
-
-
 def membership_power(false_positives: float, *, epsilon: float, delta: float = 0.0) -> float:
     """Return the largest true positive rate of a test of membership at a false positive rate.
 
@@ -80,7 +47,7 @@ def membership_power(false_positives: float, *, epsilon: float, delta: float = 0
     the event "says yes" under x against x', and for "says no" under x' against x (Kairouz, Oh and
     Viswanath 2015, Theorem 2.1).
     """
-    _check(epsilon, false_positives=false_positives, delta=delta)
+    check_bound(epsilon, false_positives=false_positives, delta=delta)
     high = math.exp(min(0.0, epsilon + math.log(false_positives))) if false_positives else 0.0  # e^eps alone overflows
     return min(1.0, high + delta, -math.expm1(-epsilon) + math.exp(-epsilon) * (delta + false_positives))
 
@@ -93,7 +60,7 @@ def membership_auc(*, epsilon: float, delta: float = 0.0) -> float:
     the falling diagonal, and above both lies twice a triangle of base 1 - delta and height
     (1 - delta) / (1 + e^eps), halved.
     """
-    _check(epsilon, delta=delta)
+    check_bound(epsilon, delta=delta)
     return 1 - (1 - delta) ** 2 / (1 + math.exp(min(epsilon, 700.0)))
 
 
@@ -143,11 +110,3 @@ def _distribution(candidates: Candidates) -> tuple[Tensor, float, float] | None:
     if not candidates.dim:  # of descriptions only those that are some candidate's
         heavy = torch.unique(heavy.reshape(-1, 2), dim=0, return_inverse=True)[1].reshape(len(heavy), -1)
     return heavy, math.exp(mechanism.epsilon), float(symbols[0].size)
-
-
-def _check(epsilon: float, **shares: float) -> None:
-    if not epsilon >= 0:
-        raise ConfigurationError(f"epsilon must be a number that is not negative, got {epsilon}")
-    for name, value in shares.items():
-        if not 0 <= value <= 1:
-            raise ConfigurationError(f"{name} must be between 0 and 1, got {value}")

@@ -11,9 +11,10 @@ from typing import Any
 
 from torch import Tensor
 
-from adept.attacks.bounds import Rate, good_enough
+from adept.attacks.bounds import Rate
 from adept.data.corpus import Corpus
 from adept.mechanisms.guarantee import Guarantee, json_number, words
+from adept.mechanisms.odds import good_enough
 from adept.plotting import INK, PALETTE, drawing, legend
 from adept.rewriting.rewriter import Rewriter
 from adept.studies.limits import best_guess

@@ -23,13 +23,14 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from adept.attacks.bounds import best_success, good_enough
+from adept.attacks.bounds import best_success
 from adept.attacks.game import AttackGame, AttackRow, GivenAway
 from adept.attacks.likelihood import Candidates, guess, read_candidates
 from adept.data.corpus import Corpus
 from adept.data.text_arguments import text_list
 from adept.errors import DataError
 from adept.mechanisms import Codebook
+from adept.mechanisms.odds import good_enough
 from adept.models.autoencoder import pad
 from adept.models.decoding import likelihood
 from adept.rewriting.rewriter import Rewriter

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from adept.attacks.bounds import ALL_CASES, cases, good_enough
 from adept.cli.config import RewriteConfig, SynthesizeConfig
 from adept.cli.console import show_lines, show_table
 from adept.data.column_names import RequiredColumns
@@ -16,6 +15,7 @@ from adept.data.formats import STANDARD_STREAM
 from adept.data.reading import declared_columns
 from adept.errors import DataError
 from adept.mechanisms.guarantee import total
+from adept.mechanisms.odds import CANDIDATES, risk
 from adept.mechanisms.votes import COUNTS_MOVED, Votes
 from adept.models.autoencoder import Autoencoder
 from adept.models.tokenizer import Tokenizer
@@ -27,7 +27,6 @@ from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.budgets import share_standing_out
 
-CANDIDATES = 1_000  # records among which an attacker looks for the right one
 EXPECTED_ROWS = (1_000, 10_000, 100_000)
 QUESTION = f"an attacker picks the right one of {CANDIDATES:,} candidates in"
 KEPT = ("topic kept (by chance)", "words kept (by chance)", "word for word")
@@ -67,7 +66,7 @@ def show_synthesize_budgets(config: SynthesizeConfig) -> None:
         )
         shares = [share_standing_out(votes, rows, texts=len(model.public_texts), labels=labels) for rows in sizes]
         replaced = epsilon * 2 / COUNTS_MOVED[config.neighbours]  # one person's rows by another's
-        lines.append([f"{epsilon:g}", _risk(replaced), *("none" if s is None else f"{s:.2%} of them" for s in shares)])
+        lines.append([f"{epsilon:g}", risk(replaced), *("none" if s is None else f"{s:.2%} of them" for s in shares)])
     headings = ["epsilon", QUESTION, *(f"{rows:,} rows: a count stands out from" for rows in sizes)]
     show_table(_title(config.input), headings, lines)
     counted = "a topic with its label" if labels > 1 else "a topic; label_set=[A,B] counts it with each label"
@@ -86,18 +85,12 @@ def _check_header(inputs: Inputs, required: RequiredColumns) -> None:
     inputs.check_columns(required)
 
 
-def _risk(epsilon: float, delta: float = 0.0) -> str:
-    """Return the bound of the attacker's success; ``epsilon`` is for replacing one by another."""
-    found = cases(good_enough(1 / CANDIDATES, epsilon=epsilon, delta=delta))
-    return found if found == ALL_CASES else f"at most {found}"
-
-
 def _risks(row: Budget, options: ReleaseOptions, most: int) -> list[str]:
     """Return the risk of a record and, with more than one of them, of a person."""
     guarantee, response = row.rewriter.guarantee, options.response
     label = response.guarantee().epsilon if response and options.labels == "randomized_response" else 0.0
     return [
-        _risk(total(guarantee.epsilon, label, times=times), total(guarantee.delta, times=times))
+        risk(total(guarantee.epsilon, label, times=times), total(guarantee.delta, times=times))
         for times in dict.fromkeys((1, most))
     ]
 

@@ -13,7 +13,19 @@ from adept.release.ledger_file import LedgerEntry, LedgerSum
 from adept.release.record_identity import key_location, secret_key
 
 EVERYWHERE = "epsilon for replacing one row; a release without rows counts against every row, as often as times says"
-HEADINGS = ["begun (UTC)", "finished", "mechanism", "epsilon", "times", "delta", "rows", "unit", "model", "output"]
+HEADINGS = [
+    "begun (UTC)",
+    "finished",
+    "mechanism",
+    "epsilon",
+    "times",
+    "delta",
+    "rows",
+    "unit",
+    "model",
+    "output",
+    "approved",
+]
 
 
 def main(config: LedgerConfig) -> None:
@@ -30,6 +42,8 @@ def run(config: LedgerConfig) -> tuple[list[LedgerEntry], LedgerSum, float | Non
         if config.limit is not None:
             ledger.set_limit(config.limit)
             mark_limited(place)
+        if config.approve is not None and config.approved_by is not None:
+            ledger.approve(config.approve, config.approved_by)
         return ledger.entries(), ledger.sum(), ledger.limit
 
 
@@ -89,4 +103,5 @@ def _line(entry: LedgerEntry) -> list[str]:
         entry.unit,
         (entry.model_sha256 or "")[:12],
         entry.output,
+        entry.approved,
     ]

@@ -112,3 +112,11 @@ class LedgerConfig:
     """The ledger's file (ledger= may be left out); null: the default ledger."""
     limit: float | None = None
     """Store this limit: no later release may bring a record or person above this epsilon."""
+    approve: str | None = None
+    """Output, as it is listed, whose newest release somebody approved; needs approved_by."""
+    approved_by: str | None = None
+    """The person who approved it; name and time are stored, and listed."""
+
+    def __post_init__(self) -> None:
+        if (self.approve is None) != (self.approved_by is None):
+            raise ConfigurationError("approve and approved_by must be given together: add the other one")

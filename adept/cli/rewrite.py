@@ -20,7 +20,8 @@ from adept.data.corpus import find_label_column, read_corpus
 from adept.data.formats import STANDARD_STREAM
 from adept.data.labels import read_label_set
 from adept.errors import ConfigurationError, DataError
-from adept.mechanisms.guarantee import MAX_STATED_EPSILON, odds_change, words
+from adept.mechanisms.guarantee import words
+from adept.mechanisms.odds import MAX_STATED_EPSILON, odds_change
 from adept.release.columns import CheckedRecords
 from adept.release.default_ledger import describe_overlap, find_key, open_ledger
 from adept.release.input_files import Inputs
@@ -175,7 +176,7 @@ def _parts(statement: PrivacyStatement) -> str:
 
 def _warnings(config: RewriteConfig, statement: PrivacyStatement) -> Iterator[str]:
     """Yield notes on leftover files, and on what the guarantee does not cover."""
-    publication = Publication.of(config.output, config.statement, card=config.card)
+    publication = Publication.of(config.output, config.statement, card=config.card, report=config.report)
     if not config.dry_run and (left := publication.leftovers):
         yield (
             f"{config.output} is complete, but {', '.join(map(str, left))} could not be removed, or the ledger not be told: "

@@ -9,7 +9,8 @@ from adept.cli.console import warn
 from adept.cli.rewrite import foreign_lines, print_lines, run_release, statement_place, tell_curator
 from adept.data.labels import read_label_set
 from adept.errors import ConfigurationError
-from adept.mechanisms.guarantee import odds_change, words
+from adept.mechanisms.guarantee import words
+from adept.mechanisms.odds import odds_change
 from adept.mechanisms.votes import ADD_OR_REMOVE
 from adept.release.central import check_label_set, preview_central, synthesize_file
 from adept.release.default_ledger import find_key

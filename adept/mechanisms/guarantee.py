@@ -28,8 +28,6 @@ from typing import Any
 from adept.mechanisms.noise import exponential_series
 
 Part = dict[str, Any]  # of a certificate
-MILLION = 1_000_000
-MAX_STATED_EPSILON = 50.0  # above it the odds have more digits than anyone reads
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,19 +90,6 @@ def often(probability: Fraction) -> str:
         if times - count >= 2:
             return f"{count:,} of {times:,} times"
     return "all but 1 in a million times or fewer"
-
-
-def odds_change(epsilon: float) -> str:
-    """Return the most by which a release of pure ``epsilon`` changes odds, as a verb's end."""
-    if epsilon >= MAX_STATED_EPSILON:
-        return "may change more than 10^21-fold, so that next to nothing is guaranteed"
-    most = Decimal(math.nextafter(math.exp(epsilon), math.inf))
-    if most < MILLION:
-        return f"change at most {Decimal(words(float(most))):,f}-fold"
-    for size, name in ((MILLION, "million"), (1_000 * MILLION, "billion")):
-        if (rounded := Context(prec=2, rounding=ROUND_CEILING).divide(most, size)) < 1_000:
-            return f"change at most {rounded:f} {name}-fold"
-    return f"change at most 10^{(most.adjusted() + 1)}-fold"
 
 
 def total(*epsilons: float | Fraction, times: int = 1) -> float:

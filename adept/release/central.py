@@ -39,6 +39,7 @@ from adept.release.publication import Publication, open_output
 from adept.release.release_flow import Plan, Progress, Run, find_files, ignore, preview, release
 from adept.release.rewrite_options import CentralOptions
 from adept.release.statement import CentralStatement
+from adept.rewriting.budgets import SHOWN_EXAMPLES, short_texts
 from adept.synthesis.synthesizer import Synthesizer
 from adept.synthesis.tally import Tally
 
@@ -171,6 +172,9 @@ class CentralPlan(Plan[CentralStatement]):
 
     def preview(self) -> tuple[CentralStatement, TallyNotes]:
         return self.expected_statement(), TallyNotes(self.count(self.records()), tuple(self.inputs.mismatches))
+
+    def examples(self) -> list[tuple[str, str]]:
+        return [(text, "") for text in short_texts(self.writer.model.public_texts, SHOWN_EXAMPLES)]
 
     def count(self, records: Iterator[Record]) -> Tally:
         tally, person = self.writer.tally(), self.options.person_column

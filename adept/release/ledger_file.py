@@ -3,7 +3,7 @@
 *Claim*: if one bit changes on the disk, or the end of the file is lost, no record becomes unknown
 and no limit grows without an error. *Proof*. SQLite stores each claim in two trees, the table and
 the index ``claims_again``, which share no page. Claims are looked up in both, and if the answers
-differ, the ledger is refused. The tables ``adept`` and ``releases`` are small; each is compared
+differ, the ledger is refused. The tables ``adept``, ``releases`` and ``approvals`` are small; each is compared
 with an index of all its columns whenever the file is opened. SQLite itself refuses a file that is
 shorter than its header says; an empty file, and one that lacks a table, are refused here. QED.
 """
@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -49,6 +50,10 @@ CREATE TABLE claims (digest BLOB, release INTEGER, kind INTEGER, times INTEGER, 
 CREATE INDEX claims_again ON claims (digest, kind, times);
 INSERT INTO adept VALUES ({VERSION}, NULL, NULL, NULL);
 """
+APPROVALS = """
+CREATE TABLE approvals (release INTEGER, approved_by TEXT, approved TEXT);
+CREATE INDEX approvals_again ON approvals (release, approved_by, approved);
+"""  # which a ledger has once somebody approved a release
 ASKED = """
 CREATE TEMP TABLE asked (digest BLOB PRIMARY KEY, kind INTEGER, times INTEGER, claimed INTEGER) WITHOUT ROWID;
 CREATE INDEX temp.asked_due ON asked (digest) WHERE times > claimed;
@@ -62,9 +67,10 @@ SELECT kind, 0, 0, found, COUNT(*) FROM (
 ENTRIES = f"""
 SELECT started, finished, mechanism, epsilon, delta,
     (SELECT COUNT(*) FROM claims WHERE release = id AND kind = {ROW_KIND}), model_sha256, output, per_row, unit, neighbours,
-    scope = '{EVERYWHERE}', persons
+    scope = '{EVERYWHERE}', persons, {{}}
 FROM releases ORDER BY id
 """
+APPROVED = "(SELECT GROUP_CONCAT(approved_by || ', ' || approved, '; ') FROM approvals WHERE release = id)"
 Claims = tuple[tuple[int, int], ...]  # releases that claimed a digest, and how often each counts
 # A digest's kind, True if this run asks for it first, its count now, and its earlier claims.
 Asked = tuple[int, bool, int, Claims]
@@ -139,6 +145,7 @@ class LedgerEntry:
     neighbours: str
     everywhere: bool
     persons: bool
+    approved: str  # who approved it and when, or nothing
 
 
 @dataclass(frozen=True)
@@ -209,11 +216,11 @@ class LedgerFile:
                 f"{self.path} is damaged, not a ledger, or of a version before 0.2.0: restore it, or add what an older one "
                 "lists to the totals of the new ledger"
             )
-        for table in ("releases", "adept"):
+        for table in ("releases", "adept", *(["approvals"] if "approvals" in there else [])):
             self._check_tables(table)
         if self._database.run("SELECT version FROM adept") != [(VERSION,)]:
             raise DataError(f"{self.path} is damaged, or another version's: restore it, or use the adept that wrote it")
-        if _definitions(self._database) != _own_definitions():
+        if _definitions(self._database) != _own_definitions(approvals="approvals" in there):
             raise self._damaged()
 
     def _check_tables(self, table: str = "") -> None:
@@ -234,7 +241,32 @@ class LedgerFile:
 
     def entries(self) -> list[LedgerEntry]:
         """Return all releases, the oldest first."""
-        return [LedgerEntry(*row) for row in self._database.run(ENTRIES)]
+        approved = f"COALESCE({APPROVED}, '')" if self._has_approvals else "''"
+        return [LedgerEntry(*row) for row in self._database.run(ENTRIES.format(approved))]
+
+    def approve(self, output: str, by: str) -> None:
+        """Note that somebody approved the newest release of an output, and when.
+
+        Raises:
+            DataError: the ledger lists no such release.
+        """
+        with self._database.transaction():
+            (release,) = self._database.row(
+                "SELECT MAX(id) FROM releases WHERE output = ? AND finished NOT NULL", output
+            )
+            if release is None:
+                raise DataError(
+                    f"{self.path} lists no complete release of {output}: adept ledger shows the outputs that it lists"
+                )
+            if not self._has_approvals:
+                for statement in filter(str.strip, APPROVALS.split(";")):
+                    self._database.execute(statement)
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            self._database.execute("INSERT INTO approvals VALUES (?, ?, ?)", (release, by, now))
+
+    @property
+    def _has_approvals(self) -> bool:
+        return bool(self._database.row("SELECT COUNT(*) FROM sqlite_master WHERE name = 'approvals'")[0])
 
     def sum(self) -> LedgerSum:
         """Return the sums of all releases; raise DataError if the ledger was damaged."""
@@ -307,9 +339,9 @@ def _definitions(database: sqlite3.Connection) -> dict[str, list[str]]:
 
 
 @cache
-def _own_definitions() -> dict[str, list[str]]:
+def _own_definitions(*, approvals: bool) -> dict[str, list[str]]:
     with closing(sqlite3.connect(":memory:")) as database:
-        database.executescript(SCHEMA)
+        database.executescript(SCHEMA + APPROVALS * approvals)
         return _definitions(database)
 
 

@@ -42,12 +42,13 @@ from adept.release.release_flow import Plan, Progress, Run, find_files, ignore, 
 from adept.release.rewrite_options import FileOptions, ReleaseRequest
 from adept.release.shuffling import check_shuffling, find_shuffled
 from adept.release.statement import PrivacyStatement
+from adept.rewriting.budgets import SHOWN_EXAMPLES, rewrite_examples
 from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import Rewriter
 
 # A resumed release may change these options: nothing that was drawn depends on them.
 FREE_OPTIONS = (
-    "label_response", "statement", "flush_every", "card", "engine", "workers", "shuffled_records", "central_delta",
+    "label_response", "statement", "flush_every", "card", "report", "engine", "workers", "shuffled_records", "central_delta",
 )  # fmt: skip
 
 
@@ -275,6 +276,9 @@ class LocalPlan(Plan[PrivacyStatement]):
     def preview(self) -> tuple[PrivacyStatement, CheckedRecords]:
         deque(checked := self.check(self.begun), maxlen=0)
         return self.statement(checked), checked
+
+    def examples(self) -> list[tuple[str, str]]:
+        return rewrite_examples(self.writer, count=SHOWN_EXAMPLES)
 
     def expected_statement(self) -> PrivacyStatement:
         return self.preview()[0]

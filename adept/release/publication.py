@@ -1,4 +1,4 @@
-"""The files of a release: statement, card and data, which appear only when all are complete.
+"""The files of a release: statement, card, report and data, which appear only when all are complete.
 
 Each is written under a temporary name beside its own. It gets its name by a link, which fails if
 the name is taken meanwhile. The data comes last, so there is always a statement beside it, with its
@@ -46,24 +46,30 @@ from adept.data.writing import WRITERS, publish, record_writer, sync_directory
 from adept.errors import DataError
 from adept.release.journal import journal_files
 
-STATEMENT, CARD, PARTIAL, JOURNAL = ".privacy.json", ".card.md", ".partial", ".journal"
+STATEMENT, CARD, REPORT, PARTIAL, JOURNAL = ".privacy.json", ".card.md", ".report.html", ".partial", ".journal"
 STDOUT = 1
 
 
 @dataclass(frozen=True)
 class Publication:
-    """The files of a release: data (``-`` is standard output), statement and card."""
+    """The files of a release: data (``-`` is standard output), statement, card and report."""
 
     target: str
     statement: str
     card: str | None = None
+    report: str | None = None
 
     @classmethod
-    def of(cls, target: str, statement: str | None, *, card: bool, others: tuple[str, ...] = ()) -> "Publication":
+    def of(
+        cls, target: str, statement: str | None, *, card: bool, report: bool = False, others: tuple[str, ...] = ()
+    ) -> "Publication":
         """Name the files of a release; DataError if the run uses one for something else."""
-        if target == STANDARD_STREAM and (statement is None or card):
-            raise DataError("statement= must name a file, and card=false, when the output is standard output")
-        places = cls(target, statement or target + STATEMENT, target + CARD if card else None)
+        if target == STANDARD_STREAM and (statement is None or card or report):
+            raise DataError(
+                "statement= must name a file, and card=false and report=false, when the output is standard output"
+            )
+        extra = {"card": target + CARD if card else None, "report": target + REPORT if report else None}
+        places = cls(target, statement or target + STATEMENT, **extra)
         if places.statement == STANDARD_STREAM:
             raise DataError(f"statement must be a file of its own, got {places.statement}: choose another name")
         taken: set[str] = set()
@@ -90,7 +96,7 @@ class Publication:
     def names(self) -> list[str]:
         """Final names, in the order in which they appear."""
         data = [] if self.streaming else [self.target]
-        return [self.statement, *([self.card] if self.card else []), *data]
+        return [self.statement, *filter(None, (self.card, self.report)), *data]
 
     @property
     def temporary(self) -> list[Path]:

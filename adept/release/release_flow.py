@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from adept.data.formats import STANDARD_STREAM
 from adept.errors import AdeptError, DataError, Interrupted
 from adept.release import certificate
+from adept.release.approval_page import approval_page
 from adept.release.input_files import Inputs
 from adept.release.journal import LEDGER, Journal
 from adept.release.ledger import Ledger
@@ -86,6 +87,10 @@ class Plan(ABC, Generic[Stated]):
     def draw(self, run: "Run[Stated]") -> tuple[Stated, Any]:
         """Draw, journal and write all rows; return statement and curator's notes, or None."""
 
+    @abstractmethod
+    def examples(self) -> list[tuple[str, str]]:
+        """Return public texts with a rewrite each, or with "" if rows are not rewritten."""
+
     def complete(self, described: dict[str, Any]) -> Stated:
         """Return the statement of a complete release; DataError names the first difference."""
         stated = self.expected_statement()
@@ -107,7 +112,7 @@ def find_files(
     inputs = Inputs.of(source, options)
     read = [name for name in inputs.locations if name != STANDARD_STREAM]
     others = (*read, *([ledger.path] if ledger else []))
-    return inputs, Publication.of(target, options.statement, card=card, others=others)
+    return inputs, Publication.of(target, options.statement, card=card, report=options.report, others=others)
 
 
 def release(
@@ -230,6 +235,10 @@ class Run(Generic[Stated]):
         Path(publication.statement + PARTIAL).write_text(described, "utf-8")
         if publication.card:
             Path(publication.card + PARTIAL).write_text(card(statement, Path(publication.target).name), "utf-8")
+        if publication.report:
+            names = {"title": Path(publication.target).name, "statement": Path(publication.statement).name}
+            page = approval_page(statement.to_json(), self.plan.examples(), **names)
+            Path(publication.report + PARTIAL).write_text(page, "utf-8")
         self.show()
         with getattr(self.progress, "last_step", nullcontext)():
             publication.publish()

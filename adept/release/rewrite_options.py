@@ -22,6 +22,8 @@ class PersonOptions(Columns):
     # --- Files
     statement: str | None = None
     """File of the privacy statement; null: OUTPUT.privacy.json."""
+    report: bool = False
+    """Also write OUTPUT.report.html, a page for the person who must approve the release."""
 
     # --- Persons
     person_column: str | None = None

@@ -9,7 +9,8 @@ add a sentence or a line.
 import math
 from typing import TYPE_CHECKING, Any
 
-from adept.mechanisms.guarantee import odds_change, words
+from adept.mechanisms.guarantee import words
+from adept.mechanisms.odds import odds_change
 from adept.release.certificate import plain_name
 from adept.release.shuffling import Shuffled
 

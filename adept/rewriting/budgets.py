@@ -11,7 +11,8 @@ from adept.rewriting.expectation import Expectation, expectation, probe_texts, r
 from adept.rewriting.rewriter import Rewriter
 
 BUDGETS = (1.0, 2.0, 4.0, 8.0, 12.0, 16.0)  # in nats
-EXAMPLES = 2  # public sentences that are shown with their rewrites
+EXAMPLES = 2  # public sentences that the table shows with their rewrites
+SHOWN_EXAMPLES = 5  # the same on a page for approval
 EXAMPLE_WORDS = range(6, 13)  # lengths of a sentence that is quickly read
 ADVICE = (
     "for training a classifier: 4 to 8; for reading single sentences: 12 to 16, with little protection; "
@@ -45,9 +46,15 @@ def preview_budgets(
         yield Budget(epsilon, rewriter, expectation(rewriter, public), rewrite_examples(rewriter, public))
 
 
-def rewrite_examples(rewriter: Rewriter, public: Sequence[str] | None = None) -> list[tuple[str, str]]:
-    """Return public sentences with a rewrite each: the first ones that are quickly read."""
-    texts = probe_texts(rewriter, public)
-    short = [text for text in texts if len(text.split()) in EXAMPLE_WORDS]
-    chosen = (short if len(short) >= EXAMPLES else texts)[:EXAMPLES]
+def rewrite_examples(
+    rewriter: Rewriter, public: Sequence[str] | None = None, *, count: int = EXAMPLES
+) -> list[tuple[str, str]]:
+    """Return public sentences with a rewrite each."""
+    chosen = short_texts(probe_texts(rewriter, public), count)
     return list(zip(chosen, rewrite_public(rewriter, chosen), strict=True)) if chosen else []
+
+
+def short_texts(texts: Sequence[str], count: int) -> list[str]:
+    """Return the first ``count`` texts that are quickly read, or the first ones of any length."""
+    short = [text for text in texts if len(text.split()) in EXAMPLE_WORDS]
+    return list((short if len(short) >= count else texts)[:count])

@@ -21,10 +21,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from adept.attacks.bounds import good_enough
 from adept.attacks.likelihood import Candidates, read_candidates
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import OriginalLaplace
+from adept.mechanisms.odds import good_enough
 from adept.models.autoencoder import Autoencoder
 from adept.models.codec.codec import text_of
 from adept.rewriting.rewriter import Rewriter

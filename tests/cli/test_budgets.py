@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tiny import Run
 
-from adept.attacks.bounds import ALL_CASES, cases, good_enough
+from adept.mechanisms.odds import ALL_CASES, cases, good_enough
 from adept.mechanisms.votes import Votes
 from adept.rewriting.budgets import ADVICE, BUDGETS
 from adept.synthesis.budgets import share_standing_out

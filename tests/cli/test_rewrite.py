@@ -144,6 +144,10 @@ def test_the_ledger_refuses_and_lists(adept_here: Run, tiny_l1_run: Path, tmp_pa
     assert listed.returncode == 0, listed.stderr
     assert "16, delta 0, in all releases together" in listed.stdout
     assert "a.jsonl" in listed.stdout
+    approved = adept_here("ledger", f"ledger={ledger}", f"approve={tmp_path}/b.jsonl", "approved_by=J. Doe")
+    assert (approved.returncode, approved.stdout.count("J. Doe, 20")) == (0, 1)
+    alone = adept_here("ledger", f"ledger={ledger}", f"approve={tmp_path}/b.jsonl")
+    assert (alone.returncode, "must be given together" in alone.stderr) == (2, True)
     Ledger(str(tmp_path / "new.db")).close()
     nothing = adept_here("ledger", f"ledger={tmp_path}/new.db")
     assert (nothing.returncode, nothing.stdout.splitlines()[0]) == (0, "0 releases")

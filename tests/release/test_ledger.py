@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import os
 import random
+import re
 import sqlite3
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -331,6 +332,32 @@ def test_statistics_of_sqlite_are_no_damage_and_another_definition_is(tmp_path: 
     )
     with pytest.raises(DataError, match=r"damaged|malformed"):
         Ledger(str(path), key=KEY)
+
+
+def test_an_approval_is_listed_with_its_time_and_only_of_a_complete_release(tmp_path: Path) -> None:
+    place = str(tmp_path / "ledger.db")
+    with closing(Ledger(place, key=KEY)) as ledger:
+        claim(ledger, "one", [record_digest(KEY, "a")])
+        with pytest.raises(DataError, match="lists no complete release of out"):
+            ledger.approve("out", "J. Doe")
+        ledger.finish("one")
+        assert [entry.approved for entry in ledger.entries()] == [""]
+        ledger.approve("out", "J. Doe")
+        claim(ledger, "two", [record_digest(KEY, "b")])
+        ledger.finish("two")
+        with pytest.raises(DataError, match="of another"):
+            ledger.approve("another", "J. Doe")
+    with closing(Ledger(place, key=KEY)) as ledger:  # which is whole with the new table, too
+        first, second = (entry.approved for entry in ledger.entries())
+        assert re.fullmatch(r"J\. Doe, \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", first)
+        assert second == ""
+        ledger.approve("out", "M. Roe")
+        assert ledger.entries()[1].approved.startswith("M. Roe, ")
+    with closing(sqlite3.connect(place)) as database:
+        database.execute("DROP INDEX approvals_again")
+        database.commit()
+    with pytest.raises(DataError, match="damaged"):
+        Ledger(place, key=KEY)
 
 
 def test_a_ledger_of_no_bytes_lost_them_all(tmp_path: Path) -> None:

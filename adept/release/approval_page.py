@@ -1,0 +1,116 @@
+"""A page for the person who approves a release: one HTML file, without scripts, that prints well.
+
+*Claim*: the page tells no more of the records than the statement does. *Proof*. It is a function of
+the statement's fields, of the output's name, and of rewrites of public texts, which no record has
+any part in. QED.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from adept.mechanisms.guarantee import words
+from adept.mechanisms.odds import CANDIDATES, odds_change, risk
+from adept.release.certificate import plain_name
+
+Json = dict[str, Any]
+LABELS = {
+    "copy": "copied as they are: not private",
+    "joint": "written by the model from the same release as the text",
+    "joint_response": "released together with the text as one symbol",
+    "randomized_response": "randomised with a budget of their own",
+    "vote": "counted together with the text: private",
+    "drop": "left out",
+}
+
+
+def approval_page(described: Json, examples: Sequence[tuple[str, str]], *, title: str, statement: str) -> str:
+    """Return the page.
+
+    Args:
+        described: the statement's fields, as in its file.
+        title, statement: the names of output and statement, without their directory.
+        examples: public texts with a rewrite each, or with "" where rows are not rewritten.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("adept.release"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    return environment.get_template("approval.html.jinja").render(
+        title=title,
+        statement=statement,
+        said=described,
+        central=described["trust"] == "central",
+        done=_list_facts(described),
+        guarantee=_state_guarantee(described),
+        exposed=_list_exposed(described),
+        examples=examples,
+    )
+
+
+def _list_facts(said: Json) -> list[tuple[str, str]]:
+    people = said["max_records_per_person"]
+    rows = "rows written" if said["trust"] == "central" else "records rewritten"
+    return [
+        (rows, f"{said['records']:,}"),
+        (
+            "mechanism",
+            f"{said['mechanism']}, by a model of the text \u201c{plain_name(said['training_data'].get('name'))}\u201d",
+        ),
+        ("labels", LABELS.get(said["labels"], "none in the file")),
+        ("columns copied as they are", ", ".join(said["kept_columns"]) or "none"),
+        ("records of one person", f"at most {people}" if people else "not bounded"),
+        ("released", said["date"] or "not yet"),
+    ]
+
+
+def _state_guarantee(said: Json) -> list[str]:
+    """Return sentences, a fact each, on the budgets and what they mean."""
+    epsilon, person = _number(said["epsilon"]), _number(said["person_epsilon"])
+    if math.isinf(epsilon):
+        return ["Nothing is guaranteed: epsilon is infinite."]
+    if said["trust"] == "central":
+        return _state_central(said, epsilon)
+    pairs, delta = said["neighbours"], said["delta"]
+    lines = [f"Epsilon is {words(epsilon)} for each record" + (f", and delta {words(delta)}." if delta else ".")]
+    if not delta:
+        lines.append(f"Whatever a reader knows, the odds between {pairs} {odds_change(epsilon)}.")
+    lines.append(
+        f"Suppose a reader has {CANDIDATES:,} candidates for what a record said. They pick the right one in "
+        f"{risk(epsilon, delta)}."
+    )
+    if person is None:
+        lines.append("If a person contributed m records, their epsilon is m times as large.")
+    else:
+        odds = "" if delta else f": the odds of all their records together {odds_change(person)}"
+        lines.append(f"For a person with {said['max_records_per_person']} records epsilon is {words(person)}{odds}.")
+    if said["central_epsilon"] is not None:
+        lines.append(
+            f"For readers who never see the old order, epsilon is {words(said['central_epsilon'])} and delta "
+            f"{words(said['central_delta'])}, as each record is hidden among {said['shuffled_smallest']:,}."
+        )
+    return lines
+
+
+def _state_central(said: Json, epsilon: float) -> list[str]:
+    change = {"add_or_remove": "took part or not", "replace": "said one thing or another"}[said["neighbours"]]
+    return [
+        f"Epsilon is {words(epsilon)} for each {said['unit']}, for the file as a whole.",
+        f"Whatever a reader knows, the odds that a {said['unit']} {change} {odds_change(epsilon)}.",
+        "Readers must trust whoever held the file and ran the command.",
+    ]
+
+
+def _list_exposed(said: Json) -> list[str]:
+    """Return what the guarantee does not cover, the weightiest first."""
+    broken = [] if said["holds"] else ["the claim of the mechanism, which is false: the numbers here are the true ones"]
+    inexact = [] if said["exact"] else ["rounding errors: the noise is floating point"]
+    private = ["the text that the model was trained on, which is PRIVATE"] if said["private_model"] else []
+    copied = sorted(said["not_hidden"], key=lambda fact: not fact.startswith("each record's"))
+    return [*broken, *inexact, *private, *copied]
+
+
+def _number(value: Any) -> Any:
+    return math.inf if value == "inf" else value
