@@ -15,6 +15,7 @@ from adept.comparison.audits_and_attacks import ATTACK_CONFIDENCE, AUDIT_TRIALS
 from adept.comparison.config import PAPER, CompareConfig
 from adept.comparison.plan import ALTERNATIVES
 from adept.comparison.results import AuditVerdict, Example, ResultRow, Results, exceeds
+from adept.mechanisms import BY_NAME
 from adept.mechanisms.guarantee import words
 from adept.report import attacks, figure
 from adept.report.table import (
@@ -204,7 +205,7 @@ def _mean_cell(value: float | None) -> str:
 
 def state_point(table: ComparisonTable) -> str:
     """Return the point of the comparison in a sentence or two."""
-    sound = [curve for curve in table.curves if not curve.false_claim and curve.random]
+    sound = [c for c in table.curves if not c.false_claim and (c.random or c.mechanism in BY_NAME)]
     broken = next((curve for curve in table.curves if curve.mechanism == "original"), None)
     if broken is None or not sound:
         text, level = (mean(_means(table, name)) for name in ("none", "random"))
@@ -215,11 +216,11 @@ def state_point(table: ComparisonTable) -> str:
     best_at = {epsilon: max(sound, key=lambda curve: _accuracy(curve, epsilon)) for epsilon in broken.at}
     claimed = max(best_at, key=lambda epsilon: _accuracy(broken, epsilon) - _accuracy(best_at[epsilon], epsilon))
     best = best_at[claimed]
-    chance = best.random.accuracy if best.random else "no accuracy that was measured"
+    chance = best.random.accuracy.mean if best.random else max(_means(table, "random"))
     return (
         f"At a claimed epsilon of {claimed:g} the original reaches an accuracy of {_accuracy(broken, claimed):.3f} "
         f"and the best mechanism whose claim holds ({best.title}) {_accuracy(best, claimed):.3f}; text that knows "
-        f"nothing of the records reaches {chance}. But the original's claim is false: it adds noise as if two clipped "
+        f"nothing of the records reaches {chance:.3f}. But the original's claim is false: it adds noise as if two clipped "
         "latents were never farther apart than 2C, but in n dimensions they can be sqrt(n) times as far. There it truly "
         f"spends epsilon {words(broken.at[claimed].epsilon)}."
     )

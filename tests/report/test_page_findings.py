@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from made_rows import make_mixed, make_rows
+from made_rows import BUDGETS, made, make_mixed, make_rows
 
 from adept.comparison.config import CompareConfig
 from adept.comparison.results import ResultRow
@@ -35,6 +35,13 @@ def test_the_headline_compares_with_the_random_of_the_best_mechanisms_own_model(
     line = headline(make_mixed())
     assert "(learned_codebook) 0.750" in line
     assert "nothing of the records reaches 0.200" in line
+
+
+def test_descriptions_can_be_the_best_though_no_random_line_is_theirs() -> None:
+    topics = {"clip": "sphere", "content": "topics", "decoder": "codec"}
+    line = headline([*make_mixed(), *(made("description", 0.78, epsilon, **topics) for epsilon in BUDGETS)])
+    assert "(description) 0.780" in line
+    assert "nothing of the records reaches 0.600" in line
 
 
 def test_the_advice_is_the_best_whose_claim_holds() -> None:
