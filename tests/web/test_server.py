@@ -168,8 +168,9 @@ def test_a_file_goes_from_drop_to_download(client: TestClient) -> None:
     choices = {"epsilon": 8, "text_column": "text", "label_column": "intent", "labels": "copy"}
     said = client.post(f"/api/files/{found['key']}/explain", json=choices).json()
     assert said["records"] == 20
-    own, unread = said["expected"]
+    own, *_, precision, unread = said["expected"]
     assert own.startswith("at epsilon 8 a rewrite keeps its record's topic")
+    assert precision.startswith("estimated on ")
     assert "subjects that such a model had not read: " in unread
     assert client.get(f"/api/files/{found['key']}/text").status_code == 400  # nothing is released yet
     assert released(client, found["key"], choices)["finished"]
