@@ -56,7 +56,8 @@ def main(config: TrainConfig) -> None:
 def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResult:
     """Train and save a model; raises AdeptError for what the user can mend.
 
-    With ``overrides``, its command line, a later ``resume_from`` needs no other options.
+    ``overrides`` is the command line; it is stored, so a later ``resume_from`` needs no other
+    options.
     """
     splits = load(config.data, config)
     if config.labels == "joint":

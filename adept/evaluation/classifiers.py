@@ -85,8 +85,8 @@ def evaluate(
 def score(predicted: list[str], test: Corpus, *, learned: Sequence[str], majority: Sequence[str] = ()) -> Evaluation:
     """Compare predicted labels with those of ``test``.
 
-    ``learned`` are the labels of the training records. ``majority`` are the labels that show which
-    one is commonest, if these are others.
+    ``learned`` are the labels of the training records. If there are none, ``majority`` holds labels
+    that show which one is commonest.
     """
     known, labels = Counter(majority or learned), test.labels or []
     truth, guesses = codes(labels, predicted)

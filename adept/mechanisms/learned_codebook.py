@@ -179,7 +179,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
 
 
 def joint_codewords(epsilon: float, labels: int) -> int:
-    """Return the number k of codewords beside ``labels`` labels, as ``JointResponse`` asks."""
+    """Return the number k of codewords for a ``JointResponse`` with ``labels`` labels."""
     fitting = math.exp(min(epsilon, 700.0)) / (2 * labels)
     return 1 << max(JOINT_SIZE_POWERS[0], min(JOINT_SIZE_POWERS[1], math.floor(math.log2(fitting))))
 

@@ -54,7 +54,7 @@ def exact_gaussian(values: Tensor, *, scale: float) -> Tensor:
 def exact_odds(epsilon: Fraction) -> tuple[int, int]:
     """Return integers A >= B = 2^64 with A <= exp(epsilon) * B, tight to 2^-60 relatively.
 
-    They come from `exponential_series`, cut off.
+    A is `exponential_series` divided by 2^64 and rounded down.
 
     Args:
         epsilon: exact rational budget, at least zero; the time grows with its size (milliseconds at

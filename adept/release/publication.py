@@ -140,7 +140,7 @@ class Publication:
             )
 
     def refuse_to_restart(self, done: str) -> None:
-        """Refuse to begin again; ``done`` says what was done, as a verb and its object."""
+        """Refuse to begin again; ``done`` says what the earlier run did, with its object."""
         raise DataError(
             f"an interrupted run {done} and left {self._list_leftovers()}: resume=true continues it; removing them and "
             "running again is a second release of those records, and budgets add up"

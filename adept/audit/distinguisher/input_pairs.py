@@ -64,9 +64,9 @@ class InputPair:
 def adversarial_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
     """Return the pairs of single records, the hard ones first.
 
-    The diagonal has the largest l1 distance in the l2 ball (Habernal 2021, Theorem 5.1), the axis
-    in the l1 ball; the far pair shows a missing clip, two norms in one direction a leak of the
-    norm, multiples just outside a clip with a tolerance.
+    The diagonal has the largest l1 distance in the l2 ball (Habernal 2021, Theorem 5.1), and the
+    axis has it in the l1 ball. The far pair shows a missing clip. Two norms in one direction show a
+    leak of the norm, and multiples just outside the set show a clip with a tolerance.
     """
     directions = _directions(dim, clip_norm)
     tables = (_opposite, _two_norms, _not_finite, _odd)
