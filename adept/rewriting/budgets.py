@@ -55,6 +55,6 @@ def rewrite_examples(
 
 
 def short_texts(texts: Sequence[str], count: int) -> list[str]:
-    """Return the first ``count`` texts that are quickly read, or the first ones of any length."""
+    """Return the first ``count`` short texts, or the first texts if too few are short."""
     short = [text for text in texts if len(text.split()) in EXAMPLE_WORDS]
     return list((short if len(short) >= count else texts)[:count])
