@@ -25,7 +25,7 @@ from adept.release.local import open_release
 from adept.rewriting.budgets import ADVICE, BUDGETS, Budget, preview_budgets
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
-from adept.synthesis.budgets import share_standing_out
+from adept.synthesis.synthesizer import share_standing_out
 
 EXPECTED_ROWS = (1_000, 10_000, 100_000)
 QUESTION = f"an attacker picks the right one of {CANDIDATES:,} candidates in"

@@ -194,6 +194,16 @@ def least_standing_out(votes: Votes, cells: int) -> int:
     return max(1, math.ceil(math.log(FALSE_ALARM * (1 + decay) / cells) / math.log(decay)))
 
 
+def share_standing_out(votes: Votes, rows: int, *, texts: int, labels: int) -> float | None:
+    """Return the share of ``rows`` from which a cell stands out of the noise; None above all.
+
+    ``texts`` is the number of public texts, which decides the number of cells.
+    """
+    size = default_size(epsilon=votes.epsilon, sensitivity=votes.sensitivity, labels=labels, texts=texts)
+    least = least_standing_out(votes, size * labels)
+    return None if least > rows else least / rows
+
+
 def _apportion(found: Estimate, places: NDArray[np.int64], rows: int) -> Iterator[int]:
     """Yield the place of each row's text, by weights (rounded once a codeword), in a public order."""
     order = np.lexsort((found.labels, places))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from audit.asking import asked, failed, failed_of
 from audit.protocols import KRR
-from audit.test_violation_kind import Half, NaNAlone, Own, ball, judged
+from audit.test_violation_kinds import Half, NaNAlone, Own, ball, judged
 
 from adept.audit import Claim, JointReports, Verdict
 from adept.audit.checks.declared_noise import find_tails

@@ -23,10 +23,9 @@ from adept.audit.distinguisher.decision_rules import (
     promising,
     rare_rule,
 )
-from adept.audit.distinguisher.input_pairs import AnyTarget, InputPair, PairSample, Sampler
+from adept.audit.distinguisher.input_pairs import AnyTarget, InputPair, PairSample, Sampler, is_finite
 from adept.audit.distinguisher.value_statistics import outcome_statistics
 from adept.audit.distinguisher.vector_statistics import RESOLUTION, WITHOUT_NOISE, statistics
-from adept.audit.distinguisher.violation_kind import is_finite
 from adept.audit.result import MechanismFailure
 from adept.audit.subject.foreign_code import Floats, Statistic
 

@@ -30,8 +30,7 @@ from adept.audit.distinguisher.distinguisher_choice import (
     samples_of,
     screening_rows,
 )
-from adept.audit.distinguisher.input_pairs import AnyTarget, InputPair, PairSample
-from adept.audit.distinguisher.violation_kind import kind_of
+from adept.audit.distinguisher.input_pairs import AnyTarget, InputPair, PairSample, kind_of
 from adept.audit.result import Check, MechanismFailure, Verdict
 from adept.audit.stats.confidence_bounds import GameCounts, game_lower_bound, rounds_needed, say_trials
 from adept.audit.stats.exact_tests import certified
