@@ -15,7 +15,6 @@ from adept.comparison.audits_and_attacks import ATTACK_CONFIDENCE, AUDIT_TRIALS
 from adept.comparison.config import PAPER, CompareConfig
 from adept.comparison.plan import ALTERNATIVES
 from adept.comparison.results import AuditVerdict, Example, ResultRow, Results, exceeds
-from adept.mechanisms import BY_NAME
 from adept.mechanisms.guarantee import words
 from adept.report import attacks, figure
 from adept.report.table import (
@@ -35,6 +34,7 @@ FIGURE, HEADLINE = "comparison.svg", "headline.svg"
 MAX_WORDS = 25  # of a text that is shown
 ABSENT = "–"
 GOOD_REWRITER = 0.8  # least share of the accuracy that a rewriter keeps without noise
+LEARNED = {"codec": {"description"}, "codebook": {"codebook", "learned_codebook"}}  # what mechanisms use of a model
 FAIR_HEADINGS = ("text by", "claimed eps", "true eps", "accuracy", "macro-F1", "above random")
 
 
@@ -90,7 +90,12 @@ def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
         "train_records": first.records,
         "test_records": first.test_records,
         "findings": [state_point(lines), *attacked["findings"], advise(lines)],
-        "warnings": [*attacked["defects"], *warn_of_seen_records(config), *warn_of_losses(lines)],
+        "warnings": [
+            *attacked["defects"],
+            *warn_of_seen_records(config),
+            *warn_of_short_training(config, lines),
+            *warn_of_losses(lines),
+        ],
         "claims": [describe_claim(audited, lines) for audited in results.audits],
         "fair": [fair_grid(lines, classifier) for classifier in lines.classifiers],
         "present": {line.mechanism for line in lines.lines},
@@ -205,17 +210,16 @@ def _mean_cell(value: float | None) -> str:
 
 def state_point(table: ComparisonTable) -> str:
     """Return the point of the comparison in a sentence or two."""
-    sound = [c for c in table.curves if not c.false_claim and (c.random or c.mechanism in BY_NAME)]
+    best = find_best(table)
     broken = next((curve for curve in table.curves if curve.mechanism == "original"), None)
-    if broken is None or not sound:
+    compared = [epsilon for epsilon in broken.at if epsilon in best.at] if broken and best else []
+    if broken is None or best is None or not compared:
         text, level = (mean(_means(table, name)) for name in ("none", "random"))
         return (
             f"The text itself reaches an accuracy of {text:.3f}, and texts that a decoder writes from random latents "
             f"reach {level:.3f}. A mechanism's merit is its distance above random."
         )
-    best_at = {epsilon: max(sound, key=lambda curve: _accuracy(curve, epsilon)) for epsilon in broken.at}
-    claimed = max(best_at, key=lambda epsilon: _accuracy(broken, epsilon) - _accuracy(best_at[epsilon], epsilon))
-    best = best_at[claimed]
+    claimed = max(compared, key=lambda epsilon: _accuracy(broken, epsilon) - _accuracy(best, epsilon))
     chance = best.random.accuracy.mean if best.random else max(_means(table, "random"))
     return (
         f"At a claimed epsilon of {claimed:g} the original reaches an accuracy of {_accuracy(broken, claimed):.3f} "
@@ -234,11 +238,40 @@ def warn_of_seen_records(config: CompareConfig) -> list[str]:
     """Return a warning if the model was trained on the very records that it rewrites."""
     if config.protocol != PAPER:
         return []
+    used = [word for word, names in LEARNED.items() if names & set(config.mechanisms)]
+    public = f", and its {' and '.join(used)} {'is' if len(used) == 1 else 'are'} not public" if used else ""
     return [
         "No guarantee of this page holds for its records, because the rewriter was trained on them (protocol paper). With "
-        "any mechanism, the text of one record may hold what the model learned from another, and its codec or codebook "
-        "is not public."
+        f"any mechanism, the text of one record may hold what the model learned from another{public}."
     ]
+
+
+def warn_of_short_training(config: CompareConfig, table: ComparisonTable) -> list[str]:
+    """Return a warning if the trained decoder is too weak to tell mechanisms apart."""
+    decoded = [line for line in table.texts if line.decoder == "lstm" and config.model_dir is None]
+    identity = {line.model: line.accuracy.mean for line in decoded if line.mechanism == "identity"}
+    low = [
+        f"random reaches {line.accuracy} ({line.model}), less than the majority label with {line.majority}"
+        for line in decoded
+        if line.mechanism == "random" and line.accuracy.mean + _error(line) < line.majority.mean
+    ]
+    above = [
+        f"{line.title} at epsilon {line.claimed_epsilon:g} reaches {line.accuracy}, more than its model without noise "
+        f"(identity) with {identity[line.model]:.3f}"
+        for line in decoded
+        if line.claimed_epsilon and line.accuracy.mean - _error(line) > identity.get(line.model, math.inf)
+    ]
+    if not low and not above:
+        return []
+    return [
+        f"Training was too short to judge: {'; '.join([*low, *above[:1]])}. Train longer (trainer.max_epochs) before you "
+        "compare mechanisms."
+    ]
+
+
+def _error(line: Line) -> float:
+    """Return two standard errors of an accuracy on the test records."""
+    return 2 * math.sqrt(line.accuracy.mean * (1 - line.accuracy.mean) / line.test_records)
 
 
 def warn_of_losses(table: ComparisonTable) -> list[str]:
@@ -256,10 +289,9 @@ def warn_of_losses(table: ComparisonTable) -> list[str]:
 
 def advise(table: ComparisonTable) -> str:
     """Return the best mechanism whose claim holds, and its result."""
-    sound = [curve for curve in table.curves if not curve.false_claim]
-    if not sound:
+    best = find_best(table)
+    if best is None:
         return "No mechanism of this comparison can be used: none has a claim that holds."
-    best = max(sound, key=lambda curve: mean(_accuracy(curve, epsilon) for epsilon in table.budgets))
     last = best.at.get(table.budgets[-1])
     opening = f"{best.title}, the best here of those whose claim holds"
     if last is not None and last.above_random is not None and last.above_random.low <= 0:
@@ -274,6 +306,13 @@ def _describe_accuracy(line: Line) -> str:
     return f"{line.accuracy} at epsilon {line.claimed_epsilon:g}{beside}"
 
 
+def find_best(table: ComparisonTable) -> Curve | None:
+    """Return the one mechanism that the page calls the best: its claim holds, and its mean accuracy is highest."""
+    sound = [curve for curve in table.curves if not curve.false_claim]
+    return max(
+        sound, key=lambda curve: (len(curve.at), mean(line.accuracy.mean for line in curve.at.values())), default=None
+    )
+
+
 def _accuracy(curve: Curve, epsilon: float) -> float:
-    line = curve.at.get(epsilon)
-    return -math.inf if line is None else line.accuracy.mean
+    return curve.at[epsilon].accuracy.mean

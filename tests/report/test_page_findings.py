@@ -69,3 +69,35 @@ def test_a_model_that_was_trained_on_the_records_is_warned_about() -> None:
     assert page.warn_of_seen_records(config) == []
     [warning] = page.warn_of_seen_records(replace(config, protocol="paper"))
     assert warning.startswith("No guarantee of this page holds")
+    assert "codec" not in warning
+    described = replace(config, protocol="paper", mechanisms=["l1", "description"])
+    assert "and its codec is not public." in page.warn_of_seen_records(described)[0]
+    both = replace(described, mechanisms=["learned_codebook", "description"])
+    assert "its codec and codebook are not public." in page.warn_of_seen_records(both)[0]
+
+
+def test_the_page_names_one_best_mechanism() -> None:
+    """A second one that is better at the one budget where the original gains most does not take its place."""
+    rows = make_rows()
+    others = [replace(row, mechanism="l1", accuracy={8.0: 0.65, 64.0: 0.5}[row.claimed_epsilon or 8.0]) for row in rows
+              if row.mechanism == "sqrt_n"]  # fmt: skip
+    both = [*rows, *others]
+    assert "(sqrt_n) 0.610" in headline(both)
+    assert advice(both).startswith("What to use: sqrt_n")
+
+
+def test_training_that_was_too_short_to_judge_is_said() -> None:
+    config = CompareConfig(output_dir="x")
+    rows = [replace(row, test_records=1000) for row in make_rows()]
+    assert page.warn_of_short_training(config, table(rows)) == []
+    below = [replace(row, accuracy=0.5) if row.mechanism == "random" else row for row in rows]
+    [warning] = page.warn_of_short_training(config, table(below))
+    assert warning.startswith(
+        "Training was too short to judge: random reaches 0.500 (l2 model), less than the majority label"
+    )
+    assert page.warn_of_short_training(replace(config, model_dir="utterances"), table(below)) == []
+    weak = [replace(row, accuracy=0.62) if row.mechanism == "identity" else row for row in rows]
+    [warning] = page.warn_of_short_training(config, table(weak))
+    assert "at epsilon 8 reaches 0.810, more than its model without noise (identity) with 0.620" in warning
+    few = [replace(row, test_records=10) for row in below]
+    assert page.warn_of_short_training(config, table(few)) == [], "ten records do not tell .5 from .55"
