@@ -23,7 +23,7 @@ class ModelError(AdeptError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C or SIGTERM, with what was left and how to go on in words."""
+    """Ctrl-C or SIGTERM; the message says what was left and how to continue."""
 
 
 class ReleaseRefused(AdeptError):

@@ -75,7 +75,7 @@ def drawing(rows: int, columns: int, *, size: tuple[float, float], share_rows: b
 
 
 def colours(count: int) -> list[str]:
-    """Return as many colours, some repeated where there are too few."""
+    """Return ``count`` colours; some repeat if there are too few."""
     return [PALETTE[index % len(PALETTE)] for index in range(count)]
 
 

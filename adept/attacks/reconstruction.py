@@ -68,7 +68,7 @@ def gather_candidates(
 
 
 class Round:
-    """Secrets drawn from a pool and released, and the exact posterior of the pool's texts."""
+    """Secrets drawn from a pool and released, with the exact posterior of the pool's texts."""
 
     def __init__(self, game: AttackGame, pool: Pool) -> None:
         self.game, self.pool = game, pool

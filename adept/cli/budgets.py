@@ -1,6 +1,6 @@
-"""``dry_run=true`` without ``epsilon``: what each budget means and keeps, before one is chosen.
+"""``dry_run=true`` without ``epsilon``: the meaning and the effect of each budget, to choose one.
 
-Of the file only the names of its columns are read, where a header or schema has them.
+Only the names of the file's columns are read, if a header or schema has them.
 """
 
 from dataclasses import replace

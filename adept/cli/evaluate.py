@@ -32,7 +32,7 @@ def main(config: EvaluateConfig) -> None:
 
 
 def run(config: EvaluateConfig) -> Evaluation:
-    """Evaluate, and write ``result.json``; raises AdeptError for what the user can mend."""
+    """Evaluate, and write ``result.json``; raise AdeptError for errors that the user can mend."""
     names = _names(config.train)
     named = {name: path for name in OTHERS if (path := getattr(config, name)) is not None}
     config.check_used([*names, config.test, *named.values()])

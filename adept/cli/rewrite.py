@@ -50,7 +50,7 @@ def main(config: RewriteConfig) -> None:
 
 
 def run(config: RewriteConfig) -> PrivacyStatement:
-    """Rewrite a file; raises AdeptError for what the user can mend."""
+    """Rewrite a file; raise AdeptError for errors that the user can mend."""
     config.label_set = list(read_label_set(config.label_set))
     rewriter, options = open_release(config)
     inputs, notes = Inputs.of(config.input, config), list[CheckedRecords]()
@@ -214,7 +214,7 @@ def run_release(
 
 
 def tell_curator(lines: list[str]) -> None:
-    """Print lines that are no part of the release."""
+    """Print lines that are not part of the release."""
     for line in lines:
         warn(f"not part of the release: {line}")
 

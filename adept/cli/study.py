@@ -1,4 +1,4 @@
-"""``adept study``: recompute the papers' figures and limits beside published values."""
+"""``adept study``: recompute the papers' figures and limits, and compare published values."""
 
 import sys
 from collections.abc import Iterator

@@ -36,7 +36,7 @@ def main(config: SynthesizeConfig) -> None:
 
 
 def run(config: SynthesizeConfig) -> CentralStatement:
-    """Synthesize a file; raises AdeptError for what the user can mend."""
+    """Synthesize a file; raise AdeptError for errors that the user can mend."""
     check_label_set(config, bool(config.label_set))
     if config.epsilon is None:
         raise ConfigurationError("epsilon must be given, got nothing: add epsilon=1")

@@ -54,7 +54,7 @@ def main(config: TrainConfig) -> None:
 
 
 def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResult:
-    """Train and save a model; raises AdeptError for what the user can mend.
+    """Train and save a model; raise AdeptError for errors that the user can mend.
 
     ``overrides`` is the command line; it is stored, so a later ``resume_from`` needs no other
     options.

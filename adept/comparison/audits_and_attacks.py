@@ -109,7 +109,7 @@ def bare(text: str) -> str:
 
 
 def spread(total: int, count: int) -> list[int]:
-    """Return the middles of ``count`` equal parts of ``total`` records."""
+    """Return ``count`` places that are spread evenly over ``total`` records."""
     count = min(count, total)
     return [(2 * part + 1) * total // (2 * count) for part in range(count)]
 

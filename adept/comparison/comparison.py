@@ -75,7 +75,7 @@ class Comparison:
         yield from in_processes(jobs, processes=self.config.processes)
 
     def collect(self) -> Results:
-        """Return what was made, and write its tables, ``results.csv`` and ``attacks.csv``."""
+        """Return all results, and write ``results.csv`` and ``attacks.csv``."""
         trials, directory = list(self._trials()), self.store.directory
         rows = [(cell, obtain_row(trial, cell)) for trial in trials for cell in self.schedule.cells]
         write_table([row for _, row in rows], directory / "results.csv")
@@ -103,7 +103,7 @@ def _make_aside(trial: Trial, schedule: Schedule, model: ModelKind | None) -> in
 
 
 def in_processes(jobs: Sequence[Callable[[], int]], *, processes: int) -> Iterator[int]:
-    """Yield results of jobs as they end; worker processes share the cores, end with us."""
+    """Yield results of jobs as they end; worker processes share the cores and end with us."""
     threads, others = max(1, torch.get_num_threads() // processes), multiprocessing.active_children()
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, spawn, initializer=_begin_process, initargs=(threads,)) as pool:

@@ -15,7 +15,7 @@ from adept.comparison.plan import ModelKind
 
 @dataclass(frozen=True, kw_only=True)
 class ResultRow:
-    """One line of ``results.csv``; what does not apply is None."""
+    """One line of ``results.csv``; a field that does not apply is None."""
 
     data: str
     protocol: str

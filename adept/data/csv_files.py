@@ -9,9 +9,9 @@ An empty line is not a row, so CRLF ends one row and not two.
 *Claim*: where row n ends depends on where it begins and on its own characters. *Proof*: the rule
 reads them in order with a state (cell begins, bare, quoted, quote within quotes) that is the same
 at the beginning of every row, keeps nothing of earlier rows, and stops at the row's own last
-character. QED. So adding or removing the characters of a row whose quotes close changes no other
-row: the row after it begins where it ends, in the same state. The only exception is a quote that is
-never closed: it takes everything that follows.
+character. QED. So adding or removing a row whose quotes close changes no other row, because the
+next row begins at its end, in the same state. The only exception is a quote that is never closed:
+it takes everything that follows.
 
 For valid rows these are the rows of RFC 4180. A row is checked only after its end is known: it must
 be valid and not too long, without NUL, and have the right number of cells. At most

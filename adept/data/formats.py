@@ -65,7 +65,7 @@ class ArrowValue:
 
 
 class UnreadableValue:
-    """A value without a form in Python: text that is no UTF-8, or a date out of range."""
+    """A value that Python cannot hold: text that is not UTF-8, or a date out of range."""
 
     def __init__(self, value: Any) -> None:
         self._value = value

@@ -8,8 +8,8 @@ element ends before the first comma outside its own strings, lists and objects. 
 state (how many brackets are open) that is zero at the beginning of every element, and nothing of
 earlier elements. A tolerant reader treats a closing bracket without an opening one as an ordinary
 character of the element, and the end of the file as the end of the array. QED. An element is parsed
-only after its end is known. The one exception is an element whose strings or brackets never close:
-it takes what follows with it.
+only after its end is known. The only exception is an element whose strings or brackets never close:
+it takes everything that follows.
 """
 
 import datetime

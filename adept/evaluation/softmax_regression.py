@@ -22,7 +22,7 @@ NOISY_COMMONNESS = 0.4  # where labels were randomised
 class Features:
     """Features (m, d), float32: blocks of columns, dense or sparse, each with its transpose.
 
-    ``known`` are logits (m, L) or (1, L) that hold whatever the weights are.
+    ``known`` are logits (m, L) or (1, L) that are added for any weights.
     """
 
     blocks: tuple[tuple[Tensor, Tensor], ...]

@@ -6,11 +6,13 @@ W = t A + (k - t) B. (For t = 1 this is k-ary randomised response; for k -> infi
 probability q it samples. Subset selection over a random codebook: Feldman and Talwar 2021, "Lossless compression of
 efficient private local randomizers"; Shah et al. 2022, "Optimal compression of locally differentially private mechanisms".)
 
-Claim: pure eps-LDP, exactly, for any two records and whatever floats came in. Proof: W is the same for every x, because every S_x
-is a set of exactly t indices (verified in integers for every record). So any codeword's probability is A / W or B / W under any
-record, and two of them differ by a factor of at most A / B <= e^eps. Rounding errors, ties, duplicate codewords and the size of
-the batch only change *which* t codewords are heavy, independently of the draw; no norm and no sensitivity enters. A comes from
-eps as an exact rational (``adept.mechanisms.noise.exact_odds``), the draw from ``secrets``.
+Claim: pure eps-LDP, exactly, for any two records and any floats. Proof: W is the same for every x,
+because every S_x is a set of exactly t indices (verified in integers for every record). So any
+codeword's probability is A / W or B / W under any record, and two of them differ by a factor of at
+most A / B <= e^eps. Rounding errors, ties, duplicate codewords and the size of the batch only
+change *which* t codewords are heavy, independently of the draw; no norm and no sensitivity enters.
+A comes from eps as an exact rational (``adept.mechanisms.noise.exact_odds``), the draw from
+``secrets``.
 
 Blocks: one codebook covers a sphere only as far as its size allows, near eps = 12. For larger
 budgets, the coordinates are cut into m blocks of n_j coordinates, and each block is released by its

@@ -19,8 +19,8 @@ k >= 0.
 
 Nothing is rounded: every number is an integer below 2^63, from words of the operating system. Noise
 beyond 2^62 / 2^k is cut off to that, and the *sum* of a value and its noise to half of it. Since no
-value is larger than that half, such a sum stands at the end of the range whether its noise was cut
-off or not: the result is a function of the exact sum, which is post-processing.
+value is larger than that half, such a sum lies at the end of the range with or without the cut of
+its noise. So the result is a function of the exact sum, which is post-processing.
 
 Checked proof: ``proofs/DiscreteLaplace.v``, ``signs_have_the_weights_of_the_noise``;
 ``proofs/Noise.v``, ``geometric_is_private``.

@@ -60,9 +60,9 @@ def grid_radius(clip_norm: float, *, clip: str) -> int:
 def to_grid(latents: Tensor, *, clip: str, clip_norm: float) -> Tensor:
     """Clip latents (B, n), round them toward zero to the grid; return int64 (B, n) on the CPU.
 
-    Claim: every row meets the norm bound exactly, whatever floats came in. Proof: the norm of the
-    *integers* is computed in integers (each below 2^22, so no sum overflows), and rows above
-    ``grid_radius`` lose one unit per coordinate until they meet it.
+    Claim: every row meets the norm bound exactly, for any floats. Proof: the norm of the *integers*
+    is computed in integers (each below 2^22, so no sum overflows), and rows above ``grid_radius``
+    lose one unit per coordinate until they meet it.
     """
     check_latents(latents)
     values = latents.detach().to("cpu", torch.float64)

@@ -32,7 +32,7 @@ Part = dict[str, Any]  # of a certificate
 
 @dataclass(frozen=True, kw_only=True)
 class Guarantee:
-    """The guarantee of one release, local or (of votes) central: the claim beside the truth.
+    """The guarantee of one release, local or (for votes) central: the claim and the truth.
 
     A mechanism M is (epsilon, delta)-LDP when P[M(x) in S] <= exp(epsilon) P[M(x') in S] + delta
     for all records x, x' and all sets S of outputs (Habernal 2021, Definition 2.3).

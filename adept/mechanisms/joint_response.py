@@ -6,13 +6,13 @@ symbols. One symbol is released, each heavy one with probability A / W and each 
 probability B / W, where A <= e^eps B are integers and W = t A + (k L - t) B.
 
 Claim: pure eps-LDP, exactly, for any two *pairs* of text and label. Proof: every record's heavy set
-has exactly t symbols, whatever its label, so W is the same for all, and each symbol's probability
-is A / W or B / W under any record. What the program draws is a *rank* in {0, .., k L - 1}, below t
-with weight A, else B (``noise.exact_ranks``); its symbol is the codeword of rank r mod k and the
-label of rank r div k. For every record the ranks of codewords are a permutation of all codewords
-with the t nearest first (``Block.place``), and the ranks of labels one of all labels with its own
-first (``RandomizedResponse.choose``): so ranks and symbols are in bijection, and the ranks below t
-are the heavy set. No table of k L symbols is made. For t = 1, the default for descriptions, this is
+has exactly t symbols, for any label, so W is the same for all, and each symbol's probability is A /
+W or B / W under any record. The program draws a *rank* in {0, .., k L - 1}, which has weight A
+below t and else B (``noise.exact_ranks``); its symbol is the codeword of rank r mod k and the label
+of rank r div k. For every record the ranks of codewords are a permutation of all codewords with the
+t nearest first (``Block.place``), and the ranks of labels one of all labels with its own first
+(``RandomizedResponse.choose``): so ranks and symbols are in bijection, and the ranks below t are
+the heavy set. No table of k L symbols is made. For t = 1, the default for descriptions, this is
 randomised response over K L symbols. QED.
 
 Each half alone has an epsilon below eps, which is exact too. Summed over labels, an outcome has

@@ -5,8 +5,8 @@ holds for *any* public codewords, so learning them from public text can change h
 is, but not its guarantee.
 
 The rule for k: 2^round(4 + eps), at least 32 and at most 1024; fewer codewords than half of the
-public latents. The rule for t: .8 k / (e^eps + 1), at least 1, and at least k / 512 where a
-record's own codeword would come out with probability below .9. (A set of k / (e^eps + 1) keeps most
+public latents. The rule for t: .8 k / (e^eps + 1), at least 1, and at least k / 512 if a record's
+own codeword would come out with probability below .9. (A set of k / (e^eps + 1) keeps most
 information: Ye and Barg 2018, Eq. 10; ``docs/decisions.md``, "Sizes of codebooks".)
 
 For *broad* text the largest codebook is used. If the sizes of the codebooks leave a gap, because
@@ -116,7 +116,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
     def layout(self, dim: int) -> tuple[Block, ...]:
         words = random_codewords(dim, self.count, self.seed) if self.codewords is None else self.codewords
         if dim != words.shape[1]:
-            raise ConfigurationError(f"dim must be the codewords' {words.shape[1]}, got {dim}")
+            raise ConfigurationError(f"dim must be {words.shape[1]}, that of the codewords, got {dim}")
         shape = block_shape(dim, epsilon=Fraction(self.epsilon), size=self.count, top=self.heavy)
         return (Block(shape, words),)
 
@@ -132,9 +132,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return "its nearest codeword" if self.heavy == 1 else f"one of its {self.heavy} nearest codewords"
 
     def beside(self, labels: int) -> Self:
-        """Return a copy with ``joint_codewords`` codewords and the rule's heavy ones, unless set
-        before.
-        """
+        """Return a copy with ``joint_codewords`` codewords and the rule's heavy ones, unless set."""
         size = self.count if self.size or self.codewords is not None else joint_codewords(self.epsilon, labels)
         odds = math.exp(min(self.epsilon, 700.0))
         top = self.top or max(1, min(round(HEAVY_SHARE * size * labels / (odds + 1)), size // 2))

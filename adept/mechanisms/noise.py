@@ -40,7 +40,7 @@ def exact_gaussian(values: Tensor, *, scale: float) -> Tensor:
 
     OpenDP samples this distribution from the operating system's entropy with integer arithmetic
     alone (Canonne, Kamath, Steinke 2020, Algorithm 3); saturation at the ends of int64 is
-    post-processing. What it guarantees is proved in ``adept.mechanisms.gaussian``.
+    post-processing. ``adept.mechanisms.gaussian`` proves its guarantee.
 
     Args:
         values: int64 tensor of any shape on the CPU.

@@ -10,7 +10,7 @@ derivative of m vanishes where m(g) = g, at one point (dM/dg = -g f(g), dq/dg = 
 is V / g, and g is its mean cosine with x. With these parameters PrivUnit has the least variance in a large family of unbiased
 eps-LDP releases of a unit vector (Asi, Feldman, Talwar 2022).
 
-Everything is computed from s, which keeps its digits where g rounds to 1.
+Everything is computed from s, which keeps its digits when g rounds to 1.
 """
 
 import math
@@ -52,8 +52,9 @@ class PrivUnit(Mechanism):
     Every latent is first projected onto the sphere of radius C, ones inside the ball too: only the direction is released
     (append sqrt(C^2 - ||r||^2) as one more coordinate to keep the length; a zero latent becomes C times the first axis).
 
-    Proof: the density of V is p/q on the cap and (1 - p)/(1 - q) on its complement, whatever x is. Their ratio
-    p (1 - q) / (q (1 - p)) is e^eps by the choice of p, so two records' densities differ by at most that factor anywhere.
+    Proof: the density of V is p/q on the cap and (1 - p)/(1 - q) on its complement, for any x.
+    Their ratio p (1 - q) / (q (1 - p)) is e^eps by the choice of p, so two records' densities
+    differ by at most that factor anywhere.
 
     The proof covers the formula. The program draws in floating point, from the operating system's entropy (the choice of
     the branch alone is exact), and releases C V / g rounded to a coarse public grid: research grade, so ``exact`` is False.
@@ -134,7 +135,7 @@ def optimal_cap(dim: int, *, epsilon: float) -> Cap:
 def log_overshoot(logit: float, *, dim: int) -> float:
     """Return ln E max(T - g, 0) = ln(M - g q) for the cap with s / (1 - s) = exp(``logit``).
 
-    The difference loses its digits where g is near 1 or q tiny. There it is summed as a series of
+    The difference loses its digits if g is near 1 or q is tiny. There it is summed as a series of
     positive terms, s^(a+1) F(a + 1/2, 1; a + 2; s) / (4 a (a + 1) B(1/2, a)) with Gauss's F.
     """
     a, sine, log_sine = (dim - 1) / 2, float(expit(logit)), float(log_expit(logit))

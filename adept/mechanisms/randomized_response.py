@@ -34,7 +34,7 @@ class RandomizedResponse:
     """Pure eps-LDP release of one of k public labels, for any two records, in exact arithmetic.
 
     The true label has weight A, each other one weight B, both integers, out of W = A + (k - 1) B.
-    Proof: any output has probability A / W or B / W whatever the true label is, so two records'
+    Proof: any output has probability A / W or B / W for any true label, so two records'
     probabilities differ by a factor of at most A / B <= e^eps. A is rounded down from eps read as
     an exact rational (``noise.exact_odds``), hence P(keep) too. No norm, no sensitivity.
 

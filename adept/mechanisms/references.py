@@ -31,7 +31,7 @@ class Reference(Mechanism):
 
 @dataclass(frozen=True, kw_only=True)
 class Identity(Reference):
-    """No privacy: the clipped latent itself. It claims nothing, whatever ``epsilon`` says."""
+    """No privacy: the clipped latent itself. It claims nothing, for any ``epsilon``."""
 
     name: ClassVar[str] = "identity"
 
@@ -57,7 +57,7 @@ class Identity(Reference):
 
 @dataclass(frozen=True, kw_only=True)
 class Random(Reference):
-    """Pure 0-LDP, whatever ``epsilon``: a uniform direction of length C that ignores the record.
+    """Pure 0-LDP for any ``epsilon``: a uniform direction of length C that ignores the record.
 
     Proof: the input's values are never read, only their shape, which is the model's; so both sides
     of Definition 2.3 are equal.

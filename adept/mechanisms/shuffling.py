@@ -13,16 +13,16 @@ public, with
 *Proof* (the privacy blanket: Balle, Bell, Gascon and Nissim 2019, Lemma 5.3; derived again). (1)
 Every symbol has probability at least 1 / W under every record. So each of the other n - 1 records
 releases, with probability g = k / W, a uniform symbol, and otherwise one of a distribution of its
-own. Tell the reader which ones are of the second kind, and their symbols: this can only help. What
-is left are m - 1 uniform symbols and one from the record in question, x or x', in random order,
-m - 1 ~ Bin(n - 1, g). (2) Against m uniform symbols y_i, the distribution of these under x has
-density (1/m) sum_i k Q(y_i|x): any of them may be the record's own. So the hockey-stick divergence
-is (k / (m W)) E[(sum_i w(y_i|x) - e w(y_i|x'))+] with the weights w = 1 or A. (3) The chance
-Bin(m - 1; n - 1, g) over m is Bin(m; n, g) / (g n), and k / (W g) = 1. So a record counts as 0
-where it is no blanket: that is the claim, with o' shared symbols in place of o and t - o' in place
-of t' for records x and x' whose heavy sets share o'. (4) The smallest overlap is the worst: moving
-one symbol from "both" and one from "neither" to "x alone" and "x' alone" replaces the values {A - e
-A, 1 - e} of X by {A - e, 1 - e A}, which have the same sum and lie further apart, as e >= 1: a
+own. Tell the reader which ones are of the second kind, and their symbols: this can only help. This
+leaves m - 1 uniform symbols and one from the record in question, x or x', in random order, with m -
+1 ~ Bin(n - 1, g). (2) Against m uniform symbols y_i, the distribution of these under x has density
+(1/m) sum_i k Q(y_i|x): any of them may be the record's own. So the hockey-stick divergence is (k /
+(m W)) E[(sum_i w(y_i|x) - e w(y_i|x'))+] with the weights w = 1 or A. (3) The chance Bin(m - 1; n -
+1, g) over m is Bin(m; n, g) / (g n), and k / (W g) = 1. So a record counts as 0 if it is not a
+blanket: that is the claim, with o' shared symbols in place of o and t - o' in place of t' for
+records x and x' whose heavy sets share o'. (4) The smallest overlap is the worst: moving one symbol
+from "both" and one from "neither" to "x alone" and "x' alone" replaces the values {A - e A, 1 - e}
+of X by {A - e, 1 - e A}, which have the same sum and lie further apart, as e >= 1: a
 mean-preserving spread, and (.)+ of a sum is convex. (5) x and x' may be swapped. QED.
 
 *Several symbols per record*, such as a text's and a label's, are one symbol of a product of such
@@ -34,8 +34,8 @@ records governs. A smaller eps is post-processing, so A may be rounded up.
 counted. It is never above that of one record alone, E[X+], and two *floors* below the claim are
 checked, with p = t' / W (of several symbols: their product):
 
-    p (A - e) (1 - g)^(n-1), from the files where no other record is a blanket;
-    p (A - e) (p A)^(n-1), the truth where all other records are x and release what x alone makes likely.
+    p (A - e) (1 - g)^(n-1), from the files in which no other record is a blanket; p (A - e) (p
+    A)^(n-1), the truth if all other records are x and release a symbol that only x makes likely.
 
 If the number is below a floor, or if there is none, E[X+] takes its place, so that the local
 epsilon is stated.

@@ -19,7 +19,7 @@ reads no other rows, so that all other people's votes are the same in both; the 
 are at most m in D and at most m in D', each adds one to one count, and under ``add_or_remove`` one
 of the two collections has none of them. (2) For every y, P(h + X = y) / P(h' + X = y) = exp(sum_z
 (|y_z - h'_z| - |y_z - h_z|) / b) <= exp(||h - h'||_1 / b) <= exp(s / b) <= e^eps, by the triangle
-inequality. (3) What is computed from y is a function of y and of coins that do not depend on D.
+inequality. (3) Everything computed from y is a function of y and of coins that do not depend on D.
 QED.
 
 *Claim for one row of a person*, if a person's m votes are those of their first m rows with a vote:

@@ -198,7 +198,7 @@ class OptimiserConfig:
 
 @dataclass
 class TrainingConfig(OptimiserConfig):
-    """Fitting of the weights, and of topics and codec beside them."""
+    """Fitting of the weights, the topics and the codec."""
 
     epsilon: Any = None
     """Noise in training: null (none) | x (that of the mechanism at budget x) | [low,high] (at
@@ -218,7 +218,7 @@ class TrainingConfig(OptimiserConfig):
 
     @property
     def budgets(self) -> tuple[float, float]:
-        """Lowest and highest epsilon of noise-aware training; NaN if they are no numbers."""
+        """Lowest and highest epsilon of noise-aware training; NaN if they are not numbers."""
         try:
             low, high = self.epsilon if isinstance(self.epsilon, list | tuple) else (self.epsilon, self.epsilon)
             return float(low), float(high)

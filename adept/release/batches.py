@@ -50,7 +50,7 @@ class PlainBatches:
         return self.write(self.release(batch), self.randomise_labels(batch))
 
     def release(self, batch: Sequence[Record]) -> Tensor:
-        """Release texts, with their labels where those are part of the release."""
+        """Release texts, with their labels if these are part of the release."""
         texts = [record[self.options.text_column] for record in batch]
         return self.rewriter.release(texts, self._labels(batch) if self._joint else None)
 

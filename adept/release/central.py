@@ -8,7 +8,7 @@ file may be empty, and the ledger refuses because of other releases, never becau
 (2) Counts are released once, and are in the journal before anything is visible. A run that finds
     them there draws nothing and reads no record. A run that was killed earlier has released
     nothing. (3) Rows, statement and standard output are functions of the released counts and of
-    options. QED. Notes for the curator go to ``tell`` and are no part of the release.
+    options. QED. Notes for the curator go to ``tell`` and are not part of the release.
 
 The file's format says what a *row* is; ``adept.data.reading`` proves that a row changes its own
 record alone. In a csv, a quote that is never closed takes everything that follows into its row, so

@@ -4,8 +4,8 @@ r"""The journal of a release: all draws in order, so an interrupted run never dr
 Until a file has that name, only its owner can read it (mode 0600). A *release* is one randomised
 output of the mechanism (and of randomised response, where labels are randomised).
 
-*Claim*: however often a run is killed, at whatever moments, and resumed, all visible rows of a
-record are written from one release of it. So the budget in the statement is spent once.
+*Claim*: however often a run is killed and resumed, and at any moments, all visible rows of a record
+are written from one release of it. So the budget in the statement is spent once.
 
 *Proof*. (1) A row becomes visible only after ``sync`` has put its entry on the disk: before
 standard output is written to, and before the output gets its name. (2) Entries are numbered in the

@@ -89,7 +89,7 @@ class Publication:
 
     @property
     def journal(self) -> Path:
-        """Journal, beside the data, or beside the statement if the data is no file."""
+        """Journal, beside the data, or beside the statement if the data is not a file."""
         return Path((self.statement if self.streaming else self.target) + JOURNAL)
 
     @property

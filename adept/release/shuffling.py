@@ -3,12 +3,12 @@
 ``adept.mechanisms.shuffling`` proves the effect of shuffling for a function of the *unordered*
 releases and of coins that nobody can guess.
 
-*Claim*: a shuffled file is such a function; where labels are copied, of the unordered pairs of
-release and label. *Proof*, for ``shuffle=true``. Every record is released before any text is
-written. Then the releases, each with the label that goes with it, are permuted by the operating
-system's entropy, so that their new order is a function of the unordered ones and of those coins.
-The code that writes texts gets only the releases in their new order. A resumed run permutes again
-with other coins, which is another such function of the same releases.
+*Claim*: a shuffled file is such a function; if labels are copied, of the unordered pairs of release
+and label. *Proof*, for ``shuffle=true``. Every record is released before any text is written. Then
+the releases, each with the label that goes with it, are permuted by the operating system's entropy,
+so that their new order is a function of the unordered ones and of those coins. The code that writes
+texts gets only the releases in their new order. A resumed run permutes again with other coins,
+which is another such function of the same releases.
 
 For ``shuffled_records=N`` rows are written in the old order, and somebody else moves them. Each row
 is a function of its record's release, of its own coins, and of pools that are the same for all: (1)
@@ -46,8 +46,8 @@ class Shuffled:
 
     Attributes:
         here: True if this run shuffled it.
-        smallest: least number of records among which one hides, those with its label if that is
-            copied.
+        smallest: least number of records among which a record hides; if labels are copied, of those
+            with its label.
         epsilon, delta: central, for replacing one record.
     """
 

@@ -136,13 +136,13 @@ class PrivacyStatement(Statement):
 
     @property
     def label_budget(self) -> float:
-        """Epsilon that labels spend beside the guarantee; 0 if they spend none."""
+        """Epsilon that labels spend in addition to the guarantee; 0 if they spend none."""
         response = self.label_response
         return response.guarantee().epsilon if response and not isinstance(response, JointResponse) else 0.0
 
     @property
     def epsilon(self) -> float:
-        """True total per record, over what is private under ``neighbours``."""
+        """True total per record, for everything that is private under ``neighbours``."""
         return total(self.guarantee.epsilon, self.label_budget)
 
     @property

@@ -1,7 +1,7 @@
 """Audit of a central release: search all output, except the released counts, for a record.
 
-Files are released that differ by one person's rows, or by what a row holds. The noise is replaced
-by fixed counts; then statement, output and errors must be the same, byte by byte.
+Files are released that differ by one person's rows, or by the content of a row. The noise is
+replaced by fixed counts; then statement, output and errors must be the same, byte by byte.
 """
 
 import tempfile

@@ -1,8 +1,8 @@
 """A scikit-learn transformer that releases texts, and a memory of this process's releases.
 
-Cross-validation clones its steps and transforms a text once for each fold. So the memory of what
-was transformed belongs to the process. It holds digests, under a key that each process draws anew.
-A forked process begins with a copy of its parent's memory.
+Cross-validation clones its steps and transforms a text once for each fold. So the memory of
+transformed texts belongs to the process. It holds digests, under a key that each process draws
+anew. A forked process begins with a copy of its parent's memory.
 """
 
 import os

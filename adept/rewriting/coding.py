@@ -255,7 +255,7 @@ def pack(numbers: Iterable[int]) -> Tensor:
 
 
 def unpack(rows: Tensor) -> list[int]:
-    """Return the numbers of rows (B, 2); ConfigurationError if they are no descriptions."""
+    """Return the numbers of rows (B, 2); ConfigurationError if they are not descriptions."""
     if rows.dtype != torch.int64 or rows.ndim != 2 or rows.shape[1] != 2:
         raise ConfigurationError(f"released must be rows of two int64, got {tuple(rows.shape)} of {rows.dtype}")
     return [(high << HALF_BITS) + low for high, low in rows.tolist()]

@@ -50,7 +50,7 @@ class Expectation:
 
     @property
     def lines(self) -> list[str]:
-        """Sentences on what a rewrite keeps, a fact each, and how sure they are."""
+        """Sentences on what a rewrite keeps, one fact in each, and on their precision."""
         topic = (
             f"{self.topic:.0%} of all cases ({self.topic_of_others:.0%} by chance)" if self.topic is not None else ""
         )

@@ -154,7 +154,7 @@ class Rewriter:
         Labels are for a joint release, or for a model that writes labels.
 
         Raises:
-            DataError: texts or labels are no list, a text is not a string, or the lengths differ.
+            DataError: texts or labels are not lists, a text is not a string, or the lengths differ.
             ConfigurationError: a label is outside the public label set.
         """
         texts, labels = self._check(texts, labels)

@@ -11,7 +11,7 @@ number are a function of the model, the label set, the budget and options. k-mea
 latent depends on its own text, to the last bit (``adept.models.adept``), and so does a sum of its
 words' vectors. How products of matrices round depends on the number of rows. So features and
 codewords are whole numbers, GRID to a unit, in floats: every partial sum of a product stays below
-GRID^2 * 2 < 2^53, where floats are exact, whatever the order of additions.
+GRID^2 * 2 < 2^53, where floats are exact, in any order of additions.
 """
 
 from collections import Counter

@@ -1,9 +1,9 @@
 r"""Names of labels as public knowledge: public sentences that are likely to be records of a label.
 
-Whoever names a label set says in words what it is about ("card_payment_failed", "PlayMusic"). So a
-label's records lie near its name: a public sentence s is a record of label c with a prior
-probability proportional to exp(TILT cos(name of c, s)). A name that is near to no sentence tilts
-little, and a label without any known word not at all. Two things follow.
+The names of a label set say in words what its labels are about ("card_payment_failed",
+"PlayMusic"). So a label's records lie near its name: a public sentence s is a record of label c
+with a prior probability proportional to exp(TILT cos(name of c, s)). A name that is near to no
+sentence tilts little, and a label without any known word not at all. Two things follow.
 
 *Texts and codewords*: the mean of all labels' laws, and a share of all sentences alike, is a
 *density* of the file. Sentences drawn by it join the model's own texts, and codewords are placed
@@ -16,8 +16,8 @@ Cosines are those of features.
 names are read off the label set, and sentences off the model. Both are fixed before a record is
 read, so the density, the codewords, and the rule that sends a record to a cell are fixed as well:
 the proof of ``adept.mechanisms.votes`` asks for no more, and its sensitivity and noise are the same
-for any cells. What is written is a function of the released counts and of these public things. QED.
-A label set that was read off private records is no public fact, with names or without.
+for any cells. The output is a function of the released counts and of these public things. QED. A
+label set that was collected from private records is not public, with or without names.
 """
 
 from collections.abc import Sequence

@@ -132,7 +132,7 @@ class Synthesizer:
         counts decide the number of records.
 
         Raises:
-            DataError: an argument is no list, a text is not a string, or the lengths differ.
+            DataError: an argument is not a list, a text is not a string, or the lengths differ.
             ConfigurationError: labels are given without a label set, or missing with one.
         """
         given = text_list(texts)

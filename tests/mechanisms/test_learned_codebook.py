@@ -42,7 +42,7 @@ def test_impossible_codewords_are_refused(codewords: torch.Tensor, options: dict
 
 
 def test_learned_codewords_of_another_dimension_are_refused() -> None:
-    with pytest.raises(ConfigurationError, match="dim must be the codewords' 3, got 5"):
+    with pytest.raises(ConfigurationError, match="dim must be 3, that of the codewords, got 5"):
         LearnedCodebook(epsilon=8.0, codewords=torch.eye(3)).privatize(torch.ones(2, 5))
 
 

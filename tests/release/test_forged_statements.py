@@ -282,7 +282,7 @@ def test_every_file_of_the_model_is_compared(file: str, tmp_path: Path) -> None:
 
 def test_a_statement_names_no_files_outside_the_model(tmp_path: Path) -> None:
     files = GENUINE["latent"]["model_files"] | {"../secret": "0" * 64}
-    with pytest.raises(Refused, match="is no list of a model's files"):
+    with pytest.raises(Refused, match="is not a list of a model's files"):
         check(written(signed(GENUINE["latent"] | {"model_files": files}), tmp_path))
 
 

@@ -184,7 +184,7 @@ def test_a_journal_of_a_published_file_that_is_put_back_draws_nothing_more(sampl
         out.rename(tmp_path / "handed over.jsonl")
         (tmp_path / "out.jsonl.privacy.json").unlink()
         journal.write_bytes(copies[1])
-        with pytest.raises(DataError, match="restore the newest one"):
+        with pytest.raises(DataError, match="restore the newest journal"):
             release_file(sampler, str(given), str(out), **options)  # type: ignore[arg-type]
     assert not out.exists()
 
@@ -311,5 +311,5 @@ def test_a_place_where_no_file_can_be_made_is_no_endless_wait(tmp_path: Path, mo
         raise FileNotFoundError(path)
 
     monkeypatch.setattr(journals, "_open", refused)
-    with pytest.raises(DataError, match="the file system takes no such file"):
+    with pytest.raises(DataError, match="the file system does not accept it"):
         Journal(tmp_path / "x.journal")

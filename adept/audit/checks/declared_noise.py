@@ -78,7 +78,8 @@ def scale(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect noise a bit smaller than declared. Blind to noise that is not additive.
 
     Claim: under the declared distribution the pivot is chi-square distributed (`Noise.size`), so
-    its lower tail is a p-value. More noise than declared costs no privacy, so it is no violation.
+    its lower tail is a p-value. More noise than declared costs no privacy, so it is not a
+    violation.
     """
     declared, scale = experiment.target.noise()
     sizes = [declared.size(noise, scale) for noise in _noises(experiment.samples)]

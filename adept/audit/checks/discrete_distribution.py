@@ -90,7 +90,7 @@ def _log_ratio(p: Any, q: Any) -> float:
 
 
 def in_range(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect releases that are no whole numbers below K."""
+    """Detect releases that are not whole numbers below K."""
     (size, _), answers = _response(experiment.target), _answers(experiment)
     outside = sum(not _is_below(out, size) for out in answers)
     return Check.of(failed=outside > 0, evidence=f"{outside} of {len(answers)} releases out of range")
@@ -105,7 +105,7 @@ def odds(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
 
 def kept(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect own numbers that come out more or less often than declared, or than each other."""
+    """Detect own numbers that come out more or less often than declared, or unequally often."""
     (size, top), (heavy, light) = _response(experiment.target), experiment.target.mechanism.odds
     ranks = _ranks(experiment)
     own = [rank for rank in ranks if rank < top]

@@ -1,4 +1,4 @@
-"""Floating point: what the event does not see: bits of the noise, float32 sums, NaN, infinity."""
+"""Floating point: bits of the noise, float32 sums, NaN and infinity, unseen by the event."""
 
 import math
 
@@ -143,7 +143,7 @@ def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     Blind to floats rounded to a grid afterwards.
 
     Claim: integer noise with P(k) proportional to exp(-|k - c| / t) or exp(-(k - c)^2 / 2 t^2), t
-    >= 4, is odd with probability .4 to .6, whatever c. Let s be the finest step seen in the first
+    >= 4, is odd with probability .4 to .6, for any c. Let s be the finest step seen in the first
     half of the releases. If the noise lives on a grid, its true step is at most s, and is s unless
     all of the first half are even multiples of it, which has probability at most .6^m. So in the
     second half, fresh, the odd multiples of s count at least as a Binomial(m, .4) does: its lower

@@ -90,7 +90,7 @@ class AskedRecord:
 def distinguishable(asked: Sequence[AskedRecord], target: Target, *, alpha: float) -> Check:
     """Test that no two records differ in metadata more often than the claim allows.
 
-    The rule is fixed before the rounds that count, and alpha is split over what differs.
+    The rule is fixed before the rounds that count, and alpha is split over the differences.
     """
     seen = [(one, found) for one in asked if (found := one.metadata())]
     if not any(len(found) > 1 for _, found in seen):

@@ -29,8 +29,8 @@ class Claim:
             so every release is drawn from a fresh copy of it. If this is not declared, releases
             that do not vary are a violation.
         randomness: who is responsible for seeding: "mechanism" or "caller". With "caller", noise
-            that a seed, a fork or a copy repeats is noted and is no violation. Outputs that never
-            vary are a violation in both cases.
+            that a seed, a fork or a copy repeats is noted and is not a violation. Outputs that
+            never vary are a violation in both cases.
     """
 
     def __init__(

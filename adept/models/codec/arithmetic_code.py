@@ -6,10 +6,10 @@ compression"). A point stands for the text in whose interval it lies.
 
 Of K evenly spread points many would write the same likely texts. So numbers come in *bands*, of
 texts that are about as likely, within a factor of BAND_RATIO. A number stands for the first of
-MAX_ATTEMPTS points whose text belongs to its band. The points of one attempt are evenly spread, one
-in each cell of the line, where public hashes choose. A text's number is a cell whose point lies in
-the text's interval, and whose earlier points belong to other bands. ``write`` reverses ``number``
-exactly.
+MAX_ATTEMPTS points whose text belongs to its band. The points of one attempt are spread evenly:
+each cell of the line has one, at a place chosen by a public hash. A text's number is a cell whose
+point lies in the text's interval, and whose earlier points belong to other bands. ``write``
+reverses ``number`` exactly.
 """
 
 import math
@@ -68,7 +68,7 @@ class ArithmeticCode:
         return words if attempt < MAX_ATTEMPTS else self.text_at(self._point(band, place, 0))
 
     def spread(self, count: int) -> Iterator[list[str]]:
-        """Yield what the model writes at ``count`` points spread over the line."""
+        """Yield the texts that the model writes at ``count`` points spread over the line."""
         line = Band(0, count, 0, self.line)
         return (self.text_at(self._point(line, place, 0)) for place in range(count))
 

@@ -7,8 +7,8 @@ The numbers below K are of two kinds.
   (``listed_texts``).
 - The others belong to an arithmetic code under that model (``arithmetic_code``).
 
-A record is described by a text near to it that has a number (``nearest_text``): a whole text or
-what a search finds around the record (``beam_search``). Privacy does not depend on it
+A record is described by a text near to it that has a number: a whole text (``nearest_text``), or a
+text that a search finds near the record (``beam_search``). Privacy does not depend on it
 (``adept.mechanisms.description``).
 
 No cache is kept from one batch to the next, because time would reveal a repeated record. Within a

@@ -3,7 +3,7 @@
 A text's meaning is the sum of its words' vectors (``adept.models.lexicon``), weighted by rarity in
 public text, scaled to length MEANING_LENGTH, in whole numbers. The product of two meanings,
 MEANING_LENGTH^2 times their cosine, is a whole number below 2^24, which floating point holds
-exactly in whatever order it adds.
+exactly in any order of additions.
 
 An *inverted file* holds similar meanings in groups, by k-means for directions (Dhillon and Modha
 2001). A record is compared with the groups' centres, then with the texts of the PROBED_GROUPS

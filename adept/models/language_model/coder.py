@@ -59,7 +59,7 @@ class Foreseen(NamedTuple):
 
 
 class Decoder(NamedTuple):
-    """A point, the interval that is known to hold it, and the probability of what was read."""
+    """A point, the interval that is known to hold it, and the probability of the text so far."""
 
     bits: NDArray[np.uint8]  # of the point, the highest first, as bytes
     offset: Whole  # how far the point is from where the interval begins (1,)

@@ -187,7 +187,7 @@ def find_contexts(tables: NgramTables, window: Whole, contexts: Whole) -> None:
 
 @without_reference_counts
 def below(tables: NgramTables, contexts: Whole, symbol: int) -> int:
-    """Return F of a symbol, from what is seen after anything to the longest known context."""
+    """Return F of a symbol, from the empty context to the longest known one."""
     value: int = tables.alone[symbol]
     for end in contexts[: contexts[-1, CONTEXT]]:
         end[FOUND] = first_at_least(tables.followers, end[BEGINS], end[ENDS], symbol)
