@@ -41,7 +41,7 @@ def test_docstrings_name_theorems_that_are_there() -> None:
     known = {(file, name) for name, file in check.theorems().items()}
     assert [pair for pairs in found.values() for pair in pairs if pair not in known] == []
     assert set(found) >= {
-        "checker", "codebook", "description", "discrete_laplace", "entropy", "guarantee", "joint_response",
+        "verify_statement", "codebook", "description", "discrete_laplace", "entropy", "guarantee", "joint_response",
         "laplace", "learned_codebook", "noise", "randomized_response", "shuffling", "votes",
     }  # fmt: skip
 
