@@ -80,7 +80,7 @@ def write_table(rows: Sequence[Any], path: Path) -> None:
 
 @contextmanager
 def new_file(path: str) -> Iterator[str]:
-    """Yield a temporary name that becomes ``path`` on success; refuse to overwrite.
+    """Yield a temporary name that becomes ``path`` on success; refuse to overwrite a file.
 
     Standard output is spooled, so nothing appears there before everything is written.
 

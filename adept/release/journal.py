@@ -103,7 +103,7 @@ class Database(sqlite3.Connection):
 
     @contextmanager
     def transaction(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
-        """Make changes to the file that happen all or not at all; other writers wait."""
+        """Change the file in one transaction; other writers wait."""
         with self.reported():
             self.execute(begin)
             try:

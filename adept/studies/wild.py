@@ -196,7 +196,7 @@ def _line(row: WildRow) -> list[str]:
 
 
 def draw(rows: Sequence[WildRow]) -> str:
-    """Draw the certified over the claimed epsilon of each claim as SVG."""
+    """Draw the certified epsilon of each claim over the claimed one, as SVG."""
     with drawing(1, 1, size=(9.5, 0.22 * len(rows) + 1.4)) as opened:
         axis = opened.axes[0][0]
         for place, row in enumerate(reversed(rows)):

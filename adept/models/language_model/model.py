@@ -123,7 +123,9 @@ class LanguageModel(Learned):
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[str]], *, seed: int = 0, least: int = 1) -> "LanguageModel":
-        """Learn from texts, given as words; ``least`` different ones must hold what is learned."""
+        """Learn from texts, given as words, the sequences that at least ``least`` different ones
+        hold.
+        """
         vocabulary = Vocabulary.of(texts, seed=seed, least=least)
         rows = [vocabulary.encode(text) for text in texts]
         classes = [[vocabulary.classes[number] for number in row] for row in rows]
