@@ -4,7 +4,7 @@ BIN := .venv/bin
 CORE := .venv/.core
 READY := .venv/.ready
 
-.PHONY: test proofs slow hours network browser lint docs demo notebooks bench format clean
+.PHONY: test proofs slow hours network hub browser lint docs demo notebooks bench format clean
 
 $(CORE): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -33,6 +33,10 @@ hours: $(READY)
 # Other people's packages, each in an environment of its own in the user's cache: the quick reproducers and audits of docs/wild.md.
 network: $(READY)
 	$(BIN)/python -m pytest -m "network and not slow" tests/audits
+
+# The Hugging Face Hub itself: its data sets and models. Where it does not answer, each test says NOT RUN.
+hub: $(READY)
+	$(BIN)/python -m pytest -m hub tests
 
 browser: $(READY)
 	$(BIN)/python -m pytest -m browser tests/web

@@ -19,14 +19,17 @@ class Base:
 
 
 class Laplace(Base):
-    """A file of 20 numbers, one of which is the record; the function named for the sensitivity is the mean."""
+    """A file of 20 numbers, one of which is the record; neighbours differ by one, as the package's sensitivity has it.
+
+    The function named for the sensitivity is the mean.
+    """
 
     says = (
-        "epsilon allows us to quantify privacy loss ... the privatized data will go into [the file]",
+        "This is the name of the file that the privatized data will go into ... epsilon allows us to quantify privacy loss",
         "diff.py, lapmech",
     )
     claim, expected = (
-        {"epsilon": 1.0, "alphabet": [20.0, 90.0]},
+        {"epsilon": 1.0, "alphabet": [30.0, 31.0]},
         "violated: distribution (noise of the mean's sensitivity on every row)",
     )
     trials = 2000

@@ -7,7 +7,7 @@ INSTALLS = (("diffpriv-pure==0.1.0",),)
 class Count:
     """One of 42 or 43 people counted."""
 
-    says = ("Integer count with geometric (discrete Laplace) noise; CLI prints epsilon, delta 0", "README, Quick Start")
+    says = ("Shifted geometric for pure ε-DP integer counts.", "__init__.py, geometric_noise")
     claim, expected = {"epsilon": 1.0, "alphabet": 2}, "violated: distribution"
 
     def __init__(self, factor):
@@ -20,7 +20,7 @@ class Count:
 
 
 class Sum:
-    says = ("Pure eps-DP: Laplace noise for a sum query", "README, Quick Start")
+    says = ("Pure ε-DP: Laplace noise for a sum query", "README, Quick Start")
     claim, expected = {"epsilon": 1.0, "dim": 1}, "sound"
 
     def __init__(self, factor):
@@ -33,11 +33,10 @@ class Sum:
 
 
 class GaussianMean:
-    """The documented eps and delta; at eps 0.5 the classical sigma is enough."""
+    """The classical sigma, at a delta for which half of it can be found."""
 
-    says = ("Relaxed (eps, delta)-DP: Gaussian noise for a mean", "README, Quick Start")
-    claim, expected = {"epsilon": 0.5, "delta": 1e-6, "alphabet": 2}, "sound"
-    trials = 60_000
+    says = ("Relaxed (ε, δ)-DP: Gaussian noise for a mean", "README, Quick Start")
+    claim, expected, trials = {"epsilon": 1.0, "delta": 1e-3, "alphabet": 2}, "sound", 100_000
 
     def __init__(self, factor):
         self.eps = self.claim["epsilon"] * factor
@@ -45,4 +44,4 @@ class GaussianMean:
     def privatize(self, values):
         from diffpriv_pure import private_mean
 
-        return [private_mean([1.2, 3.4, 10.0 * v], (0.0, 10.0), self.eps, 1e-6) for v in values]
+        return [private_mean([1.2, 3.4, 10.0 * v], (0.0, 10.0), self.eps, 1e-3) for v in values]

@@ -5,7 +5,7 @@ INSTALLS = (("diffprivlib==0.6.6", "numpy==2.1.3", "scikit-learn==1.5.2", "scipy
 
 
 class Binary:
-    says = ("epsilon : float; Privacy parameter for the mechanism", "docstring of each mechanism")
+    says = ("Privacy parameter :math:`\\epsilon` for the mechanism", "docstring of each mechanism")
     claim, expected = {"epsilon": 1.0, "alphabet": ["no", "yes"]}, "sound"
 
     def __init__(self, factor):
@@ -59,7 +59,7 @@ class Geometric(Binary):
 
 
 class GaussianDiscrete(Binary):
-    claim = {"epsilon": 1.0, "delta": 1e-3, "alphabet": [0, 1]}
+    claim, trials = {"epsilon": 1.0, "delta": 1e-3, "alphabet": [0, 1]}, 20_000
 
     def make(self):
         from diffprivlib.mechanisms import GaussianDiscrete

@@ -29,15 +29,9 @@ def write_lists():
 class Geometric:
     """Two words next to each other in the list; one object for all releases."""
 
-    says = ("Metric DP Implementation: Truncated Geometric and TEM", "README, Key Features")
-    claim, expected, method, eps, fresh, trials = (
-        {"epsilon": 1.0, "alphabet": ["cat", "dog"]},
-        "sound (with a secret seed)",
-        "geometric",
-        1.0,
-        False,
-        1000,
-    )
+    says = ("library for word-level text perturbation leveraging Metric Differential Privacy", "README")
+    claim, expected = {"epsilon": 1.0, "alphabet": ["cat", "dog"]}, "sound (with a secret seed)"
+    method, eps, trials = "geometric", 1.0, 1000
 
     def __init__(self, factor):
         import nltk
@@ -54,9 +48,8 @@ class Geometric:
         from diffractor import Diffractor, DiffractorConfig
 
         process._process_counter = itertools.count(1)  # as in a new process: a second object in one process hangs
-        options = {} if seed is None else {"seed": seed}
         return Diffractor(
-            DiffractorConfig(epsilon=self.eps * self.factor, method=self.method, verbose=False, **options),
+            DiffractorConfig(epsilon=self.eps * self.factor, method=self.method, verbose=False, seed=seed),
             ["glove-twitter-200"],
         )
 
@@ -72,27 +65,11 @@ class TEM(Geometric):
     method = "TEM"
 
 
-class FirstWord(Geometric):
-    """The first word that a new object rewrites, with the default seed."""
+class Unknown(Geometric):
+    """A word that the list does not hold, such as a name; the README says that stop words are kept, and nothing of these."""
 
-    expected, trials = "violated: randomness (seed: int = 42)", 100
-
-    def privatize(self, values):
-        out = []
-        for v in values:
-            import itertools
-            import multiprocessing.process as process
-
-            process._process_counter = itertools.count(1)  # as in a new process: a second object in one process fails
-            m = self.make(None)
-            out += m.rewrite([v])
-            m._pool.terminate()
-        return out
-
-
-class StopWord(Geometric):
     claim, expected, trials = (
-        {"epsilon": 1.0, "alphabet": ["cat", "the"]},
-        "violated: distribution (stop words and unknown words are kept)",
-        200,
+        {"epsilon": 1.0, "alphabet": ["cat", "alice"]},
+        "violated: distribution (unknown words are kept)",
+        400,
     )

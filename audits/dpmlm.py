@@ -17,10 +17,17 @@ def write_stop_words():
 
 
 class Word:
-    """Texts of one content word; a masked model of random weights."""
+    """Texts of one content word; a masked model of random weights, its logits clipped to [-2, 2].
 
-    says = ("epsilon of each word; logits clipped, temperature 2 s / eps", "README, core.py privatize; ACL 2024")
-    claim, expected, trials = {"epsilon": 10.0, "alphabet": ["cat", "dog"]}, "sound", 1000
+    An exponential mechanism spends half of its budget if its normaliser stays, so the control has a quarter of the noise.
+    """
+
+    says = (
+        "Differentially Private Text Rewriting Using Masked Language Models",
+        "README; epsilon is of a word in the paper",
+    )
+    claim, expected, trials = {"epsilon": 4.0, "alphabet": ["cat", "dog"]}, "sound", 1500
+    control_factor = 4.0
 
     def __init__(self, factor):
         import sys
@@ -60,7 +67,7 @@ class Word:
         torch.seed()
         core.AutoTokenizer = type("A", (), {"from_pretrained": staticmethod(lambda n: tokenizer)})
         core.AutoModelForMaskedLM = type("A", (), {"from_pretrained": staticmethod(lambda n: model)})
-        self.m = core.DPMLM()
+        self.m = core.DPMLM(calibration={"clip_min": -2.0, "clip_max": 2.0, "sensitivity": 4.0})
         self.eps = self.claim["epsilon"] * factor
 
     def privatize(self, values):

@@ -33,8 +33,8 @@ class Base:
 
     eps, second = 10.0, ("dog", 0.1)
     says = (
-        "Word-level Metric Local Differential Privacy Mechanisms; the mechanism's own paper: eps times distance",
-        "README",
+        "implementations for six word-level Metric Local Differential Privacy (MLDP) mechanisms",
+        "README; each mechanism's paper: epsilon times the distance",
     )
     claim, expected = {"epsilon": 1.0, "alphabet": ["cat", "dog"]}, "sound"
 
@@ -69,7 +69,9 @@ class Vickrey(Base):
 
 
 class TEM(Base):
-    name = "tem"
+    """An exponential mechanism: the control has a quarter of the noise."""
+
+    name, control_factor = "tem", 4.0
 
 
 class TruncatedGumbel(Base):

@@ -7,7 +7,7 @@ INSTALLS = (("--no-deps", "nprr==0.1.4"), ("numpy==1.26.4", "scipy==1.13.1"))
 class Base:
     """confseq, which only the confidence sets need, is left out: it is built from C++ with Boost."""
 
-    says = ("r_from_G_eps: r value in NPRR to achieve a given epsilon given G", "mechanisms.py")
+    says = ("r value in NPRR to achieve a given epsilon given G", "mechanisms.py, r_from_G_eps")
     claim, expected, G = {"epsilon": 1.0, "alphabet": [0.0, 1.0]}, "sound", 1
 
     def __init__(self, factor):
@@ -36,7 +36,7 @@ class TenBins(Base):
 
 
 class Laplace(Base):
-    says = ("Laplace mechanism; eps: privacy parameter", "mechanisms.py")
+    says = ("Laplace mechanism ... Privacy parameter", "mechanisms.py, laplace")
 
     def privatize(self, values):
         import numpy as np
@@ -46,7 +46,7 @@ class Laplace(Base):
 
 
 class Multinomial(Base):
-    """K = 3 and r of epsilon; a batch of records is randomised in one call."""
+    """K = 3; a batch of records is randomised in one call. No epsilon is stated: it is that of r, if values are drawn well."""
 
     says = ("Multivariate generalization of Warner's randomized response", "mechanisms.py, multinomial_rr")
     claim, expected = {"epsilon": 2.0, "alphabet": 3}, "violated: state (one random value for all rows of a call)"

@@ -7,8 +7,11 @@ INSTALLS = (("--no-deps", "opacus==1.6.0"), ("torch==2.13.0", "numpy==2.4.6", "s
 class Noise:
     """One clipped gradient of one number, with the noise of DPOptimizer; sigma of (1, 1e-5)."""
 
-    says = ("Gaussian noise of noise_multiplier times max_grad_norm", "optimizers/optimizer.py, _generate_noise")
-    claim, expected, trials = {"epsilon": 1.0, "delta": 1e-5, "alphabet": [0.0, 1.0]}, "sound", 3000
+    says = (
+        "Generates noise according to a Gaussian distribution with mean 0 ... Standard deviation of the noise",
+        "optimizers/optimizer.py, _generate_noise",
+    )
+    claim, expected, trials = {"epsilon": 1.0, "delta": 1e-5, "alphabet": [0.0, 1.0]}, "sound", 100_000
     secure = False
 
     def __init__(self, factor):

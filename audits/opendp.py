@@ -5,7 +5,10 @@ INSTALLS = (("opendp==0.16.0",),)
 
 
 class Response:
-    says = ("make_randomized_response_bool: the privacy map gives ln(p/(1-p))", "API reference")
+    says = (
+        "Make a Measurement that implements randomized response on a boolean value.",
+        "measurements.py; map(1) is epsilon",
+    )
     claim, expected = {"epsilon": 1.0, "alphabet": [False, True]}, "sound"
 
     def __init__(self, factor):
@@ -30,7 +33,10 @@ class Response:
 class Laplace(Response):
     """Vectors of one number, clamped to [-1, 1]."""
 
-    says = ("make_laplace: measurement.map(d_in=2.0) is epsilon", "API reference")
+    says = (
+        "Make a Measurement that adds noise from the Laplace(`scale`) distribution to the input.",
+        "measurements.py; map(2.0) is epsilon",
+    )
     claim = {"epsilon": 2.0, "dim": 1}
 
     def make(self):
@@ -67,9 +73,9 @@ class Geometric(DiscreteLaplace):
 
 
 class Gaussian(DiscreteLaplace):
-    """The (eps, delta) of zCDP's conversion at delta 1e-6, computed by the library."""
+    """The (eps, delta) of zCDP's conversion at delta .01, computed by the library."""
 
-    claim = {"epsilon": 1.0, "delta": 1e-6, "alphabet": [0.0, 1.0]}
+    claim, trials = {"epsilon": 1.0, "delta": 1e-2, "alphabet": [0.0, 1.0]}, 10_000
 
     def make(self):
         import opendp.prelude as dp
@@ -83,7 +89,7 @@ class Gaussian(DiscreteLaplace):
         low, high = 0.1, 100.0
         while high - low > 1e-3:
             mid = (low + high) / 2
-            if build(mid).map(1.0).epsilon(1e-6) <= self.eps:
+            if build(mid).map(1.0).epsilon(1e-2) <= self.eps:
                 high = mid
             else:
                 low = mid

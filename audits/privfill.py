@@ -8,7 +8,7 @@ class BartLatent:
     """Encoder states of a text of four tokens of two numbers, clipped and noised by DPBart's own methods."""
 
     says = (
-        "local Differential Privacy mechanisms for text privatization; privatize(text, epsilon), delta = 1e-5",
+        "local Differential Privacy (DP) mechanisms for text privatization ... self.delta = 1e-5",
         "README; mechanisms.py, DPBart",
     )
     claim, expected = (

@@ -115,7 +115,10 @@ class RAPPOR(Base):
     """One hash function a cohort, two cohorts, f of the server's own formula."""
 
     says, expected = (
-        ("self.epsilon = 2 k ln((1 - f/2) / (f/2))", "RAPPORServer.__init__, convert_f_to_eps"),
+        (
+            "self.epsilon = 2 * self.k * math.log((1 - 0.5 * f) / (0.5 * f))",
+            "rappor_server.py, RAPPORServer",
+        ),
         "violated: distribution",
     )
 

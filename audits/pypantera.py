@@ -27,8 +27,8 @@ class Base:
 
     dim, eps, options = 2, 10.0, {}
     says = (
-        "obfuscate natural language text that implements eps-Differential Privacy; the mechanism's own paper: eps times distance",
-        "README",
+        r"natural language obfuscation that implements $\varepsilon$ -Differential Privacy",
+        "README; each mechanism's paper: epsilon times the distance",
     )
     claim, expected = {"epsilon": 1.0, "alphabet": ["cat", "dog"]}, "sound"
 
@@ -58,6 +58,10 @@ class Vickrey(Base):
 
 
 class SanText(Base):
+    """An exponential mechanism: the control has a quarter of the noise."""
+
+    control_factor = 4.0
+
     def make(self):
         from src.SamplingPerturbationMechanism.santext import SanText
 
@@ -65,7 +69,7 @@ class SanText(Base):
 
 
 class CusText(Base):
-    says = ("eps-Differential Privacy compliant; CusText: sampling from the neighbouring k words", "README")
+    says = (r"it is designed to be $\varepsilon$-Differential Privacy compliant", "README, of all mechanisms")
     claim, expected, eps, options = (
         {"epsilon": 2.0, "alphabet": ["cat", "far"]},
         "violated: distribution (each word has k candidates of its own)",
@@ -80,9 +84,9 @@ class CusText(Base):
 
 
 class TEM(Base):
-    """Words of the vocabulary."""
+    """Words of the vocabulary. An exponential mechanism: the control has a quarter of the noise."""
 
-    eps, options, trials = 10.0, {"beta": 0.001}, 4000
+    eps, options, control_factor = 10.0, {"beta": 0.001}, 4.0
 
     def make(self):
         from src.SamplingPerturbationMechanism.tem import TEM

@@ -22,7 +22,7 @@ class Laplace:
 
 
 class Gaussian(Laplace):
-    claim = {"epsilon": 1.0, "delta": 1e-5, "alphabet": [0.0, 1.0]}
+    claim, trials = {"epsilon": 1.0, "delta": 1e-5, "alphabet": [0.0, 1.0]}, 100_000
 
     def make(self):
         from pydp.algorithms.numerical_mechanisms import GaussianMechanism
@@ -62,7 +62,9 @@ class BoundedSum(Count):
 
 
 class BoundedMean(Count):
-    """A record is added."""
+    """A record is added. Sum and count share the budget: the control has a quarter of the noise."""
+
+    control_factor, trials = 4.0, 10_000
 
     def privatize(self, values):
         from pydp.algorithms.laplacian import BoundedMean

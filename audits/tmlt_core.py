@@ -6,8 +6,8 @@ INSTALLS = (("tmlt-core==0.20.0", "numpy==1.26.4", "pandas==1.5.3"),)
 
 class Geometric:
     says = (
-        "alpha: 1 / epsilon; privacy_function(1) is 1 / alpha",
-        "measurements/noise_mechanisms.py, AddGeometricNoise",
+        "Returns the smallest d_out satisfied by the measurement.",
+        "measurements/noise_mechanisms.py, privacy_function: d_in / alpha",
     )
     claim, expected, trials = {"epsilon": 1.0, "alphabet": [0, 1]}, "sound", 3000
 

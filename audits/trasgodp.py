@@ -8,7 +8,7 @@ class Laplace:
     """Numbers; NaN, of which nothing is promised, is released as NaN and left out here."""
 
     says = (
-        "mechanisms for eps-differential privacy ... under a local approach",
+        "implements different mechanims for ε-differential privacy ... being used under a local approach",
         "README; numerical.dp_clip_laplace_array",
     )
     claim, expected = {"epsilon": 2.0, "dim": 1}, "sound"
@@ -28,7 +28,7 @@ class Laplace:
 class Gaussian(Laplace):
     claim, expected = {"epsilon": 1.0, "delta": 1e-3, "alphabet": [0.0, 1.0]}, "sound"
 
-    trials = 60_000
+    trials = 100_000
 
     def privatize(self, values):
         from trasgodp.numerical import dp_clip_gaussian_array
@@ -83,7 +83,10 @@ class OwnCategory(KaryResponse):
 class Place(Laplace):
     """Places a metre apart at epsilon 1 a metre: metric privacy claims e^1."""
 
-    says = ("metric privacy ... geo-indistinguishability; privacy budget epsilon", "README; geoindis.metric_privacy")
+    says = (
+        "Apply geo-indistinguishability to the columns of a DataFrame with lat, lon pairs. ... privacy budget.",
+        "geoindis.metric_privacy",
+    )
     claim, expected = {"epsilon": 1.0, "alphabet": [0, 1]}, "violated: randomness (seed=42 by default)"
     trials = 200
 

@@ -15,7 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import forked
+import httpx2
 import pytest
+from huggingface_hub import constants
 from hydra.core.global_hydra import GlobalHydra
 from hypothesis import settings
 from tiny import Run, tiny_config
@@ -26,6 +28,7 @@ from adept.data.writing import cache_directory
 from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.base import MechanismChoice
 
+HUB_TIMEOUT_SECONDS = 10
 # A change fails on its own account: every run tries the same examples. New ones: pytest --hypothesis-profile=default
 settings.register_profile("repeatable", derandomize=True)
 settings.load_profile("repeatable")
@@ -53,6 +56,15 @@ def _own_key(tmp_path_factory: pytest.TempPathFactory) -> None:
 def _own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give each test its own state directory, so that it neither writes to the user's ledger nor sees another test's."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+
+
+@pytest.fixture
+def reachable_hub() -> None:
+    """Skip a test where the Hugging Face Hub does not answer, and say that nothing was run."""
+    try:
+        httpx2.head(constants.ENDPOINT, timeout=HUB_TIMEOUT_SECONDS, follow_redirects=True).raise_for_status()
+    except httpx2.HTTPError as error:
+        pytest.skip(f"NOT RUN: {constants.ENDPOINT} does not answer ({type(error).__name__}): needs the Hub")
 
 
 @pytest.fixture(autouse=True)

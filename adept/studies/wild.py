@@ -55,7 +55,7 @@ class WildRow:
     kinds: str  # that are violated
     noted: str  # kinds that are left to the caller: a seed or a copy repeats the noise
     certified_epsilon: float  # from the distribution of outputs
-    halved: str  # outcome for half the noise
+    halved: str  # outcome for half the noise, or for less where a mechanism spends less than its budget
     trials: int
     confidence: float
     evidence: str
@@ -142,7 +142,8 @@ def _halved(module: ModuleType, kind: type[Any], environment: Path, trials: int,
         result = _audited(module, kind, environment, trials, confidence, factor=factor)
     except (RuntimeError, OSError) as failure:
         return f"not judged: {failure}"
-    return f"found, {certified(result):.2f}" if result.kinds[DISTRIBUTION] == "violated" else "not found"
+    of = "" if factor == HALVED_NOISE else f" (noise / {factor:g})"
+    return f"found, {certified(result):.2f}{of}" if result.kinds[DISTRIBUTION] == "violated" else f"not found{of}"
 
 
 def _audited(

@@ -9,8 +9,11 @@ from audit.asking import asked, failed, failed_of
 from audit.protocols import KRR
 from audit.test_violation_kinds import Half, NaNAlone, Own, ball, judged
 
-from adept.audit import Claim, JointReports, Verdict
-from adept.audit.checks.declared_noise import find_tails
+from adept.audit import Claim, JointReports, Verdict, questions
+from adept.audit.checks import declared_noise
+from adept.audit.checks.declared_noise import Tails, find_tails
+from adept.audit.result import Check
+from adept.audit.stats.confidence_bounds import GameCounts
 
 EPSILON, CONFIDENCE = 4.0, 1 - 1e-9
 
@@ -39,6 +42,32 @@ def test_gaussian_noise_under_a_pure_claim_is_refuted_in_its_tails_where_the_tri
     options = {"dim": 8, "trials": 6_000}
     assert any(failed_of({"Gaussian noise"}, Gaussian(1.0), **options) == {"Gaussian noise"} for _ in range(8))
     assert failed_of({"Gaussian noise"}, Own(), **options, confidence=CONFIDENCE) == set()
+
+
+def test_the_game_in_the_tails_is_planned_and_certified_at_the_error_of_its_question(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The rounds come at a threshold that is stood in for, so what is seen is what certifies them."""
+    planned, certifying = [], []
+
+    def plan(ratio: float, *, epsilon: float, alpha: float) -> Tails:
+        planned.append((epsilon, alpha))
+        return Tails(0.5, 1_001)
+
+    def record(counts: GameCounts, evidence: str, **options: float) -> Check:
+        certifying.append((counts, options))
+        return Check.of(failed=False, evidence=evidence)
+
+    monkeypatch.setattr(declared_noise, "find_tails", plan)
+    monkeypatch.setattr(declared_noise, "certified", record)
+    [question] = [row for row in questions.OF_VECTORS if row.name == "Gaussian noise"]
+    judged(Gaussian(1.0), "Gaussian noise", dim=8, trials=3_000, confidence=0.98)
+    alpha = pytest.approx(0.02 * question.share)
+    assert planned == [(EPSILON, alpha)]
+    [(counts, options)] = certifying
+    assert options == {"epsilon": EPSILON, "delta": 0.0, "alpha": alpha}
+    assert counts.rounds == 1_001
+    assert counts.right > 3 * counts.wrong > 0  # half a deviation beyond the middle of records at distance 2
 
 
 def test_the_rule_in_the_tails_needs_more_rounds_for_more_noise_and_never_ends_without_any_distance() -> None:

@@ -72,6 +72,19 @@ def test_hub_splits_and_columns_become_a_corpus(monkeypatch: pytest.MonkeyPatch)
     assert len(splits["train"]) == 18
 
 
+@pytest.mark.hub
+@pytest.mark.usefixtures("reachable_hub")
+@pytest.mark.parametrize(
+    ("hub", "column", "label"),
+    [("tuetschek/atis", "intent", "flight"), ("benayas/snips", "category", "PlayMusic")],  # conf/data
+)
+def test_data_sets_of_the_real_hub_become_three_labelled_splits(hub: str, column: str, label: str) -> None:
+    splits = load(DataConfig(name=hub.split("/")[1], hub=hub, hub_label_column=column))
+    assert set(splits) == {"train", "validation", "test"}
+    assert all(corpus.labels is not None and label in corpus.labels for corpus in splits.values())
+    assert all(isinstance(text, str) and text for corpus in splits.values() for text in corpus.texts)
+
+
 @pytest.mark.parametrize(
     ("files", "message"),
     [({}, "no train"), ({"train.txt": "a", "train.csv": "text\na"}, "2 files"), ({"train.docx": "a"}, "no train")],

@@ -1,5 +1,6 @@
-"""A rewriter is saved, loaded, published and fetched; the Hub is mocked, since no test reaches it."""
+"""A rewriter is saved, loaded, published and fetched; the Hub is mocked but for tests marked hub."""
 
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from adept.models.model_card import model_card
 from adept.rewriting import hub
 from adept.rewriting.loading import load_model
 
+OTHER_MODEL = "hf-internal-testing/tiny-random-bert"  # a small public model of another library
 TEXTS = ["show me flights to boston", "what does ap mean"]
 
 
@@ -73,6 +75,24 @@ def test_a_name_that_leads_nowhere_is_one_line(mocked_hub: list[dict[str, object
     with pytest.raises(ModelError, match="model directory") as caught:
         Rewriter.from_pretrained(name, mechanism=Codebook(epsilon=8.0))
     assert str(caught.value).isprintable()
+
+
+@pytest.mark.hub
+@pytest.mark.usefixtures("reachable_hub")
+def test_a_model_of_the_real_hub_that_is_none_of_ours_is_one_line_and_its_code_is_not_fetched(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"config\.json is corrupt") as caught:
+        Rewriter.from_pretrained(OTHER_MODEL, mechanism=Codebook(epsilon=8.0), cache_dir=tmp_path)
+    assert str(caught.value).isprintable()
+    fetched = {path.name for path in tmp_path.rglob("*") if path.parent.parent.name == "snapshots"}
+    assert "config.json" in fetched
+    assert not [name for name in fetched if not any(fnmatch(name, pattern) for pattern in hub.FILES)]
+
+
+@pytest.mark.hub
+@pytest.mark.usefixtures("reachable_hub")
+def test_a_name_that_the_real_hub_lacks_is_one_line() -> None:
+    with pytest.raises(ModelError, match="neither a model directory nor a model that the Hub gives"):
+        Rewriter.from_pretrained("adept-tests/no-such-model", mechanism=Codebook(epsilon=8.0))
 
 
 def test_publishing_pushes_the_directory_with_its_card(rewriter: Rewriter, monkeypatch: pytest.MonkeyPatch) -> None:
