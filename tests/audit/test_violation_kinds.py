@@ -173,6 +173,25 @@ def test_a_first_release_without_noise_is_no_matter_of_seeding(randomness: str) 
     assert result.kinds["randomness"] == "not refuted"
 
 
+class LittleNoise(Own):
+    """A sixteenth of the noise: in every release, or in the first of a copy alone."""
+
+    def __init__(self, *, always: bool) -> None:
+        self.always, self.calls = always, 0
+
+    def privatize(self, x: Any) -> Any:
+        self.calls += 1
+        noise = super().privatize(x) - ball(x)
+        return ball(x) + (noise / 16 if self.always or self.calls == 1 else noise)
+
+
+@pytest.mark.parametrize(("always", "kind"), [(True, "distribution"), (False, "state")])
+def test_what_first_releases_show_is_of_the_state_only_if_others_do_not_show_it(*, always: bool, kind: str) -> None:
+    result = judged(LittleNoise(always=always), "fresh copy")
+    assert failed(result) == {"fresh copy"}
+    assert {name for name, outcome in result.kinds.items() if outcome == "violated"} == {kind}
+
+
 class HeldAnswer:
     """Binary randomised response, or the sign of a projection with it, from a generator in the object."""
 

@@ -28,7 +28,7 @@ from adept.audit.distinguisher.input_pairs import (
     named_pairs,
     pairs_of_batches,
 )
-from adept.audit.result import Check, Kind, MechanismFailure
+from adept.audit.result import Check, Kind, MechanismFailure, Verdict
 from adept.audit.stats.confidence_bounds import rounds_needed
 from adept.audit.subject.foreign_code import Floats
 from adept.audit.subject.value import ValueTarget
@@ -42,6 +42,7 @@ SHARED_ROWS, SHARED_CALLS = 128, 3  # that two fresh copies answer
 SIZE_TRIALS, ONE_TRIALS, THREE_TRIALS, COPY_TRIALS, PAST_TRIALS = 1000, 2400, 2500, 800, 10_000
 MAX_LARGER, HOPELESS_TRIALS = 4, 400  # times the trials of a large claim; trials of one that no number here refutes
 VALUE_TRIALS, VALUE_PAIRS = 2500, 6
+ORDINARY_FACTOR = 4  # times the trials of a game of copies
 SIZE_PAIRS, COPY_PAIRS = ("diagonal", "far", "zero and random"), ("diagonal", "zero and random")
 PLACES: dict[str, Callable[[int], int]] = {"first": lambda _: 0, "middle": lambda n: n // 2, "last": lambda n: n - 1}
 
@@ -88,7 +89,7 @@ def first_release(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     trials = copies.affordable(min(COPY_TRIALS, experiment.trials), alone=True)
     found = experiment.with_pairs(named_pairs(copies, COPY_PAIRS), trials, copies).refute(alpha=alpha)
     bare = found.kind is Kind.RANDOMNESS and not _share_a_generator(experiment.target)
-    return replace(found, kind=Kind.STATE) if bare else found
+    return replace(found, kind=Kind.STATE) if bare else _attributed(found, experiment, trials, alpha)
 
 
 def _share_a_generator(target: VectorTarget) -> bool:
@@ -124,7 +125,20 @@ def after_another_dimension(experiment: Experiment[VectorTarget], alpha: float) 
     asked = target.fresh()
     target.asked_as(asked, memoised=False).at(1).release(torch.zeros(1, 1, dtype=torch.float64))
     later, trials = target.asked_as(asked), min(experiment.trials, PAST_TRIALS)
-    return experiment.with_pairs(named_pairs(later, COPY_PAIRS), trials, later).refute(alpha=alpha)
+    found = experiment.with_pairs(named_pairs(later, COPY_PAIRS), trials, later).refute(alpha=alpha)
+    return _attributed(found, experiment, trials, alpha)
+
+
+def _attributed(found: Check, experiment: Experiment[VectorTarget], trials: int, alpha: float) -> Check:
+    """Return a finding about copies as one of the state, unless ordinary releases refute the claim too.
+
+    The kind alone rests on these further releases, never the verdict.
+    """
+    if found.kind is not Kind.DISTRIBUTION or found.verdict is not Verdict.FAILED:
+        return found if found.kind is not Kind.DISTRIBUTION else replace(found, kind=Kind.STATE)
+    pairs = named_pairs(experiment.target, COPY_PAIRS)
+    ordinary = experiment.with_pairs(pairs, ORDINARY_FACTOR * trials).refute(alpha=alpha)
+    return found if ordinary.verdict is Verdict.FAILED else replace(found, kind=Kind.STATE)
 
 
 def any_size(experiment: Experiment[VectorTarget], alpha: float) -> Check:
