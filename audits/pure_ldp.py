@@ -22,15 +22,6 @@ class Base:
         return x
 
 
-def hash32(value, seed, size):
-    """xxh32 as the package hashes, so that the auditor's statistic needs no package."""
-    try:
-        import xxhash
-    except ImportError:
-        return None
-    return xxhash.xxh32(str(value), seed=seed & (2**32 - 1)).intdigest() % size
-
-
 class GRR(Base):
     def make(self):
         from pure_ldp.frequency_oracles.direct_encoding import DEClient

@@ -3,14 +3,16 @@
     python audits/suites/ldp_auditor.py [DIRECTORY OF ENVIRONMENTS]
 
 The rule is the attack of each protocol as the event (Arcolezi and Gambs, PETS 2024); both bounds are Clopper-Pearson's. The
-protocols are multi-freq-ldpy's, at claim 2 over eight values. It takes about four minutes.
+protocols are those of multi-freq-ldpy and pure-ldp over eight values, at claim 2; SS at claim 1, since its subsets hold one
+value at claim 2. Seconds are of processor time, the protocol's own included. It takes about four minutes.
 """
 
 import json
 import math
 import random
+import resource
 import sys
-import time
+from itertools import pairwise
 from pathlib import Path
 
 from adept import audit
@@ -50,6 +52,9 @@ ATTACKS = {
 }
 
 
+PROTOCOLS = {"multi_freq_ldpy": tuple(ATTACKS), "pure_ldp": ("GRR", "SUE", "OUE", "SHE", "OLH", "BLH")}
+
+
 def theirs(mechanism, attack):
     """Return the epsilon that the attack certifies on values 0 and 1."""
     hits = [sum(attack(report) == 0 for report in mechanism.privatize([value] * TRIALS)) for value in (0, 1)]
@@ -58,21 +63,37 @@ def theirs(mechanism, attack):
     return max(0.0, math.log(low / high))
 
 
+def spent():
+    """Return the seconds of processor time of this process and of the protocols that have ended."""
+    return sum(sum(resource.getrusage(whose)[:2]) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+
+def ours(mechanism, kind):
+    """Return our audit of the protocol's claim."""
+    declared = {**kind.claim, "supports": getattr(kind, "supports", None)}
+    claim = audit.Claim(mechanism, randomness="caller", **declared)
+    return audit.run(claim, trials=TRIALS, confidence=CONFIDENCE)
+
+
 def main(environments=None):
-    module = wild.load_audit("multi_freq_ldpy")
-    environment = build_environment("multi_freq_ldpy", module.INSTALLS, environments)
-    for name, attack in ATTACKS.items():
-        kind = getattr(module, name)
-        with isolated(environment, Path(module.__file__), name) as mechanism:
-            started = time.process_time()
-            found = theirs(mechanism, attack)
-            between = time.process_time()
-            declared = {**kind.claim, "supports": getattr(kind, "supports", None)}
-            claim = audit.Claim(mechanism, randomness="caller", **declared)
-            ours = audit.run(claim, trials=TRIALS, confidence=CONFIDENCE)
-            seconds = [round(between - started, 1), round(time.process_time() - between, 1)]
-        row = {"protocol": name, "LDP-Auditor": found, "adept": wild.certified(ours), "violated": ours.violated}
-        print(json.dumps({**row, "seconds of the auditor": seconds}), flush=True)
+    for package, names in PROTOCOLS.items():
+        module = wild.load_audit(package)
+        environment = build_environment(package, module.INSTALLS, environments)
+        for name in names:
+            kind, at = getattr(module, name), [spent()]
+            with isolated(environment, Path(module.__file__), name) as mechanism:
+                found = theirs(mechanism, ATTACKS[name])
+            at.append(spent())
+            with isolated(environment, Path(module.__file__), name) as mechanism:
+                result = ours(mechanism, kind)
+            at.append(spent())
+            row = {"package": package, "protocol": name, "claim": kind.claim["epsilon"]}
+            row |= {
+                "LDP-Auditor": round(found, 2),
+                "adept": round(wild.certified(result), 2),
+                "violated": result.violated,
+            }
+            print(json.dumps({**row, "seconds": [round(end - start, 1) for start, end in pairwise(at)]}), flush=True)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,10 @@ def released(value):
     return float(Path(name).read_text().split()[-1].strip(","))
 
 
-print("a row of 20:", released(20.0), " a row of 90:", released(90.0))
-assert all(abs(released(v) - v) < 5 for v in (20.0, 90.0) for _ in range(200))
+of_30, of_31 = ([released(v) for _ in range(300)] for v in (30.0, 31.0))
+print("above 30.5:", sum(y > 30.5 for y in of_30), "times for 30,", sum(y > 30.5 for y in of_31), "for 31, of 300")
+assert sum(y > 30.5 for y in of_30) < 15  # e^-5 / 2 of them; for 31 nearly all, where epsilon 1 allows e times as many
+assert sum(y > 30.5 for y in of_31) > 285
 
 answers = [0, 0, 1, 1, 0, 1]
 diff.randresponse(answers)
