@@ -3,6 +3,7 @@
 import itertools
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -172,11 +173,12 @@ def isolated(environment: Path, file: Path, kind: str, *, factor: float = 1.0, *
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=surroundings(environment),
+            start_new_session=True,
         )
         try:
             connection = Connection(process, address)
             connection.read()  # the object is made
             yield Isolated(connection, f"{file.stem} {kind}", **attributes)
         finally:
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)  # processes that the package started, which hold the pipes open, too
             process.communicate()

@@ -5,6 +5,7 @@ False positives: three audits at confidence 1 - 1e-7.
 
 import copy
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +49,14 @@ class Rows(Response):
     claim = {"epsilon": 1.0, "dim": 2}
     def privatize(self, rows):
         return [[x + 1, y] for x, y in rows]
+
+class Starting(Response):
+    def __init__(self, factor):
+        super().__init__(factor)
+        import subprocess, sys
+        self.started = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])  # holds the pipes open
+    def privatize(self, values):
+        return [self.started.pid] * len(values)
 
 class Failing(Response):
     def __init__(self, factor):
@@ -104,6 +113,26 @@ def test_a_seed_of_the_caller_reaches_the_package(environment: Path, stand_in: P
 def test_what_a_package_raises_is_an_error_here(environment: Path, stand_in: Path) -> None:
     with pytest.raises(RuntimeError, match="ValueError: no such model"), isolated(environment, stand_in, "Failing"):
         pass
+
+
+def test_processes_that_a_package_starts_end_with_its_worker(environment: Path, stand_in: Path) -> None:
+    """Else the worker's pipes stay open, and whoever reads them to their end waits for ever."""
+    with isolated(environment, stand_in, "Starting") as mechanism:
+        [number] = mechanism.privatize([0])
+        assert process_exists(number)
+    deadline = time.monotonic() + 30
+    while process_exists(number) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not process_exists(number)
+
+
+def process_exists(number: int) -> bool:
+    """Return True for a process that runs, not for one that is dead and not yet collected."""
+    try:
+        state = Path(f"/proc/{number}/stat").read_text("utf-8").rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
 
 
 @pytest.mark.slow
