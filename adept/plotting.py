@@ -39,8 +39,8 @@ NAMES = {
     "token_exponential": "token-wise exponential",
     "synthesizer": "synthesizer (central)",
     "prompt_sampling": "DP-Prompt on our decoder",
-    "names": "names of labels alone",
-    "names_directly": "compared with names directly",
+    "names": "names of labels alone (given the label set)",
+    "names_directly": "compared with names directly (given the label set)",
     "redaction": "redaction (no guarantee)",
 }
 PALETTE = ("#1f77b4", "#e08e0b", "#2a9d5c", "#c0392b", "#8e5ea2", "#5c4033", "#17818f", "#7f7f7f")

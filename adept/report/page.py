@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from adept.comparison.audits_and_attacks import ATTACK_CONFIDENCE, AUDIT_TRIALS
 from adept.comparison.config import PAPER, CompareConfig
-from adept.comparison.plan import ALTERNATIVES
+from adept.comparison.plan import ALTERNATIVES, BY_NAMES
 from adept.comparison.results import AuditVerdict, Example, ResultRow, Results, exceeds
 from adept.mechanisms.guarantee import words
 from adept.report import attacks, figure
@@ -95,6 +95,7 @@ def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
             *warn_of_seen_records(config),
             *warn_of_short_training(config, lines),
             *warn_of_losses(lines),
+            *warn_of_names(lines),
         ],
         "claims": [describe_claim(audited, lines) for audited in results.audits],
         "fair": [fair_grid(lines, classifier) for classifier in lines.classifiers],
@@ -284,6 +285,25 @@ def warn_of_losses(table: ComparisonTable) -> list[str]:
     return [
         f"The rewriter itself loses much of the text: without any noise (identity) the accuracy is {', '.join(lost)}, "
         f"that of the text {text:.3f}. No budget gives it back; more dimensions, topics or longer training may."
+    ]
+
+
+def warn_of_names(table: ComparisonTable) -> list[str]:
+    """Return a warning for budgets that buy no accuracy above that of the labels' names alone."""
+    free = {name: mean(found) for name in BY_NAMES if (found := _means(table, name))}
+    if not free:
+        return []
+    best = max(free, key=lambda name: free[name])
+    wasted = {
+        curve.title: [epsilon for epsilon in curve.at if _accuracy(curve, epsilon) <= free[best]]
+        for curve in table.curves
+    }
+    lines = [f"{name} at {', '.join(f'{epsilon:g}' for epsilon in spent)}" for name, spent in wasted.items() if spent]
+    if not lines:
+        return []
+    return [
+        f"Given the label set, {title(best)} has an accuracy of {free[best]:.3f} without any record. These budgets buy "
+        f"nothing above that: {'; '.join(lines)}."
     ]
 
 

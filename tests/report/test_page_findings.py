@@ -101,3 +101,21 @@ def test_training_that_was_too_short_to_judge_is_said() -> None:
     assert "at epsilon 8 reaches 0.810, more than its model without noise (identity) with 0.620" in warning
     few = [replace(row, test_records=10) for row in below]
     assert page.warn_of_short_training(config, table(few)) == [], "ten records do not tell .5 from .55"
+
+
+
+
+def test_budgets_that_buy_nothing_above_the_names_of_labels_are_listed() -> None:
+    """The corrected mechanism has .61 at 8 and .7 at 64; names alone reach .65, compared directly .4."""
+    assert page.warn_of_names(table(make_rows())) == []
+    named = [
+        *make_rows(),
+        made("names", 0.65, clip=None, content=None, decoder=None),
+        made("names_directly", 0.4, clip=None, content=None, decoder=None),
+    ]
+    [warning] = page.warn_of_names(table(named))
+    assert "names of labels alone (given the label set) has an accuracy of 0.650" in warning
+    assert warning.endswith("at 8.")
+    assert "64" not in warning
+    low = [replace(row, accuracy=0.1) if row.mechanism == "names" else row for row in named]
+    assert page.warn_of_names(table(low)) == []
