@@ -25,6 +25,7 @@ from adept.release.local import open_release
 from adept.rewriting.budgets import ADVICE, BUDGETS, Budget, preview_budgets
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
+from adept.synthesis.label_names import spell_label_set
 from adept.synthesis.synthesizer import share_standing_out
 
 EXPECTED_ROWS = (1_000, 10_000, 100_000)
@@ -59,12 +60,14 @@ def show_synthesize_budgets(config: SynthesizeConfig) -> None:
     _check_header(Inputs.of(config.input, config), config.required if config.label_set else RequiredColumns(()))
     sizes = (config.expected_rows,) if config.expected_rows else EXPECTED_ROWS
     model, labels = load_model(config.model_dir)[0], max(1, len(config.label_set or ()))
+    named = any(spell_label_set(model.codec, config.label_set or ()))
+    stand_out = partial(share_standing_out, texts=len(model.public_texts), labels=labels, named=named)
     lines = []
     for epsilon in BUDGETS:
         votes = Votes(
             epsilon=epsilon, neighbours=config.neighbours, votes_per_person=config.max_records_per_person or 1
         )
-        shares = [share_standing_out(votes, rows, texts=len(model.public_texts), labels=labels) for rows in sizes]
+        shares = [stand_out(votes, rows) for rows in sizes]
         replaced = epsilon * 2 / COUNTS_MOVED[config.neighbours]  # one person's rows by another's
         lines.append([f"{epsilon:g}", risk(replaced), *("none" if s is None else f"{s:.2%} of them" for s in shares)])
     headings = ["epsilon", QUESTION, *(f"{rows:,} rows: a count stands out from" for rows in sizes)]

@@ -29,6 +29,7 @@ from adept.models.tokenizer import Tokenizer
 GRID = 4096  # whole numbers to a unit of features
 CODEWORDS_PER_NAT = 128  # at a budget of 1 for one vote
 MIN_CODEWORDS, MAX_CODEWORDS = 16, 512
+NAMED_FACTOR = 2  # times as many, where names of labels place them: some lie where no record is
 TEXTS_PER_CODEWORD = 4  # public texts, on average, at least
 MAX_CELLS = 1 << 24
 MAX_KMEANS_TEXTS = 20_000  # above, k-means reads texts in batches
@@ -106,10 +107,11 @@ def _batches(texts: Sequence[str]) -> list[Sequence[str]]:
     return [texts[start : start + BATCH_TEXTS] for start in range(0, len(texts), BATCH_TEXTS)]
 
 
-def default_size(*, epsilon: float, sensitivity: int, labels: int, texts: int) -> int:
+def default_size(*, epsilon: float, sensitivity: int, labels: int, texts: int, named: bool = False) -> int:
     """Return the number K of codewords, from public numbers alone; it grows with the budget."""
-    carried = max(round(epsilon / sensitivity * CODEWORDS_PER_NAT), MIN_CODEWORDS)
-    return max(1, min(carried, MAX_CODEWORDS, texts // TEXTS_PER_CODEWORD, MAX_CELLS // labels))
+    carried = min(max(round(epsilon / sensitivity * CODEWORDS_PER_NAT), MIN_CODEWORDS), MAX_CODEWORDS)
+    most = max(1, min(texts // TEXTS_PER_CODEWORD, MAX_CELLS // labels))
+    return min(carried * (NAMED_FACTOR if named else 1), most)
 
 
 def _centres(features: Features, weights: NDArray[np.float64], size: int) -> Features:

@@ -74,7 +74,11 @@ class Synthesizer:
         self._spelled = spell_label_set(model.codec if texts is None else None, self.labels)
         public = self._choose_texts(texts)
         size = cells or default_size(
-            epsilon=votes.epsilon, sensitivity=votes.sensitivity, labels=len(self.labels), texts=len(public.texts)
+            epsilon=votes.epsilon,
+            sensitivity=votes.sensitivity,
+            labels=len(self.labels),
+            texts=len(public.texts),
+            named=any(self._spelled),
         )
         check_integer(1, max(1, min(len(public.texts), MAX_CELLS // len(self.labels))), cells=size)
         self.cells = PublicCells(model, tokenizer, public, size=size)
@@ -194,12 +198,12 @@ def least_standing_out(votes: Votes, cells: int) -> int:
     return max(1, math.ceil(math.log(FALSE_ALARM * (1 + decay) / cells) / math.log(decay)))
 
 
-def share_standing_out(votes: Votes, rows: int, *, texts: int, labels: int) -> float | None:
+def share_standing_out(votes: Votes, rows: int, *, texts: int, labels: int, named: bool = False) -> float | None:
     """Return the share of ``rows`` from which a cell stands out of the noise; None above all.
 
-    ``texts`` is the number of public texts, which decides the number of cells.
+    The number of public ``texts``, and if labels are ``named`` in words, decide the number of cells.
     """
-    size = default_size(epsilon=votes.epsilon, sensitivity=votes.sensitivity, labels=labels, texts=texts)
+    size = default_size(epsilon=votes.epsilon, sensitivity=votes.sensitivity, labels=labels, texts=texts, named=named)
     least = least_standing_out(votes, size * labels)
     return None if least > rows else least / rows
 

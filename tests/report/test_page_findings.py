@@ -103,8 +103,6 @@ def test_training_that_was_too_short_to_judge_is_said() -> None:
     assert page.warn_of_short_training(config, table(few)) == [], "ten records do not tell .5 from .55"
 
 
-
-
 def test_budgets_that_buy_nothing_above_the_names_of_labels_are_listed() -> None:
     """The corrected mechanism has .61 at 8 and .7 at 64; names alone reach .65, compared directly .4."""
     assert page.warn_of_names(table(make_rows())) == []

@@ -60,6 +60,18 @@ def test_the_number_of_codewords_follows_from_budget_and_public_texts(epsilon: f
     assert default_size(epsilon=2 * epsilon, sensitivity=2, labels=64, texts=texts) == found
 
 
+def test_names_place_twice_as_many_codewords() -> None:
+    plain, named = (
+        [
+            default_size(epsilon=epsilon, sensitivity=1, labels=64, texts=10**5, named=known)
+            for epsilon in (0.01, 1.0, 99.0)
+        ]
+        for known in (False, True)
+    )
+    assert named == [2 * size for size in plain] == [32, 256, 2 * MAX_CODEWORDS]
+    assert default_size(epsilon=1.0, sensitivity=1, labels=64, texts=400, named=True) == 100
+
+
 def test_the_number_of_codewords_has_bounds() -> None:
     assert default_size(epsilon=600.0, sensitivity=1, labels=3, texts=10**6) == MAX_CODEWORDS
     assert default_size(epsilon=600.0, sensitivity=1, labels=10**6, texts=10**6) == MAX_CELLS // 10**6
