@@ -15,22 +15,20 @@ from adept.data.formats import STANDARD_STREAM
 from adept.data.reading import declared_columns
 from adept.errors import DataError
 from adept.mechanisms.guarantee import total
-from adept.mechanisms.odds import CANDIDATES, risk
+from adept.mechanisms.odds import risk
 from adept.mechanisms.votes import COUNTS_MOVED, Votes
 from adept.models.autoencoder import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.release.columns import ReleaseOptions
 from adept.release.input_files import Inputs
 from adept.release.local import open_release
-from adept.rewriting.budgets import ADVICE, BUDGETS, Budget, preview_budgets
+from adept.rewriting.budgets import ADVICE, BUDGETS, KEPT, QUESTION, Budget, preview_budgets
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.label_names import spell_label_set
 from adept.synthesis.synthesizer import share_standing_out
 
 EXPECTED_ROWS = (1_000, 10_000, 100_000)
-QUESTION = f"an attacker picks the right one of {CANDIDATES:,} candidates in"
-KEPT = ("topic kept (by chance)", "words kept (by chance)", "word for word")
 
 
 def show_rewrite_budgets(config: RewriteConfig, public: list[str] | None) -> None:
@@ -42,7 +40,7 @@ def show_rewrite_budgets(config: RewriteConfig, public: list[str] | None) -> Non
     rows = list(preview_budgets(lambda epsilon: opened(epsilon)[0], public))
     most = 1 if config.epsilon_per == "person" else config.max_records_per_person or 1
     person = [f"a person with {most} records in"] if most > 1 else []
-    lines = [[f"{row.epsilon:g}", *_risks(row, options, most), *_kept(row)] for row in rows]
+    lines = [[f"{row.epsilon:g}", *_risks(row, options, most), *row.shares] for row in rows]
     show_table(_title(config.input), ["epsilon", QUESTION, *person, *KEPT], lines)
     _show_examples(rows)
     show_lines([*_estimate_lines(rows), f"{ADVICE}.", *_label_lines(config, inputs)])
@@ -96,13 +94,6 @@ def _risks(row: Budget, options: ReleaseOptions, most: int) -> list[str]:
         risk(total(guarantee.epsilon, label, times=times), total(guarantee.delta, times=times))
         for times in dict.fromkeys((1, most))
     ]
-
-
-def _kept(row: Budget) -> list[str]:
-    if (kept := row.kept) is None:
-        return [""] * len(KEPT)
-    topic = "" if kept.topic is None else f"{kept.topic:.0%} ({kept.topic_of_others:.0%})"
-    return [topic, f"{kept.words:.0%} ({kept.words_of_others:.0%})", f"{kept.exact:.0%}"]
 
 
 def _show_examples(rows: list[Budget]) -> None:

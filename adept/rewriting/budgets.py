@@ -7,6 +7,7 @@ read.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from adept.mechanisms.odds import CANDIDATES
 from adept.rewriting.expectation import Expectation, expectation, probe_texts, rewrite_public
 from adept.rewriting.rewriter import Rewriter
 
@@ -18,6 +19,9 @@ ADVICE = (
     "for training a classifier: 4 to 8; for reading single sentences: 12 to 16, with little protection; "
     "if nobody needs rows one by one, use synthesize at 1 to 2"
 )
+
+QUESTION = f"an attacker picks the right one of {CANDIDATES:,} candidates in"  # answered by ``odds.risk``
+KEPT = ("topic kept (by chance)", "words kept (by chance)", "word for word")
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,14 @@ class Budget:
     rewriter: Rewriter
     kept: Expectation | None
     examples: list[tuple[str, str]]
+
+    @property
+    def shares(self) -> list[str]:
+        """The shares of KEPT in words; empty if nothing is known."""
+        if (kept := self.kept) is None:
+            return [""] * len(KEPT)
+        topic = "" if kept.topic is None else f"{kept.topic:.0%} ({kept.topic_of_others:.0%})"
+        return [topic, f"{kept.words:.0%} ({kept.words_of_others:.0%})", f"{kept.exact:.0%}"]
 
 
 def preview_budgets(

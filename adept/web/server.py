@@ -32,6 +32,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adept.errors import AdeptError, ConfigurationError
+from adept.rewriting.budgets import ADVICE
 from adept.web import earlier_results
 from adept.web.attacker_view import PEOPLE, worst_pair
 from adept.web.typed_sentences import DEFAULT, MAX_CHARACTERS, OURS, STOPS, Release, Sentences
@@ -86,6 +87,7 @@ class Play:
             Route("/proof/{name}", self.proof),
             Route("/api/play", self.play, methods=["POST"]),
             Route("/api/worst", self.worst, methods=["POST"]),
+            Route("/api/budgets", self.budgets, methods=["POST"]),
             Route("/api/files", self.drop, methods=["POST"]),
             Route("/api/files/{key}", self.file),
             Route("/api/files/{key}", self.forget, methods=["DELETE"]),
@@ -116,6 +118,7 @@ class Play:
             page.render(
                 stops=STOPS, default=STOPS.index(DEFAULT), mechanisms=self.sentences.mechanisms, ours=OURS,
                 longest=MAX_CHARACTERS, people=PEOPLE, runs=earlier_results.runs(self.runs), ledger=self.files.ledger,
+                advice=ADVICE,
             )
         )  # fmt: skip
 
@@ -148,6 +151,10 @@ class Play:
         dim = self.sentences.model.config.latent_dim
         odds = await self._work(partial(worst_pair, epsilon=epsilon, dim=dim))
         return JSONResponse({"claimed": epsilon, "true": epsilon * dim**0.5, "odds": odds})
+
+    async def budgets(self, request: Request) -> Response:
+        """Answer with what each budget means and keeps of public sentences."""
+        return JSONResponse(await self._work(self.sentences.budgets))
 
     async def drop(self, request: Request) -> Response:
         """Take a file; the answer names its columns."""

@@ -14,8 +14,10 @@ from torch import Tensor
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.guarantee import Guarantee, json_number, words
+from adept.mechanisms.odds import risk
 from adept.models.autoencoder import Autoencoder
 from adept.models.tokenizer import Tokenizer
+from adept.rewriting.budgets import KEPT, QUESTION, preview_budgets
 from adept.rewriting.loading import best_exact
 from adept.rewriting.rewriter import Rewriter
 from adept.web.attacker_view import PEOPLE, Reader, View, bound, crowd_of, guesses
@@ -89,6 +91,18 @@ class Sentences:
             raise ConfigurationError("mechanisms must be among those on the page: reload it")
         self._played.set()
         return [self._release(text, name, epsilon) for name in dict.fromkeys(mechanisms)]
+
+    def budgets(self) -> dict[str, Any]:
+        """Return what each budget means and keeps, with public sentences and a rewrite of each."""
+        rows = list(preview_budgets(lambda epsilon: self._at(OURS, epsilon)[0]))
+        lines = [[f"{row.epsilon:g}", risk(row.epsilon), *row.shares] for row in rows]
+        rewrites = [[f"{row.epsilon:g}", *(rewrite for _, rewrite in row.examples)] for row in rows]
+        return {
+            "headings": ["epsilon", QUESTION, *KEPT],
+            "rows": lines,
+            "texts": ["epsilon", *(text for text, _ in rows[-1].examples)],
+            "rewrites": rewrites,
+        }
 
     def _release(self, text: str, name: str, epsilon: float) -> Release:
         rewriter, reader = self._at(name, epsilon)

@@ -99,6 +99,13 @@ def test_the_original_s_crossings_are_shown(page: Page) -> None:
     assert "break the promise" in page.inner_text("#worst")
 
 
+def test_a_table_shows_what_each_budget_keeps(page: Page) -> None:
+    page.click("#show-budgets")
+    page.wait_for_selector("#budgets table")
+    assert page.locator("#budgets tbody tr").count() == 12
+    assert "at most 75 of 100 cases" in page.inner_text("#budgets")
+
+
 def test_everything_is_reached_with_the_keyboard_alone(page: Page) -> None:
     reached = []
     page.evaluate("document.activeElement.blur()")
@@ -128,7 +135,7 @@ def test_texts_are_there_before_a_slow_reader_and_the_page_says_so(page: Page, m
     before = released(page)
     page.fill("#text", "play some jazz in the kitchen")
     expect(page.locator("#count")).to_contain_text(f"{before + 1} release")
-    page.wait_for_selector("#wait:has-text('still reading')")
+    page.wait_for_selector("#wait:has-text('is reading')")
     assert page.locator("#written.pale").count() == 0
     assert page.locator("#views.pale").count() == 1
     begin.set()

@@ -313,3 +313,13 @@ def test_a_refusal_names_no_folder_of_the_machine(play: Play, content: bytes) ->
     with pytest.raises(DataError, match=r"^the file ") as caught:
         play.files.add("x.csv", content)
     assert str(play.files._root) not in str(caught.value)
+
+
+def test_the_budgets_are_shown_with_public_sentences_and_without_a_question(client: TestClient) -> None:
+    found = client.post("/api/budgets", json={}).json()
+    assert [row[0] for row in found["rows"]] == ["1", "2", "4", "8", "12", "16"]
+    assert found["rows"][3][1] == "at most 75 of 100 cases"
+    assert len({len(row) for row in found["rows"]} | {len(found["headings"])}) == 1
+    assert len(found["texts"]) == 3
+    assert [row[0] for row in found["rewrites"]] == [row[0] for row in found["rows"]]
+    assert "for training a classifier: 4 to 8" in client.get("/").text

@@ -116,6 +116,27 @@ async function worst() {
   } catch (error) { element("error").textContent = error.message; }
 }
 
+function tableOf(headings, rows, name) {
+  const table = made("table"), head = made("tr"), body = made("tbody"), wide = made("div", undefined, {class: "wide", role: "region", "aria-label": name, tabindex: 0});
+  head.append(...headings.map(text => made("th", text, {scope: "col"})));
+  for (const [first, ...cells] of rows) body.append(made("tr")), body.lastChild.append(made("th", first, {scope: "row"}), ...cells.map(text => made("td", text)));
+  table.append(made("thead"), body);
+  table.firstChild.append(head);
+  wide.append(table);
+  return wide;
+}
+
+async function showBudgets() {
+  element("show-budgets").disabled = true;
+  element("budgets").textContent = "This takes some seconds.";
+  try {
+    const found = await json("/api/budgets", {});
+    element("budgets").replaceChildren(tableOf(found.headings, found.rows, "What each budget means and keeps"), made("p", "Public sentences, and one rewrite of each:"),
+      tableOf(found.texts, found.rewrites, "Public sentences and their rewrites"));
+  } catch (error) { element("budgets").textContent = error.message; }
+  element("show-budgets").disabled = false;
+}
+
 function after(milliseconds, action) {
   let timer;
   return () => { clearTimeout(timer); timer = setTimeout(action, milliseconds); };
@@ -133,6 +154,7 @@ for (const run of document.querySelectorAll("details.run"))
       shown.src = shown.dataset.src + (token ? `?token=${encodeURIComponent(token)}` : "");
   });
 for (const link of document.querySelectorAll("a.how")) if (token) link.href += `?token=${encodeURIComponent(token)}`;
+element("show-budgets").addEventListener("click", showBudgets);
 showBudget();
 dropping(epsilon);
 requestAnimationFrame(() => setTimeout(change)); // the first paint has this machine to itself
