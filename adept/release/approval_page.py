@@ -1,8 +1,8 @@
 """A page for the person who approves a release: one HTML file, without scripts, that prints well.
 
 *Claim*: the page tells no more of the records than the statement does. *Proof*. It is a function of
-the statement's fields, of the output's name, and of rewrites of public texts, which no record has
-any part in. QED.
+the statement's fields, of the output's name, and of rewrites of public texts, to which no record
+contributes. QED.
 """
 
 import math
