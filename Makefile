@@ -55,9 +55,7 @@ docs: $(READY)
 # published, its two corrections and a learned codebook on 2,000 bundled utterances. Rewrites are shown before the rest is installed.
 demo: $(CORE)
 	@mkdir -p demo
-	@test -s demo/utterances.txt || printf '%s\n' "can you move my dentist appointment to friday at three" \
-	  "how much money did i spend on groceries last month" "turn the lights in the kitchen down a bit" \
-	  "what films with emma stone are on tonight" > demo/utterances.txt
+	@test -s demo/utterances.txt || cp examples/utterances.txt demo/utterances.txt
 	@rm -f demo/private_[238]*
 	@printf '%s\n' 2 8 | OMP_NUM_THREADS=1 xargs -P 2 -I EPSILON $(BIN)/adept rewrite input=demo/utterances.txt \
 	  output=demo/private_EPSILON.txt epsilon=EPSILON > demo/rewrite.log

@@ -205,6 +205,8 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     for name in ("tickets.csv", "new.csv"):
         shutil.copy(ROOT / "examples" / name, tmp_path)
+    (tmp_path / "examples").mkdir()
+    shutil.copy(ROOT / "examples" / "utterances.txt", tmp_path / "examples")
     (tmp_path / "utterances.txt").write_text("which airlines fly to lisbon\nwhat does fare code q mean\n", "utf-8")
     (tmp_path / "examples.txt").write_text("".join(f"my {row['text']}\n" for row in rows[:30]), "utf-8")
     monkeypatch.chdir(tmp_path)

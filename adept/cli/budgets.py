@@ -82,7 +82,7 @@ def _check_header(inputs: Inputs, required: RequiredColumns) -> None:
     """Raise DataError for a file that does not exist, or whose header lacks a column."""
     for location in inputs.locations:
         if location != STANDARD_STREAM and not Path(location).exists():
-            raise DataError(f"cannot read {location}: No such file or directory")
+            raise DataError(f"cannot read {location}, for it does not exist: correct its name")
     inputs.check_columns(required)
 
 

@@ -23,6 +23,7 @@ from adept.mechanisms import BY_NAME
 from adept.mechanisms.base import MechanismChoice
 
 KINDS_IN_WORDS = {"Float": "a number", "Integer": "a whole number", "valid bool": "true or false"}
+SAMPLE_VALUES = {"Float": "0.5", "Integer": "8", "valid bool": "true"}  # for messages
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)  # what Hydra takes for one string
 
@@ -73,10 +74,10 @@ def _plain(message: str) -> str:
     if misspelt := re.search(r"Key '.+?' not in '.+?' full_key: (\S+)", message):
         return f"this command has no option {misspelt[1]}: --help lists the options"
     if other := re.search(r"Value '(.*?)'.* not .*?(Float|Integer|valid bool)\b.*? full_key: (\S+)", message):
-        point = (
-            f": write {other[1].replace(',', '.')}, with a decimal point" if DECIMAL_COMMA.fullmatch(other[1]) else ""
-        )
-        return f"{other[3]} must be {KINDS_IN_WORDS[other[2]]}, got {other[1]}{point}"
+        value, kind, name = other.groups()
+        advice = f"{value.replace(',', '.')}, with a decimal point" if DECIMAL_COMMA.fullmatch(value) else ""
+        advice = advice or f"{name}={SAMPLE_VALUES[kind]}, for example"
+        return f"{name} must be {KINDS_IN_WORDS[kind]}, got {value or 'nothing'}: write {advice}"
     if single := re.search(r"is not a ListConfig, list or tuple\. full_key: (\S+)", message):
         return f"{single[1]} must be a list: write {single[1]}=[...], with commas between"
     return f"{message.split(' Config search path')[0].split(' See https')[0]}: --help lists the options"

@@ -227,6 +227,8 @@ def _data_errors(location: str, records: Callable[[], int]) -> Iterator[None]:
         raise DataError(f"{location} {error}") from None
     except MemoryError:
         raise DataError(f"{location} needs more memory than there is, after record {records()}: split it") from None
+    except FileNotFoundError:
+        raise DataError(f"cannot read {location}, for it does not exist: correct its name") from None
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"cannot read {location}: {getattr(error, 'strerror', None) or 'damaged'}") from None
 

@@ -123,7 +123,8 @@ class Publication:
         """Refuse to overwrite."""
         if taken := [name for name in self.names if os.path.lexists(name)]:
             advice = "move it away, and continue with resume=true" if begun else "remove it or choose another name"
-            raise DataError(f"{', '.join(taken)} exists and is not overwritten: {advice}")
+            others = "".join(f", nor is {name}" for name in taken[:-1])
+            raise DataError(f"{taken[-1]} exists and is not overwritten{others}: {advice}")
 
     def make_temporary(self) -> None:
         """Make new temporary files, which only their owner can read."""
