@@ -83,9 +83,8 @@ def check(statement: str, output: Name = None, model_dir: Name = None, *, restat
         unchecked = [name for name in [*unchecked, *SENTENCES] if name not in again]
         return [*shown, f"Not checked: {', '.join(unchecked)}.", LIMITS]
     except DAMAGED as error:
-        named = f"{path_shown(statement)}{ENDING}" if Path(statement + ENDING).is_file() else f"the file OUTPUT{ENDING}"
         reason = f"{path_shown(statement)} is not a statement, or is damaged ({type(error).__name__})"
-        raise Refused(f"{reason}: name {named}") from None
+        raise Refused(f"{reason}: name the file OUTPUT{ENDING} as it was written") from None
 
 
 def _read(statement: str) -> Json:

@@ -263,3 +263,9 @@ def test_a_csv_without_a_byte_has_no_records_rather_than_no_columns(tmp_path: Pa
     required = RequiredColumns((("text_column", "text"),))
     with pytest.raises(DataError, match="has no records"):
         list(read_records(placed(tmp_path, "a.csv", b""), required=required))
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "none.csv"
+    with pytest.raises(DataError, match=r"none\.csv, for it does not exist: correct its name"):
+        list(read_records(str(path)))

@@ -214,7 +214,9 @@ def test_from_publication_on_the_answer_is_done(
     with pytest.raises(DataError, match=r"a complete release with other options, .*\(records was 20, and is 21\)"):
         released(rewriter, given, out, resume=True)
     out.write_text("somebody else's")
-    with pytest.raises(DataError, match="exists and is not overwritten"):
+    with pytest.raises(
+        DataError, match=r"out\.jsonl exists and is not overwritten, nor is .*out\.jsonl\.privacy\.json: "
+    ):
         released(rewriter, given, out, resume=True)
 
 

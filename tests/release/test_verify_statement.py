@@ -355,6 +355,8 @@ def test_adept_verify_says_the_same(
     )
     assert dispatch(["verify", str(tmp_path / "none.privacy.json")]) == 2
     assert "none.privacy.json: No such file" in capfd.readouterr().err
+    assert dispatch(["verify", str(tmp_path / "out.txt")]) == 2
+    assert "(JSONDecodeError): name the file OUTPUT.privacy.json" in capfd.readouterr().err
 
 
 FRACTIONS = [
