@@ -84,6 +84,8 @@ class AttackConfig(Columns):
     """Mechanism that randomises a record; null: the best exact one for the model."""
     epsilon: float | None = None
     """The budget that the mechanism claims."""
+    label: str | None = None
+    """With mechanism.by_label=true: the label whose codewords all records are released with."""
     output_dir: str = REQUIRED
     """A new directory for result.json and attack.svg."""
 
@@ -140,6 +142,8 @@ class AuditConfig:
     """For target=synthesizer: number of a person's records that count."""
     texts: list[str] = field(default_factory=lambda: list(HARD_TEXTS))
     """For target=rewriter: texts to compare; the defaults are hard to hide from each other."""
+    label: str | None = None
+    """For target=rewriter and mechanism.by_label=true: the label of all texts."""
     foreign: str | None = None
     """Anyone's mechanism as MODULE:ATTRIBUTE; mechanism=MODULE:ATTRIBUTE means the same."""
     alphabet: int | None = None

@@ -22,7 +22,7 @@ from adept.data.labels import read_label_set
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.guarantee import words
 from adept.mechanisms.odds import MAX_STATED_EPSILON, odds_change
-from adept.release.columns import CheckedRecords
+from adept.release.columns import CheckedRecords, ReleaseOptions
 from adept.release.default_ledger import describe_overlap, find_key, open_ledger
 from adept.release.input_files import Inputs
 from adept.release.local import open_release, preview_file, release_file
@@ -35,6 +35,8 @@ from adept.synthesis.synthesizer import Synthesizer
 
 ReleaseConfig = RewriteConfig | SynthesizeConfig
 Stated = TypeVar("Stated")
+
+TEXT_ENDINGS = ".txt", ".txt.gz"  # of outputs that hold no labels
 
 
 def main(config: RewriteConfig) -> None:
@@ -55,6 +57,8 @@ def run(config: RewriteConfig) -> PrivacyStatement:
     rewriter, options = open_release(config)
     inputs, notes = Inputs.of(config.input, config), list[CheckedRecords]()
     expected = expected_lines(rewriter, _public_texts(config, inputs), packaged=is_packaged(config.model_dir))
+    if names := _codeword_lines(config, inputs, rewriter, options):
+        expected = [*(f"with label_codewords=off, {line}" for line in expected), *names]
     first = first_texts(iter(inputs.first_records(FIRST_TEXTS)), config.text_column)
     lines, private = [*expected, *_column_lines(config, inputs)], foreign_lines(rewriter, first)
 
@@ -83,7 +87,7 @@ def _column_lines(config: RewriteConfig, inputs: Inputs) -> list[str]:
     """Return a line if labels may have an unusual name, and one if a column may name persons."""
     first = next(iter(inputs.first_records(1)), {})
     others = [name for name in first if name not in (config.text_column, config.person_column, *config.keep_columns)]
-    asked = config.labels != "copy" or config.label_column or config.output.endswith((".txt", ".txt.gz"))
+    asked = config.labels != "copy" or config.label_column or config.output.endswith(TEXT_ENDINGS)
     label = find_label_column(first, config.label_column)
     lines = []
     if others and not asked and not label:
@@ -97,6 +101,17 @@ def _column_lines(config: RewriteConfig, inputs: Inputs) -> list[str]:
             "max_records_per_person=N"
         )
     return lines
+
+
+def _codeword_lines(config: RewriteConfig, inputs: Inputs, rewriter: Rewriter, options: ReleaseOptions) -> list[str]:
+    """Return a line if texts are chosen by the names of their copied labels."""
+    by_label = options.by_label and not config.output.endswith(TEXT_ENDINGS) and rewriter.by_label() is not rewriter
+    if not by_label or not find_label_column(next(iter(inputs.first_records(1)), {}), config.label_column):
+        return []
+    return [
+        "a text is one of the public sentences near the name of its copied label, which keeps more of a record but can tell the "
+        "label: label_codewords=off writes texts that tell no label beyond epsilon"
+    ]
 
 
 def _public_texts(config: RewriteConfig, inputs: Inputs) -> list[str] | None:
@@ -131,7 +146,8 @@ def summary(statement: PrivacyStatement, *, output: str, place: str | None) -> l
     samples = f", {statement.samples} texts each" if statement.samples > 1 else ""
     by = f"by {statement.mechanism}{samples}"
     done = f"rewritten {by}: {output}" if place else f"would be rewritten {by}: dry run, nothing was released"
-    copied = [*(["labels"] if statement.labels == "copy" else []), *statement.kept_columns]
+    labels = "labels (a text can tell them too)" if statement.by_label else "labels"
+    copied = [*([labels] if statement.labels == "copy" else []), *statement.kept_columns]
     not_private = f"copied, and not private: {', '.join(copied)}; " if copied else ""
     return [
         f"{statement.records} records {done}",
@@ -170,7 +186,7 @@ def _parts(statement: PrivacyStatement) -> str:
     if statement.label_epsilon is None:
         return ""
     if statement.labels == "joint_response":
-        return f" (text alone {words(statement.text_epsilon)}, label alone {words(statement.label_epsilon)})"
+        return f" (text alone {words(statement.text_epsilon or 0.0)}, label alone {words(statement.label_epsilon)})"
     return f" (text {words(statement.guarantee.epsilon)}, label {words(statement.label_budget)})"
 
 

@@ -72,6 +72,27 @@ def label_set_of(labels: Iterable[Any]) -> tuple[str, ...]:
     return tuple(places)
 
 
+def read_label_descriptions(location: str | None) -> dict[str, tuple[str, ...]]:
+    """Return what a file says about labels: in each line a label, a tab and public sentences, with tabs between them.
+
+    Raises:
+        DataError: the file cannot be read.
+        ConfigurationError: a line holds something else; the message names it.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    options = ReadingOptions(format="txt")
+    for number, record in enumerate(read_records(location, options=options) if location else (), start=1):
+        first, *rest = str(record["text"]).split("\t")
+        label, sentences = plain_text(first), tuple(part.strip() for part in rest if part.strip())
+        if label is None or not sentences:
+            raise ConfigurationError(
+                f"label_descriptions must hold a label, a tab and a sentence in each line, got something else in line {number} of "
+                f"{location}: correct it"
+            )
+        found[label] = (*found.get(label, ()), *sentences)
+    return found
+
+
 def read_label_set(given: Sequence[str] | None) -> tuple[str, ...]:
     """Return an option's label set; a single ``@FILE`` means the non-blank lines of a file.
 

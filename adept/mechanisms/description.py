@@ -26,7 +26,22 @@ A codec of *broad* text describes a record by whole sentences. All of them are u
 comes out with odds of about s = eps - ODDS_BELOW_EPSILON to one: t = K s / (e^eps + s), rounded, at
 least 1 (``docs/decisions.md``, "Heavy sentences").
 
-Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``.
+*Descriptions by label.* Where labels are copied, the K descriptions may be those of a *cell* of the
+record's label c: K public sentences that c, the budget and public text decide (``by_label``;
+``adept.models.label_cells``). Let M_c be the release above over the cell of c.
+
+*Claim*: x -> (c, M_c(x)) is eps-LDP (pure) for any two records x, x' with the same label c.
+*Proof*: for a fixed c it is the claim of M_c, since the cell is the same for both; K, t, A and B
+are too. QED. K, t and the weights are those of every label, so that one certificate is of all. For
+two labels nothing is claimed: their cells differ, so a text can name its label, and odds can be
+infinite. So leaving the label column out later does not hide the labels.
+
+The rule for cells: K = LABEL_CELL between the two CELL_EPSILONS, half as many for every two nats
+below, and twice as many for every two nats above, until all sentences are in every cell. t is as
+above with the odds s = eps - 2, at least 4/3, which goes over to s = eps - 4 above an epsilon of 8.
+
+Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, and for labels
+``same_label_is_private``.
 """
 
 import math
@@ -39,12 +54,15 @@ from scipy.special import lambertw
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import SymbolRandomizer, Symbols
-from adept.mechanisms.guarantee import Guarantee, Part, often, symbols_part, words
+from adept.mechanisms.guarantee import TEXT, TEXT_BY_LABEL, Guarantee, Part, often, symbols_part, words
 from adept.mechanisms.noise import exact_odds, exact_ranks
 from adept.ranges import BUDGETS, check_between, check_integer
 
 MAX_SIZE = 2**120
 ODDS_BELOW_EPSILON = 4.0  # by how much the odds of a heavy sentence of broad text are below epsilon; never below one
+
+LABEL_CELL, CELL_EPSILONS = 1 << 13, (4.0, 8.0)  # sentences of a label's cell, from one epsilon to another
+CELL_ODDS = 4 / 3  # the least odds of a heavy sentence of a cell
 
 Described = int | Sequence[int]  # of one record: its description, or its t descriptions
 
@@ -59,10 +77,12 @@ class Description(SymbolRandomizer):
         epsilon: budget in nats, from 1e-3 to 600.
         size: K, from 2 to 2^120; by default ``best_size``, which reads the budget alone.
         top: t, the descriptions that a record has, from 1 to K - 1; by default 1.
+        by_label: True for the descriptions of the cell of the record's label, which is copied.
     """
 
     size: int | None = None
     top: int | None = None
+    by_label: bool = False
     name: ClassVar[str] = "description"
     clip: ClassVar[str] = "sphere"  # of the latents of the model that is trained beside the codec
     serves: ClassVar[frozenset[str]] = frozenset({"l1", "l2", "sphere"})  # a codec comes with any model
@@ -79,7 +99,7 @@ class Description(SymbolRandomizer):
     @property
     def count(self) -> int:
         """The number of descriptions K."""
-        return self.size or best_size(self.epsilon)
+        return self.size or (cell_size if self.by_label else best_size)(self.epsilon)
 
     @property
     def heavy(self) -> int:
@@ -98,7 +118,8 @@ class Description(SymbolRandomizer):
         return Fraction(self.heavy * heavy, self.heavy * heavy + (self.count - self.heavy) * light)
 
     def certificate(self, dim: int | None = None) -> list[Part]:
-        return [symbols_part("text", epsilon=Fraction(self.epsilon), size=self.count, top=self.heavy, odds=self.odds)]
+        of = TEXT_BY_LABEL if self.by_label else TEXT
+        return [symbols_part(of, epsilon=Fraction(self.epsilon), size=self.count, top=self.heavy, odds=self.odds)]
 
     def symbols(self, dim: int | None = None) -> tuple[Symbols, ...]:
         """Return the one draw: K descriptions, t of them heavy."""
@@ -129,6 +150,12 @@ class Description(SymbolRandomizer):
         top = self.top or max(1, round(sentences * odds / (math.exp(self.epsilon) + odds)))
         return replace(self, size=sentences, top=top)
 
+    def over_label_cells(self) -> Self:
+        """Return a copy for the cells of labels; a rule sets the heavy ones."""
+        odds = max(CELL_ODDS, min(self.epsilon - 2, self.epsilon / 2 + 2), self.epsilon - ODDS_BELOW_EPSILON)
+        top = self.top or max(1, round(self.count * odds / (math.exp(self.epsilon) + odds)))
+        return replace(self, size=self.count, top=top, by_label=True)
+
     def choose(self, descriptions: Sequence[Described], ranks: Sequence[int]) -> list[int]:
         """Return each record's number at its rank; its own descriptions come first."""
         meant = []
@@ -150,7 +177,8 @@ class Description(SymbolRandomizer):
         return Guarantee.pure(
             epsilon=self.epsilon,
             exact=True,
-            text=f"The released description is {words(self.epsilon)}-LDP (pure) for any two records: one number below "
+            text=f"The released description is {words(self.epsilon)}-LDP (pure) for any two records"
+            f"{' with the same label' * self.by_label}: one number below "
             f"{_size_in_words(self.count)}, which is {often(self.keep_probability)} {self._own}, and "
             "otherwise one of the others.",
         )
@@ -162,9 +190,15 @@ class Description(SymbolRandomizer):
     def _checked(self, descriptions: Sequence[Described]) -> list[Sequence[int]]:
         """Return each record's descriptions; check their number, on which the proof rests."""
         rows: list[Sequence[int]] = [[row] if isinstance(row, int) else row for row in descriptions]
+        count = self.count
         for record, own in enumerate(rows, start=1):
-            known = isinstance(own, list | tuple) and all(type(one) is int and 0 <= one < self.count for one in own)
-            if not known or len(own) != self.heavy or len(set(own)) != self.heavy:
+            numbers = isinstance(own, list | tuple) and set(map(type, own)) == {int}
+            if (
+                not numbers
+                or not 0 <= min(own) <= max(own) < count
+                or len(own) != self.heavy
+                or len(set(own)) != self.heavy
+            ):
                 what = "integers" if self.heavy == 1 else f"{self.heavy} different integers for each record,"
                 raise ConfigurationError(
                     f"descriptions must be {what} from 0 to {self.count - 1}, got another value in record {record}"
@@ -177,6 +211,13 @@ def _other(own: Sequence[int], place: int) -> int:
     for number in sorted(own):
         place += number <= place
     return place
+
+
+def cell_size(epsilon: float) -> int:
+    """Return the number K of sentences in the cell of a label."""
+    least, largest = CELL_EPSILONS
+    more: float = 2.0 ** ((min(0.0, epsilon - least) + max(0.0, epsilon - largest)) / 2)
+    return min(MAX_SIZE, round(LABEL_CELL * more))
 
 
 def best_size(epsilon: float) -> int:

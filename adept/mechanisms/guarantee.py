@@ -27,6 +27,8 @@ from typing import Any
 
 from adept.mechanisms.noise import exponential_series
 
+TEXT, TEXT_BY_LABEL = "text", "text by label"  # what a part is of: the second compares records of one label alone
+
 Part = dict[str, Any]  # of a certificate
 
 
@@ -115,7 +117,7 @@ def share(epsilon: float, records: int) -> float:
 def symbols_part(
     of: str, *, epsilon: Fraction, size: int, top: int, odds: tuple[int, int], labels: int | None = None
 ) -> Part:
-    """Return the part of one symbol of "text", "label" or "text and label"."""
+    """Return the part of one symbol of "text", "text by label", "label" or "text and label"."""
     heavy, light = odds
     return {
         "of": of,

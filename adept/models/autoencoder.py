@@ -63,6 +63,7 @@ class Autoencoder(Adept):
         self.codebooks: dict[int, Tensor] = {}  # codewords (k, n) by their number k
         self.files: dict[str, str] = {}  # digests by names
         self.codec: Codec | None = None  # turns any text into a whole number and back, without the network
+        self.label_examples: dict[str, list[str]] = {}  # public examples of labels, from an adaptation
         self.held_out: list[str] = []  # public texts that nothing was learned from, if no codec holds them
         if config.encoder == TOPICS:
             self.topics = TopicEncoder(vocabulary_size, config.latent_dim)
@@ -107,6 +108,7 @@ class Autoencoder(Adept):
             "codebooks": sorted(self.codebooks),
             "codec": self.codec is not None,
             **({"held_out": self.held_out} if self.held_out else {}),
+            **({"label_examples": self.label_examples} if self.label_examples else {}),
         }
         precision, named = self.config.precision, {f"{size}": words for size, words in self.codebooks.items()}
         write_tensors(directory / WEIGHTS, self.state_dict(), precision=precision)
@@ -135,6 +137,7 @@ class Autoencoder(Adept):
             named = read(CODEBOOKS, {f"{size}": (size, model.config.latent_dim) for size in sizes})
             model.codebooks = {int(size): codewords for size, codewords in named.items()}
         model.held_out = description.get("held_out", [])
+        model.label_examples = description.get("label_examples", {})
         if description["codec"]:
             from adept.models.codec.codec_files import load_codec
 
@@ -159,6 +162,8 @@ def _build(kind: type[Autoencoder], description: dict[str, Any], path: Path) -> 
         texts = description.get("held_out", [])
         if not (isinstance(texts, list) and len(texts) <= MAX_HELD_OUT and all(isinstance(t, str) for t in texts)):
             raise corrupt(path, f"held_out must be at most {MAX_HELD_OUT} texts")
+        if not _are_label_examples(description.get("label_examples", {})):
+            raise corrupt(path, "label_examples must hold lists of texts by label")
         check_integer(0, MAX_CODEBOOKS, codebooks=len(description["codebooks"]))
         for size in description["codebooks"]:
             check_integer(2, MAX_CODEWORDS, codebooks=size)
@@ -178,6 +183,11 @@ def _build(kind: type[Autoencoder], description: dict[str, Any], path: Path) -> 
         raise corrupt(path, str(error)) from None
     except (ValueError, KeyError, TypeError) as error:
         raise corrupt(path, f"no {error.args[0]}" if isinstance(error, KeyError) else type(error).__name__) from None
+
+
+def _are_label_examples(given: Any) -> bool:
+    lists = isinstance(given, dict) and all(isinstance(texts, list) for texts in given.values())
+    return lists and all(isinstance(text, str) for texts in given.values() for text in texts)
 
 
 def pad(rows: Sequence[Sequence[int]], *, length: int | None = None) -> Tensor:

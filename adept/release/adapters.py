@@ -38,6 +38,7 @@ class DatasetRewriter:
         name: the name of the output in the ledger.
         ledger_limit: epsilon that no text of the ledger may exceed, beside the ledger's limit.
         text_column: the column with the texts.
+        label_column: the column with their labels, if the rewriter's codewords depend on the label.
     """
 
     rewriter: Rewriter
@@ -47,13 +48,15 @@ class DatasetRewriter:
     name: str = "memory"
     ledger_limit: float | None = None
     text_column: str = "text"
+    label_column: str | None = None
 
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, Any]:
-        self._check_column(list(batch))
-        texts = batch[self.text_column]
+        self._check_columns(list(batch))
+        texts, labels = batch[self.text_column], batch[self.label_column] if self.label_column else None
         options = LedgerOptions(self.ledger or NONE, again=self.again, key=self.key, ledger_limit=self.ledger_limit)
         single = isinstance(texts, str)
-        private = release_texts(self.rewriter, [texts] if single else texts, options, name=self.name)
+        given, beside = ([texts], labels and [labels]) if single else (texts, labels)
+        private = release_texts(self.rewriter, given, options, name=self.name, labels=beside)
         return {self.text_column: private[0] if single else private}
 
     def check(self, dataset: Any) -> int:
@@ -61,27 +64,30 @@ class DatasetRewriter:
         if not instance_of(dataset, (("datasets", "Dataset"), ("datasets", "IterableDataset"))):
             raise DataError(f"dataset must be a datasets.Dataset, got a {type(dataset).__name__}: check each split")
         if dataset.column_names is not None:
-            self._check_column(dataset.column_names)
+            self._check_columns(dataset.column_names)
         count = 0
         for batch in dataset.iter(batch_size=CHECK_ROWS):
-            self._check_column(list(batch))
+            self._check_columns(list(batch))
             count += len(text_list(batch[self.text_column], self.text_column, first=count + 1))
         return count
 
-    def _check_column(self, columns: Sequence[str]) -> None:
-        if self.text_column not in columns:
-            raise ConfigurationError(
-                f"text_column must be a column of the data set, got {self.text_column!r}: it has {list_names(columns)}"
-            )
+    def _check_columns(self, columns: Sequence[str]) -> None:
+        for option in ("text_column", "label_column"):
+            if (column := getattr(self, option)) is not None and column not in columns:
+                raise ConfigurationError(
+                    f"{option} must be a column of the data set, got {column!r}: it has {list_names(columns)}"
+                )
 
 
-def release_texts(rewriter: Rewriter, texts: Any, options: LedgerOptions, *, name: str) -> list[str]:
+def release_texts(
+    rewriter: Rewriter, texts: Any, options: LedgerOptions, *, name: str, labels: Any = None
+) -> list[str]:
     """Return one rewrite of each text; ``name`` is the output's name in the ledger."""
     if rewriter.measurement:
         raise ReleaseRefused("a rewriter for measurement must not release: open one with open_release")
     given = text_list(texts)
     if options.ledger == NONE and options.ledger_limit is None:
-        return rewriter.rewrite(given)
+        return _rewrite(rewriter, given, labels)
     spending = Spending(
         mechanism=rewriter.mechanism.name,
         epsilon=rewriter.guarantee.epsilon,
@@ -89,4 +95,8 @@ def release_texts(rewriter: Rewriter, texts: Any, options: LedgerOptions, *, nam
         model_sha256=model_sha256(rewriter.model),
     )
     with claim_records([{"text": text} for text in given], spending, options, name=name):
-        return rewriter.rewrite(given)
+        return _rewrite(rewriter, given, labels)
+
+
+def _rewrite(rewriter: Rewriter, texts: list[str], labels: Any) -> list[str]:
+    return rewriter.rewrite(texts) if labels is None else [text for text, _ in rewriter.rewrite_pairs(texts, labels)]

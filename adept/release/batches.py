@@ -25,6 +25,7 @@ from adept.release.ledger import Ledger
 from adept.release.ledger_file import Spending
 from adept.release.publication import open_output
 from adept.release.record_identity import prefix_digest, row_digest
+from adept.rewriting.loading import is_by_label
 from adept.rewriting.rewriter import Rewriter
 
 if TYPE_CHECKING:
@@ -44,15 +45,16 @@ class PlainBatches:
     ) -> None:
         self.rewriter, self.label_column, self._copied = rewriter, label_column, copied
         self.options, self._joint = options, options.labels in JOINT_TREATMENTS
+        self._by_label = is_by_label(rewriter.mechanism)
 
     def draw(self, batch: Sequence[Record]) -> Entry:
         """Release a batch of records, and write ``samples`` texts for each record."""
         return self.write(self.release(batch), self.randomise_labels(batch))
 
     def release(self, batch: Sequence[Record]) -> Tensor:
-        """Release texts, with their labels if these are part of the release."""
+        """Release texts, with their labels if these are part of the release or choose the codewords."""
         texts = [record[self.options.text_column] for record in batch]
-        return self.rewriter.release(texts, self._labels(batch) if self._joint else None)
+        return self.rewriter.release(texts, self._labels(batch) if self._joint or self._by_label else None)
 
     def randomise_labels(self, batch: Sequence[Record]) -> list[Any] | None:
         """Release labels that have their own budget."""

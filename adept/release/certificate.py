@@ -2,8 +2,10 @@
 
 import hashlib
 import importlib.metadata
+import json
 import platform
 import re
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -22,9 +24,13 @@ MAX_NAME_LENGTH = 100
 
 
 def mechanism_options(mechanism: LocalRandomizer) -> dict[str, Any]:
-    """Return the mechanism's fields that JSON can hold; an infinite epsilon is "inf"."""
+    """Return the mechanism's fields that JSON can hold, but for flags not set; infinite: "inf"."""
     values = {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}
-    plain = {name: value for name, value in values.items() if value is None or isinstance(value, int | float | str)}
+    plain = {
+        name: value
+        for name, value in values.items()
+        if value is None or (isinstance(value, int | float | str) and value is not False)
+    }
     return {name: json_number(value) if isinstance(value, float) else value for name, value in plain.items()}
 
 
@@ -44,16 +50,21 @@ def latent_facts(mechanism: LocalRandomizer, dim: int) -> dict[str, Any]:
     return {"dim": dim, "clip": mechanism.clip, "clip_norm": mechanism.radius}
 
 
-def codebook_facts(mechanism: LocalRandomizer, dim: int, codec: Codec | None = None) -> dict[str, Any]:
+def codebook_facts(
+    mechanism: LocalRandomizer, dim: int, codec: Codec | None = None, *, about: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Return the size k of the codebook in use, its number t of heavy codewords, and its digest.
 
-    Several draws give lists. The digest is of little-endian float32 rows, or the codec's.
+    Several draws give lists. The digest is of little-endian float32 rows, or of the codec and of
+    what it reads ``about`` labels.
     """
     if not (symbols := mechanism.symbols(dim)):
         return {"size": None, "top": None, "codebook_sha256": None}
     sizes, tops = ([symbol[place] for symbol in symbols] for place in (0, 1))
     several = len(symbols) > 1
     sha256 = _codewords_sha256(mechanism, dim) if isinstance(mechanism, Codebook) else codec and codec_sha256(codec)
+    if about:
+        sha256 = hashlib.sha256(json.dumps([sha256, about], sort_keys=True).encode("ascii")).hexdigest()
     return {"size": sizes if several else sizes[0], "top": tops if several else tops[0], "codebook_sha256": sha256}
 
 

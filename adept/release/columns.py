@@ -41,9 +41,18 @@ RANDOMISED_TREATMENTS = ("randomized_response", "joint_response")  # treatments 
 
 @dataclass(kw_only=True)
 class ReleaseOptions(FileOptions):
-    """Options of a local release, with the mechanism of its labels."""
+    """Options of a local release, with the mechanism of its labels.
+
+    Attributes:
+        label_codewords: auto gives each copied label codewords of its own, if the model is broad.
+        label_set: public labels whose codewords are made before the first record.
+        label_descriptions: public sentences about labels, which place their codewords.
+    """
 
     label_response: RandomizedResponse | JointResponse | None = None
+    label_codewords: str = "off"
+    label_set: tuple[str, ...] = ()
+    label_descriptions: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -53,6 +62,11 @@ class ReleaseOptions(FileOptions):
             raise ConfigurationError(
                 "label_response must have labels as they are written (NFC, no space around): pass them through label_set_of"
             )
+
+    @property
+    def by_label(self) -> bool:
+        """True if copied labels get codewords of their own, where the model has some."""
+        return self.labels == "copy" and self.label_codewords == "auto"
 
     @property
     def used_columns(self) -> list[str]:

@@ -16,7 +16,7 @@ from itertools import chain, islice
 from typing import Any
 
 from adept.data.formats import Record, written_format
-from adept.data.labels import label_set_of
+from adept.data.labels import label_set_of, read_label_descriptions
 from adept.errors import ConfigurationError, ReleaseRefused
 from adept.mechanisms import JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.base import MechanismChoice
@@ -43,6 +43,7 @@ from adept.release.rewrite_options import FileOptions, ReleaseRequest
 from adept.release.shuffling import check_shuffling, find_shuffled
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.budgets import SHOWN_EXAMPLES, rewrite_examples
+from adept.rewriting.label_coding import LabelCoding
 from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import Rewriter
 
@@ -81,7 +82,17 @@ def open_release(
         accept_private_model=request.accept_private_model,
     )
     given = {option.name: getattr(request, option.name) for option in fields(FileOptions)}
-    return rewriter, ReleaseOptions(**given, label_response=response)
+    by_label = request.label_codewords if request.mechanism is None else "off"
+    options = ReleaseOptions(**given, label_response=response, label_codewords=by_label)
+    if not options.by_label:
+        if request.label_descriptions is not None:
+            raise ConfigurationError(
+                "label_descriptions must be left out where no names of labels are read: use labels=copy and label_codewords=auto, "
+                "without mechanism="
+            )
+        return rewriter, options
+    about = read_label_descriptions(request.label_descriptions)
+    return rewriter, replace(options, label_set=label_set_of(request.label_set or ()), label_descriptions=about)
 
 
 def _share(request: ReleaseRequest, epsilon: float | None) -> float | None:
@@ -216,7 +227,8 @@ class LocalPlan(Plan[PrivacyStatement]):
     def codebook(self) -> dict[str, Any]:
         """Size and digest of the mechanism's codebook."""
         model = self.writer.model
-        return certificate.codebook_facts(self.writer.mechanism, model.config.latent_dim, model.codec)
+        about = self.writer.coding.cells.about if isinstance(self.writer.coding, LabelCoding) else {}
+        return certificate.codebook_facts(self.writer.mechanism, model.config.latent_dim, model.codec, about=about)
 
     def type_labels(self, rows: list[Record]) -> list[Record]:
         """Return rows with labels in the type of the output."""
@@ -305,7 +317,7 @@ def plan_local(rewriter: Rewriter, inputs: Inputs, publication: Publication, opt
     drawn = options.response.labels if options.response else ()
     labels = tuple(rewriter.tokenizer.labels) if options.labels == "joint" else drawn
     return LocalPlan(
-        writer=rewriter,
+        writer=_with_label_codewords(rewriter, label_column, options),
         inputs=inputs,
         publication=publication,
         options=options,
@@ -317,6 +329,19 @@ def plan_local(rewriter: Rewriter, inputs: Inputs, publication: Publication, opt
         label_type=find_label_type(inputs, label_column, labels, first),
         begun=chain([first], records),
     )
+
+
+def _with_label_codewords(rewriter: Rewriter, label_column: str | None, options: ReleaseOptions) -> Rewriter:
+    """Return a rewriter whose codewords are those of copied labels, if that is asked for."""
+    copied = label_column is not None and options.labels == "copy"
+    writer = rewriter.by_label(options.label_descriptions) if copied and options.by_label else rewriter
+    if isinstance(writer.coding, LabelCoding):
+        if not copied:
+            raise ConfigurationError(
+                "mechanism must not be a description by label unless labels are copied: use labels=copy, with a column of labels"
+            )
+        writer.coding.cells.of(options.label_set)
+    return writer
 
 
 def _check_treatment(rewriter: Rewriter, options: ReleaseOptions, written: str) -> None:

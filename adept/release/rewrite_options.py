@@ -12,6 +12,7 @@ from adept.errors import ConfigurationError
 from adept.models.config import BATCH_SIZE, DecodingConfig
 from adept.ranges import check_between, check_choice
 
+LABEL_CODEWORDS = ("auto", "off")
 MAX_SAMPLES = 1000  # rewrites of one record: more tell nothing, and would fill the memory
 
 
@@ -193,7 +194,15 @@ class ReleaseRequest(LedgerOptions, FileOptions):
     label_epsilon: float | None = None
     """Budget of labels=randomized_response, spent beside epsilon."""
     label_set: list[str] | None = None
-    """Public labels for random draws, [A,B] or @FILE with one on each line; null: the model's."""
+    """Public labels for random draws, [A,B] or @FILE with one on each line; null: the model's. With
+    labels=copy their codewords are made before the first record."""
+    label_descriptions: str | None = None
+    """File that says what copied labels mean, beside their names: in each line a label, a tab
+    and public sentences, with tabs between them."""
+    label_codewords: str = "auto"
+    """Codewords where labels are copied: auto (near the name of a record's label, if the model
+    is broad and no mechanism is chosen; a text can then tell its label) | off (the same for all
+    labels)."""
 
     # --- Texts
     batch_size: int = BATCH_SIZE
@@ -207,6 +216,7 @@ class ReleaseRequest(LedgerOptions, FileOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_choice(LABEL_CODEWORDS, label_codewords=self.label_codewords)
         if self.epsilon_per not in ("record", "person"):
             raise ConfigurationError(f"epsilon_per must be record or person, got {self.epsilon_per}")
         if self.epsilon_per == "person" and self.max_records_per_person is None:

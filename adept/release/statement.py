@@ -151,9 +151,16 @@ class PrivacyStatement(Statement):
         return total(self.guarantee.claimed_epsilon, self.label_budget)
 
     @property
-    def text_epsilon(self) -> float:
-        """True total of the text alone, for any two records."""
+    def by_label(self) -> bool:
+        """True if a text is one of the sentences that belong to its label, and so tells the label."""
+        return self.mechanism_options.get("by_label") is True
+
+    @property
+    def text_epsilon(self) -> float | None:
+        """True total of the text alone, for any two records; None if it tells its label."""
         response = self.label_response
+        if self.by_label:
+            return None
         return response.text_epsilon if isinstance(response, JointResponse) else self.guarantee.epsilon
 
     @property

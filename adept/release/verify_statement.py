@@ -31,7 +31,7 @@ MODEL_FILES = (
 )  # fmt: skip
 """The files of a model's directory on which a release depends."""
 
-GRID_BITS, SERIES_BITS, MAX_TERMS = 20, 128, 10**4
+BY_LABEL, GRID_BITS, SERIES_BITS, MAX_TERMS = "text by label", 20, 128, 10**4
 DECIMALS, FARTHEST = 700, 100  # digits for Gaussian tails, about 10^-360; beyond 100 deviations they are below 10^-2000
 MAX_SHOWN = 60  # most characters of a string that are printed
 SENTENCES = ("statement", "composition", "not_hidden")
@@ -118,7 +118,7 @@ def _implied(said: Json, parts: list[Json]) -> tuple[list[str], list[str]]:
     """Check the other fields by parts and facts; return a sentence, and unchecked fields."""
     central = _check_kind(said, [part["of"] for part in parts])
     whole = {name: sum((_number(part.get(name, "0")) for part in parts), Fraction(0)) for name in ("epsilon", "delta")}
-    _budgets(said, _number(parts[-1]["epsilon"]), central, whole)
+    _budgets(said, _number(parts[-1]["epsilon"]), central, whole, by_label=parts[0]["of"] == BY_LABEL)
     drawn = [part for part in parts if part["of"] != "label"]
     symbols = all(part["kind"] == "symbols" for part in drawn)
     _draws(said, drawn, symbols, central)
@@ -137,7 +137,8 @@ def _implied(said: Json, parts: list[Json]) -> tuple[list[str], list[str]]:
 def _check_kind(said: Json, of: list[str]) -> bool:
     """Check that the draws fit the stated kind of release; return True if central."""
     labels, texts = said["labels"], of[:-1] if of[-1:] == ["label"] else of
-    kinds = {"counts": ("vote", "drop"), "text and label": ("joint_response",), "text": ("copy", "drop", "joint", None)}
+    local = ("copy", "drop", "joint", None)
+    kinds = {"counts": ("vote", "drop"), "text and label": ("joint_response",), "text": local, BY_LABEL: ("copy",)}
     allowed = ("randomized_response",) if texts is not of else kinds[of[0]]
     fitting = labels in allowed and texts == [texts[0]] * len(texts) and (texts[0] == "text" or len(of) == 1)
     _same(fitting, True, f"the certificate is not of this release, whose labels are {quoted(labels)}")
@@ -151,12 +152,12 @@ def _check_kind(said: Json, of: list[str]) -> bool:
     return of == ["counts"]
 
 
-def _budgets(said: Json, last: Fraction, central: bool, whole: dict[str, Fraction]) -> None:
+def _budgets(said: Json, last: Fraction, central: bool, whole: dict[str, Fraction], *, by_label: bool) -> None:
     """Check all epsilons and deltas, rounded up once; ``last`` is the last draw's epsilon."""
     people, labels = said["max_records_per_person"], said["labels"]
     label, stated = last if labels == "randomized_response" else None, dict[str, Any](whole)
     if labels != "joint_response":  # there ``_symbols`` compares them
-        stated["text_epsilon"] = whole["epsilon"] - (label or 0)
+        stated["text_epsilon"] = None if by_label else whole["epsilon"] - (label or 0)
         stated["label_epsilon"] = whole["epsilon"] if labels == "vote" else "inf" if labels == "copy" else label
     counted = people is None or (type(people) is int and people > 0)
     _same(counted, True, "max_records_per_person must be null or from 1 on")
@@ -223,16 +224,16 @@ def _symbols(said: Json, part: Json) -> None:
     """
     size, top, heavy, light = (_whole(part[name]) for name in ("size", "top", "heavy", "light"))
     total, of = top * heavy + (size - top) * light, part["of"]
-    labels = 1 if of == "text" else len(said["label_set"])
+    labels = 1 if of in ("text", BY_LABEL) else len(said["label_set"])
     texts = 1 if of == "label" else size // labels
-    if not (0 < top < size and 0 < light <= heavy) or (of != "text" and top > texts):
+    if not (0 < top < size and 0 < light <= heavy) or top > texts:
         raise Refused("some symbols but not all must have the larger weight, and all weights must be positive")
     _same(part["bits"], (total - 1).bit_length(), "bits are not those of a word that holds the weights")
     _at_most_e_to(_number(part["epsilon"]), Fraction(heavy, light), part["terms"], "epsilon")
     _same(texts * labels, size, "the symbols are not those of the label set")
     _same(part["labels"], labels if of == "text and label" else None, "the symbols are not those of the label set")
     kept = Fraction(top * heavy + (texts - top) * light, total)
-    if of != "text":
+    if of in ("label", "text and label"):
         _is(said, "label_keep_probability", float(kept))
     if of == "text and label":
         text = Fraction(heavy + (labels - 1) * light, labels * light)

@@ -36,6 +36,15 @@ TIME_NOT_HIDDEN = (
     "words and on which of them are equal or similar"
 )
 NAMES_READ = ", the names of the labels, which are public, and the model"
+TELLS_LABEL = (
+    "Each text is one of the public sentences that belong to its label, by the label's name, so a text can tell its label: "
+    "leaving the label column out later does not hide the labels, and for records with different labels the text alone has no "
+    "finite epsilon."
+)
+FIRST_LABEL_NOT_HIDDEN = (
+    "when a label occurs for the first time, or again after many others, if somebody sees when rows are written: its sentences "
+    "are chosen then"
+)
 CENTRAL_NOT_HIDDEN = (
     "that a file was read and this was written from it",
     "what the model learned from its training text",
@@ -152,13 +161,14 @@ def _labels(statement: "PrivacyStatement") -> str:
     pair = f"({words(statement.epsilon)}, {words(statement.guarantee.delta)})-LDP"
     match statement.labels:
         case "copy":
-            return "The labels are copied: they are not private, and the guarantee compares records with the same label only."
+            copied = "The labels are copied: they are not private, and the guarantee compares records with the same label only."
+            return f"{copied} {TELLS_LABEL}" if statement.by_label else copied
         case "joint":
             return "The label is written from the same released latent as the text, so the guarantee is for the pair of both."
         case "joint_response":
             return (
                 "Label and text were drawn as one symbol: a label that is not the record's own comes with a text that says "
-                f"nothing about the record either. The text alone is {words(statement.text_epsilon)}-LDP, the label alone "
+                f"nothing about the record either. The text alone is {words(statement.text_epsilon or 0.0)}-LDP, the label alone "
                 f"{words(statement.label_epsilon or 0.0)}-LDP; these do not add up, and the pair is {pair}."
             )
         case "randomized_response":
@@ -177,7 +187,8 @@ def facts_not_hidden(statement: "PrivacyStatement") -> list[str]:
     order = [] if statement.shuffled and statement.shuffled.here else [ORDER_NOT_HIDDEN]
     most, drops = statement.max_records_per_person, statement.excess == "drop"
     rows = [fact.format(most=most) for fact in EXCESS_NOT_HIDDEN] if drops else []
-    return [*NOT_HIDDEN, *rows, *order, *(f"each record's {column}" for column in copied), TIME_NOT_HIDDEN]
+    time = [TIME_NOT_HIDDEN, *([FIRST_LABEL_NOT_HIDDEN] if statement.by_label else [])]
+    return [*NOT_HIDDEN, *rows, *order, *(f"each record's {column}" for column in copied), *time]
 
 
 def central_text(statement: "CentralStatement") -> str:

@@ -52,6 +52,10 @@ class Coding(ABC):
         """Return the mechanism's releases (B, n) of encoded rows."""
         return self.pack(mechanism.privatize(self.unpack(encoded)))
 
+    def release_records(self, texts: Sequence[str], labels: Sequence[str | None] | None, mechanism: Any) -> Tensor:
+        """Return the mechanism's releases (B, n) of records."""
+        return self.release(self.encode(texts, labels), mechanism)
+
     @abstractmethod
     def write(self, released: Tensor, *, samples: int) -> list[Pair]:
         """Write ``samples`` pairs from each released row (B, n): post-processing."""

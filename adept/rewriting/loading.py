@@ -11,6 +11,7 @@ import torch
 from adept.errors import ConfigurationError, ModelError, ReleaseRefused, printable
 from adept.mechanisms import Codebook, Description, JointResponse, L1Laplace, LearnedCodebook, LocalRandomizer
 from adept.mechanisms.base import Kind
+from adept.mechanisms.description import cell_size
 from adept.mechanisms.guarantee import Guarantee
 from adept.models.autoencoder import CODEBOOKS, CONFIG, WEIGHTS, Autoencoder, pad
 from adept.models.codec.codec_files import DESCRIPTION, TABLES
@@ -63,6 +64,10 @@ def fit_mechanism(
 ) -> tuple[JointResponse | None, LocalRandomizer]:
     """Return the mechanism of text and label (or None), and that of the text, with codewords."""
     if isinstance(mechanism, JointResponse):
+        if is_by_label(mechanism.mechanism):
+            raise ConfigurationError(
+                "mechanism must not be a description by label where labels are private: use labels=copy"
+            )
         text = _with_codewords(mechanism.mechanism, model, most=mechanism.text.count)
         joint = replace(mechanism, mechanism=text)
         return joint, joint.text
@@ -87,12 +92,27 @@ def _with_codewords(mechanism: Randomizer, model: Autoencoder, *, most: int | No
         if most is None and mechanism.size is None and max(model.codebooks) > DOMAIN_CODEWORDS:
             return mechanism.over_broad_text(model.codebooks)
         return mechanism.with_codewords(model.codebooks, most=most)
+    if isinstance(mechanism, Description) and mechanism.by_label:
+        return mechanism.over_label_cells()
     if isinstance(mechanism, Description) and mechanism.size is None and model.codec:
         wanted = most or mechanism.count
         used = model.codec.choose_size(wanted, joint=most is not None)
         if used != wanted:
             return replace(mechanism, size=used) if most else mechanism.over_broad_text(used)
     return mechanism
+
+
+def is_by_label(mechanism: LocalRandomizer) -> bool:
+    """Return True if a record's release is a sentence of its label's cell."""
+    return isinstance(mechanism, Description) and mechanism.by_label
+
+
+def label_mechanism(model: Autoencoder, *, epsilon: float) -> Description | None:
+    """Return the description by label at a budget; None without a broad model that has more sentences than a cell."""
+    sentences = model.codec.sentences if model.codec else 0
+    if sentences <= cell_size(epsilon):
+        return None
+    return Description(epsilon=epsilon, by_label=True).over_label_cells()
 
 
 def best_exact(model: Autoencoder, *, epsilon: float | None = None) -> Kind:

@@ -4,7 +4,8 @@ import os
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -21,7 +22,8 @@ from adept.models.config import BATCH_SIZE, DecodingConfig
 from adept.models.model_card import model_card
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.coding import Coding, DescriptionCoding, LatentCoding, Pair, PairCoding, pool_size
-from adept.rewriting.loading import check_release, fit_mechanism, load_model
+from adept.rewriting.label_coding import LabelCoding
+from adept.rewriting.loading import check_release, fit_mechanism, is_by_label, label_mechanism, load_model
 
 TASKS = Path("/proc/self/task")  # threads of this process, on Linux
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
@@ -58,7 +60,8 @@ class Rewriter:
     Args:
         model, tokenizer: saved together.
         mechanism: randomises the latent, or the codec's description of a text. A ``JointResponse``
-            releases text and label as one symbol: every record needs its label.
+            releases text and label as one symbol, and ``Description(by_label=True)`` a sentence of
+            the label's cell: every record needs its label.
         decoding: greedy or sampled; sampling draws fresh randomness.
         batch_size: records that go through the model at once.
         accept_broken_claim, accept_inexact, accept_private_model: as for ``check_release``.
@@ -90,7 +93,9 @@ class Rewriter:
         self.decoding = resolve_decoding(decoding or DecodingConfig(), model, self.mechanism)
         self.measurement = False  # True for one whose texts are never handed out
         self.coding: Coding = (
-            DescriptionCoding(model, self.mechanism)
+            LabelCoding(model, self.mechanism)
+            if is_by_label(self.mechanism)
+            else DescriptionCoding(model, self.mechanism)
             if self.mechanism.randomises == "description"
             else LatentCoding(model, tokenizer, self.mechanism, self.decoding, batch_size)
         )
@@ -178,6 +183,37 @@ class Rewriter:
         self.coding.check_labels(beside)
         return given, beside
 
+    def by_label(self, descriptions: Mapping[str, Sequence[str]] | None = None) -> "Rewriter":
+        """Return a rewriter by label of the same budget (``Description``).
+
+        It is this one if the model is not broad, or if all cells would hold all sentences.
+
+        Args:
+            descriptions: public sentences that say what labels mean.
+        """
+        mechanism = label_mechanism(self.model, epsilon=self.mechanism.epsilon)
+        if mechanism is None or self.joint:
+            return self
+        other = copy(self)
+        other.mechanism, other.coding = mechanism, LabelCoding(self.model, mechanism, descriptions)
+        return other
+
+    def of_label(self, label: str | None) -> "Rewriter":
+        """Return a rewriter of one label's records: that one, if codewords are the same for all labels.
+
+        Raises ConfigurationError for a label where it has no effect, or none where codewords need one.
+        """
+        if isinstance(self.coding, LabelCoding) == (label is None):
+            wrong = (
+                "be given for descriptions by label" if label is None else "be left out: codewords do not depend on it"
+            )
+            raise ConfigurationError(f"label must {wrong}, got {'none' if label is None else 'one'}")
+        if label is None or not isinstance(self.coding, LabelCoding):
+            return self
+        view = copy(self)
+        view.coding = self.coding.of_label(label)
+        return view
+
     def encode(self, texts: Any, labels: Any = None) -> Tensor:
         """Return secret rows of B records for the mechanism; each depends on its record alone."""
         batches = self._batches(*self._check(texts, labels))
@@ -186,7 +222,7 @@ class Rewriter:
     def release(self, texts: Any, labels: Any = None) -> Tensor:
         """Return released rows: latents (B, n) or descriptions (B, 2), and label places."""
         mechanism, batches = self.joint or self.mechanism, self._batches(*self._check(texts, labels))
-        return torch.cat([self.coding.release(self.coding.encode(*batch), mechanism) for batch in batches])
+        return torch.cat([self.coding.release_records(*batch, mechanism) for batch in batches])
 
     def write(self, released: Tensor, *, samples: int = 1) -> list[Pair]:
         return self.coding.write(released, samples=samples)

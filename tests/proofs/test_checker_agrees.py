@@ -81,7 +81,7 @@ def fraction(number: Fraction | str | float) -> str:
 def question(said: dict[str, Any], part: dict[str, Any]) -> str:
     """Return the certificate as the extracted program reads it."""
     if part["kind"] == "symbols":
-        of = {"text": "text", "label": "label", "text and label": "both"}[part["of"]]
+        of = {"text": "text", "text by label": "text", "label": "label", "text and label": "both"}[part["of"]]
         both = of == "both"
         numbers = [binary(int(part[name])) for name in ("size", "top", "heavy", "light", "bits", "terms")]
         labels = "-" if part["labels"] is None else binary(part["labels"])
@@ -108,7 +108,7 @@ def python_accepts(said: dict[str, Any], part: dict[str, Any]) -> bool:
 
 def with_keep_probability(said: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
     """Return the statement with the float that belongs to the part: floats are no matter of the proof."""
-    if part["kind"] != "symbols" or part["of"] == "text":
+    if part["kind"] != "symbols" or part["of"] in ("text", "text by label"):
         return said
     size, top, heavy, light = (int(part[name]) for name in ("size", "top", "heavy", "light"))
     texts = 1 if part["of"] == "label" else size // max(1, len(said["label_set"]))

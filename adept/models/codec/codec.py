@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from adept.data.text_arguments import text_list
 from adept.errors import ConfigurationError, ModelError
@@ -136,6 +137,15 @@ class Codec(Learned):
                 f"top must be 1 unless all descriptions are sentences, of which there are {self.sentences}: got {count} of {size}"
             )
         return list(cast(MeaningIndex, self._sized(size).index).several(records, count))
+
+    @property
+    def sentence_index(self) -> MeaningIndex:
+        """Index of all sentences of broad text."""
+        return cast(MeaningIndex, self._sized(self.sentences).index)
+
+    def describe_in(self, texts: Sequence[str], places: NDArray[np.int32], *, count: int) -> NDArray[np.int64]:
+        """Return the positions (B, ``count``) of each text's nearest sentences among those at ``places`` (k,)."""
+        return self.sentence_index.several_of([*map(words_of, text_list(texts))], places, count)
 
     def write(self, descriptions: Sequence[int], *, size: int) -> list[str]:
         """Return each description's text; ConfigurationError unless in 0 to ``size - 1``."""

@@ -111,6 +111,11 @@ class Meanings:
         """Return meanings (N, d) of texts and listed texts; 0 if no word is known."""
         return self.of_table(*tabulate(list(texts), more))
 
+    def mean_of(self, texts: Iterable[Collection[str]]) -> Codes:
+        """Return the mean (d,) of the meanings of texts, as long as they are; 0 if no word is known."""
+        sums = self.of(texts).astype(np.float32).sum(axis=0, keepdims=True)
+        return np.asarray(_at_length(sums)[0].astype(np.int8))
+
     def of_table(self, words: Iterable[str], table: sparse.csr_array) -> Codes:
         places = np.array([self.lexicon.places.get(word, -1) for word in words] or [-1], dtype=np.int64)
         vectors = np.where(
@@ -185,6 +190,7 @@ class InvertedFile:
         self.order, self.sizes = torch.argsort(of_text, stable=True), torch.bincount(of_text)
         self.table = torch.from_numpy(np.take(meanings, self.order.numpy(), axis=0))  # in a tenth of PyTorch's time
         self.centres = _find_centres(self.table, of_text[self.order], len(self.sizes))
+        self.slots = np.argsort(self.order.numpy()).astype(np.int32)  # of each text in the table
 
     def nearest(self, meanings: Codes, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the ``count`` texts (B, S) nearest to meanings (B, d), and their products."""
@@ -196,6 +202,11 @@ class InvertedFile:
         found = torch.where(found.isinf(), found[:, :1], found)  # the nearest again, where fewer are found
         products = torch.div(found, PLACE_UNIT, rounding_mode="floor")
         return (PLACE_UNIT - 1 - (found - products * PLACE_UNIT)).long().numpy(), products.long().numpy()
+
+    def compare(self, places: NDArray[np.int32], meanings: Codes) -> NDArray[np.int64]:
+        """Return the products (B, k) of meanings (B, d) with those of the texts at ``places`` (k,)."""
+        some = torch.from_numpy(np.take(self.table.numpy(), self.slots[places], axis=0)).float()
+        return np.asarray((torch.from_numpy(meanings).float() @ some.T).long().numpy())
 
     def _compare(self, asked: Tensor, probed: Tensor) -> Tensor:
         keys = torch.full((*probed.shape, int(self.sizes.max())), -math.inf, dtype=torch.float64)

@@ -19,12 +19,15 @@ from numpy.typing import NDArray
 from adept.models.codec.listed_texts import ListedTexts, Words
 from adept.models.codec.meaning import (
     ADDED_COST,
+    MAX_UNGROUPED,
     MEANING_LENGTH,
     MISSING_COST,
+    Codes,
     InvertedFile,
     Meanings,
     WordWeights,
     join_groups,
+    multiply_all,
     tabulate,
 )
 
@@ -36,6 +39,8 @@ MANY_TEXTS = 1 << 15
 MEANING_HALVES = 4, 1  # of the record's weight, that a cosine of 0 adds: among fewer texts than MANY_TEXTS, and more
 SHORTLIST_TEXTS = 128  # texts that are compared by their words
 SHORTLIST_FACTOR = 4  # times as many are compared as are asked for
+MAX_MORE_TEXTS = 512  # of a cell, that are compared beside as many as are asked for
+MANY_SHORTLIST_TEXTS = 1024  # that are compared to find some of many texts
 SCRAP_WORDS = 3  # fewer different words than this, and than half of its record, make no sentence
 BATCH_RECORDS = 256  # records whose products are computed together
 NEGATION_FACTOR = 3  # times as heavy as by rarity: words that negate
@@ -175,11 +180,60 @@ class MeaningIndex(TextTable):
             some = records[begin : begin + BATCH_RECORDS]
             wanted = [set(record) for record in some]
             numbers, products = self._file.nearest(self.meanings.of(wanted), shortlist)
-            weights = np.array([self._weigh_all(words) for words in wanted])[:, None]
-            distances = weights + self._by_words(wanted, numbers) + self._apart(weights, products)
-            scraps = self._lengths[numbers] < np.array([[_least_words(record)] for record in some])
-            distances = np.where(scraps, distances + (1 + MEANING_HALVES[0]) * weights, distances)
-            yield from zip(distances, numbers, strict=True)
+            yield from zip(self._measure(some, numbers, products, halves=self._halves), numbers, strict=True)
+
+    def several_of(self, records: Sequence[Sequence[str]], places: NDArray[np.int32], count: int) -> NDArray[np.int64]:
+        """Return the positions (B, ``count``) of the texts nearest to each record, among those at ``places``.
+
+        Places (k,) ascend, and so do positions. Of more than MAX_UNGROUPED texts some near ones may
+        be missed.
+        """
+        find = self._find_in_few if len(places) <= MAX_UNGROUPED else self._find_in_many
+        parts = (records[begin : begin + BATCH_RECORDS] for begin in range(0, len(records), BATCH_RECORDS))
+        return np.concatenate([np.empty((0, count), dtype=np.int64), *(find(part, places, count) for part in parts)])
+
+    def _find_in_few(
+        self, records: Sequence[Sequence[str]], places: NDArray[np.int32], count: int
+    ) -> NDArray[np.int64]:
+        products = self._file.compare(places, self.meanings.of([set(record) for record in records]))
+        shortlist = max(SHORTLIST_TEXTS, min(SHORTLIST_FACTOR * count, count + MAX_MORE_TEXTS))
+        near = _least(-products, np.arange(len(places))[None], shortlist)
+        products = np.take_along_axis(products, near, axis=1)
+        distances = self._measure(records, places[near].astype(np.int64), products, halves=MEANING_HALVES[0])
+        return np.sort(np.take_along_axis(near, _least(distances, near, count), axis=1), axis=1)
+
+    def _find_in_many(
+        self, records: Sequence[Sequence[str]], places: NDArray[np.int32], count: int
+    ) -> NDArray[np.int64]:
+        numbers, products = self._file.nearest(
+            self.meanings.of([set(record) for record in records]), MANY_SHORTLIST_TEXTS
+        )
+        distances = self._measure(records, numbers, products, halves=MEANING_HALVES[1])
+        at = np.searchsorted(places, numbers)
+        there = places[np.minimum(at, len(places) - 1)] == numbers
+        rows = np.argsort(np.where(there, distances, np.iinfo(np.int64).max), axis=1, kind="stable")
+        found = (at[row, order][there[row, order]].tolist() for row, order in enumerate(rows))
+        return np.array([sorted(islice(dict.fromkeys(chain(row, range(count))), count)) for row in found])
+
+    def compare_all(self, meanings: Codes) -> NDArray[np.int16]:
+        """Return the products (L, N) of meanings (L, d) with those of all texts."""
+        products = multiply_all(meanings, self._file.table.numpy()).astype(np.int16)
+        return products[:, self._file.slots]
+
+    def _measure(
+        self,
+        records: Sequence[Sequence[str]],
+        numbers: NDArray[np.int64],
+        products: NDArray[np.int64],
+        *,
+        halves: int,
+    ) -> NDArray[np.int64]:
+        """Return the distances (B, S) of texts from records, from the products of their meanings."""
+        wanted = [set(record) for record in records]
+        weights = np.array([self._weigh_all(words) for words in wanted])[:, None]
+        distances = weights + self._by_words(wanted, numbers) + _apart(weights, products, halves=halves)
+        scraps = self._lengths[numbers] < np.array([[_least_words(record)] for record in records])
+        return np.where(scraps, distances + (1 + MEANING_HALVES[0]) * weights, distances)
 
     def nearer(self, record: Words, texts: Iterable[tuple[Words, int]], distance: int) -> Iterator[Words]:
         """Yield the texts closer to a record than ``distance``, nearest first; no scraps."""
@@ -188,11 +242,9 @@ class MeaningIndex(TextTable):
         by_words = np.array([self.weigh.distance(record, text) + seams for text, seams in pairs], dtype=np.int64)
         own, *others = self.meanings.of([record, *(text for text, _ in pairs)]).astype(np.int64)
         weight = np.array(self._weigh_all(set(record)))
-        apart = by_words + self._apart(weight, np.array([other @ own for other in others], dtype=np.int64))
+        products = np.array([other @ own for other in others], dtype=np.int64)
+        apart = by_words + _apart(weight, products, halves=self._halves)
         return (pairs[place][0] for place in np.argsort(apart, kind="stable").tolist() if apart[place] < distance)
-
-    def _apart(self, weights: NDArray[np.int64], products: NDArray[np.int64]) -> NDArray[np.int64]:
-        return self._halves * weights * (MEANING_LENGTH**2 - products) // (2 * MEANING_LENGTH**2)
 
     def _by_words(self, wanted: Sequence[set[str]], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the distance that the words of each text (B, S) add to its record's weight."""
@@ -204,6 +256,17 @@ class MeaningIndex(TextTable):
         rows = np.repeat(np.arange(numbers.size) // numbers.shape[1], np.diff(table.indptr))
         sums = np.concatenate([[0], np.cumsum(shared[rows, table.indices])])
         return np.asarray(self._of_words[numbers] - np.diff(sums[table.indptr]).reshape(numbers.shape))
+
+
+def _apart(weights: NDArray[np.int64], products: NDArray[np.int64], *, halves: int) -> NDArray[np.int64]:
+    return halves * weights * (MEANING_LENGTH**2 - products) // (2 * MEANING_LENGTH**2)
+
+
+def _least(values: NDArray[np.int64], numbers: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Return the columns (B, count) of the least values (B, k), the least number first of equal ones; in no order."""
+    if count >= values.shape[1]:
+        return np.broadcast_to(np.arange(values.shape[1]), values.shape)
+    return np.argpartition(values * (MAX_UNGROUPED * 2) + numbers, count - 1, axis=1)[:, :count]
 
 
 def _least_words(record: Sequence[str]) -> int:

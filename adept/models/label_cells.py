@@ -1,0 +1,148 @@
+r"""Cells of labels: public sentences that are likely to be records of a label, by its public name.
+
+A record of label c is released as one of the k sentences of the cell of c
+(``adept.mechanisms.description``). A sentence s is in it with the weight min(1, f exp(beta cos(c,
+s))): cos compares the meanings of the label and the sentence, and f is such that the weights sum to
+k. beta is large for names that say much: it grows from the least to the largest of TILTS with the
+cosine of the sentence at NAME_RANK, between the two of NAME_COSINES, and it is less at small
+budgets, where many records come out as any sentence of their cell (``tilt_factor``). The k sentences are taken in
+order of likeness, one wherever the running sum of weights passes a half. The meaning of a label is
+the mean of its name's and of those of *public sentences* about it, if there are any: descriptions,
+or labelled examples of a model. A label without any known word has the first k sentences.
+
+*Claim*: the cell of c is a function of c, the sentences about c, the codec, k and epsilon. It has exactly k different
+sentences. *Proof*. Products of meanings are whole numbers that floats hold exactly, so neither the
+other names nor their number changes one. Weights are whole numbers of at most UNIT that sum to k UNIT
+or more. Of the k points (j + 1/2) UNIT each lies in the step of one sentence, and a step of at most
+UNIT holds at most one. What is kept in memory is such a function, so that what was forgotten is made
+again as it was. QED. When a cell is made can be seen by the time that it takes; statements say so.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adept.models.codec.codec import Codec, words_of
+from adept.models.codec.listed_texts import Words
+from adept.models.codec.meaning import MEANING_LENGTH
+from adept.models.codec.nearest_text import MeaningIndex
+from adept.models.label_names import BATCH_NAMES, spell_names
+
+UNIT = 1 << 20  # the weight of a sentence that is sure to be in a cell
+TILTS, NAME_COSINES = (4.0, 8.0), (0.5, 0.7)  # beta of names that say little and much, and what these say
+NAME_RANK = 100  # of the sentence whose likeness tells how much a name says
+MAX_PLACES = 1 << 25  # of sentences, in all cells that are kept: 128 MiB
+BISECTIONS = 50
+
+Places = NDArray[np.int32]
+Texts = tuple[Words, ...]
+
+
+class LabelCells:
+    """The cells of labels, made when they are asked for and kept while there is room.
+
+    Args:
+        codec: of broad text.
+        index: of all its sentences.
+        size: k.
+        epsilon: the budget.
+        about: public sentences about labels.
+    """
+
+    def __init__(
+        self,
+        codec: Codec,
+        index: MeaningIndex,
+        *,
+        size: int,
+        epsilon: float,
+        about: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        self._codec, self._index, self.size, self._epsilon = codec, index, size, epsilon
+        self.about = {label: tuple(map(words_of, sentences)) for label, sentences in (about or {}).items()}
+        self._kept: OrderedDict[Texts, Places] = OrderedDict()
+        self._lock = Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _remake, (self._codec, self._index, self.size, self._epsilon, self.about)
+
+    def of(self, labels: Iterable[str]) -> dict[str, Places]:
+        """Return the cell of each label: its sentences' places (k,), in ascending order."""
+        names = list(dict.fromkeys(labels))
+        spelled = zip(names, spell_names(self._codec, names), strict=True)
+        said = {name: (*filter(None, [words]), *self.about.get(name, ())) for name, words in spelled}
+        with self._lock:
+            cells = {texts: self._kept[texts] for texts in dict.fromkeys(said.values()) if texts in self._kept}
+            cells |= self._make([texts for texts in dict.fromkeys(said.values()) if texts not in cells])
+            self._keep(cells)
+        return {name: cells[texts] for name, texts in said.items()}
+
+    def _keep(self, cells: dict[Texts, Places]) -> None:
+        for key, places in cells.items():
+            self._kept[key] = places
+            self._kept.move_to_end(key)
+        while len(self._kept) > max(1, MAX_PLACES // self.size):
+            self._kept.popitem(last=False)
+
+    def _make(self, said: list[Texts]) -> dict[Texts, Places]:
+        made = {}
+        for start in range(0, len(said), BATCH_NAMES):
+            part = said[start : start + BATCH_NAMES]
+            meanings = np.stack([self._index.meanings.mean_of(texts) for texts in part])
+            for texts, meaning, products in zip(part, meanings, self._index.compare_all(meanings), strict=True):
+                tilt = tilt_factor(self._epsilon) * choose_tilt(products)
+                made[texts] = choose_cell(products, size=self.size, tilt=tilt) if meaning.any() else self._first
+        return made
+
+    @property
+    def _first(self) -> Places:
+        return np.arange(self.size, dtype=np.int32)
+
+
+def _remake(codec: Codec, index: MeaningIndex, size: int, epsilon: float, about: dict[str, Texts]) -> LabelCells:
+    cells = LabelCells(codec, index, size=size, epsilon=epsilon)
+    cells.about = about
+    return cells
+
+
+def choose_tilt(products: NDArray[np.int16]) -> float:
+    """Return beta for a name with these products (N,): how much it says."""
+    rank = min(NAME_RANK, len(products))
+    cosine = -float(np.partition(-products, rank - 1)[rank - 1]) / MEANING_LENGTH**2
+    return float(np.interp(cosine, NAME_COSINES, TILTS))
+
+
+def tilt_factor(epsilon: float) -> float:
+    """Return the part of beta at a budget: half of it near 0, all of it from an epsilon of 8 on."""
+    return min(1.0, 0.5 + epsilon / 16)
+
+
+def choose_cell(products: NDArray[np.int16], *, size: int, tilt: float) -> Places:
+    """Return the places (size,) of sentences with these products (N,), in ascending order."""
+    levels = products.astype(np.int64) - int(products.min())
+    weights = _weigh(np.bincount(levels), size=size, tilt=tilt / MEANING_LENGTH**2)
+    order = np.argsort(-products, kind="stable")
+    points = (np.cumsum(weights[levels[order]]) + UNIT // 2) // UNIT
+    chosen = order[np.diff(points, prepend=0) > 0][:size]
+    return np.sort(chosen).astype(np.int32)
+
+
+def _weigh(counts: NDArray[np.int64], *, size: int, tilt: float) -> NDArray[np.int64]:
+    """Return the weight of each level of likeness, with so many sentences each: ``size`` UNIT in all."""
+    law = np.exp(tilt * (np.arange(len(counts)) - len(counts) + 1.0))
+    least, largest = np.log(size * UNIT / (counts @ law)), np.log(UNIT / law[0]) + 1
+    for _ in range(BISECTIONS):
+        factor = (least + largest) / 2
+        if counts @ _round(factor, law) < size * UNIT:
+            least = factor
+        else:
+            largest = factor
+    return _round(largest, law)
+
+
+def _round(factor: float, law: NDArray[np.float64]) -> NDArray[np.int64]:
+    return np.asarray(np.minimum(UNIT, np.exp(factor) * law).astype(np.int64))

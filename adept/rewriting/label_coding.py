@@ -1,0 +1,118 @@
+"""The coding of releases by label: a record becomes one of the public sentences of its label's cell.
+
+Claim and proof: ``adept.mechanisms.description``. The label of a record chooses the cell, and
+nothing else; the record chooses in it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from adept.errors import ConfigurationError, ModelError
+from adept.mechanisms import LocalRandomizer
+from adept.models.autoencoder import Autoencoder
+from adept.models.codec.codec import Codec
+from adept.models.label_cells import LabelCells, Places
+from adept.rewriting.coding import Coding, Pair, unpack
+
+
+class CellCoding(Coding):
+    """The sentences of one label's cell; rows hold their numbers among all sentences of the codec."""
+
+    def __init__(self, codec: Codec, cell: Places, *, top: int) -> None:
+        self.codec, self.cell, self.top = codec, cell, top
+
+    def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
+        """Return the numbers (B, 2 t) of each text's t nearest sentences in the cell."""
+        return _pack_places(self.cell[self.codec.describe_in(texts, self.cell, count=self.top)])
+
+    def release_records(self, texts: Sequence[str], labels: Sequence[str | None] | None, mechanism: Any) -> Tensor:
+        return self._release(self.codec.describe_in(texts, self.cell, count=self.top), mechanism)
+
+    def release(self, encoded: Tensor, mechanism: Any) -> Tensor:
+        """Return the numbers (B, 2) of released sentences."""
+        return self._release(np.searchsorted(self.cell, encoded[:, 1::2].numpy()), mechanism)
+
+    def _release(self, own: NDArray[np.int64], mechanism: Any) -> Tensor:
+        return _pack_places(self.cell[mechanism.privatize(own.tolist()), None])
+
+    def write(self, released: Tensor, *, samples: int) -> list[Pair]:
+        texts = self.codec.write(unpack(released), size=self.codec.sentences)
+        return [(text, None) for text in texts for _ in range(samples)]
+
+
+class LabelCoding(Coding):
+    """The cells of all labels: each record is released within the cell of its own label.
+
+    Args:
+        model: of broad text.
+        mechanism: a description by label.
+        about: public sentences about labels; the model's labelled examples for all others.
+
+    Raises:
+        ModelError: the model has no broad text, or no more sentences than a cell.
+    """
+
+    probes = 40
+
+    def __init__(
+        self, model: Autoencoder, mechanism: LocalRandomizer, about: Mapping[str, Sequence[str]] | None = None
+    ) -> None:
+        [(size, self.top)] = mechanism.symbols(model.config.latent_dim)
+        if model.codec is None or model.codec.sentences <= size:
+            raise ModelError(
+                f"descriptions by label need a model of broad text with more than {size:,} sentences: use label_codewords=off"
+            )
+        self.codec = model.codec
+        self.about = {**model.label_examples, **(about or {})}
+        self.cells = LabelCells(
+            self.codec, self.codec.sentence_index, size=size, epsilon=mechanism.epsilon, about=self.about
+        )
+
+    def check_labels(self, labels: Sequence[str | None]) -> None:
+        if None in labels:
+            raise ConfigurationError(
+                f"labels must be given with every record for descriptions by label, got none in record {labels.index(None) + 1}"
+            )
+
+    def of_label(self, label: str) -> CellCoding:
+        """Return the coding of a label's records."""
+        return CellCoding(self.codec, self.cells.of([label])[label], top=self.top)
+
+    def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
+        """Return the numbers (B, 2 t) of each text's nearest sentences in the cell of its label."""
+        encoded = torch.empty((len(texts), 2 * self.top), dtype=torch.int64)
+        for coding, rows in self._groups(texts, labels):
+            encoded[rows] = coding.encode([texts[row] for row in rows])
+        return encoded
+
+    def release_records(self, texts: Sequence[str], labels: Sequence[str | None] | None, mechanism: Any) -> Tensor:
+        released = torch.empty((len(texts), 2), dtype=torch.int64)
+        for coding, rows in self._groups(texts, labels):
+            released[rows] = coding.release_records([texts[row] for row in rows], None, mechanism)
+        return released
+
+    def write(self, released: Tensor, *, samples: int) -> list[Pair]:
+        return CellCoding(self.codec, np.empty(0, np.int32), top=self.top).write(released, samples=samples)
+
+    def _groups(
+        self, texts: Sequence[str], labels: Sequence[str | None] | None
+    ) -> Iterator[tuple[CellCoding, list[int]]]:
+        """Yield the coding of each label, and its records."""
+        beside = [None] * len(texts) if labels is None else list(labels)
+        self.check_labels(beside)
+        rows: dict[str, list[int]] = {}
+        for row, label in enumerate(beside):
+            rows.setdefault(str(label), []).append(row)
+        for label, cell in self.cells.of(rows).items():
+            yield CellCoding(self.codec, cell, top=self.top), rows[label]
+
+
+def _pack_places(places: Places) -> Tensor:
+    """Pack places (B, t) as ``pack`` packs numbers: rows (B, 2 t) with empty high halves."""
+    low = torch.from_numpy(places.astype(np.int64))
+    return torch.stack([torch.zeros_like(low), low], dim=2).flatten(1)

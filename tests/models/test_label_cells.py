@@ -1,0 +1,103 @@
+"""Claims about the cells of labels: exactly k sentences, by the label alone."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import broad
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adept.models import label_cells
+from adept.models.codec.codec import Codec, text_of
+from adept.models.label_cells import LabelCells, choose_cell, choose_tilt, tilt_factor
+
+ODD_NAMES = ["", " ", "X17", "42", "zzqxv", "Überweisung", "\U0001f600", "a" * 5000, "-", "q_1"]
+
+
+@pytest.fixture(scope="module")
+def codec(topic_run: Path) -> Iterator[Codec]:
+    with broad.model_of(topic_run) as (model, _):
+        assert model.codec is not None
+        yield model.codec
+
+
+def cells_of(codec: Codec, about: dict[str, list[str]] | None = None) -> LabelCells:
+    return LabelCells(codec, codec.sentence_index, size=64, epsilon=8.0, about=about)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(-17000, 17000), min_size=2, max_size=300), st.data())
+def test_a_cell_has_exactly_k_different_sentences_whatever_the_products_are(
+    products: list[int], data: st.DataObject
+) -> None:
+    size = data.draw(st.integers(1, len(products)))
+    tilt = data.draw(st.sampled_from([0.0, 4.0, 8.0]))
+    cell = choose_cell(np.array(products, dtype=np.int16), size=size, tilt=tilt)
+    assert len(set(cell.tolist())) == len(cell) == size
+    assert cell.tolist() == sorted(cell.tolist())
+    assert 0 <= cell[0] <= cell[-1] < len(products)
+
+
+def test_likelier_sentences_are_in_a_cell_more_often_and_the_more_so_the_larger_the_tilt() -> None:
+    products = np.linspace(-4000, 16000, 10_000).astype(np.int16)
+    cells = (choose_cell(products, size=1000, tilt=tilt) for tilt in (0.0, 4.0, 8.0))
+    shares = [np.bincount(cell // 1000, minlength=10) for cell in cells]
+    assert shares[0].tolist() == [100] * 10
+    assert all((np.diff(share) >= 0).all() for share in shares)
+    assert shares[2][-1] > shares[1][-1] > 150
+
+
+def test_a_cell_is_a_function_of_the_label_alone(codec: Codec, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In any company, in any order, alone, once more, and after it was forgotten."""
+    names = [
+        f"{word}_{other}" for word in ("cheap", "late", "first") for other in ("flight", "airfare", "meal", "hotel")
+    ]
+    alone = {name: cells_of(codec).of([name])[name] for name in names}
+    together, backwards = cells_of(codec).of(names), cells_of(codec).of([*names[::-1], *ODD_NAMES])
+    monkeypatch.setattr(label_cells, "MAX_PLACES", 64 * 3)  # three cells are kept
+    forgetful = cells_of(codec)
+    again = [forgetful.of([name])[name] for name in [*names, *names]]
+    assert len(forgetful._kept) == 3
+    for place, name in enumerate(names):
+        for found in (together[name], backwards[name], again[place], again[place + len(names)]):
+            assert np.array_equal(found, alone[name])
+
+
+def test_cells_lie_near_their_names_and_the_same_words_share_one(codec: Codec) -> None:
+    cells = cells_of(codec).of(["ground_transportation", "GroundTransportation", "cheapest airfare"])
+    assert np.array_equal(cells["ground_transportation"], cells["GroundTransportation"])
+    shares = []
+    for places in cells.values():
+        texts = [text_of(codec.utterances[p] if p < 200 else codec.listed[p - 200]) for p in places.tolist()]
+        shares.append(np.mean(["transportation" in text for text in texts]))
+    assert shares[0] > 2 * shares[2]
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_a_name_without_a_known_word_has_the_first_sentences(codec: Codec, name: str) -> None:
+    assert cells_of(codec).of([name])[name].tolist() == [*range(64)] or name == "Überweisung"
+
+
+def test_the_tilt_follows_what_a_name_says() -> None:
+    """Only the sentence at NAME_RANK counts, so that a few sentences that repeat the name say nothing."""
+    unit, found = 127**2, []
+    for cosine in (0.0, 0.5, 0.6, 0.7, 1.0):
+        products = np.zeros(1000, dtype=np.int16)
+        products[:100] = round(cosine * unit)
+        products[:10] = unit
+        found.append(choose_tilt(products))
+    assert found == pytest.approx([4.0, 4.0, 6.0, 8.0, 8.0], abs=0.01)
+    assert choose_tilt(np.array([unit, 0], dtype=np.int16)) == 4.0
+    assert [tilt_factor(epsilon) for epsilon in (0.0, 4.0, 8.0, 600.0)] == [0.5, 0.75, 1.0, 1.0]
+
+
+def test_sentences_about_a_label_move_its_cell_and_no_other(codec: Codec) -> None:
+    about = {"X17": ["is there a taxi downtown", "ground transportation please"], "meal": ["zzqxv"]}
+    described, plain = cells_of(codec, about).of(["X17", "fare", "meal"]), cells_of(codec).of(["X17", "fare", "meal"])
+    assert not np.array_equal(described["X17"], plain["X17"])
+    assert np.array_equal(described["fare"], plain["fare"])
+    assert np.array_equal(described["meal"], plain["meal"])  # no word of the sentence is known
+    texts = [text_of(codec.utterances[p] if p < 200 else codec.listed[p - 200]) for p in described["X17"].tolist()]
+    assert any("taxi" in text for text in texts)

@@ -1,0 +1,209 @@
+"""Claims about releases by label: epsilon-LDP between records of one label, and the label alone chooses the cell."""
+
+import pickle
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import broad
+import numpy as np
+import pytest
+
+from adept import audit
+from adept.errors import ConfigurationError, ModelError
+from adept.mechanisms import Description
+from adept.mechanisms.noise import exponential_series
+from adept.models.codec.codec import text_of
+from adept.models.label_cells import LabelCells
+from adept.rewriting.label_coding import CellCoding, LabelCoding
+from adept.rewriting.loading import label_mechanism
+from adept.rewriting.rewriter import Rewriter
+
+Loaded = tuple[Any, Any]
+TEXTS = [
+    "cheapest fare to boston",
+    "is there a taxi downtown",
+    "",
+    "zzqxv 17",
+    "what meals do they serve on the late flight",
+]
+EPSILON = 4.0
+
+
+@pytest.fixture(scope="module")
+def loaded(topic_run: Path) -> Iterator[Loaded]:
+    with broad.model_of(topic_run) as parts:
+        yield parts
+
+
+def rewriter_of(loaded: Loaded, **options: Any) -> Rewriter:
+    mechanism = Description(**{"epsilon": EPSILON, "by_label": True} | options)
+    return Rewriter.for_measurement(*loaded, mechanism=mechanism)
+
+
+def probabilities(rewriter: Rewriter, text: str, label: str) -> dict[int, Fraction]:
+    """Return the exact distribution of released sentences: every rank's weight, at the sentence that it means."""
+    coding, mechanism = rewriter.coding, rewriter.mechanism
+    assert isinstance(coding, LabelCoding)
+    assert isinstance(mechanism, Description)
+    cell = coding.of_label(label)
+    own = np.searchsorted(cell.cell, cell.encode([text])[0, 1::2].numpy()).tolist()
+    heavy, light = mechanism.odds
+    weights = [heavy] * mechanism.heavy + [light] * (mechanism.count - mechanism.heavy)
+    chosen = mechanism.choose([own] * mechanism.count, range(mechanism.count))
+    found: Counter[int] = Counter()
+    for number, weight in zip(chosen, weights, strict=True):
+        found[int(cell.cell[number])] += weight
+    return {number: Fraction(weight, sum(weights)) for number, weight in found.items()}
+
+
+@pytest.mark.parametrize("label", [*broad.NAMES, "", "Überweisung"])
+def test_records_of_one_label_are_as_likely_up_to_e_to_epsilon_exactly(loaded: Loaded, label: str) -> None:
+    """Enumerated in fractions: e^epsilon is rounded down, at 128 bits."""
+    rewriter = rewriter_of(loaded, size=12, top=3)
+    found = [probabilities(rewriter, text, label) for text in TEXTS]
+    most = Fraction(exponential_series(Fraction(EPSILON))[0], 1 << 128)
+    assert all(part.keys() == found[0].keys() and len(part) == 12 for part in found)
+    ratios = [one[number] / other[number] for one in found for other in found for number in found[0]]
+    assert 1 < max(ratios) <= most
+
+
+def test_records_of_two_labels_have_texts_of_their_own(loaded: Loaded) -> None:
+    rewriter = rewriter_of(loaded, size=12, top=3)
+    one, other = (probabilities(rewriter, TEXTS[0], label) for label in broad.NAMES[:2])
+    assert one.keys() - other.keys()  # infinite odds, which is why text_epsilon is null
+
+
+def test_all_labels_have_the_same_numbers(loaded: Loaded) -> None:
+    rewriter = rewriter_of(loaded)
+    encoded = rewriter.encode(TEXTS, broad.NAMES + broad.NAMES[:2])
+    cells = [rewriter.coding.of_label(label).cell for label in broad.NAMES]  # type: ignore[attr-defined]
+    assert {len(set(cell.tolist())) for cell in cells} == {rewriter.mechanism.count} == {broad.CELL}
+    assert encoded.shape[1] == 2 * rewriter.mechanism.heavy
+    [part] = rewriter.mechanism.certificate(0)
+    assert (part["of"], part["size"], part["top"]) == ("text by label", str(broad.CELL), str(rewriter.mechanism.heavy))
+
+
+def test_a_record_is_encoded_alike_in_any_company(loaded: Loaded) -> None:
+    labels = [broad.NAMES[place % 3] for place in range(len(TEXTS))]
+    alone = [rewriter_of(loaded).encode([text], [label]) for text, label in zip(TEXTS, labels, strict=True)]
+    for batch_size in (1, 2, 1024):
+        rewriter = Rewriter.for_measurement(
+            *loaded, mechanism=Description(epsilon=EPSILON, by_label=True), batch_size=batch_size
+        )
+        for order in (range(5), range(4, -1, -1)):
+            together = rewriter.encode([TEXTS[n] for n in order], [labels[n] for n in order])
+            assert all((together[row] == alone[n][0]).all() for row, n in enumerate(order))
+
+
+def test_the_heavy_sentences_are_the_nearest_of_the_cell(loaded: Loaded) -> None:
+    codec, rewriter = loaded[0].codec, rewriter_of(loaded, size=300, top=1)
+    said = [*codec.utterances, *(codec.listed[place] for place in range(len(codec.listed)))]
+    cell = rewriter.coding.of_label("cheapest_airfare")  # type: ignore[attr-defined]
+    for place in cell.cell[[0, 50, 299]].tolist():
+        nearest = cell.encode([text_of(said[place])])[0, 1].item()
+        assert Counter(said[nearest]) == Counter(said[place])
+
+
+def test_many_sentences_are_searched_as_few_are(loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a cell is large, the inverted file finds what a comparison with all finds, and fills up what it lacks."""
+    from adept.models.codec import nearest_text
+
+    index, places = loaded[0].codec.sentence_index, np.arange(0, 1500, 3, dtype=np.int32)
+    records = [text.split() for text in TEXTS if text]
+    monkeypatch.setattr(nearest_text, "MEANING_HALVES", (4, 4))
+    few = index.several_of(records, places, 2)
+    monkeypatch.setattr(nearest_text, "MAX_UNGROUPED", 10)
+    many = index.several_of(records, places, 2)
+    assert (few[:, 0] == many[:, 0]).mean() >= 0.75
+    lacking = index.several_of(records, np.array([0, 1, 2], dtype=np.int32), 3)
+    assert all(sorted(row) == [0, 1, 2] for row in lacking.tolist())
+
+
+def test_a_release_is_a_sentence_of_the_cell(loaded: Loaded) -> None:
+    rewriter = rewriter_of(loaded)
+    labels = [broad.NAMES[place % 3] for place in range(300)]
+    released = rewriter.release([TEXTS[place % 5] for place in range(300)], labels)
+    cells = {name: set(rewriter.coding.of_label(name).cell.tolist()) for name in broad.NAMES}  # type: ignore[attr-defined]
+    assert all(row[1].item() in cells[label] for row, label in zip(released, labels, strict=True))
+    assert len(rewriter.write(released, samples=2)) == 600
+
+
+def test_labels_are_needed_and_refusals_name_no_record(loaded: Loaded) -> None:
+    rewriter = rewriter_of(loaded)
+    with pytest.raises(ConfigurationError, match="got none in record 1"):
+        rewriter.rewrite(TEXTS)
+    with pytest.raises(ConfigurationError, match="got none in record 2"):
+        rewriter.rewrite_pairs(TEXTS[:2], ["X17", None])
+    with pytest.raises(ConfigurationError, match="label must be given"):
+        rewriter.of_label(None)
+    with pytest.raises(ConfigurationError, match="label must be left out"):
+        rewriter.of_label("X17").of_label("X17")
+
+
+def test_a_model_without_enough_sentences_is_refused_or_keeps_its_codewords(loaded: Loaded, topic_run: Path) -> None:
+    plain = Rewriter.from_pretrained(topic_run, mechanism=Description(epsilon=EPSILON))
+    assert plain.by_label() is plain
+    assert label_mechanism(loaded[0], epsilon=60.0) is None
+    with pytest.raises(ModelError, match="label_codewords=off"):
+        Rewriter.from_pretrained(topic_run, mechanism=Description(epsilon=EPSILON, by_label=True))
+
+
+def test_a_pickled_rewriter_makes_the_same_cells(loaded: Loaded) -> None:
+    rewriter = rewriter_of(loaded)
+    again = pickle.loads(pickle.dumps(rewriter))
+    for label in broad.NAMES:
+        assert (again.coding.of_label(label).cell == rewriter.coding.of_label(label).cell).all()
+
+
+# --- Audits
+
+
+def audited(rewriter: Rewriter) -> audit.AuditResult:
+    pairs = [(TEXTS[0], TEXTS[1]), (TEXTS[0], TEXTS[4])]
+    return audit.run(rewriter.of_label(broad.NAMES[0]), pairs=pairs, trials=4000)
+
+
+def test_an_audit_of_one_labels_records_finds_no_violation(loaded: Loaded) -> None:
+    """False alarms: at most .001, the audit's own."""
+    assert not audited(rewriter_of(loaded)).violated
+
+
+def test_an_audit_finds_a_cell_that_depends_on_the_record(loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: the cell is placed by the record's own words, so that other sentences become impossible."""
+    rewriter = rewriter_of(loaded)
+    released = CellCoding.release_records
+
+    def planted(self: CellCoding, texts: list[str], labels: Any, mechanism: Any) -> Any:
+        self.cell = rewriter.coding.cells.of(texts[:1])[texts[0]]  # type: ignore[attr-defined]
+        return released(self, texts, labels, mechanism)
+
+    monkeypatch.setattr(CellCoding, "release_records", planted)
+    assert audited(rewriter).violated
+
+
+def test_heavy_sentences_whose_number_depends_on_the_label_are_refused(
+    loaded: Loaded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted: a label with a wider heavy set, which the certificate does not show."""
+    rewriter = rewriter_of(loaded)
+    of_label = LabelCoding._groups
+
+    def planted(self: LabelCoding, texts: Any, labels: Any) -> Any:
+        for coding, rows in of_label(self, texts, labels):
+            coding.top += coding.cell[0] == self.cells.of(["X17"])["X17"][0] == 0
+            yield coding, rows
+
+    monkeypatch.setattr(LabelCoding, "_groups", planted)
+    with pytest.raises(ConfigurationError, match="different integers for each record"):
+        rewriter.release(TEXTS[:1], ["X17"])
+
+
+def test_cells_are_made_at_the_first_use_of_a_label(loaded: Loaded) -> None:
+    rewriter = rewriter_of(loaded)
+    cells: LabelCells = rewriter.coding.cells  # type: ignore[attr-defined]
+    assert not cells._kept
+    rewriter.rewrite_pairs(TEXTS[:2], broad.NAMES[:2])
+    assert len(cells._kept) == 2
