@@ -4,18 +4,18 @@ A record of label c is released as one of the k sentences of the cell of c
 (``adept.mechanisms.description``). A sentence s is in it with the weight min(1, f exp(beta cos(c,
 s))): cos compares the meanings of the label and the sentence, and f is such that the weights sum to
 k. beta is large for names that say much: it grows from the least to the largest of TILTS with the
-cosine of the sentence at NAME_RANK, between the two of NAME_COSINES, and it is less at small
-budgets, where many records come out as any sentence of their cell (``tilt_factor``). The k sentences are taken in
+cosine of the sentence at NAME_RANK, between the two of NAME_COSINES. The k sentences are taken in
 order of likeness, one wherever the running sum of weights passes a half. The meaning of a label is
 the mean of its name's and of those of *public sentences* about it, if there are any: descriptions,
 or labelled examples of a model. A label without any known word has the first k sentences.
 
-*Claim*: the cell of c is a function of c, the sentences about c, the codec, k and epsilon. It has exactly k different
-sentences. *Proof*. Products of meanings are whole numbers that floats hold exactly, so neither the
-other names nor their number changes one. Weights are whole numbers of at most UNIT that sum to k UNIT
-or more. Of the k points (j + 1/2) UNIT each lies in the step of one sentence, and a step of at most
-UNIT holds at most one. What is kept in memory is such a function, so that what was forgotten is made
-again as it was. QED. When a cell is made can be seen by the time that it takes; statements say so.
+*Claim*: the cell of c is a function of c, the sentences about c, the codec and k. It has exactly k
+different sentences. *Proof*. Products of meanings are whole numbers that floats hold exactly, so
+neither the other names nor their number changes one. Weights are whole numbers of at most UNIT that
+sum to k UNIT or more. Of the k points (j + 1/2) UNIT each lies in the step of one sentence, and a
+step of at most UNIT holds at most one. What is kept in memory is such a function, so that what was
+forgotten is made again as it was. QED. When a cell is made can be seen by the time that it takes;
+statements say so.
 """
 
 from collections import OrderedDict
@@ -49,7 +49,6 @@ class LabelCells:
         codec: of broad text.
         index: of all its sentences.
         size: k.
-        epsilon: the budget.
         about: public sentences about labels.
     """
 
@@ -59,16 +58,15 @@ class LabelCells:
         index: MeaningIndex,
         *,
         size: int,
-        epsilon: float,
         about: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        self._codec, self._index, self.size, self._epsilon = codec, index, size, epsilon
+        self._codec, self._index, self.size = codec, index, size
         self.about = {label: tuple(map(words_of, sentences)) for label, sentences in (about or {}).items()}
         self._kept: OrderedDict[Texts, Places] = OrderedDict()
         self._lock = Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _remake, (self._codec, self._index, self.size, self._epsilon, self.about)
+        return _remake, (self._codec, self._index, self.size, self.about)
 
     def of(self, labels: Iterable[str]) -> dict[str, Places]:
         """Return the cell of each label: its sentences' places (k,), in ascending order."""
@@ -94,8 +92,8 @@ class LabelCells:
             part = said[start : start + BATCH_NAMES]
             meanings = np.stack([self._index.meanings.mean_of(texts) for texts in part])
             for texts, meaning, products in zip(part, meanings, self._index.compare_all(meanings), strict=True):
-                tilt = tilt_factor(self._epsilon) * choose_tilt(products)
-                made[texts] = choose_cell(products, size=self.size, tilt=tilt) if meaning.any() else self._first
+                cell = choose_cell(products, size=self.size, tilt=choose_tilt(products))
+                made[texts] = cell if meaning.any() else self._first
         return made
 
     @property
@@ -103,8 +101,8 @@ class LabelCells:
         return np.arange(self.size, dtype=np.int32)
 
 
-def _remake(codec: Codec, index: MeaningIndex, size: int, epsilon: float, about: dict[str, Texts]) -> LabelCells:
-    cells = LabelCells(codec, index, size=size, epsilon=epsilon)
+def _remake(codec: Codec, index: MeaningIndex, size: int, about: dict[str, Texts]) -> LabelCells:
+    cells = LabelCells(codec, index, size=size)
     cells.about = about
     return cells
 
@@ -114,11 +112,6 @@ def choose_tilt(products: NDArray[np.int16]) -> float:
     rank = min(NAME_RANK, len(products))
     cosine = -float(np.partition(-products, rank - 1)[rank - 1]) / MEANING_LENGTH**2
     return float(np.interp(cosine, NAME_COSINES, TILTS))
-
-
-def tilt_factor(epsilon: float) -> float:
-    """Return the part of beta at a budget: half of it near 0, all of it from an epsilon of 8 on."""
-    return min(1.0, 0.5 + epsilon / 16)
 
 
 def choose_cell(products: NDArray[np.int16], *, size: int, tilt: float) -> Places:

@@ -23,6 +23,8 @@ LABELS = {
     "drop": "left out",
 }
 
+TOLD = f"{LABELS['copy']}; a text can tell its label, so leaving the label column out later does not hide the labels"
+
 
 def approval_page(described: Json, examples: Sequence[tuple[str, str]], *, title: str, statement: str) -> str:
     """Return the page.
@@ -59,11 +61,15 @@ def _list_facts(said: Json) -> list[tuple[str, str]]:
             "mechanism",
             f"{said['mechanism']}, by a model of the text \u201c{plain_name(said['training_data'].get('name'))}\u201d",
         ),
-        ("labels", LABELS.get(said["labels"], "none in the file")),
+        ("labels", TOLD if _is_told(said) else LABELS.get(said["labels"], "none in the file")),
         ("columns copied as they are", ", ".join(said["kept_columns"]) or "none"),
         ("records of one person", f"at most {people}" if people else "not bounded"),
         ("released", said["date"] or "not yet"),
     ]
+
+
+def _is_told(said: Json) -> bool:
+    return said["labels"] == "copy" and said["text_epsilon"] is None
 
 
 def _state_guarantee(said: Json) -> list[str]:

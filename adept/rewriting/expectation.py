@@ -24,7 +24,7 @@ from adept.mechanisms.guarantee import words
 from adept.models.codebooks import encode_public
 from adept.models.reconstruction_share import mean_word_f1
 from adept.models.tokenizer import UNKNOWN, Tokenizer
-from adept.rewriting.loading import best_exact, packaged_directory
+from adept.rewriting.loading import best_exact, is_by_label, packaged_directory
 from adept.rewriting.rewriter import Rewriter
 
 TOPIC_CODEWORDS = 32  # that tell topics apart, if the model has so few
@@ -80,9 +80,13 @@ def probe_texts(rewriter: Rewriter, public: Sequence[str] | None = None) -> list
 
 
 def rewrite_public(rewriter: Rewriter, texts: Sequence[str]) -> list[str]:
-    """Rewrite public texts, for an estimate."""
-    # Any label does for a joint release: the distribution of its text does not depend on it.
-    labels = [rewriter.joint.labels[0]] * len(texts) if rewriter.joint else None
+    """Rewrite public texts, for an estimate.
+
+    Any label does for a joint release: the distribution of its text does not depend on it. By label
+    public texts have no name, and so the first sentences.
+    """
+    label = rewriter.joint.labels[0] if rewriter.joint else "" if is_by_label(rewriter.mechanism) else None
+    labels = None if label is None else [label] * len(texts)
     return [text for text, _ in rewriter.rewrite_pairs(list(texts), labels)]
 
 

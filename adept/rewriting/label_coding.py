@@ -69,9 +69,7 @@ class LabelCoding(Coding):
             )
         self.codec = model.codec
         self.about = {**model.label_examples, **(about or {})}
-        self.cells = LabelCells(
-            self.codec, self.codec.sentence_index, size=size, epsilon=mechanism.epsilon, about=self.about
-        )
+        self.cells = LabelCells(self.codec, self.codec.sentence_index, size=size, about=self.about)
 
     def check_labels(self, labels: Sequence[str | None]) -> None:
         if None in labels:

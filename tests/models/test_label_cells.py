@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from adept.models import label_cells
 from adept.models.codec.codec import Codec, text_of
-from adept.models.label_cells import LabelCells, choose_cell, choose_tilt, tilt_factor
+from adept.models.label_cells import LabelCells, choose_cell, choose_tilt
 
 ODD_NAMES = ["", " ", "X17", "42", "zzqxv", "Überweisung", "\U0001f600", "a" * 5000, "-", "q_1"]
 
@@ -24,7 +24,7 @@ def codec(topic_run: Path) -> Iterator[Codec]:
 
 
 def cells_of(codec: Codec, about: dict[str, list[str]] | None = None) -> LabelCells:
-    return LabelCells(codec, codec.sentence_index, size=64, epsilon=8.0, about=about)
+    return LabelCells(codec, codec.sentence_index, size=64, about=about)
 
 
 @settings(max_examples=60, deadline=None)
@@ -90,7 +90,6 @@ def test_the_tilt_follows_what_a_name_says() -> None:
         found.append(choose_tilt(products))
     assert found == pytest.approx([4.0, 4.0, 6.0, 8.0, 8.0], abs=0.01)
     assert choose_tilt(np.array([unit, 0], dtype=np.int16)) == 4.0
-    assert [tilt_factor(epsilon) for epsilon in (0.0, 4.0, 8.0, 600.0)] == [0.5, 0.75, 1.0, 1.0]
 
 
 def test_sentences_about_a_label_move_its_cell_and_no_other(codec: Codec) -> None:

@@ -251,3 +251,11 @@ def test_labelled_examples_of_a_model_place_codewords_unless_descriptions_say_ot
     assert about == {"X17": (("cheap",),), "GroundTransportation": (("taxi",),)}
     loaded[0].save_pretrained(given.parent / "model")
     assert type(loaded[0]).from_pretrained(given.parent / "model").label_examples == loaded[0].label_examples
+
+
+def test_the_page_of_a_release_by_label_shows_public_sentences(loaded: Any, given: Path) -> None:
+    statement, _ = released(given, report=True)
+    assert statement["text_epsilon"] is None
+    pages = [path for path in given.parent.iterdir() if path.suffix == ".html"]
+    assert len(pages) == 1
+    assert "does not hide the labels" in pages[0].read_text("utf-8")
