@@ -71,7 +71,7 @@ def show_synthesize_budgets(config: SynthesizeConfig) -> None:
     headings = ["epsilon", QUESTION, *(f"{rows:,} rows: a count stands out from" for rows in sizes)]
     show_table(_title(config.input), headings, lines)
     counted = "a topic with its label" if labels > 1 else "a topic; label_set=[A,B] counts it with each label"
-    show_lines([f"a count is of {counted}; what does not stand out is guessed from public text.", f"{ADVICE}."])
+    show_lines([f"each count is for {counted}; the rest is guessed from public text.", f"{ADVICE}."])
 
 
 def _title(location: str) -> str:
@@ -108,7 +108,7 @@ def _show_examples(rows: list[Budget]) -> None:
 def _estimate_lines(rows: list[Budget]) -> list[str]:
     counts = [row.kept.texts for row in rows if row.kept]
     if not counts:
-        return ["nothing is known of what survives: name a file of public texts with expect=FILE public=true."]
+        return ["no estimate is possible: add expect=FILE public=true with a file of public texts."]
     return [
         f"estimated on {min(counts)} public texts, so good to {min(counts) ** -0.5:.0%}; other text may fare worse."
     ]
