@@ -13,19 +13,7 @@ from adept.release.ledger_file import LedgerEntry, LedgerSum
 from adept.release.record_identity import key_location, secret_key
 
 EVERYWHERE = "epsilon for replacing one row; a release without rows counts against every row, as often as times says"
-HEADINGS = [
-    "begun (UTC)",
-    "finished",
-    "mechanism",
-    "epsilon",
-    "times",
-    "delta",
-    "rows",
-    "unit",
-    "model",
-    "output",
-    "approved",
-]
+HEADINGS = ["begun (UTC)", "finished", "mechanism", "epsilon", "times", "delta", "rows", "unit", "model", "output"]
 
 
 def main(config: LedgerConfig) -> None:
@@ -36,7 +24,7 @@ def main(config: LedgerConfig) -> None:
 
 
 def run(config: LedgerConfig) -> tuple[list[LedgerEntry], LedgerSum, float | None]:
-    """Set a given limit; return a ledger's releases, their sums, and its limit."""
+    """Set a limit and note an approval, if given; return releases, their sums, and the limit."""
     place = _place(config)
     with closing(Ledger(place)) as ledger:
         if config.limit is not None:
@@ -88,7 +76,7 @@ def _lines(entries: list[LedgerEntry], summed: LedgerSum, limit: float | None) -
     if limit is not None:
         persons = " and person" if any(entry.persons for entry in entries) else ""
         rows.append(("limit", f"{words(limit)} for each row{persons}"))
-    return rows
+    return rows + [("approved", f"{entry.output} by {entry.approved}") for entry in entries if entry.approved]
 
 
 def _line(entry: LedgerEntry) -> list[str]:
@@ -103,5 +91,4 @@ def _line(entry: LedgerEntry) -> list[str]:
         entry.unit,
         (entry.model_sha256 or "")[:12],
         entry.output,
-        entry.approved,
     ]
