@@ -7,7 +7,8 @@ k. beta is large for names that say much: it grows from the least to the largest
 cosine of the sentence at NAME_RANK, between the two of NAME_COSINES. The k sentences are taken in
 order of likeness, one wherever the running sum of weights passes a half. The meaning of a label is
 the mean of its name's and of those of *public sentences* about it, if there are any: descriptions,
-or labelled examples of a model. A label without any known word has the first k sentences.
+or labelled examples of a model. A label without any known word has the first k sentences. A name
+is split at underscores, hyphens, capitals and digits.
 
 *Claim*: the cell of c is a function of c, the sentences about c, the codec and k. It has exactly k
 different sentences. *Proof*. Products of meanings are whole numbers that floats hold exactly, so
@@ -18,20 +19,25 @@ forgotten is made again as it was. QED. When a cell is made can be seen by the t
 statements say so.
 """
 
+import re
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from adept.models.adapt import read_meanings, spell_out
 from adept.models.codec.codec import Codec, words_of
 from adept.models.codec.listed_texts import Words
-from adept.models.codec.meaning import MEANING_LENGTH
+from adept.models.codec.meaning import MEANING_LENGTH, multiply_all
 from adept.models.codec.nearest_text import MeaningIndex
-from adept.models.label_names import BATCH_NAMES, spell_names
+from adept.models.lexicon import Lexicon
 
+MIN_LETTERS = 3  # of a word that can say what a label means: codes have shorter ones
+BATCH_NAMES = 16  # whose products with all sentences are computed together
+DIGITS = re.compile(r"(?<=[^\d\W])(?=\d)|(?<=\d)(?=[^\d\W])")
 UNIT = 1 << 20  # the weight of a sentence that is sure to be in a cell
 TILTS, NAME_COSINES = (4.0, 8.0), (0.5, 0.7)  # beta of names that say little and much, and what these say
 NAME_RANK = 100  # of the sentence whose likeness tells how much a name says
@@ -139,3 +145,26 @@ def _weigh(counts: NDArray[np.int64], *, size: int, tilt: float) -> NDArray[np.i
 
 def _round(factor: float, law: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.asarray(np.minimum(UNIT, np.exp(factor) * law).astype(np.int64))
+
+
+def words_of_name(name: str, lexicon: Lexicon) -> tuple[str, ...]:
+    """Return the words of a label's name, numbers aside; none without a known word of MIN_LETTERS."""
+    spelled = spell_out(name).split()
+    parts = [part for word in spelled for part in ([word] if word in lexicon.places else DIGITS.split(word))]
+    words = tuple(part for part in parts if not part.isdigit())
+    return words if any(len(word) >= MIN_LETTERS and word in lexicon.places for word in words) else ()
+
+
+def spell_names(codec: Codec, names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the words of each name (``words_of_name``)."""
+    lexicon = codec.lexicon or Lexicon.load()
+    return [words_of_name(name, lexicon) for name in names]
+
+
+def compare_names(codec: Codec, spelled: Sequence[tuple[str, ...]]) -> Iterator[tuple[int, NDArray[np.float32]]]:
+    """Yield each name's place and its products (N,) with all sentences' meanings; none without words."""
+    meanings, table = read_meanings(codec)
+    named = [place for place, words in enumerate(spelled) if words]
+    for start in range(0, len(named), BATCH_NAMES):
+        part = named[start : start + BATCH_NAMES]
+        yield from zip(part, multiply_all(meanings.of(spelled[place] for place in part), table), strict=True)

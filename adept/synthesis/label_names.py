@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from adept.models.adapt import read_meanings, sentence_at
 from adept.models.codec.codec import Codec, text_of, words_of
 from adept.models.codec.meaning import MEANING_LENGTH, multiply_all
-from adept.models.label_names import compare_names, spell_names
+from adept.models.label_cells import compare_names, spell_names
 from adept.synthesis.cells import GRID, PublicCells, PublicTexts
 
 MAX_NAMED_LABELS = 512  # above, names are not read: regression has a column for each label

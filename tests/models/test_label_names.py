@@ -2,7 +2,7 @@
 
 import pytest
 
-from adept.models.label_names import words_of_name
+from adept.models.label_cells import words_of_name
 from adept.models.lexicon import Lexicon
 
 
