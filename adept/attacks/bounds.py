@@ -48,7 +48,8 @@ def membership_power(false_positives: float, *, epsilon: float, delta: float = 0
     Viswanath 2015, Theorem 2.1).
     """
     check_bound(epsilon, false_positives=false_positives, delta=delta)
-    high = math.exp(min(0.0, epsilon + math.log(false_positives))) if false_positives else 0.0  # e^eps alone overflows
+    # E^eps alone overflows
+    high = math.exp(min(0.0, epsilon + math.log(false_positives))) if false_positives else 0.0
     return min(1.0, high + delta, -math.expm1(-epsilon) + math.exp(-epsilon) * (delta + false_positives))
 
 

@@ -77,7 +77,8 @@ def _score(candidates: Candidates) -> Callable[[Tensor], Tensor]:
         case Mechanism():
             return _additive(mechanism, views)
     own = views.reshape(len(views), -1, 2)
-    return lambda z: mechanism.epsilon * (z[:, None, None] == own).all(dim=3).any(dim=2).float()  # randomised response
+    # Randomised response
+    return lambda z: mechanism.epsilon * (z[:, None, None] == own).all(dim=3).any(dim=2).float()
 
 
 def _additive(mechanism: Mechanism, views: Tensor) -> Callable[[Tensor], Tensor]:

@@ -23,7 +23,8 @@ SPLITS = ("train", "validation", "test")
 COMMON_IN = 60  # texts that hold a word which belongs to a template; rarer ones and numbers are what fills it
 MAX_OF_TEMPLATE = 3  # texts of one template that are kept, the first ones
 MAX_WORDS = 30  # of a text that is kept
-MAX_OF_SUBJECT, MAX_OF_SOURCE = 8_000, 16_000  # texts that are kept of one subject of a source, and of one source
+# Texts that are kept of one subject of a source, and of one source
+MAX_OF_SUBJECT, MAX_OF_SOURCE = 8_000, 16_000
 MAX_OF_DIALOGUES = 60_000  # of the sources in DIALOGUES, which hold many subjects without naming them
 DIALOGUES = ("sgd",)
 

@@ -20,7 +20,8 @@ from adept.data.json_files import to_json, write_json, write_jsonl
 from adept.errors import DataError
 
 DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLINK)  # as FAT and some network disks say
+# As FAT and some network disks say
+NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLINK)
 
 
 def _write_parquet(*arguments: Any) -> AbstractContextManager[Write]:

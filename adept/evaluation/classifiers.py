@@ -26,7 +26,8 @@ from adept.evaluation.softmax_regression import Features, best_labels, commonnes
 from adept.models.lexicon import Lexicon, TextVectors
 
 CLASSIFIERS = ("tfidf", "lstm")
-STRENGTHS = 0.25, 0.5, 1.0, 2.0, 4.0, 16.0, 64.0  # C of logistic regression for one record: the smaller, the simpler
+# C of logistic regression for one record: the smaller, the simpler
+STRENGTHS = 0.25, 0.5, 1.0, 2.0, 4.0, 16.0, 64.0
 STANDARD_STRENGTH = 4.0  # a larger one must win by hits
 TEMPERATURES = 2.0 ** torch.arange(-2.0, 2.75, 0.25)  # that scores are multiplied by before they are judged
 VECTOR_LENGTH = 0.7  # of a text's vector, beside TF-IDF of length 1

@@ -225,7 +225,8 @@ def learn_codebooks(latents: Tensor, *, seed: int = 0, also: int = 0) -> dict[in
 
 
 def _k_means(points: Tensor, size: int, *, seed: int) -> Tensor:
-    from sklearn.cluster import KMeans, MiniBatchKMeans  # training alone needs scikit-learn, which takes long to import
+    # Training alone needs scikit-learn, which takes long to import
+    from sklearn.cluster import KMeans, MiniBatchKMeans
 
     kind = KMeans if len(points) <= KMEANS_BATCH_ROWS else MiniBatchKMeans
     restarts = KMEANS_RESTARTS[size > 256]

@@ -24,7 +24,8 @@ from adept.models.tokenizer import FIRST_LABEL
 
 TEXTS_PER_TOPIC, MIN_TEXTS = 8, 2  # public texts for each topic; texts that a word must stand in
 PART_LETTERS, MIN_WORDS = (3, 5), 3  # of a part of a word; words that it must stand in
-SPELLING, COOCCURRENCE, MEANING = 0.8, 1.5, 3.0  # weights of spelling, co-occurrence and meaning beside the word itself
+# Weights of spelling, co-occurrence and meaning beside the word itself
+SPELLING, COOCCURRENCE, MEANING = 0.8, 1.5, 3.0
 WINDOW, VECTOR_DIMS = 8, 150  # of co-occurrence: places on each side; dimensions of a word's vector
 NEIGHBOUR_POWER = 0.75  # of how common a neighbour is
 

@@ -233,7 +233,8 @@ def make_trainer(
             enable_model_summary=False,
             enable_checkpointing=checkpoints,
             num_sanity_val_steps=0,
-            reload_dataloaders_every_n_epochs=1,  # the classifier of published tables is trained in the orders that this gives
+            # The classifier of published tables is trained in the orders that this gives
+            reload_dataloaders_every_n_epochs=1,
             log_every_n_steps=10_000,
             logger=CSVLogger(directory, name="", version=""),
         )

@@ -34,7 +34,8 @@ QUIET = {
     "RAY_BACKEND_LOG_LEVEL": "fatal",  # what becomes of workers is ours to tell
 }
 ALONE = {
-    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # one machine: sockets at 127.0.0.1, where Ray has them at every address
+    # One machine: sockets at 127.0.0.1, where Ray has them at every address
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
     "RAY_AUTH_MODE": "token",  # Ray's default from 2.59 on
 }
 

@@ -32,7 +32,8 @@ CACHE_KILOBYTES = 32_768  # memory for the digests that a run collects
 WAIT_SECONDS = 60.0  # time to wait for another run's claim
 VERSION = 4
 TABLES = {"adept", "releases", "claims"}
-ROWS, EVERYWHERE = "rows", "everywhere"  # a release counts against the rows and persons that it claimed, or against all
+# A release counts against the rows and persons that it claimed, or against all
+ROWS, EVERYWHERE = "rows", "everywhere"
 SETTINGS = "version, key_check, record_columns, epsilon_limit"
 SCHEMA = f"""
 CREATE TABLE adept (version INTEGER, key_check BLOB, record_columns TEXT, epsilon_limit REAL);

@@ -64,7 +64,8 @@ class Plan(ABC, Generic[Stated]):
     def terms(self) -> dict[str, Any]:
         """Return the public values that a resumed release must share with its first run."""
         return {
-            "output": Path(self.publication.target).name,  # without a directory: a run can be resumed from another one
+            # Without a directory: a run can be resumed from another one
+            "output": Path(self.publication.target).name,
             "format_written": self.format,
             **self.own_terms(),
             "model": certificate.model_fingerprint(self.writer.model, self.writer.tokenizer, self.model_sha256),

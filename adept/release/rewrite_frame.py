@@ -33,7 +33,8 @@ from adept.release.rewrite_options import PersonOptions, ReleaseRequest
 
 Frame = TypeVar("Frame")
 TEXT_TYPES = ("string", "large_string")  # Arrow's types that a text column may keep
-PLANNED_OUTPUT = "frame.jsonl"  # stands for the output in the plan, so that rows have columns; no such file is written
+# Stands for the output in the plan, so that rows have columns; no such file is written
+PLANNED_OUTPUT = "frame.jsonl"
 FILE_OPTIONS = {option.name for option in fields(PersonOptions)} - {"max_records_per_person"} | {"card", "flush_every"}
 FRAME_OPTIONS = {option.name for option in fields(ReleaseRequest)} - FILE_OPTIONS
 USUAL_LABEL_COLUMN = "intent"  # the label column that files have by default; a frame's label column must be named

@@ -180,5 +180,6 @@ def isolated(environment: Path, file: Path, kind: str, *, factor: float = 1.0, *
             connection.read()  # the object is made
             yield Isolated(connection, f"{file.stem} {kind}", **attributes)
         finally:
-            os.killpg(process.pid, signal.SIGKILL)  # processes that the package started, which hold the pipes open, too
+            # Processes that the package started, which hold the pipes open, too
+            os.killpg(process.pid, signal.SIGKILL)
             process.communicate()

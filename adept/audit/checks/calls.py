@@ -35,12 +35,14 @@ from adept.audit.subject.value import ValueTarget
 from adept.audit.subject.vector import VectorTarget, as_rows
 
 BATCH_SIZES = (*range(2, 67), *(2**k + more for k in range(7, 11) for more in (-1, 0, 1)))
-RELEASES, FURTHER_RELEASES = 3, 15  # of a batch that show how much its rows vary; of the few rows that vary least
+# Of a batch that show how much its rows vary; of the few rows that vary least
+RELEASES, FURTHER_RELEASES = 3, 15
 FURTHER_ROWS = 4
 SMALL_SPREAD = 0.1  # of the median spread: less is suspicious
 SHARED_ROWS, SHARED_CALLS = 128, 3  # that two fresh copies answer
 SIZE_TRIALS, ONE_TRIALS, THREE_TRIALS, COPY_TRIALS, PAST_TRIALS = 1000, 2400, 2500, 800, 10_000
-MAX_LARGER, HOPELESS_TRIALS = 4, 400  # times the trials of a large claim; trials of one that no number here refutes
+# Times the trials of a large claim; trials of one that no number here refutes
+MAX_LARGER, HOPELESS_TRIALS = 4, 400
 VALUE_TRIALS, VALUE_PAIRS = 2500, 6
 ORDINARY_FACTOR = 4  # times the trials of a game of copies
 SIZE_PAIRS, COPY_PAIRS = ("diagonal", "far", "zero and random"), ("diagonal", "zero and random")

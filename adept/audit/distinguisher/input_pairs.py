@@ -37,7 +37,8 @@ HARD_PAIRS = (
 )
 CONSTANTS = (1.0, 0.5, 0.25, 0.125, 2.0, 10.0, 100.0, 1 / 3)
 MIN_SPREAD = 1e-12
-CELL_NUMBER, CELL_DISTANCES = 0.021, (1e-3, 1e-5)  # in units of clip_norm: of a record, and of the two beside it
+# In units of clip_norm: of a record, and of the two beside it
+CELL_NUMBER, CELL_DISTANCES = 0.021, (1e-3, 1e-5)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,7 +24,8 @@ BITS = 30
 ONE = 1 << BITS  # the whole of a distribution
 THOUSAND = 1000  # discounts are in thousandths
 MAX_NGRAMS = 150_000  # that are kept of one kind, the most frequent ones: what a table of a file may hold
-DISCOUNT_RANGES = ((0, 0), (100, 950), (200, 1900), (300, 2900))  # smallest and largest of counts 0, 1, 2 and from 3 on
+# Smallest and largest of counts 0, 1, 2 and from 3 on
+DISCOUNT_RANGES = ((0, 0), (100, 950), (200, 1900), (300, 2900))
 MAX_SUM_BITS = 32  # of a sum of counts: ONE times it is a number of 62 bits
 
 KEY, START, REST, LIKELIEST, LONGER = range(5)  # columns of contexts

@@ -102,7 +102,8 @@ def _context_vectors(rows: Sequence[list[str]], vocabulary: list[str]) -> NDArra
     places, columns, numbers = (np.array(part) for part in zip(*known, strict=True))
     matrix = csr_matrix((numbers.astype(float), (places, columns)), shape=(len(vocabulary), 2 * len(contexts)))
     of_row = np.asarray(matrix.sum(axis=1)).ravel()
-    of_column = np.asarray(matrix.sum(axis=0)).ravel() ** 0.75  # Levy and Goldberg 2015: context distribution smoothing
+    # Levy and Goldberg 2015: context distribution smoothing
+    of_column = np.asarray(matrix.sum(axis=0)).ravel() ** 0.75
     information = np.log(numbers / (of_row[places] * of_column[columns] / of_column.sum()))
     positive = csr_matrix((np.maximum(information, 0), (places, columns)), shape=matrix.shape)
     reduced = TruncatedSVD(min(CONTEXT_DIMS, *(size - 1 for size in matrix.shape)), random_state=0)
