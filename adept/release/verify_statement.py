@@ -5,8 +5,7 @@ Standard library only: ``python verify_statement.py OUTPUT.privacy.json [output=
 If outputs are drawn with the stated weights and scales, an output changes the odds between any two
 records at most e^epsilon-fold, up to delta. This is checked with integers and fractions, for
 Gaussian noise with decimals of 700 digits. Each field is computed again and compared, or named as
-not checked; ``adept verify`` compares the sentences too. A stranger may have written the statement,
-so its strings are escaped and cut off.
+not checked; ``adept verify`` compares the sentences too. Strings are escaped and cut off.
 """
 
 import hashlib
