@@ -28,6 +28,7 @@ from adept.rewriting.loading import best_exact, is_by_label, packaged_directory
 from adept.rewriting.rewriter import Rewriter
 
 TOPIC_CODEWORDS = 32  # that tell topics apart, if the model has so few
+NO_NAME = "?"  # a label without a word: it names nothing
 MIN_TEXTS = 8  # of an estimate
 UNSEEN_FILE = "unseen.json"
 FIRST_TEXTS = 1000  # texts of a file that are looked at for warnings
@@ -85,7 +86,7 @@ def rewrite_public(rewriter: Rewriter, texts: Sequence[str]) -> list[str]:
     Any label does for a joint release: the distribution of its text does not depend on it. By label
     public texts have no name, and so the first sentences.
     """
-    label = rewriter.joint.labels[0] if rewriter.joint else "" if is_by_label(rewriter.mechanism) else None
+    label = rewriter.joint.labels[0] if rewriter.joint else NO_NAME if is_by_label(rewriter.mechanism) else None
     labels = None if label is None else [label] * len(texts)
     return [text for text, _ in rewriter.rewrite_pairs(list(texts), labels)]
 

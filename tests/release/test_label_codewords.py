@@ -64,6 +64,18 @@ def test_copied_labels_choose_the_codewords_and_the_statement_says_what_that_cos
     assert lines[0] == "The numbers imply epsilon 4.0 and delta 0.0 for 'any two records with the same label'."
 
 
+def test_a_page_for_approval_shows_public_sentences_without_a_label_and_says_so(
+    loaded: Any, given: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(loaded[0]), "held_out_texts", property(lambda model: TEXTS * 3))
+    released(given, report=True)
+    page = given.with_name("out.jsonl.report.html").read_text("utf-8")
+    assert "These have no label." in page
+    assert "a public sentence</th>" in page
+    released(given, "off.jsonl", report=True, label_codewords="off")
+    assert "These have no label." not in given.with_name("off.jsonl.report.html").read_text("utf-8")
+
+
 @pytest.mark.parametrize(
     "options",
     [
