@@ -57,7 +57,7 @@ Trained on {data.records} records of `{data.name}` ({origin}).
 
 - A rewrite made with this model and a mechanism of `adept` is locally differentially private *for the record that is rewritten*;
   whoever rewrites chooses the budget, and every output states it.
-- The weights and the vocabulary were fitted to the training text. No local guarantee covers that text, and a rewrite can contain
+- The weights and the vocabulary were fitted to the training text: no local guarantee covers that text, and a rewrite can contain
   its sentences.
 - A rewrite of a latent uses the words of the training text, whatever the record says. A rewrite of a description
   (`mechanism=description`) may repeat its record word for word, and does so often at large budgets.
