@@ -23,10 +23,12 @@ def main(config: AdaptConfig) -> None:
     begin = time.monotonic()
     config.label_set = list(read_label_set(config.label_set))
     model, tokenizer = load_model(config.model_dir)
+    labelled = _read_labelled(config)
     lines = _lines(config.examples, config.text_column) if config.examples else []
     examples, said = _examples(config, model, lines)
     directory = new_directory(config.output_dir)
     model, tokenizer = adapt(model, tokenizer, examples, source=_source(config, lines), said=said, seed=config.seed)
+    model.label_examples = labelled
     if config.trainer.max_epochs:
         options: dict[str, Any] = {"trainer": config.trainer, "output_dir": directory, "seed": config.seed}
         fine_tune(model, tokenizer, Corpus(examples), optimiser=config.training, **options)
@@ -80,6 +82,19 @@ def _examples(config: AdaptConfig, model: Autoencoder, lines: list[str]) -> tupl
     if model.codec is None:
         raise ModelError("the model has no codec: train one with this version")
     return [*said, *sentences_about(model.codec, terms)], bool(said)
+
+
+def _read_labelled(config: AdaptConfig) -> dict[str, list[str]]:
+    """Return the examples of each label; none without a column of labels."""
+    if config.label_column is None:
+        return {}
+    if config.examples is None or config.examples.endswith(".md"):
+        raise ConfigurationError("label_column needs examples= with labels: give a file of utterances, or leave it out")
+    corpus = read_corpus(config.examples, text_column=config.text_column, label_column=config.label_column)
+    found: dict[str, list[str]] = {}
+    for text, label in zip(corpus.texts, corpus.labels or [], strict=True):
+        found.setdefault(label, []).append(text)
+    return found
 
 
 def _lines(location: str, text_column: str) -> list[str]:

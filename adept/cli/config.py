@@ -63,6 +63,9 @@ class AdaptConfig:
     """The model that is adapted; null: the model that comes with the package."""
     text_column: str = "text"
     """The column that holds the text."""
+    label_column: str | None = None
+    """The column that holds the labels of the examples: where labels are copied, the examples of
+    a label then place its codewords, beside its name."""
     seed: int = 0
     """Seed of the clustering that places topics and codewords."""
     trainer: FineTuningConfig = field(default_factory=FineTuningConfig)

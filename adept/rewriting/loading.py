@@ -25,6 +25,7 @@ MODEL_FILES = (CONFIG, WEIGHTS, CODEBOOKS, Tokenizer.FILE, Tokenizer.SYNONYMS, D
 DOMAIN_CODEWORDS = 1024  # of one domain; a model with more knows many
 Randomizer = TypeVar("Randomizer", bound=LocalRandomizer)
 MIN_DESCRIPTION_EPSILON = 10.0  # from which a description is the default
+MAX_EXAMPLES_EPSILON = 6.0  # below which labelled examples of an adapted model choose the codewords
 MIN_SENTENCE_EPSILON = 9.0  # the same for a model of broad text, whose descriptions are sentences
 
 
@@ -108,9 +109,14 @@ def is_by_label(mechanism: LocalRandomizer) -> bool:
 
 
 def label_mechanism(model: Autoencoder, *, epsilon: float) -> Description | None:
-    """Return the description by label at a budget; None without a broad model that has more sentences than a cell."""
+    """Return the description by label at a budget; None without a broad model that has more sentences than a cell.
+
+    The codewords of an adapted model lie nearer to the records than names do, and from an epsilon of
+    MAX_EXAMPLES_EPSILON on nearer than labelled examples.
+    """
     sentences = model.codec.sentences if model.codec else 0
-    if sentences <= cell_size(epsilon):
+    near = model.training_data.examples and not (model.label_examples and epsilon < MAX_EXAMPLES_EPSILON)
+    if sentences <= cell_size(epsilon) or near:
         return None
     return Description(epsilon=epsilon, by_label=True).over_label_cells()
 

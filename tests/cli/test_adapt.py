@@ -135,3 +135,24 @@ def test_the_recipe_of_the_packaged_model_numbers_the_sentences_of_two_collectio
     named = ["adapt", f"model_dir={tmp_path / 'run'}", "label_set=[airfare,meal]", "public=true"]
     done = adept_here(*named, f"output_dir={tmp_path / 'named'}")
     assert done.returncode == 0, done.stderr
+
+
+def test_labels_of_examples_are_kept_with_the_model(topic_run: Path, tmp_path: Path, adept_here: Run) -> None:
+    path = tmp_path / "examples.jsonl"
+    rows = [
+        {"text": f"my {thing} is {state}", "topic": thing}
+        for thing in ("card", "bill")
+        for state in ("late", "lost", "new", "gone")
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    adapt = ["adapt", f"model_dir={topic_run}", f"examples={path}", "public=true"]
+    done = adept_here(*adapt, "label_column=topic", f"output_dir={tmp_path / 'adapted'}")
+    assert done.returncode == 0, done.stderr
+    model, _ = load_model(tmp_path / "adapted")
+    assert {label: len(texts) for label, texts in model.label_examples.items()} == {"card": 4, "bill": 4}
+    done = adept_here(*adapt, f"output_dir={tmp_path / 'plain'}")
+    assert load_model(tmp_path / "plain")[0].label_examples == {}
+    done = adept_here(
+        "adapt", "label_set=[a,b]", "label_column=topic", "public=true", f"output_dir={tmp_path / 'none'}"
+    )
+    assert (done.returncode, "label_column needs examples=" in done.stderr) == (2, True)

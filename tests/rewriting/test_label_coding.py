@@ -3,6 +3,7 @@
 import pickle
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -149,6 +150,17 @@ def test_a_model_without_enough_sentences_is_refused_or_keeps_its_codewords(load
     assert label_mechanism(loaded[0], epsilon=60.0) is None
     with pytest.raises(ModelError, match="label_codewords=off"):
         Rewriter.from_pretrained(topic_run, mechanism=Description(epsilon=EPSILON, by_label=True))
+
+
+def test_a_model_of_examples_without_labels_keeps_its_codewords(
+    loaded: Loaded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = loaded[0]
+    monkeypatch.setattr(model, "training_data", replace(model.training_data, examples=48))
+    assert label_mechanism(model, epsilon=EPSILON) is None
+    monkeypatch.setattr(model, "label_examples", {"X17": ["is there a taxi"]})
+    assert label_mechanism(model, epsilon=EPSILON) is not None
+    assert label_mechanism(model, epsilon=8.0) is None
 
 
 def test_a_pickled_rewriter_makes_the_same_cells(loaded: Loaded) -> None:
