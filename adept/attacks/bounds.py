@@ -93,7 +93,8 @@ def best_success(candidates: Candidates, prior: Tensor, classes: Tensor) -> floa
     masses = torch.zeros(int(classes.max()) + 1, dtype=torch.float64).index_add(0, classes, prior)
     used, places = torch.unique(symbols, return_inverse=True)
     best = masses.max().repeat(len(used))
-    pairs, which = torch.unique(places * len(masses) + classes[:, None], return_inverse=True)  # a symbol and a class
+    # A symbol and a class
+    pairs, which = torch.unique(places * len(masses) + classes[:, None], return_inverse=True)
     heavy = torch.zeros(len(pairs), dtype=torch.float64)
     heavy.index_add_(0, which.flatten(), prior[:, None].expand(symbols.shape).flatten())
     best.scatter_reduce_(0, pairs // len(masses), (odds - 1) * heavy + masses[pairs % len(masses)], "amax")

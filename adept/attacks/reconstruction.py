@@ -48,7 +48,8 @@ class Pool:
 
     texts: list[str]
     prior: Tensor  # what the attacker holds likely (j,), summing to one
-    classes: Tensor | None = None  # whole numbers (j,): equal ones are good enough for each other; None if unknown
+    # Whole numbers (j,): equal ones are good enough for each other; None if unknown
+    classes: Tensor | None = None
 
 
 def gather_candidates(

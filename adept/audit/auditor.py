@@ -152,7 +152,8 @@ def _answer(experiment: Experiment[Any], table: Sequence[Question], *, trials: i
     checks: dict[Question, Check] = {}
     leave = getattr(target.mechanism, "randomness", None) == CALLER
     for question, asked in _posed(experiment, table):
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # lengths of huge latents are infinite
+        # Lengths of huge latents are infinite
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             share = question.share * alpha
             check = partial(question.check, asked, share)
             answer = judge(question.name, check, sees=question.sees, kind=question.kind)

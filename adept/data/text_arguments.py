@@ -23,7 +23,8 @@ from adept.data.column_names import list_names
 from adept.errors import DataError
 
 MAX_NUMBER = 10**100  # Python refuses to spell numbers of thousands of digits
-WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,99}))\.0+")  # a whole number in a csv column that pandas wrote with gaps
+# A whole number in a csv column that pandas wrote with gaps
+WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,99}))\.0+")
 ADVICE = "give a list, an array or a column"
 ARRAYS, SCALARS = [("numpy", "ndarray")], [("numpy", "generic")]
 COLUMNS: dict[tuple[str, str], Callable[[Any], Iterable[Any]]] = {

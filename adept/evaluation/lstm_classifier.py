@@ -29,7 +29,8 @@ class LSTMClassifier(lightning.LightningModule):
 
     def forward(self, tokens: Tensor) -> Tensor:
         states, _ = self.lstm(self.dropout(self.embedding(tokens)))  # (B, T, 2H)
-        pooled = states.masked_fill((tokens == PAD)[..., None], -torch.inf).amax(dim=1)  # END is there: never empty
+        # END is there: never empty
+        pooled = states.masked_fill((tokens == PAD)[..., None], -torch.inf).amax(dim=1)
         return cast(Tensor, self.to_labels(self.dropout(pooled)))
 
     def training_step(self, batch: tuple[Tensor, Tensor]) -> Tensor:

@@ -59,7 +59,8 @@ from adept.mechanisms.noise import exact_odds, exact_ranks
 from adept.ranges import BUDGETS, check_between, check_integer
 
 MAX_SIZE = 2**120
-ODDS_BELOW_EPSILON = 4.0  # by how much the odds of a heavy sentence of broad text are below epsilon; never below one
+# By how much the odds of a heavy sentence of broad text are below epsilon; never below one
+ODDS_BELOW_EPSILON = 4.0
 
 LABEL_CELL, CELL_EPSILONS = 1 << 13, (4.0, 8.0)  # sentences of a label's cell, from one epsilon to another
 CELL_ODDS = 4 / 3  # the least odds of a heavy sentence of a cell

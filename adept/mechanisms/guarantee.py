@@ -27,7 +27,8 @@ from typing import Any
 
 from adept.mechanisms.noise import exponential_series
 
-TEXT, TEXT_BY_LABEL = "text", "text by label"  # what a part is of: the second compares records of one label alone
+# What a part is of: the second compares records of one label alone
+TEXT, TEXT_BY_LABEL = "text", "text by label"
 
 Part = dict[str, Any]  # of a certificate
 
@@ -45,7 +46,8 @@ class Guarantee:
     delta: float
     holds: bool  # is the claim true, that is epsilon <= claimed_epsilon
     exact: bool  # is the release exact arithmetic, so that the proof covers the program and not only the formula
-    sensitivity: float | None  # true largest distance in the mechanism's norm of two clipped latents, or of counts
+    # True largest distance in the mechanism's norm of two clipped latents, or of counts
+    sensitivity: float | None
     scale: float | None  # scale of the noise per coordinate, in the units of latents or counts
     text: str  # the guarantee in words
 

@@ -169,7 +169,8 @@ def _distribution(draws: Sequence[Draw], *, epsilon: float) -> tuple[Floats, Flo
     for draw in draws:
         cells = [(p * q, a + c, b + d) for p, a, b in cells for q, c, d in draw.cells()]
     exponents = [(math.fsum(a), math.fsum((epsilon, *b, *(-x for x in a)))) for _, a, b in cells]
-    values = np.array([-math.exp(weight) * math.expm1(odds) for weight, odds in exponents])  # e^a - e^(epsilon + b)
+    # Values e^a - e^(epsilon + b)
+    values = np.array([-math.exp(weight) * math.expm1(odds) for weight, odds in exponents])
     chances = np.array([p for p, _, _ in cells]) * (1 + SLACK * np.sign(values))
     unit = float(values.max()) * (1 + SLACK)
     return chances[values != 0], (values + SLACK * np.abs(values))[values != 0] / unit, unit

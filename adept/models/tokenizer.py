@@ -34,7 +34,8 @@ BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())  # a printable character for
 CONTROL = normalizers.Replace(Regex(r"\p{C}"), " ")
 PUNCTUATION = r"""[,;:!?()\[\]"]|\.$"""  # tokens of their own; points inside a word ("a.m") stay
 MAX_LABELS, MAX_TOKEN_LENGTH = 10_000, 4_000
-UNWRITABLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # control, format, halves of characters, line and paragraph separators
+# Control, format, halves of characters, line and paragraph separators
+UNWRITABLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 class Tokenizer:
@@ -96,7 +97,8 @@ class Tokenizer:
         """Return a tokenizer with the words of public texts added, and without synonyms."""
         backend, content = self._backend, json.loads(self._backend.to_str())
         words: dict[str, int] = content["model"]["vocab"]
-        for text in texts if isinstance(backend.model, models.WordLevel) else ():  # subwords spell all words already
+        # Subwords spell all words already
+        for text in texts if isinstance(backend.model, models.WordLevel) else ():
             clean = backend.normalizer.normalize_str(text.encode("utf-8", "replace").decode("utf-8"))
             for word, _ in backend.pre_tokenizer.pre_tokenize_str(clean):
                 if len(words) < MAX_VOCABULARY and is_writable(word):

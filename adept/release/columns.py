@@ -273,7 +273,8 @@ def _is_readable_as(found: Any, kind: Any) -> bool:
 def decide_kept(inputs: Inputs, options: ReleaseOptions, output_format: str, first: Record) -> KeptColumns:
     """Return the kept columns with their types; may read the input once more to find them."""
     columns = tuple(options.keep_columns)
-    formats = inputs.formats if columns and output_format == "parquet" else set()  # elsewhere no types are needed
+    # Elsewhere no types are needed
+    formats = inputs.formats if columns and output_format == "parquet" else set()
     if options.schema and (not formats or "parquet" in formats):
         raise ConfigurationError(
             "schema= is for kept columns of text files in a parquet output, and here types are known or not needed: leave it out"
@@ -368,4 +369,5 @@ def _unite(column: str, schemas: list[dict[str, Any]]) -> Any:
         raise DataError(
             f"column {column!r} has different types in the files of the input: convert the files to one type, or {ADVICE}"
         )
-    return long_indices(found[0]) if len(schemas) > 1 else found[0]  # several files may have more values together
+    # Several files may have more values together
+    return long_indices(found[0]) if len(schemas) > 1 else found[0]

@@ -29,7 +29,8 @@ from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
 
 Progress = Callable[[int], None]
-Tell = Callable[[Any], None]  # takes notes on the records that were read: exact numbers, and no part of the release
+# Takes notes on the records that were read: exact numbers, and no part of the release
+Tell = Callable[[Any], None]
 Stated = TypeVar("Stated", bound=Statement)
 
 
@@ -97,7 +98,8 @@ class Plan(ABC, Generic[Stated]):
         stated = self.expected_statement()
         fields = json.loads(json.dumps(stated.to_json()))
         for name in self.same:
-            unknown = name == "records" and stated.records is None  # a central release writes what its counts say
+            # A central release writes what its counts say
+            unknown = name == "records" and stated.records is None
             if not unknown and fields.get(name) != described.get(name):
                 raise DataError(
                     f"{self.publication.target} is a complete release with other options, and is not overwritten ({name} was "

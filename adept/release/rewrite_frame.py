@@ -37,7 +37,8 @@ TEXT_TYPES = ("string", "large_string")  # Arrow's types that a text column may 
 PLANNED_OUTPUT = "frame.jsonl"
 FILE_OPTIONS = {option.name for option in fields(PersonOptions)} - {"max_records_per_person"} | {"card", "flush_every"}
 FRAME_OPTIONS = {option.name for option in fields(ReleaseRequest)} - FILE_OPTIONS
-USUAL_LABEL_COLUMN = "intent"  # the label column that files have by default; a frame's label column must be named
+# The label column that files have by default; a frame's label column must be named
+USUAL_LABEL_COLUMN = "intent"
 
 
 def rewrite_frame(
@@ -282,7 +283,8 @@ class _DataSet(Table):
 
     def values(self, name: str) -> list[Any]:
         found = value_list(self._arrow(name), len(self.frame), name)
-        names = getattr(self.frame.features[name], "names", None)  # of a ClassLabel, whose values are places in it
+        # Of a ClassLabel, whose values are places in it
+        names = getattr(self.frame.features[name], "names", None)
         return [value if value is None or not names else (names[value] if value >= 0 else None) for value in found]
 
     def _arrow(self, name: str) -> Any:

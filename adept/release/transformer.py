@@ -21,7 +21,8 @@ from adept.release.adapters import DatasetRewriter
 from adept.release.record_identity import text_digest, throwaway_key
 from adept.rewriting.rewriter import Rewriter
 
-_SPENT: defaultdict[bytes, list[float]] = defaultdict(list)  # by a text's digest: the epsilon of each of its releases
+# By a text's digest: the epsilon of each of its releases
+_SPENT: defaultdict[bytes, list[float]] = defaultdict(list)
 _KEY, _LOCK = throwaway_key(), Lock()
 os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)
 

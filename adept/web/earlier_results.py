@@ -9,7 +9,8 @@ from adept.errors import DataError
 
 REPORT, RESULT = "report.html", "result.json"
 MAX_RUNS = 50
-KINDS = {"certified_epsilon": "audit", "attack": "attack", "study": "study"}  # by a field that only this kind has
+# By a field that only this kind has
+KINDS = {"certified_epsilon": "audit", "attack": "attack", "study": "study"}
 TABLES = {
     "audit": ("checks", ("name", "kind", "verdict", "evidence")),
     "attack": ("rows", ("attack", "knows", "success", "words")),

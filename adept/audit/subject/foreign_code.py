@@ -73,7 +73,8 @@ class Caller:
             self._thread = Thread(target=_serve, args=(self._calls,), daemon=True)
             self._thread.start()
             weakref.finalize(self, self._calls.put, None)  # the thread ends with its caller
-        answer: SimpleQueue[Value | BaseException] = SimpleQueue()  # one for each call: none gets another's answer
+        # One for each call: none gets another's answer
+        answer: SimpleQueue[Value | BaseException] = SimpleQueue()
         self._calls.put((function, answer))
         return answer.get(timeout=self.time_limit)
 
@@ -97,8 +98,10 @@ class Target:
     """A mechanism under audit, with its claim and its caller."""
 
     mechanism: Any  # with ``epsilon`` and ``privatize``
-    time_limit: float = field(default=math.inf, kw_only=True)  # seconds of a call; infinite: no thread of its own
-    given: Any = field(default=None, kw_only=True)  # as it was given: copied, never asked; None: it cannot be copied
+    # Seconds of a call; infinite: no thread of its own
+    time_limit: float = field(default=math.inf, kw_only=True)
+    # As it was given: copied, never asked; None: it cannot be copied
+    given: Any = field(default=None, kw_only=True)
     memoised: bool = field(default=False, kw_only=True)  # has a memory: each release is drawn from a fresh copy
     call: Caller = field(init=False, repr=False)
 

@@ -38,7 +38,8 @@ class VectorTarget(Target):
 
     dim: int
     _array: str | None = field(default=None, repr=False, kw_only=True)
-    _widths: dict[tuple[int, ...], int] = field(default_factory=dict, repr=False, kw_only=True)  # by a record's shape
+    # By a record's shape
+    _widths: dict[tuple[int, ...], int] = field(default_factory=dict, repr=False, kw_only=True)
 
     def at(self, dim: int) -> "VectorTarget":
         """Return the same mechanism at another dimension."""
