@@ -13,10 +13,11 @@ shares.
 
 *Labels*: expectation maximisation. Each count's mean given the release (``expected_counts``) is
 shared out among the codeword's texts in proportion to w_t p(c|z_t), and W is fitted to that by
-regularised logistic regression: few votes leave the scores as they are, many overrule them. A
-text's label is the likeliest one after a quarter of log p(c) is subtracted; otherwise a rare label
-would never be the likeliest. With more than MAX_SCORES pairs of text and label, a text has the
-label of its codeword's largest count instead.
+regularised logistic regression: few votes leave the scores as they are, many overrule them. The
+fewer records a label has, the simpler is the regression. A text's label is the likeliest one after
+a quarter of log p(c) is subtracted; otherwise a rare label would never be the likeliest. With more
+than MAX_SCORES pairs of text and label, a text has the label of its codeword's largest count
+instead.
 
 *Claim*: all of this costs no budget. *Proof*: it reads released counts, public texts and public
 knowledge about these, and draws nothing. QED.
@@ -32,6 +33,7 @@ from adept.evaluation.softmax_regression import Features, softmax_regression
 from adept.synthesis.cells import GRID, WritableTexts
 
 STRENGTH = 4.0  # C of logistic regression: the smaller, the simpler
+FULL_RECORDS = 64.0  # records of a label, in scales of the noise, from which it is so; fewer teach in proportion
 EM_STEPS, REGRESSION_STEPS = 12, 8  # of expectation maximisation, and of the regression within each
 DISCOUNT = 0.25  # share of log p(c) that is taken from a label's score
 MAX_SCORES = 1 << 26  # texts times labels, up to which there is a model of texts: 3 GB, and minutes
@@ -75,15 +77,22 @@ def _labels(counts: Numbers, weights: Numbers, writable: WritableTexts, decay: f
     features = Features.of(torch.from_numpy(writable.features / GRID), known=torch.from_numpy(writable.scores))
     slopes = torch.zeros(features.width + 1, counts.shape[1])
     slopes[-1] = torch.from_numpy(np.maximum(counts.sum(axis=0), 0.0) + 0.5).log()
+    strength = _strength(counts, decay)
     for _ in range(EM_STEPS):
         probabilities = features.scores(slopes).softmax(dim=1).double().numpy()
         votes = _share_out(counts, weights[:, None] * probabilities, writable.places, decay)
         slopes = softmax_regression(
-            features, torch.from_numpy(votes).float(), strength=STRENGTH, start=slopes, steps=REGRESSION_STEPS
+            features, torch.from_numpy(votes).float(), strength=strength, start=slopes, steps=REGRESSION_STEPS
         )
     logs = features.scores(slopes).log_softmax(dim=1)
     common = (torch.from_numpy(weights / weights.sum()) @ logs.exp().double()).log()
     return np.asarray((logs - DISCOUNT * common).argmax(dim=1).numpy())
+
+
+def _strength(counts: Numbers, decay: float) -> float:
+    """Return C: where a label has few records, noise would teach more than they do."""
+    records = max(float(counts.sum()), 1.0) / counts.shape[1]
+    return STRENGTH * min(1.0, -np.log(decay) * records / FULL_RECORDS)
 
 
 def _share_out(counts: Numbers, means: Numbers, places: NDArray[np.int64], decay: float) -> Numbers:

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from adept.synthesis.label_estimate import expected_counts
+from adept.synthesis.label_estimate import STRENGTH, _strength, expected_counts
 
 COUNTS = np.arange(20_000.0)
 
@@ -35,3 +35,11 @@ def test_huge_counts_stay_finite() -> None:
     found = expected_counts(np.array([1e7, -1e7, 1e7]), np.array([1e7, 1e-9, 1e-9]), decay=0.5)
     assert np.isfinite(found).all()
     assert found[0] == pytest.approx(1e7, rel=1e-6)
+
+
+def test_few_records_of_a_label_and_much_noise_make_the_regression_simpler() -> None:
+    many, few, none = (np.full((8, 4), count) for count in (1000.0, 2.0, -3.0))
+    assert _strength(many, np.exp(-1.0)) == STRENGTH
+    assert _strength(few, np.exp(-1.0)) == pytest.approx(STRENGTH * 16 / 64)
+    assert _strength(few, np.exp(-0.5)) == pytest.approx(STRENGTH * 16 / 128)
+    assert 0 < _strength(none, np.exp(-1.0)) < 0.1
