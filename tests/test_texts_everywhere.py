@@ -89,7 +89,7 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
     "release.adapters.release_texts": lambda given, bad: release_texts(
         given.rewriter, bad, LedgerOptions("none"), name="memory"
     ),
-    "release.frames.rewrite_frame": lambda given, bad: rewrite_frame(
+    "release.rewrite_frame.rewrite_frame": lambda given, bad: rewrite_frame(
         bad, text="text", statement=given.directory / "s", model_dir=given.run, epsilon=8
     ),
     "release.transformer.PrivateText.fit": lambda given, bad: PrivateText(given.rewriter).fit(bad),
@@ -116,13 +116,13 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
 WITHOUT = {
     "attacks.reconstruction.Pool.__init__": "made by gather_candidates",
     "attacks.reconstruction.name_from_text": "reads what play has written",
-    "audit.subject.claim.Rewriting.privatize": "called by audit.run with the texts of its pairs",
+    "audit.subject.wrappers.Rewriting.privatize": "called by audit.run with the texts of its pairs",
     "models.codec.codec.Codec.of": "learns from a Corpus",
     "models.codec.codec.Codec.of_sentences": "learns from a Corpus",
     "models.lexicon.learn_word_vectors": "learns from a Corpus",
     "models.tokenizer.Tokenizer.train": "learns from a Corpus",
     "models.tokenizer.Tokenizer.with_words": "learns from a Corpus",
-    "release.tables.Table.__init__": "made by table_of",
+    "release.rewrite_frame.Table.__init__": "made by table_of",
     "rewriting.coding.Coding.encode": "called by Rewriter with checked texts",
     "rewriting.coding.Coding.release_records": "called by Rewriter with checked texts",
     "rewriting.label_coding.CellCoding.encode": "called by Rewriter with checked texts",
@@ -140,8 +140,11 @@ WITHOUT = {
     "synthesis.cells.PublicTexts.alike": "made of checked texts",
     "synthesis.cells.default_size": "counts texts",
     "synthesis.label_names.label_by_names": "reads a Corpus",
+    "synthesis.synthesizer.share_standing_out": "counts texts",
+    "rewriting.budgets.short_texts": "reads public texts of the model, or of a Corpus",
+    "rewriting.expectation.rewrite_public": "reads public texts of the model, or of a Corpus",
     "synthesis.synthesizer.Synthesizer.vote": "reads files whose rows must not make it raise",
-    "release.tables.table_of": "called by rewrite_frame",
+    "release.rewrite_frame.table_of": "called by rewrite_frame",
 }
 
 

@@ -23,6 +23,7 @@ instead.
 knowledge about these, and draws nothing. QED.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,8 +92,8 @@ def _labels(counts: Numbers, weights: Numbers, writable: WritableTexts, decay: f
 
 def _strength(counts: Numbers, decay: float) -> float:
     """Return C: where a label has few records, noise would teach more than they do."""
-    records = max(float(counts.sum()), 1.0) / counts.shape[1]
-    return STRENGTH * min(1.0, -np.log(decay) * records / FULL_RECORDS)
+    records = max(float(counts.sum()), 1.0) / int(counts.shape[1])
+    return STRENGTH * min(1.0, -math.log(decay) * records / FULL_RECORDS)
 
 
 def _share_out(counts: Numbers, means: Numbers, places: NDArray[np.int64], decay: float) -> Numbers:
