@@ -11,10 +11,10 @@ from typing import Any
 from adept.data.column_names import list_names
 from adept.data.text_arguments import instance_of, text_list
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
-from adept.release.certificate import model_sha256
 from adept.release.default_ledger import NONE, claim_records
 from adept.release.ledger_file import Spending
 from adept.release.rewrite_options import LedgerOptions
+from adept.release.statement_fields import model_sha256
 from adept.rewriting.rewriter import Rewriter
 
 CHECK_ROWS = 1000  # records that ``check`` holds in memory

@@ -11,7 +11,7 @@ from typing import Any
 
 from adept.mechanisms.guarantee import words
 from adept.mechanisms.odds import CANDIDATES, odds_change, risk
-from adept.release.certificate import plain_name
+from adept.release.statement_fields import plain_name
 
 Json = dict[str, Any]
 LABELS = {

@@ -23,7 +23,7 @@ from adept.mechanisms.base import MechanismChoice
 from adept.mechanisms.guarantee import share
 from adept.models.autoencoder import Autoencoder
 from adept.models.tokenizer import Tokenizer
-from adept.release import certificate
+from adept.release import statement_fields
 from adept.release.batches import Batches, Drawing, PlainBatches, ShuffledBatches
 from adept.release.columns import (
     RANDOMISED_TREATMENTS,
@@ -228,7 +228,7 @@ class LocalPlan(Plan[PrivacyStatement]):
         """Size and digest of the mechanism's codebook."""
         model = self.writer.model
         about = self.writer.coding.cells.about if isinstance(self.writer.coding, LabelCoding) else {}
-        return certificate.codebook_facts(self.writer.mechanism, model.config.latent_dim, model.codec, about=about)
+        return statement_fields.codebook_facts(self.writer.mechanism, model.config.latent_dim, model.codec, about=about)
 
     def type_labels(self, rows: list[Record]) -> list[Record]:
         """Return rows with labels in the type of the output."""
@@ -249,10 +249,10 @@ class LocalPlan(Plan[PrivacyStatement]):
             "input_bytes": self.inputs.sizes,
             "label_written": self.label_column,
             **{name: value for name, value in given if name not in FREE_OPTIONS and value is not None},
-            **certificate.label_facts(response),
+            **statement_fields.label_facts(response),
             "label_epsilon": response.epsilon if response else None,
             "mechanism": self.writer.mechanism.name,
-            "mechanism_options": certificate.mechanism_options(self.writer.mechanism),
+            "mechanism_options": statement_fields.mechanism_options(self.writer.mechanism),
             "codebook": self.codebook,
             "decoding": asdict(self.writer.decoding),
         }
@@ -265,9 +265,9 @@ class LocalPlan(Plan[PrivacyStatement]):
         records, smallest = (checked.count, checked.smallest_group) if checked else (0, 0)
         return PrivacyStatement(
             **self.model_facts,
-            **certificate.latent_facts(mechanism, dim),
+            **statement_fields.latent_facts(mechanism, dim),
             mechanism=mechanism.name,
-            mechanism_options=certificate.mechanism_options(mechanism),
+            mechanism_options=statement_fields.mechanism_options(mechanism),
             guarantee=rewriter.guarantee,
             records=records,
             samples=options.samples,
@@ -275,7 +275,7 @@ class LocalPlan(Plan[PrivacyStatement]):
             label_response=response,
             kept_columns=list(options.keep_columns),
             codebook=self.codebook,
-            certificate=certificate.certificate(mechanism, response, dim),
+            certificate=statement_fields.certificate(mechanism, response, dim),
             output_sha256=output_sha256,
             date=datetime.now(UTC).isoformat(timespec="seconds") if output_sha256 else None,
             max_records_per_person=options.max_records_per_person,

@@ -12,8 +12,8 @@ from adept.mechanisms import BY_NAME, JointResponse, LocalRandomizer, Randomized
 from adept.mechanisms.guarantee import Guarantee, Part, json_number, laplace_part, total
 from adept.mechanisms.votes import COUNTS_MOVED, Votes
 from adept.release import wording
-from adept.release.certificate import label_facts
 from adept.release.shuffling import Shuffled
+from adept.release.statement_fields import label_facts
 from adept.release.verify_statement import (
     DAMAGED,
     SENTENCES,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from adept.mechanisms.guarantee import words
 from adept.mechanisms.odds import odds_change
-from adept.release.certificate import plain_name
 from adept.release.shuffling import Shuffled
+from adept.release.statement_fields import plain_name
 
 if TYPE_CHECKING:
     from adept.release.statement import CentralStatement, PrivacyStatement, Statement

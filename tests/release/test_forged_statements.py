@@ -19,7 +19,7 @@ from adept.cli.verify import VerifyConfig, run
 from adept.errors import DataError
 from adept.mechanisms import Codebook, Description, JointResponse, RandomizedResponse
 from adept.mechanisms.votes import REPLACE, Votes
-from adept.release import certificate, verify_statement
+from adept.release import statement_fields, verify_statement
 from adept.release.shuffling import Shuffled
 from adept.release.statement import CentralStatement
 from adept.release.verify_statement import DECLARED, DERIVED, MODEL_FILES, SENTENCES, Refused, check, statement_sha256
@@ -289,7 +289,7 @@ def test_a_statement_names_no_files_outside_the_model(tmp_path: Path) -> None:
 def test_the_packaged_model_has_all_files_that_a_statement_names() -> None:
     model, _ = loading.load_model()
     assert tuple(model.files) == loading.MODEL_FILES == MODEL_FILES
-    assert model.files["model.safetensors"] == certificate.model_sha256(model)
+    assert model.files["model.safetensors"] == statement_fields.model_sha256(model)
 
 
 def test_no_field_of_a_statement_is_forgotten() -> None:

@@ -27,7 +27,7 @@ from adept.mechanisms import (
     RandomizedResponse,
 )
 from adept.mechanisms.guarantee import Guarantee, symbols_part
-from adept.release import certificate, verify_statement
+from adept.release import statement_fields, verify_statement
 from adept.release.statement import PrivacyStatement
 from adept.release.verify_statement import Refused, check, statement_sha256
 
@@ -46,18 +46,18 @@ def statement(
     guarantee: Guarantee = response.guarantee() if joint and response else mechanism.guarantee(DIM)
     fields: dict[str, Any] = {
         "mechanism": mechanism.name,
-        "mechanism_options": certificate.mechanism_options(text),
+        "mechanism_options": statement_fields.mechanism_options(text),
         "guarantee": guarantee,
-        **certificate.latent_facts(mechanism, DIM),
+        **statement_fields.latent_facts(mechanism, DIM),
         "records": 5,
         "samples": 1,
         "labels": "drop" if response is None else "joint_response" if joint else "randomized_response",
         "label_response": response,
         "kept_columns": [],
         "training_data": {"name": "air_travel", "public": True, "records": 9},
-        "versions": certificate.versions(),
-        "codebook": certificate.codebook_facts(text, DIM),
-        "certificate": certificate.certificate(mechanism, response, DIM),
+        "versions": statement_fields.versions(),
+        "codebook": statement_fields.codebook_facts(text, DIM),
+        "certificate": statement_fields.certificate(mechanism, response, DIM),
         "model_sha256": hashlib.sha256(b"weights").hexdigest(),
         "model_files": {name: hashlib.sha256(content).hexdigest() for name, content in MODEL.items()},
         "output_sha256": hashlib.sha256(b"texts\n").hexdigest(),

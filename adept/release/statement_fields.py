@@ -1,4 +1,4 @@
-"""Certificate of a release: fields on mechanism, model and programs, which make it checkable."""
+"""Fields of a statement on mechanism, model and programs: certificate, digests, versions."""
 
 import hashlib
 import importlib.metadata
