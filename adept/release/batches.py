@@ -45,7 +45,6 @@ class PlainBatches:
     ) -> None:
         self.rewriter, self.label_column, self._copied = rewriter, label_column, copied
         self.options, self._joint = options, options.labels in JOINT_TREATMENTS
-        self._by_label = is_by_label(rewriter.mechanism)
 
     def draw(self, batch: Sequence[Record]) -> Entry:
         """Release a batch of records, and write ``samples`` texts for each record."""
@@ -54,7 +53,8 @@ class PlainBatches:
     def release(self, batch: Sequence[Record]) -> Tensor:
         """Release texts, with their labels if these are part of the release or choose the codewords."""
         texts = [record[self.options.text_column] for record in batch]
-        return self.rewriter.release(texts, self._labels(batch) if self._joint or self._by_label else None)
+        with_labels = self._joint or is_by_label(self.rewriter.mechanism)
+        return self.rewriter.release(texts, self._labels(batch) if with_labels else None)
 
     def randomise_labels(self, batch: Sequence[Record]) -> list[Any] | None:
         """Release labels that have their own budget."""

@@ -125,9 +125,9 @@ def test_a_release_digests_its_weights_and_its_codebook_once(
     calls: Counter[str] = Counter()
 
     def counted(name: str, digest: Callable[..., Any]) -> Callable[..., Any]:
-        def digested(*given: Any) -> Any:
+        def digested(*given: Any, **options: Any) -> Any:
             calls[name] += 1
-            return digest(*given)
+            return digest(*given, **options)
 
         return digested
 

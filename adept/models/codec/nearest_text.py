@@ -39,7 +39,7 @@ MANY_TEXTS = 1 << 15
 MEANING_HALVES = 4, 1  # of the record's weight, that a cosine of 0 adds: among fewer texts than MANY_TEXTS, and more
 SHORTLIST_TEXTS = 128  # texts that are compared by their words
 SHORTLIST_FACTOR = 4  # times as many are compared as are asked for
-MAX_MORE_TEXTS = 512  # of a cell, that are compared beside as many as are asked for
+SHORTLIST_SHARE = 8  # a shortlist serves where at most an eighth of it is asked for in a cell
 MANY_SHORTLIST_TEXTS = 1024  # that are compared to find some of many texts
 SCRAP_WORDS = 3  # fewer different words than this, and than half of its record, make no sentence
 BATCH_RECORDS = 256  # records whose products are computed together
@@ -196,10 +196,12 @@ class MeaningIndex(TextTable):
         self, records: Sequence[Sequence[str]], places: NDArray[np.int32], count: int
     ) -> NDArray[np.int64]:
         products = self._file.compare(places, self.meanings.of([set(record) for record in records]))
-        shortlist = max(SHORTLIST_TEXTS, min(SHORTLIST_FACTOR * count, count + MAX_MORE_TEXTS))
-        near = _least(-products, np.arange(len(places))[None], shortlist)
-        products = np.take_along_axis(products, near, axis=1)
+        near = np.arange(len(places))[None]  # of all records alike
+        if count * SHORTLIST_SHARE <= SHORTLIST_TEXTS < len(places):
+            near = _least(-products, near, SHORTLIST_TEXTS)
+            products = np.take_along_axis(products, near, axis=1)
         distances = self._measure(records, places[near].astype(np.int64), products, halves=MEANING_HALVES[0])
+        near = np.broadcast_to(near, distances.shape)
         return np.sort(np.take_along_axis(near, _least(distances, near, count), axis=1), axis=1)
 
     def _find_in_many(
@@ -247,14 +249,19 @@ class MeaningIndex(TextTable):
         return (pairs[place][0] for place in np.argsort(apart, kind="stable").tolist() if apart[place] < distance)
 
     def _by_words(self, wanted: Sequence[set[str]], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the distance that the words of each text (B, S) add to its record's weight."""
-        shared = np.zeros((len(wanted), len(self._weights)), dtype=np.int64)
-        for row, words in zip(shared, wanted, strict=True):
+        """Return the distance that the words of each text add to its record's weight.
+
+        Texts are numbered for each record (B, S), or for all records alike (1, S).
+        """
+        shared = np.zeros((len(self._weights), len(wanted)), dtype=np.int32)
+        for row, words in enumerate(wanted):
             own = [self._columns[word] for word in words if word in self._columns]
-            row[own] = (ADDED_COST + MISSING_COST) * self._weights[own]
+            shared[own, row] = (ADDED_COST + MISSING_COST) * self._weights[own]
+        if len(numbers) == 1:
+            return np.asarray(self._of_words[numbers] - (self._table[numbers[0]] @ shared).T)
         table = self._table[numbers.ravel()]
         rows = np.repeat(np.arange(numbers.size) // numbers.shape[1], np.diff(table.indptr))
-        sums = np.concatenate([[0], np.cumsum(shared[rows, table.indices])])
+        sums = np.concatenate([[0], np.cumsum(shared[table.indices, rows], dtype=np.int64)])
         return np.asarray(self._of_words[numbers] - np.diff(sums[table.indptr]).reshape(numbers.shape))
 
 
