@@ -1,1 +1,1 @@
-"""Attackers on releases, and bounds on their success; free of command lines and files."""
+"""Attacks on releases, and bounds on their success; no command lines and no files."""

@@ -1,12 +1,13 @@
 """Attribute inference: guess a property of a record, such as a city, from its release.
 
-Secrets are drawn uniformly from the private records, so that the prior of a value is its frequency.
-Attackers:
+Secrets are drawn uniformly from the private records, so the prior probability of a value is its
+frequency. There are three attackers:
 
-- ``static``: a classifier of the attribute, trained on public text as people wrote it, reads the
-  rewrite;
-- ``adaptive``: it is trained on rewrites of the public text, made with the same rewriter;
-- ``release``: the exact posterior over the private records, summed over those with the same value.
+- ``static``: a classifier of the attribute, trained on public text that was not rewritten, reads
+  the rewrite;
+- ``adaptive``: the classifier is trained on rewrites of the public text by the same rewriter;
+- ``release``: the attacker computes the exact posterior of each private record, and sums it over
+  records with the same value.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
 r"""Bounds on any attacker at the true epsilon: guesses of a record, and of its membership.
 
 Every bound but ``best_success`` follows from P[M(x) in S] <= e^eps P[M(x') in S] + delta alone, so
-it holds for everything that is computed from one release, if the secret is drawn from the prior
-that the bound is given.
+it holds for everything computed from one release, if the secret is drawn from the prior that the
+caller gives.
 """
 
 import math
@@ -81,9 +81,9 @@ def best_success(candidates: Candidates, prior: Tensor, classes: Tensor) -> floa
     likeliest class wins.
 
     Args:
-        candidates: of the mechanism.
-        prior: of each candidate (j,), summing to one.
-        classes: of each candidate (j,): whole numbers from 0.
+        candidates: the candidates, as the mechanism reads them.
+        prior: the prior probability of each candidate (j,); the sum is one.
+        classes: the class of each candidate (j,), whole numbers from 0 on.
     """
     found = _distribution(candidates)
     if found is None:

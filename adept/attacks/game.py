@@ -50,7 +50,7 @@ class AttackRow:
 
     @property
     def refutes_any(self) -> bool:
-        """True if the rate refutes claim or truth, or a release changed odds more than claimed."""
+        """True if a rate refutes the claim or the true epsilon, or odds moved beyond the claim."""
         return self.refutes_claim or self.beyond_bound or bool(self.detail.get("beyond_claim"))
 
     @property
@@ -81,7 +81,7 @@ class AttackRow:
 
 @dataclass(frozen=True)
 class GivenAway:
-    """A secret that was named right."""
+    """A secret that the attacker named correctly."""
 
     text: str
     certainty: float  # the attacker's posterior probability
@@ -123,7 +123,7 @@ class AttackGame:
         optimum: float | None = None,
         detail: Mapping[str, float] | None = None,
     ) -> AttackRow:
-        """Return the share of right guesses (m,) and its bounds, for exclusive answers."""
+        """Return the row for guesses, ``right`` (m,) or wrong: their success rate and bounds."""
         promise = self.rewriter.guarantee
         epsilons = promise.epsilon, promise.claimed_epsilon
         bounds = [largest_rate(prior, epsilon=epsilon, delta=promise.delta) for epsilon in epsilons]
@@ -141,14 +141,14 @@ class AttackGame:
 
 
 def largest_rate(prior: Tensor, *, epsilon: float, delta: float) -> float:
-    """Return the bound on guessing which of exclusive possibilities is true."""
+    """Return the bound on the chance to guess which of several exclusive values is true."""
     if delta:
         return good_enough(float(prior.max()), epsilon=epsilon, delta=delta)
     return best_guess(prior.tolist(), epsilon=epsilon)
 
 
 def per_hundred(share: float) -> str:
-    """Return a share as a number of a hundred; it is 0 or 100 only if the share is exactly that."""
+    """Return a share in percent, as text: "100" only if the share is exactly 1, "0.0" only if 0."""
     hundred = 100 * share
     if 0 < hundred < 0.05:
         return "fewer than 0.1"

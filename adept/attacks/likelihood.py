@@ -2,9 +2,10 @@ r"""The likelihood of a release under each candidate, from which the best attack
 
 Bayes: with prior pi, the attack that names argmax_x pi_x p(z|x) succeeds most often of all that see
 the release z, and the attack that names the class with the largest sum of pi_x p(z|x) guesses a
-property best. Constants are left out. For additive noise p(z|x) is the noise's density at z - x, x
-being the candidate's own clipped latent on the release's grid. For codebooks and descriptions the
-distribution is finite: symbols that are heavy under x have weight A, all others have weight 1.
+property best. Likelihoods omit constant factors. For additive noise p(z|x) is the noise's density
+at z - x, x being the candidate's own clipped latent on the release's grid. For codebooks and
+descriptions the distribution is finite. Symbols that are heavy under x have weight A, all others
+have weight 1.
 """
 
 from collections.abc import Callable
@@ -26,7 +27,7 @@ MAX_SCORES = 2**24  # scores of releases under candidates in memory at a time: 6
 
 @dataclass(frozen=True)
 class Candidates:
-    """The candidates behind a release, as a mechanism reads them.
+    """The candidates for the record behind a release, in the form that the mechanism reads.
 
     Views are clipped latents (j, n), or heavy symbols: codewords (j, t) of each block, or
     descriptions (j, 2 t).
@@ -143,7 +144,7 @@ def _codebook_score(mechanism: Codebook, candidates: Candidates) -> Callable[[Te
 
 
 def released_symbols(mechanism: Codebook, released: Tensor) -> Tensor:
-    """Return the released codeword of each block, (m, blocks); the first one of equal codewords."""
+    """Return the index of each block's released codeword, (m, blocks); of equal ones, the first."""
     blocks = mechanism.layout(released.shape[1])
     parts = torch.split(released.double(), [block.shape.dim for block in blocks], dim=1)
     return torch.stack(
@@ -153,7 +154,7 @@ def released_symbols(mechanism: Codebook, released: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Guesses:
-    """The candidates that an attack names, one for each of m releases."""
+    """The candidate that an attack names for each of m releases."""
 
     best: Tensor  # with the largest posterior (m,)
     best_class: Tensor | None  # with the largest posterior (m,); None without classes

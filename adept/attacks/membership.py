@@ -1,21 +1,23 @@
-r"""Membership: was a record in a classifier's training rewrites, or behind synthetic records?
+r"""Membership: was a record used for a classifier's training rewrites, or for synthetic records?
 
 *Among rewrites.* Private records of one label are paired. For each pair a coin decides which of the
 two is released; a classifier is trained on all rewrites with their labels. The attacker sees the
 classifier, knows both texts of a pair, and says which one was released. The attack is LiRA's
 (Carlini et al. 2022), offline: shadow classifiers are trained on rewrites of *public* text. The
-score is the difference of the two texts' confidences, each in standard deviations of the shadows'.
+score is the difference between the classifier's confidences in the two texts, each measured in
+standard deviations of the shadows' confidences.
 
 *Claim*: under a true pure epsilon the number of right answers to "which of the two", over all pairs
 of all classifiers, is stochastically at most Binomial(N, e^eps / (1 + e^eps)), so Clopper and
-Pearson's interval may judge it, although answers about one classifier depend on each other. *Proof*
+Pearson's interval is valid, although answers about one classifier depend on each other. *Proof*
 (Steinke, Nasr and Jagielski 2023, Theorem 5.2): given the classifier and the coins of the earlier
 pairs, a pair's coin has odds between e^-eps and e^eps, like the releases of its two texts. So every
 answer is right with probability at most e^eps / (1 + e^eps), whatever came before. QED.
 
-*In a file.* The counts of a file are released. The attacker knows all other rows of the file, and
-the person's own, and sees the released counts. The score is the likelihood ratio of both files,
-which no other attack beats (Neyman and Pearson 1933).
+*In a file.* The counts of a file are released. The attacker knows the rows of the person in
+question and all other rows of the file, and sees the released counts. The score is the ratio of the
+counts' likelihoods with and without the person's rows, which no other attack beats (Neyman and
+Pearson 1933).
 """
 
 import random
@@ -39,7 +41,7 @@ Floats = NDArray[np.float64]
 
 
 def pair_records(labels: Sequence[str], draw: random.Random) -> Pairs:
-    """Pair up records with the same label at random; one record of a label may have no partner."""
+    """Pair records of the same label at random; of an odd number, one record has no partner."""
     groups: defaultdict[str, list[int]] = defaultdict(list)
     for place, label in enumerate(labels):
         groups[label].append(place)
@@ -52,7 +54,7 @@ def pair_records(labels: Sequence[str], draw: random.Random) -> Pairs:
 
 
 def play(game: AttackGame, *, models: int) -> list[AttackRow]:
-    """Attack ``models`` classifiers of rewritten private records, with as many shadows."""
+    """Attack ``models`` classifiers of rewritten private records, and train as many shadows."""
     private, draw = game.private, random.Random(game.seed)
     if private.labels is None or game.public.labels is None:
         raise DataError("attack=membership needs labels: name their column with label_column=")
@@ -79,7 +81,7 @@ def play(game: AttackGame, *, models: int) -> list[AttackRow]:
 def _train_shadows(
     game: AttackGame, texts: tuple[list[str], list[str]], labels: list[str], models: int, draw: random.Random
 ) -> tuple[Floats, Floats]:
-    """Return the confidence (models, pairs) of shadows in each text of a pair."""
+    """Return the shadow classifiers' confidence (models, pairs) in each text of a pair."""
     by_label: defaultdict[str, list[str]] = defaultdict(list)
     for text, label in zip(game.public.texts, game.public.labels or [], strict=True):
         by_label[label].append(text)

@@ -2,13 +2,13 @@ r"""Reconstruction: which record was behind a release (Habernal 2021, Appendix C
 
 The attacker knows the mechanism, the model and a pool of candidates. Attacks, from strong to weak:
 
-- ``pool``: the pool is the private texts with their frequencies, and the guess maximises the exact
-  posterior.
-- ``crowd``: the pool is everything that could have been said, all equally likely: private and
-  public texts, and what a language model of public text writes.
-- ``text``: the attacker sees the rewritten text alone, and the private texts are the candidates.
-  The public encoder reads the rewrite, and the nearest candidates give a short list. The attacker
-  names the one whose latent or codeword makes it most likely that the decoder writes this text. For
+- ``pool``: the candidates are the private texts, weighted by their frequencies, and the guess
+  maximises the exact posterior.
+- ``crowd``: the candidates are many plausible texts, all equally likely: private texts, public
+  texts and texts that a language model of public text writes.
+- ``text``: the attacker sees only the rewritten text, and the private texts are the candidates. The
+  public encoder reads the rewrite, and the nearest candidates give a short list. The attacker names
+  the one whose latent or codeword makes it most likely that the decoder writes this text. For
   descriptions, the codec describes the text again.
 
 *Good enough* is a guess with the same slot values as the secret; the candidates with the same
@@ -44,7 +44,7 @@ ATTACK = "reconstruction"
 
 @dataclass(frozen=True)
 class Pool:
-    """Candidates, each different from all others."""
+    """Candidates, which are all different."""
 
     texts: list[str]
     prior: Tensor  # what the attacker holds likely (j,), summing to one
@@ -100,9 +100,10 @@ def view(rewriter: Rewriter, texts: Sequence[str]) -> Candidates:
 
 
 def play(game: AttackGame, *, candidates: int, read_text: bool = True) -> tuple[list[AttackRow], list[GivenAway]]:
-    """Attack secrets of the private records and of a crowd of up to ``candidates``.
+    """Attack secrets from the private records, and secrets from a crowd of ``candidates`` texts.
 
-    Return the rows, on request also for the text, and the surest right guesses.
+    Return one row per attack, and the right guesses of which the attacker was most certain. The
+    ``text`` attack runs only on request.
     """
     if len(game.private) < 2:
         raise DataError(f"the private split must have at least 2 records to be told apart, got {len(game.private)}")
@@ -128,7 +129,7 @@ def _good_enough(played: Round) -> list[AttackRow]:
 
 
 def crowd_texts(pool: Pool, public: Corpus, candidates: int, draw: random.Random) -> list[str]:
-    """Return at most so many texts: the pool's, public ones in random order, and new ones."""
+    """Return up to ``candidates`` texts: the pool's, public ones in random order, then new ones."""
     others = sorted(set(public.texts) - set(pool.texts))
     draw.shuffle(others)
     texts = (pool.texts + others)[:candidates]

@@ -1,4 +1,4 @@
-"""Audits of claims of local differential privacy: certified violations."""
+"""Audits, which test claims of local differential privacy and certify violations."""
 
 from adept.audit.auditor import run
 from adept.audit.result import AuditResult, Check, Kind, NotJudged, Verdict

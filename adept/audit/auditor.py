@@ -1,9 +1,9 @@
-"""The audit of one target: it asks every question.
+"""The audit of one mechanism: it asks every question of `adept.audit.questions`.
 
-All statistical verdicts hold together with probability ``confidence``: alpha = 1 - confidence is
-split over the questions (`adept.audit.questions`; union bound). A mechanism that takes latents of
-any dimension makes its claim at every dimension, so it is tried at 1, 2, 8 and 1,024 too, unless it
-has a ``dim``.
+All refutations and certified bounds of an audit are true together with probability ``confidence``:
+alpha = 1 - confidence is split over the questions (union bound). A mechanism that takes latents of
+any dimension makes its claim at every dimension. So it is also tested at dimensions 1, 2, 8 and
+1,024, unless it has a ``dim``.
 """
 
 import math
@@ -60,8 +60,8 @@ def run(
 ) -> AuditResult:
     """Audit a mechanism's claim of (epsilon, delta)-local DP for any two records.
 
-    If the object does not declare something, the caller can: ``Claim(mechanism, epsilon=...,
-    alphabet=..., memoised=True)``.
+    If the mechanism does not declare its claim, alphabet or memory, the caller can:
+    ``Claim(mechanism, epsilon=..., alphabet=..., memoised=True)``.
 
     Args:
         mechanism: one of three kinds, with ``epsilon`` and, if it has one, ``delta``. On *vectors*:
@@ -72,17 +72,17 @@ def run(
             integer ``size``, or ``labels``), or with ``pairs`` of values. Of *texts*:
             ``rewrite(texts)``, ``release(texts)`` and ``mechanism``, and ``pairs`` of texts.
         dim: n, the number of coordinates.
-        trials: number of releases of each of two inputs, at least 100; for a rewriter: of rewrites
-            in all.
+        trials: number of releases of each of two inputs, at least 100; for a rewriter, the total
+            number of rewrites.
         confidence: strictly between 0 and 1.
-        pairs: further pairs of latents (n,); or the pairs of values, or of texts, to be audited.
+        pairs: further pairs of latents (n,) to test; for values or texts, the pairs to audit.
         time_limit: seconds that one call of the mechanism may take.
-        progress: called with releases counted so far and in all.
+        progress: called with the number of releases counted so far and their planned total.
 
     Raises:
         ConfigurationError: an argument is out of range, or the mechanism has no usable ``epsilon``
             or ``privatize``.
-        NotJudged: no release of the mechanism could be looked at, and nothing else refutes its
+        NotJudged: the audit obtained no release of the mechanism, and nothing else refutes its
             claim.
     """
     _check_arguments(dim=dim, trials=trials, confidence=confidence, time_limit=time_limit)
@@ -182,13 +182,13 @@ def _of_reports(mechanism: Any) -> bool:
 
 
 def _with_seeding(check: Check, question: Question, *, leave: bool) -> Check:
-    """Return the check, as noted if it found repeated noise and seeding is left to the caller."""
+    """Return the check; mark it as noted if it found repeated noise and callers do the seeding."""
     repeats = question.of_seeding and check.verdict is Verdict.FAILED and check.kind is Kind.RANDOMNESS
     return replace(check, verdict=Verdict.NOTED) if leave and repeats else check
 
 
 def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha: float) -> tuple[str, ...]:
-    """Return sentences on what an audit cannot have seen; ``alpha`` is the event's error."""
+    """Return sentences on what an audit cannot see; ``alpha`` is the event check's error."""
     return (
         _name_rare_failures(trials, claimed, alpha),
         "inputs other than those tried: a record that triggers something else must be given in `pairs`",
@@ -204,8 +204,8 @@ def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha
 def failure_trials(probability: float, *, claimed: float, alpha: float) -> float:
     """Return the number of trials that certify a total failure of some probability.
 
-    Claim: one of 2 * CERTIFYING_SHARE * trials rounds is right with that probability, and
-    `rounds_needed` of them refute.
+    Claim: each of 2 * CERTIFYING_SHARE * trials rounds is right with that probability, and
+    `rounds_needed` right rounds refute the claim.
     """
     needed = rounds_needed(claimed, alpha=alpha / MAX_DISTINGUISHERS)
     return needed / (2 * CERTIFYING_SHARE * probability)

@@ -1,7 +1,7 @@
 """The questions of an audit.
 
-The shares of a table add up to at most 1 (union bound). A check with a share of 0 cannot err by
-chance.
+Each question has a share of the chance of error, and the shares of a table add up to at most 1
+(union bound). A check with a share of 0 cannot err by chance.
 """
 
 from collections.abc import Callable
@@ -47,7 +47,7 @@ class Question:
         return " ".join((self.check.__doc__ or "").split("\n\n")[0].split())
 
     def at(self, *dims: int, share: float, **changes: Any) -> "list[Question]":
-        """Return the same question at other dimensions, with a share for each."""
+        """Return the same question at other dimensions, with a share of the error for each."""
         return [replace(self, name=f"{self.name}, dimension {dim}", dim=dim, share=share, **changes) for dim in dims]
 
 

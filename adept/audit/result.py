@@ -13,8 +13,8 @@ from adept.mechanisms.guarantee import json_number
 class Verdict(StrEnum):
     """The outcome of one check.
 
-    ``FAILED``: the claim, or a declaration that its proof rests on, is refuted. ``NOTED``: a
-    finding that the claim leaves to the caller.
+    ``FAILED``: the check refutes the claim or a declaration that its proof needs. ``NOTED``: a
+    finding for which the caller is responsible under the claim.
     """
 
     PASSED = "passed"
@@ -43,12 +43,12 @@ KIND_OUTCOMES = {  # of a kind, by the most serious verdict of its checks
 
 
 class MechanismFailure(Exception):
-    """A mechanism that raised, was too slow, returned no release, or declares too little."""
+    """Failure of a mechanism: an error, too much time, no release or too few declarations."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """The answer of a mechanism to one question."""
+    """The outcome of one question that an audit asked a mechanism."""
 
     name: str = ""  # of the question
     kind: Kind = Kind.DISTRIBUTION  # of the violation that was looked for, or found
@@ -69,7 +69,7 @@ class Check:
 
 @dataclass(frozen=True, kw_only=True)
 class AuditResult:
-    """All checks of one audit; their statistics hold together with probability ``confidence``."""
+    """All checks of one audit; their bounds hold together with probability ``confidence``."""
 
     mechanism: str
     claimed_epsilon: float
@@ -107,7 +107,7 @@ class AuditResult:
 
     @property
     def strongest(self) -> Check | None:
-        """The check that certifies most, among those of the first violated kind, or among all."""
+        """The check with the largest certified epsilon, of the first violated kind or of all."""
         failed = self._with(Verdict.FAILED)
         return failed[0] if failed else _most_certain(self._with(Verdict.PASSED))
 
@@ -137,14 +137,14 @@ class AuditResult:
         return " ".join([said, *also, *left])
 
     def _caveats(self, strongest: Check) -> list[str]:
-        """Return the caveats; among games, only that of the strongest or else of the event."""
+        """Return the caveats; of the games, only the strongest or else the event adds one."""
         games = [each.caveat for each in (strongest, *self.checks) if each is strongest or each.name == "event"]
         others = [each.caveat for each in self.checks if each.certified_epsilon is None]
         return list(filter(None, [*self.caveats, *others, next(filter(None, games), "")]))
 
     @property
     def judged(self) -> bool:
-        """True if releases could be looked at, or if the claim is refuted without them."""
+        """True if the audit obtained releases, or if it refuted the claim without them."""
         return self.violated or self.releases_judged
 
     @property
@@ -201,8 +201,8 @@ def judged(result: AuditResult) -> AuditResult:
 def judge(name: str, question: Callable[[], Check], *, sees: str, kind: Kind = Kind.DISTRIBUTION) -> Check:
     """Ask one question; if the mechanism fails to answer, it is not judged.
 
-    ``kind`` is that of the question. If a check found another kind than the distribution, it keeps
-    it.
+    The check gets the question's ``kind``, unless it found a kind other than distribution; then it
+    keeps that kind.
     """
     try:
         found = question()

@@ -1,4 +1,4 @@
-"""Mechanisms: they randomise a latent, description, label or counts, and state a guarantee."""
+"""Mechanisms that randomise a latent, description, label or counts and state a guarantee."""
 
 from adept.mechanisms.base import LocalRandomizer, Mechanism
 from adept.mechanisms.codebook import Codebook

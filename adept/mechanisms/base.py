@@ -1,8 +1,8 @@
 """Base classes of mechanisms, and the choice of a mechanism by name.
 
-A guarantee covers a bounded set of latents (an l1 ball, an l2 ball or a sphere); ``project`` maps
-any input into that set, and every proof starts from there. Any two records are neighbours, so a
-sensitivity is the diameter of the set.
+A guarantee covers a bounded set of latents: an l1 ball, an l2 ball or a sphere. ``project`` maps
+any input into that set, and every proof starts from the projected latents. Any two records are
+neighbours, so the sensitivity is the diameter of the set.
 """
 
 from abc import ABC, abstractmethod
@@ -79,8 +79,8 @@ class Mechanism(LocalRandomizer):
     """A randomised map of latents (B, n) -> (B, n) with a stated guarantee.
 
     Latents are CPU or CUDA tensors, float32 or float64; shape, dtype and device are preserved. Each
-    row is one record. A row that holds NaN or Inf is replaced by a constant before anything else
-    looks at it.
+    row is one record. A row that holds NaN or Inf is replaced by a constant before any other code
+    reads it.
 
     Attributes:
         epsilon: the budget that the mechanism *claims*, in nats; positive and finite.
@@ -121,7 +121,7 @@ class Mechanism(LocalRandomizer):
 
     @abstractmethod
     def expected_squared_error(self, dim: int) -> float:
-        """Return E||privatize(x) - x||^2 for x already in the set, in squared latent units."""
+        """Return E||privatize(x) - x||^2 in squared latent units, for any x in the set."""
 
 
 class SymbolRandomizer(LocalRandomizer):
@@ -145,7 +145,7 @@ class SymbolRandomizer(LocalRandomizer):
 
     @property
     def heavy(self) -> int:
-        """The number t of symbols that are likelier than the others."""
+        """The number t of heavy symbols, which are likelier than the others."""
         return 1
 
     @property
@@ -159,15 +159,15 @@ class SymbolRandomizer(LocalRandomizer):
 
     @abstractmethod
     def choose(self, values: Any, ranks: Sequence[int]) -> Any:
-        """Return each record's symbol at its rank; ranks order all symbols, heavy ones first."""
+        """Return the symbol at each record's rank; ranks order all symbols, heavy ones first."""
 
     @abstractmethod
     def choose_symbols(self, numbers: Sequence[int], ranks: Sequence[int]) -> list[int]:
-        """Return each record's symbol at its rank, for records that are numbers of symbols."""
+        """Return the symbol at each record's rank; each record is given as a symbol's number."""
 
     @abstractmethod
     def heavy_symbols(self, number: int) -> set[int]:
-        """Return the heavy symbols of a record that is symbol ``number``, as numbers."""
+        """Return the numbers of the heavy symbols of the record that is symbol ``number``."""
 
 
 Kind = type[LocalRandomizer]
@@ -175,7 +175,7 @@ Kind = type[LocalRandomizer]
 
 @dataclass(frozen=True)
 class MechanismChoice:
-    """A mechanism to be built later: its class and options, perhaps without budget or radius."""
+    """A mechanism to build later: its class and options; budget and radius may still be missing."""
 
     kind: Kind
     epsilon: float | None = None
@@ -183,7 +183,7 @@ class MechanismChoice:
     options: dict[str, Any] = field(default_factory=dict)
 
     def budget(self, epsilon: float | None = None) -> float | None:
-        """Return the budget given, or None; raise ConfigurationError for two different ones."""
+        """Return the given budget or None; raise ConfigurationError if two given ones differ."""
         if epsilon is not None and self.epsilon not in (None, epsilon):
             raise ConfigurationError(f"epsilon must be given once, got {epsilon} and {self.epsilon}: drop one of them")
         return self.epsilon if epsilon is None else epsilon

@@ -1,25 +1,27 @@
 r"""Top-t randomised response over a public codebook, in integers between ranking and release.
 
-k public unit vectors are known to everybody. For a record x let S_x be the t of them nearest to x. One codeword is released,
-each in S_x with probability A / W and each other one with probability B / W, where A >= B are integers with A <= e^eps B and
-W = t A + (k - t) B. (For t = 1 this is k-ary randomised response; for k -> infinity and t / k = q it is PrivUnit, whose cap of
-probability q it samples. Subset selection over a random codebook: Feldman and Talwar 2021, "Lossless compression of
-efficient private local randomizers"; Shah et al. 2022, "Optimal compression of locally differentially private mechanisms".)
+The codebook is k public unit vectors, the codewords. For a record x let S_x be the t codewords
+nearest to x. One codeword is released: each codeword in S_x with probability A / W and each other
+codeword with probability B / W, where A >= B are integers with A <= e^eps B and W = t A + (k - t)
+B. (For t = 1 this is k-ary randomised response; for k -> infinity and t / k = q it is PrivUnit,
+whose cap of probability q it samples. Subset selection over a random codebook: Feldman and Talwar
+2021, "Lossless compression of efficient private local randomizers"; Shah et al. 2022, "Optimal
+compression of locally differentially private mechanisms".)
 
 Claim: pure eps-LDP, exactly, for any two records and any floats. Proof: W is the same for every x,
 because every S_x is a set of exactly t indices (verified in integers for every record). So any
 codeword's probability is A / W or B / W under any record, and two of them differ by a factor of at
 most A / B <= e^eps. Rounding errors, ties, duplicate codewords and the size of the batch only
-change *which* t codewords are heavy, independently of the draw; no norm and no sensitivity enters.
-A comes from eps as an exact rational (``adept.mechanisms.noise.exact_odds``), the draw from
-``secrets``.
+change *which* t codewords are heavy, independently of the draw. The proof uses no norm and no
+sensitivity. A comes from eps as an exact rational (``adept.mechanisms.noise.exact_odds``), the draw
+from ``secrets``.
 
-Blocks: one codebook covers a sphere only as far as its size allows, near eps = 12. For larger
-budgets, the coordinates are cut into m blocks of n_j coordinates, and each block is released by its
-own draw with budget eps n_j / n. The draws are independent given x, so the budgets add up, to eps
-exactly, as fractions. The rule: each block's codebook has 2^12 to 2^14 codewords, the smallest
-power of two that is at least 10 / q, and m is the power of two with the largest expected mean
-cosine. The rule reads n, eps and the options, and no data.
+Blocks: a larger budget needs a larger codebook, and one codebook of the allowed size serves budgets
+up to about eps = 12. For larger budgets, the coordinates are cut into m blocks of n_j coordinates,
+and each block is released by its own draw with budget eps n_j / n. The draws are independent given
+x, so the budgets add up; as fractions their sum is exactly eps. The rule: each block's codebook has
+2^12 to 2^14 codewords, the smallest power of two that is at least 10 / q, and m is the power of two
+with the largest expected mean cosine. The rule reads only n, eps and the options, never data.
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``; ``proofs/Privacy.v``, ``composition_of_many``.
 """
@@ -106,8 +108,9 @@ class Block:
 class Codebook(Mechanism):
     """Pure eps-LDP in exact arithmetic: a public codeword near the latent's direction.
 
-    Neighbours, claim, proof and sources: this module's docstring. The release is the codeword itself, of length C, not an
-    unbiased estimate. Only the direction is released; a zero or non-finite latent stands for the first axis.
+    Neighbours, claim, proof and sources: this module's docstring. The release is the codeword
+    itself, of length C, not an unbiased estimate. Only the direction is released; a zero or
+    non-finite latent is read as the first axis.
 
     Attributes:
         size: codewords k of each block, 2 to 2^20; by default by the rule above.
@@ -206,8 +209,8 @@ def simulated_ranks(latents: Tensor, shape: Shape, generator: torch.Generator | 
 def random_codewords(dim: int, size: int, seed: int) -> Tensor:
     """Return ``size`` random unit vectors (size, dim) in float32, the same on every machine.
 
-    NumPy guarantees the stream of PCG64. Rounding to multiples of 2^-20 removes the last bits, in
-    which platforms differ.
+    NumPy guarantees the stream of PCG64. Rounding to multiples of 2^-20 removes the last bits,
+    which differ between platforms.
     """
     raw = np.random.PCG64(seed).random_raw(size * dim)
     gaussian = ndtri(((raw >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52).reshape(size, dim)
@@ -242,7 +245,7 @@ def layout_shapes(dim: int, *, epsilon: float, size: int | None, blocks: int) ->
 
 
 def block_shape(dim: int, *, epsilon: Fraction, size: int | None = None, top: int | None = None) -> Shape:
-    """Return the numbers of one draw; t = round(q k), q of PrivUnit, and k have defaults."""
+    """Return the numbers of one draw; by default t = round(q k), with q of PrivUnit."""
     share = optimal_cap(dim, epsilon=float(epsilon)).probability
     low, high = DEFAULT_SIZES
     while low < high and low < 10 / share:
@@ -252,7 +255,7 @@ def block_shape(dim: int, *, epsilon: Fraction, size: int | None = None, top: in
 
 
 def layout_cosine(shapes: tuple[Shape, ...]) -> float:
-    """Return E<x, V> for x uniform on the sphere and V the blocks put together."""
+    """Return E<x, V> for x uniform on the sphere; V joins the released blocks."""
     whole = sum(shape.dim for shape in shapes)
     return sum(mean_length(shape.dim, whole) * math.sqrt(shape.dim / whole) * draw_cosine(shape) for shape in shapes)
 

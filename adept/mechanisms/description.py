@@ -1,44 +1,47 @@
 r"""Randomised response over descriptions: numbers that a public codec gives to texts.
 
-The claim: let a public codec map every record x to a set S(x) of exactly t *descriptions*, numbers
-of {0, .., K-1}; mostly t = 1. One number is released, each in S(x) with probability A / W and each
-other one with probability B / W, where A >= B are integers with A <= e^eps B, and W = t A + (K - t)
-B. This is eps-LDP (pure) for any two records, and so is every text that is written from the
-released number.
+The claim: let a public codec map every record x to a set S(x) of exactly t *descriptions*, which
+are numbers of {0, .., K-1}; mostly t = 1. One number is released: each number in S(x) with
+probability A / W and each other number with probability B / W, where A >= B are integers with A <=
+e^eps B, and W = t A + (K - t) B. This is eps-LDP (pure) for any two records, and so is every text
+written from the released number.
 
 The proof: that S(x) has exactly t different members is verified in integers for every record, so W
-is the same for all of them. So two records' probabilities of one number are A / W or B / W, and
-differ by a factor of at most A / B <= e^eps. (Subset selection: Ye and Barg 2018, "Optimal schemes
-for discrete distribution estimation under locally differential privacy"; t = 1 is K-ary randomised
-response.) A draw from the other numbers never gives a member of S(x); if it could, the true eps
-would be larger.
+is the same for all records. Under any record, a number has probability A / W or B / W, so two
+records' probabilities of it differ by a factor of at most A / B <= e^eps. (Subset selection: Ye and
+Barg 2018, "Optimal schemes for discrete distribution estimation under locally differential
+privacy"; t = 1 is K-ary randomised response.) A draw from the other numbers never gives a member of
+S(x); if it could, the true eps would be larger.
 
-The codec needs only four properties: it describes every text (if need be with a constant), it looks
-at one record at a time, K, t and the codec are fixed without private data, and its randomness is
-its own. It may be a network or a search, and it may be wrong: that costs use, never privacy.
+The codec needs only four properties. It describes every text, if need be with a constant. It reads
+one record at a time. K, t and the codec are fixed without private data. The codec's randomness is
+independent of that of the release. The codec may be a network or a search, and it may err: an error
+makes the release less useful, never less private.
 
-The rule for K, if t = 1: the K that transmits most information if descriptions are equally common
-(``best_size``). It reaches at least 99.7 % of the capacity of eps-LDP, u - 1 - ln u nats with u =
-eps e^eps / (e^eps - 1), at every eps >= 2.
+The rule for K, if t = 1: the K at which a release transmits the most information if descriptions
+are equally common (``best_size``). It reaches at least 99.7 % of the capacity of eps-LDP, u - 1 -
+ln u nats with u = eps e^eps / (e^eps - 1), at every eps >= 2.
 
-A codec of *broad* text describes a record by whole sentences. All of them are used
-(``Codec.choose_size``), and the t nearest to the record are heavy. t is chosen so that one of them
-comes out with odds of about s = eps - ODDS_BELOW_EPSILON to one: t = K s / (e^eps + s), rounded, at
-least 1 (``docs/decisions.md``, "Heavy sentences").
+A codec of *broad* text describes a record by whole sentences. All of them are candidates
+(``Codec.choose_size``), and the t nearest to the record are heavy. t is chosen so that the odds of
+releasing a heavy sentence are about s = eps - ODDS_BELOW_EPSILON to one: t = K s / (e^eps + s),
+rounded, at least 1 (``docs/decisions.md``, "Heavy sentences").
 
-*Descriptions by label.* Where labels are copied, the K descriptions may be those of a *cell* of the
-record's label c: K public sentences that c, the budget and public text decide (``by_label``;
+*Descriptions by label.* If labels are copied, the K descriptions may be a *cell* of the record's
+label c: K public sentences that depend only on c, the budget and public text (``by_label``;
 ``adept.models.label_cells``). Let M_c be the release above over the cell of c.
 
 *Claim*: x -> (c, M_c(x)) is eps-LDP (pure) for any two records x, x' with the same label c.
-*Proof*: for a fixed c it is the claim of M_c, since the cell is the same for both; K, t, A and B
-are too. QED. K, t and the weights are those of every label, so that one certificate is of all. For
-two labels nothing is claimed: their cells differ, so a text can name its label, and odds can be
-infinite. So leaving the label column out later does not hide the labels.
+*Proof*: both records have the label c, so they have the same cell and the same K, t, A and B, and
+the claim of M_c applies. QED. K, t and the weights are the same for every label, so one certificate
+covers all labels. Nothing is claimed for records with two different labels: their cells differ, so
+a text can reveal its label with certainty. So leaving the label column out later does not hide the
+labels.
 
-The rule for cells: K = LABEL_CELL between the two CELL_EPSILONS, half as many for every two nats
-below, and twice as many for every two nats above, until all sentences are in every cell. t is as
-above with the odds s = eps - 2, at least 4/3, which goes over to s = eps - 4 above an epsilon of 8.
+The rule for cells: K = LABEL_CELL for an epsilon between the two CELL_EPSILONS. Every two nats
+below them halve K, and every two nats above them double K, until every cell holds all sentences. t
+follows from the odds s as above. s is eps - 2, but at least 4/3, and changes to eps - 4 above an
+epsilon of 8.
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, and for labels
 ``same_label_is_private``.
@@ -130,7 +133,7 @@ class Description(SymbolRandomizer):
         """Release one number for each record: exact, from the operating system's entropy.
 
         Args:
-            descriptions: for each record its description, or its t different ones in any order;
+            descriptions: each record's description, or its t different descriptions in any order;
                 integers in {0, .., K-1}.
         """
         ranks = exact_ranks(len(descriptions), near=self.heavy, far=self.count - self.heavy, odds=self.odds)
@@ -146,13 +149,13 @@ class Description(SymbolRandomizer):
         return replace(self, size=self.size or joint_size(self.epsilon, labels))
 
     def over_broad_text(self, sentences: int) -> Self:
-        """Return a copy with ``sentences`` descriptions; a rule sets the heavy ones."""
+        """Return a copy with ``sentences`` descriptions; this module's rule sets t."""
         odds = max(1.0, self.epsilon - ODDS_BELOW_EPSILON)
         top = self.top or max(1, round(sentences * odds / (math.exp(self.epsilon) + odds)))
         return replace(self, size=sentences, top=top)
 
     def over_label_cells(self) -> Self:
-        """Return a copy for the cells of labels; a rule sets the heavy ones."""
+        """Return a copy for the cells of labels; this module's rule sets K and t."""
         odds = max(CELL_ODDS, min(self.epsilon - 2, self.epsilon / 2 + 2), self.epsilon - ODDS_BELOW_EPSILON)
         top = self.top or max(1, round(self.count * odds / (math.exp(self.epsilon) + odds)))
         return replace(self, size=self.count, top=top, by_label=True)
@@ -170,7 +173,7 @@ class Description(SymbolRandomizer):
         return self.choose([sorted(self.heavy_symbols(number)) for number in numbers], ranks)
 
     def heavy_symbols(self, number: int) -> set[int]:
-        """Return the t descriptions from this one on; after the last one, the first ones follow."""
+        """Return the t descriptions that begin with ``number``; after the last, count on from 0."""
         return {(number + place) % self.count for place in range(self.heavy)}
 
     def guarantee(self, dim: int | None = None) -> Guarantee:
@@ -189,7 +192,7 @@ class Description(SymbolRandomizer):
         return "the record's own" if self.heavy == 1 else f"one of the record's own {self.heavy:,}"
 
     def _checked(self, descriptions: Sequence[Described]) -> list[Sequence[int]]:
-        """Return each record's descriptions; check their number, on which the proof rests."""
+        """Return each record's descriptions; check that there are t, as the proof requires."""
         rows: list[Sequence[int]] = [[row] if isinstance(row, int) else row for row in descriptions]
         count = self.count
         for record, own in enumerate(rows, start=1):
@@ -235,10 +238,10 @@ def best_size(epsilon: float) -> int:
 
 
 def joint_size(epsilon: float, labels: int) -> int:
-    """Return the K for which a symbol beside L labels tells most; all K are equally common.
+    """Return the K at which a joint symbol with L labels tells most; all K are equally common.
 
-    A description almost determines its label, so only K of the K L symbols are ever true. With A =
-    e^eps, a symbol then tells I(K) = (A ln A - (A + K - 1) ln((A + K - 1) / K)) / (A + K L - 1)
+    A description almost determines its label, so only K of the K L symbols ever are a record's own.
+    With A = e^eps a symbol tells I(K) = (A ln A - (A + K - 1) ln((A + K - 1) / K)) / (A + K L - 1)
     nats: entropy of the symbol less that given the record. For K well below A this is ln K / (1 + K
     L / A), which is largest where K (ln K - 1) = A / L: K = A / (L w), w e^w = A / (e L).
     """
@@ -248,5 +251,5 @@ def joint_size(epsilon: float, labels: int) -> int:
 
 
 def _size_in_words(size: int) -> str:
-    """Return a number for a sentence; a long one as a power of two."""
+    """Return a number as words of a sentence; a long number is written as a power of two."""
     return f"{size:,}" if size < 10**6 else f"2^{math.log2(size):.1f}"

@@ -18,9 +18,9 @@ k >= 0.
 2.) QED
 
 Nothing is rounded: every number is an integer below 2^63, from words of the operating system. Noise
-beyond 2^62 / 2^k is cut off to that, and the *sum* of a value and its noise to half of it. Since no
-value is larger than that half, such a sum lies at the end of the range with or without the cut of
-its noise. So the result is a function of the exact sum, which is post-processing.
+beyond L = 2^62 / 2^k is set to L, and the *sum* of a value and its noise beyond L / 2 is set to L /
+2. No value exceeds L / 2, so noise beyond L puts the sum at the end of the range, whether or not
+the noise itself was cut. So the result is a function of the exact sum, which is post-processing.
 
 Checked proof: ``proofs/DiscreteLaplace.v``, ``signs_have_the_weights_of_the_noise``;
 ``proofs/Noise.v``, ``geometric_is_private``.
@@ -51,8 +51,8 @@ def smallest_scale(sensitivity: int, *, epsilon: float) -> float:
 
     Args:
         sensitivity: largest distance between two neighbours, in grid units; at least 1.
-        epsilon: the budget, read as the exact rational number that the float is; above 2^30 it is
-            not used up.
+        epsilon: the budget, read as the exact rational value of the float; of more than 2^30 a part
+            stays unused.
     """
     exact = sensitivity / Fraction(min(epsilon, MAX_EPSILON))
     size = exact.numerator.bit_length() - exact.denominator.bit_length()  # 2^(size - 1) < exact < 2^(size + 1)
@@ -71,10 +71,10 @@ def exact_laplace(values: Tensor, *, scale: float) -> Tensor:
     exp(|x - x'| / scale) entry by entry (triangle inequality), and the entries are independent.
 
     Args:
-        values: int64 tensor of any shape on the CPU; entries beyond 2^36 times the scale, or 2^61,
-            are cut off to it.
-        scale: in units of one: positive, with 24 significant bits, as ``smallest_scale`` returns
-            it.
+        values: int64 tensor of any shape on the CPU; entries beyond 2^36 times the scale, or beyond
+            2^61, are set to that limit.
+        scale: the scale b, in grid units: positive, with 24 significant bits, as ``smallest_scale``
+            returns it.
     """
     t, shift = _fraction(scale)
     limit = MAX_MAGNITUDE >> shift + 1
@@ -118,7 +118,7 @@ def _wholes(count: int) -> Integers:
 
 
 def _plenty(count: int) -> int:
-    """Return a number of candidates, each good with 1 - 1/e, that mostly gives ``count`` of them."""
+    """Return a number of candidates that mostly holds ``count`` good ones (chance 1 - 1/e each)."""
     return count + 3 * count // 4 + 8
 
 

@@ -1,4 +1,4 @@
-"""DPText's sampler, for audits to find its violation: its noise is never negative.
+"""DPText's sampler, whose noise is never negative: a violation for audits to find.
 
 DPText (Beigi et al. 2019, 2021; Alnasser et al. 2021) draws v uniformly from (0, 1) and releases
 r + F(v) with F(v) = -b sgn(v) ln(1 - 2|v|). That F inverts the Laplace distribution for v from
@@ -34,9 +34,9 @@ class DPText(Mechanism):
     and none under x'.
 
     Attributes:
-        nan: treatment of v > 1/2, where F is NaN: "redraw" draws again until none is left, so the
-            noise is exponential with mean b; "zero" (the published code) adds no noise in half of
-            all cases.
+        nan: treatment of v > 1/2, where F is NaN: "redraw" draws v again until F is a number, so
+            the noise is exponential with mean b; "zero" (the published code) adds no noise in half
+            of all cases.
     """
 
     nan: str = "redraw"
@@ -85,7 +85,7 @@ class DPText(Mechanism):
         )
 
     def expected_squared_error(self, dim: int) -> float:
-        """Return E[||noise||^2]: 2 n b^2 for redrawn (exponential) noise, half with zeros."""
+        """Return E[||noise||^2]: 2 n b^2 for redrawn (exponential) noise, half that with "zero"."""
         return dim * self._scale() ** 2 * (2 if self.nan == "redraw" else 1)
 
 

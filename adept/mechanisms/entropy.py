@@ -1,22 +1,22 @@
-r"""Random bits from the operating system, and the integers and orders that are drawn from them.
+r"""Random bits from the operating system, and integers and orders drawn from these bits.
 
-Every exact sampler reads its bits here, and nothing seeds them. In tests a finite tape takes the
-place of `source`.
+Every exact sampler reads its bits from `source`, which has no seed. Tests replace `source` by a
+finite tape of bits.
 
 *Counting lemma.* Let each word of b bits be equally likely.
 
 1. `below`: a word is drawn until it is less than m <= 2^b. Of the 2^b words, m end the drawing, one
-   for each number. So each of {0, .., m-1} has probability 1/m given that the drawing ends. It goes
-   on after d words with probability (1 - m/2^b)^d < 2^-d.
-2. `below_each`: a word is drawn until it is at least r = 2^b mod m. The other words are
-   consecutive, and their number is a multiple of m, so equally many have each remainder.
+   for each number. So each of {0, .., m-1} has probability 1/m given that the drawing ends. The
+   drawing goes on after d words with probability (1 - m/2^b)^d < 2^-d.
+2. `below_each`: a word is drawn until it is at least r = 2^b mod m. These words are consecutive,
+   and there are a multiple of m of them, so every remainder modulo m occurs equally often.
 3. *Weights*: a number below W = t A + (k - t) B belongs to one of t intervals of length A and k - t
    of length B that fill {0, .., W-1} without overlap, so an outcome is as likely as its interval is
    long (`adept.mechanisms.noise.exact_ranks`).
 4. `shuffle`: the last place gets each item with probability 1/n, the place before it each remaining
    one with 1/(n-1), and so on: n! equally likely sequences of draws, one for each order.
 
-Enumerating all tapes for small numbers shows that the program is the one that the lemma describes.
+Tests enumerate all tapes for small m and confirm that the program draws as the lemma says.
 
 Checked proof of 1 to 3: ``proofs/Sampler.v``, ``ranks_have_their_weights``,
 ``remainders_are_uniform``.
@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 
 class OperatingSystem:
-    """Bits that no seed, no fork and no generator's state can repeat or reveal."""
+    """Bits that no seed, no fork and no generator state can repeat or reveal."""
 
     width = 64  # bits of a word
 

@@ -61,8 +61,8 @@ class Gaussian(Mechanism):
     then the bound in this module's docstring.
 
     Attributes:
-        delta: mass outside the epsilon bound, 1e-100 to 0.5; it has to be far below one over the
-            number of records.
+        delta: mass outside the epsilon bound, 1e-100 to 0.5; choose it far below 1 / (number of
+            records).
         calibration: "exact" releases integers, at the scale proved above; "analytic" adds
             floating-point noise at Balle and Wang's scale and rounds it to the grid (research
             grade).

@@ -58,7 +58,7 @@ def grid_radius(clip_norm: float, *, clip: str) -> int:
 
 
 def to_grid(latents: Tensor, *, clip: str, clip_norm: float) -> Tensor:
-    """Clip latents (B, n), round them toward zero to the grid; return int64 (B, n) on the CPU.
+    """Clip latents (B, n) and round them toward zero to the grid; return int64 (B, n) on the CPU.
 
     Claim: every row meets the norm bound exactly, for any floats. Proof: the norm of the *integers*
     is computed in integers (each below 2^22, so no sum overflows), and rows above ``grid_radius``
@@ -83,8 +83,8 @@ def from_grid(units: Tensor, *, clip_norm: float, like: Tensor) -> Tensor:
 def round_to_grid(values: Tensor, *, clip_norm: float, like: Tensor) -> Tensor:
     """Round float64 values (B, n) to the public grid; dtype and device are those of ``like``.
 
-    For noise that is computed in floats: this removes the low bits, in which rounding would reveal
-    the input (no proof).
+    Releases with floating-point noise need it: rounding errors in the low bits would reveal the
+    input, and this removes them. No proof covers this step.
     """
     step = grid_step(clip_norm)
     return ((values / step).round() * step).to(like.device, like.dtype)

@@ -1,8 +1,8 @@
-r"""Guarantees: claimed and true budgets, their words, and the public numbers that imply them.
+r"""Guarantees: claimed and true budgets, their wording, and the public numbers that imply them.
 
 Anyone can compute from a certificate what a release guarantees, as
 ``adept.release.verify_statement`` does. A *part* is one draw of a record's release. Its numbers
-describe the mechanism alone, and never what was drawn.
+describe only the mechanism, never the drawn value.
 
 - ``symbols``: subset selection, t of k symbols with the integer weight A, the others with B: one
   number below W = t A + (k - t) B, from words of b bits. The ratio of two records' probabilities is
@@ -13,7 +13,7 @@ describe the mechanism alone, and never what was drawn.
 - ``discrete_gaussian``: noise of parameter s on n integers at l2 distance at most D: (**) of
   ``adept.mechanisms.gaussian``.
 
-Numbers that a float may not hold are strings: integers, and fractions as "p/q".
+Numbers that a float may not hold exactly are stored as strings: integers, and fractions as "p/q".
 
 Checked proof: ``proofs/Checker.v``, ``accepted_symbols_are_private``,
 ``accepted_noise_is_private``.
@@ -35,7 +35,7 @@ Part = dict[str, Any]  # of a certificate
 
 @dataclass(frozen=True, kw_only=True)
 class Guarantee:
-    """The guarantee of one release, local or (for votes) central: the claim and the truth.
+    """The guarantee of one release, local or (for votes) central: claimed and true values.
 
     A mechanism M is (epsilon, delta)-LDP when P[M(x) in S] <= exp(epsilon) P[M(x') in S] + delta
     for all records x, x' and all sets S of outputs (Habernal 2021, Definition 2.3).
@@ -75,7 +75,7 @@ class Guarantee:
 
 
 def json_number(value: float | None) -> float | str | None:
-    """Return ``value`` as JSON can hold it: an infinite epsilon is the string "inf"."""
+    """Return ``value`` in a form that JSON can hold: an infinite epsilon is the string "inf"."""
     return "inf" if value is not None and math.isinf(value) else value
 
 
@@ -97,7 +97,7 @@ def often(probability: Fraction) -> str:
 
 
 def total(*epsilons: float | Fraction, times: int = 1) -> float:
-    """Return the sum of budgets, each spent ``times`` times: exact, and rounded up once."""
+    """Return the exact sum of budgets, each spent ``times`` times, rounded up once at the end."""
     if not all(map(math.isfinite, epsilons)):
         return math.inf
     exact = times * sum((Fraction(epsilon) for epsilon in epsilons), Fraction(0))
@@ -119,7 +119,7 @@ def share(epsilon: float, records: int) -> float:
 def symbols_part(
     of: str, *, epsilon: Fraction, size: int, top: int, odds: tuple[int, int], labels: int | None = None
 ) -> Part:
-    """Return the part of one symbol of "text", "text by label", "label" or "text and label"."""
+    """Return the part for one symbol, of "text", "text by label", "label" or "text and label"."""
     heavy, light = odds
     return {
         "of": of,
@@ -136,7 +136,7 @@ def symbols_part(
 
 
 def laplace_part(of: str, *, epsilon: Fraction, sensitivity: int, scale: float) -> Part:
-    """Return the part of discrete Laplace noise, in units of the grid."""
+    """Return the part for discrete Laplace noise, in units of the grid."""
     return {
         "of": of,
         "kind": "discrete_laplace",
@@ -147,7 +147,7 @@ def laplace_part(of: str, *, epsilon: Fraction, sensitivity: int, scale: float) 
 
 
 def gaussian_part(of: str, *, epsilon: float, delta: float, distance: float, dim: int, scale: float) -> Part:
-    """Return the part of discrete Gaussian noise, in units of the grid."""
+    """Return the part for discrete Gaussian noise, in units of the grid."""
     return {
         "of": of,
         "kind": "discrete_gaussian",

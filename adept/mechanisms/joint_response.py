@@ -1,9 +1,10 @@
 r"""Private labels: subset selection over pairs of a release and a label, as one symbol.
 
-A record has a text, which a codebook or a codec puts among k outcomes, and one of L public labels:
-k L symbols (v, c). The *heavy set* of a record is {its t nearest codewords} x {its own label}: t
-symbols. One symbol is released, each heavy one with probability A / W and each other one with
-probability B / W, where A <= e^eps B are integers and W = t A + (k L - t) B.
+A record has a text and one of L public labels. A codebook or a codec maps the text to one of k
+outcomes v, so there are k L symbols (v, c). The *heavy set* of a record is {its t nearest
+codewords} x {its own label}: t symbols. One symbol is released, each heavy one with probability A /
+W and each other one with probability B / W, where A <= e^eps B are integers and W = t A + (k L - t)
+B.
 
 Claim: pure eps-LDP, exactly, for any two *pairs* of text and label. Proof: every record's heavy set
 has exactly t symbols, for any label, so W is the same for all, and each symbol's probability is A /
@@ -12,16 +13,16 @@ below t and else B (``noise.exact_ranks``); its symbol is the codeword of rank r
 of rank r div k. For every record the ranks of codewords are a permutation of all codewords with the
 t nearest first (``Block.place``), and the ranks of labels one of all labels with its own first
 (``RandomizedResponse.choose``): so ranks and symbols are in bijection, and the ranks below t are
-the heavy set. No table of k L symbols is made. For t = 1, the default for descriptions, this is
-randomised response over K L symbols. QED.
+the heavy set. No table of the k L symbols is stored. For t = 1, the default for descriptions, this
+is randomised response over K L symbols. QED.
 
-Each half alone has an epsilon below eps, which is exact too. Summed over labels, an outcome has
-weight A + (L - 1) B or L B; summed over outcomes, a label has t A + (k - t) B or k B. So the text
-alone is ln((A + (L - 1) B) / (L B))-LDP, and the label alone ln((t A + (k - t) B) / (k B))-LDP.
-Randomised response on each would have to split eps into two such budgets.
+The text alone and the label alone each have an exact epsilon below eps. Summed over labels, an
+outcome has weight A + (L - 1) B or L B; summed over outcomes, a label has t A + (k - t) B or k B.
+So the text alone is ln((A + (L - 1) B) / (L B))-LDP, and the label alone ln((t A + (k - t) B) / (k
+B))-LDP. Randomised response on each would have to split eps into two such budgets.
 
-The rules read the budget and L alone. t is .8 k L / (e^eps + 1), at least 1. k is 128, or the
-largest power of two up to 1024 with which the own symbol has probability 2/3
+The rules for codebooks read only the budget and L. t is .8 k L / (e^eps + 1), at least 1. k is 128,
+or the largest power of two up to 1024 at which the record's own symbol has probability 2/3
 (``docs/decisions.md``, "Codewords beside labels").
 
 Checked proof: ``proofs/Symbols.v``, ``joint_response_is_private``, ``text_alone_is_private``,
@@ -80,7 +81,7 @@ class JointResponse:
 
     @cached_property
     def _response(self) -> RandomizedResponse:
-        """The labels around their circle."""
+        """The randomised response that chooses among the labels."""
         return RandomizedResponse(epsilon=self.mechanism.epsilon, labels=self.labels)
 
     @property
@@ -124,8 +125,8 @@ class JointResponse:
         """Release each record's text and label as one symbol, exactly.
 
         Args:
-            inputs: latents (B, n) for a codebook, descriptions for a description.
-            labels: one label of the public set for each.
+            inputs: latents (B, n) if the mechanism is a codebook, numbers if it is a description.
+            labels: one label of the public set for each record.
         """
         if len(inputs) != len(labels):
             raise ConfigurationError(f"labels must be as many as records, {len(inputs)}, got {len(labels)}")
@@ -170,13 +171,13 @@ class JointResponse:
         return self._log(Fraction(self.top * heavy + (count - self.top) * light, count * light))
 
     def _log(self, ratio: Fraction) -> float:
-        """Return the logarithm of a ratio, rounded up but never above the pair's epsilon."""
+        """Return the logarithm of a ratio, rounded up; at most the pair's epsilon."""
         found = math.log(ratio.numerator) - math.log(ratio.denominator)
         return min(self.epsilon, found * (1 + 1e-12) + 1e-12)
 
     @property
     def alphabet(self) -> list[Symbol]:
-        """Some symbols, as records for an audit."""
+        """Sample of symbols, which an audit uses as records."""
         last = self.text.count - 1
         return list(product(sorted({0, last // 2, last}), (self.labels[0], self.labels[-1])))
 
@@ -188,7 +189,7 @@ class JointResponse:
 
     @property
     def distribution(self) -> Callable[[Symbol], dict[Symbol, Fraction]] | None:
-        """The distribution of ``privatize`` for one symbol; None with too many symbols."""
+        """The distribution of ``privatize`` for one symbol; None if there are too many symbols."""
         return self._distribution if self.size <= MAX_AUDITED_SYMBOLS else None
 
     def _distribution(self, symbol: Symbol) -> dict[Symbol, Fraction]:

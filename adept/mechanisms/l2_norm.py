@@ -1,4 +1,4 @@
-"""The K-norm mechanism in l2: noise whose density falls with the length of the vector alone.
+"""The K-norm mechanism in l2: the density of the noise depends only on the vector's length.
 
 The noise has density proportional to exp(-||z||_2 / b), b = 2C / eps: a uniform direction times a
 radius with distribution Gamma(n, b), because the sphere of radius r contributes r^(n-1) exp(-r / b)

@@ -92,7 +92,7 @@ class _Laplace(Mechanism):
         return [laplace_part("text", epsilon=epsilon, sensitivity=sensitivity, scale=self._scale(dim))]
 
     def _true_epsilon(self, dim: int) -> float:
-        """Return a float that is at least D / b and at least the closed form eps sqrt(n)."""
+        """Return a float no smaller than D / b and no smaller than the closed form eps sqrt(n)."""
         ratio = self._true_diameter(dim) / self._scale(dim)
         while Fraction(ratio) * Fraction(self._scale(dim)) < self._true_diameter(dim):
             ratio = math.nextafter(ratio, math.inf)
@@ -118,8 +118,8 @@ class OriginalLaplace(_Laplace):
     """ADePT as published: l2 clip, Laplace scale 2C/eps. Its claim is false for n > 1.
 
     Source: Habernal 2021, Theorems 3.1 and 5.1. Neighbours: any two records. True guarantee: pure
-    (eps * sqrt(n))-LDP, attained by the pair +-C/sqrt(n) (1, ..., 1). Kept for comparisons, and for
-    audits to find its violation; a release refuses it.
+    (eps * sqrt(n))-LDP, attained by the pair +-C/sqrt(n) (1, ..., 1). It serves comparisons and
+    audits, which find its violation; a release refuses it.
     """
 
     name: ClassVar[str] = "original"

@@ -1,19 +1,19 @@
 r"""A small codebook learned from public latents; each codeword has a large probability.
 
-The release is that of ``adept.mechanisms.codebook``, with the same claim and the same proof: it
-holds for *any* public codewords, so learning them from public text can change how useful a release
-is, but not its guarantee.
+The release, its claim and its proof are those of ``adept.mechanisms.codebook``. The proof holds for
+*any* public codewords, so learning them from public text can change how useful a release is, but
+not its guarantee.
 
-The rule for k: 2^round(4 + eps), at least 32 and at most 1024; fewer codewords than half of the
-public latents. The rule for t: .8 k / (e^eps + 1), at least 1, and at least k / 512 if a record's
-own codeword would come out with probability below .9. (A set of k / (e^eps + 1) keeps most
+The rule for k: 2^round(4 + eps), at least 32, at most 1024, and at most half the number of public
+latents. The rule for t: .8 k / (e^eps + 1), at least 1, and at least k / 512 if a record's own
+codeword would come out with probability below .9. (A set of k / (e^eps + 1) keeps the most
 information: Ye and Barg 2018, Eq. 10; ``docs/decisions.md``, "Sizes of codebooks".)
 
-For *broad* text the largest codebook is used. If the sizes of the codebooks leave a gap, because
-the smaller ones belong to a domain that the model was adapted to, at most four times the k above
-are used. A heavy codeword comes out with odds of s = eps - 2 to one, at least 4 to 3, which needs t
-= k s / (e^eps + s) (``docs/decisions.md``, "Heavy codewords of broad text"). All rules read only
-the budget and the public model.
+A model of *broad* text uses its largest codebook. In a model adapted to a domain, the smaller
+codebooks belong to that domain, so the sizes leave a gap; such a model uses at most four times the
+k above. The odds of releasing a heavy codeword are s to one, with s = eps - 2 but at least 4/3,
+which needs t = k s / (e^eps + s) (``docs/decisions.md``, "Heavy codewords of broad text"). All
+rules read only the budget and the public model.
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, and for labels
 ``same_label_is_private``.
@@ -48,7 +48,7 @@ KMEANS_RESTARTS = (3, 1)  # its runs for up to 256 codewords, and for more
 class LearnedCodebook(Codebook, SymbolRandomizer):
     """Pure eps-LDP in exact arithmetic, over codewords learned from public latents.
 
-    The claim needs codewords that never saw private data.
+    The claim requires that no private data influenced the codewords.
 
     Attributes:
         codewords: (k, n) tensor, k >= 2, finite and without zero rows; scaled to unit length here.
@@ -87,7 +87,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
 
     @property
     def heavy(self) -> int:
-        """The number of heavy codewords t: as asked for, or by the rule."""
+        """The number of heavy codewords t: as given, or by the rule."""
         if self.top is not None:
             return self.top
         odds = math.exp(min(self.epsilon, 700.0))
@@ -107,7 +107,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return replace(self, codewords=codebooks[max(fitting)], size=max(fitting))
 
     def over_broad_text(self, codebooks: Mapping[int, Tensor]) -> Self:
-        """Return a copy for a broad model; a rule sets its codewords and the heavy ones."""
+        """Return a copy for a broad model; the rule sets its codewords and t."""
         found = self.with_codewords(codebooks, most=_without_gap(codebooks, most=BROAD_FACTOR * self.count))
         odds = max(MIN_ODDS, self.epsilon - ODDS_BELOW_EPSILON)
         top = self.top or max(1, round(found.count * odds / (math.exp(min(self.epsilon, 700.0)) + odds)))
@@ -132,7 +132,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return "its nearest codeword" if self.heavy == 1 else f"one of its {self.heavy} nearest codewords"
 
     def beside(self, labels: int) -> Self:
-        """Return a copy with ``joint_codewords`` codewords and the rule's heavy ones, unless set."""
+        """Return a copy with ``joint_codewords`` codewords and the rule's t, unless already set."""
         size = self.count if self.size or self.codewords is not None else joint_codewords(self.epsilon, labels)
         odds = math.exp(min(self.epsilon, 700.0))
         top = self.top or max(1, min(round(HEAVY_SHARE * size * labels / (odds + 1)), size // 2))
@@ -146,7 +146,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return self._join([block.codewords[self.places(latents, ranks)]], like=latents)
 
     def choose_symbols(self, numbers: Sequence[int], ranks: Sequence[int]) -> list[int]:
-        """Return the number of the codeword at each rank, for records that are codewords."""
+        """Return the codeword's number at each rank; each record is itself a codeword's number."""
         found: list[int] = self.places(self._own[list(numbers)], ranks).tolist()
         return found
 
@@ -157,11 +157,11 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
 
     @property
     def _own(self) -> Tensor:
-        """The codewords (k, n); random ones of few dimensions if no model set any."""
+        """The codewords (k, n); random low-dimensional ones if no model set any."""
         return random_codewords(STAND_IN_DIM, self.count, 0) if self.codewords is None else self.codewords
 
     def mean_cosine(self, dim: int) -> float:
-        """Return E<x, V>: exact for x among the codewords; averaged for random codebooks."""
+        """Return E<x, V>: exact if x is one of the codewords; an average for random codebooks."""
         if self.codewords is None:
             return super().mean_cosine(dim)
         self.layout(dim)  # refuses another dimension
@@ -185,7 +185,7 @@ def joint_codewords(epsilon: float, labels: int) -> int:
 
 
 def _without_gap(sizes: Iterable[int], *, most: int) -> int:
-    """Return the largest size that is at most ``most``, or follows it in steps of at most two."""
+    """Return the largest size up to ``most``, or a larger one reached by factors of at most two."""
     ordered = sorted(sizes)
     found = max((size for size in ordered if size <= most), default=ordered[0])
     for size in ordered:
@@ -209,9 +209,9 @@ def _unit_codewords(codewords: Tensor) -> Tensor:
 def learn_codebooks(latents: Tensor, *, seed: int = 0, also: int = 0) -> dict[int, Tensor]:
     """Learn codebooks of 32, 64, ... 1024 unit codewords (k, n) from public latents (N, n).
 
-    The method is k-means on the sphere. A codebook has at most N / 2 codewords, so that none is one
-    record; for few latents there is one smaller codebook, or none. ``also`` asks for one more size,
-    under the same bound.
+    The method is k-means on the sphere. A codebook has at most N / 2 codewords, so that no codeword
+    stands for a single record. For few latents there is one smaller codebook, or none. ``also``
+    requests one more size, under the same bound.
     """
     points = _unit_codewords(latents).to(torch.float64) if len(latents) else latents
     distinct = len(torch.unique(points, dim=0)) if len(latents) else 0

@@ -2,11 +2,11 @@
 
 The first word of a name says which of three kinds it is.
 
-- ``exact_``: without any rounding error, integers in, integers out, from entropy that no seed
-  reaches. The only noise that an exact release may use.
-- ``fresh_``: floating point computed from bytes of the operating system, but rounded as floats are
-  (research grade).
-- ``simulated_``: ordinary floating-point noise from a seeded generator, worth nothing as protection
+- ``exact_``: integer noise on integers, without any rounding error, from entropy that has no seed.
+  An exact release may use no other noise.
+- ``fresh_``: floating-point noise computed from bytes of the operating system, with the rounding
+  errors of floats (research grade).
+- ``simulated_``: ordinary floating-point noise from a seeded generator, which protects nothing
   (Mironov 2012, "On significance of the least significant bits for differential privacy").
 """
 
@@ -52,7 +52,7 @@ def exact_gaussian(values: Tensor, *, scale: float) -> Tensor:
 
 @lru_cache(maxsize=256)
 def exact_odds(epsilon: Fraction) -> tuple[int, int]:
-    """Return integers A >= B = 2^64 with A <= exp(epsilon) * B, tight to 2^-60 relatively.
+    """Return integers A >= B = 2^64 with A <= exp(epsilon) * B, tight to a relative 2^-60.
 
     A is `exponential_series` divided by 2^64 and rounded down.
 
@@ -68,7 +68,7 @@ def exponential_series(epsilon: Fraction) -> tuple[int, int]:
     """Return an integer at most 2^128 exp(epsilon), and the number of terms of its series.
 
     Proof: it is a partial sum of exp(epsilon) = sum epsilon^i / i!, whose terms are all positive,
-    computed in integers that are rounded down at every step; so it can only be too small.
+    computed in integers that are rounded down at every step; so the result can only be too small.
 
     Checked proof: ``proofs/Exponential.v``, ``series_is_a_lower_bound``, ``exact_odds_are_right``.
     """
@@ -84,9 +84,10 @@ def exponential_series(epsilon: Fraction) -> tuple[int, int]:
 def exact_ranks(records: int, *, near: int, far: int, odds: tuple[int, int]) -> list[int]:
     """Draw a rank in 0..near+far-1 per record; the first ``near`` ranks weigh A, the others B.
 
-    Randomised response in its general form: with (A, B) = ``odds``, two inputs that only permute
-    the ranks lead to output probabilities A/W or B/W with the same W = near A + far B, so their
-    ratio is at most A/B, exactly (the counting lemma of `adept.mechanisms.entropy`).
+    This is randomised response in its general form. With (A, B) = ``odds``, an input only decides
+    which output stands at which rank, so each output has probability A/W or B/W with the same W =
+    near A + far B, so the ratio for two inputs is at most A/B, exactly (the counting lemma of
+    `adept.mechanisms.entropy`).
     """
     heavy, light = odds
     border = near * heavy

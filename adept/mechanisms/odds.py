@@ -1,4 +1,4 @@
-"""Epsilon in plain odds: how far a release moves them, and the most that an attacker can guess."""
+"""Epsilon as odds: how far a release moves them, and how often an attacker can guess right."""
 
 import math
 from decimal import ROUND_CEILING, Context, Decimal
@@ -28,7 +28,7 @@ def odds_change(epsilon: float) -> str:
 
 
 def good_enough(kappa: float, *, epsilon: float, delta: float = 0.0) -> float:
-    r"""Return the largest chance of a good enough guess; a fixed guess has at most ``kappa``.
+    r"""Return the largest chance of a good enough guess; ``kappa`` bounds that of a fixed guess.
 
     Claim: P[success] <= (kappa e^eps + delta) / (kappa e^eps + 1 - kappa).
 
@@ -49,7 +49,7 @@ def good_enough(kappa: float, *, epsilon: float, delta: float = 0.0) -> float:
 
 
 def risk(epsilon: float, delta: float = 0.0) -> str:
-    """Return how often an attacker picks the right one of CANDIDATES, all equally likely before."""
+    """Return an attacker's best chance to pick the right one of CANDIDATES equally likely ones."""
     found = cases(good_enough(1 / CANDIDATES, epsilon=epsilon, delta=delta))
     return found if found == ALL_CASES else f"at most {found}"
 

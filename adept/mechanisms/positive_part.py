@@ -52,10 +52,10 @@ def mean_positive_part(chances: Floats, values: Floats, *, zero: float, copies: 
     """Return an upper bound on E[(X_1 + ... + X_n)+].
 
     Args:
-        chances: of the values, each right to SLACK.
+        chances: the probability of each value, right to a relative SLACK.
         values: none of them zero, the largest 1.
-        zero: the chance of zero, right to SLACK: what the others leave.
-        copies: n, at least 1.
+        zero: the probability of zero, right to a relative SLACK: the rest of the total 1.
+        copies: the number n of independent copies, at least 1.
     """
     values = np.maximum(values, -_saddle(chances, values, zero, copies).reach)
     tilted = _saddle(chances, values, zero, copies)

@@ -10,7 +10,7 @@ derivative of m vanishes where m(g) = g, at one point (dM/dg = -g f(g), dq/dg = 
 is V / g, and g is its mean cosine with x. With these parameters PrivUnit has the least variance in a large family of unbiased
 eps-LDP releases of a unit vector (Asi, Feldman, Talwar 2022).
 
-Everything is computed from s, which keeps its digits when g rounds to 1.
+Everything is computed from s, which stays precise when g rounds to 1.
 """
 
 import math
@@ -109,7 +109,7 @@ class PrivUnit(Mechanism):
 def optimal_cap(dim: int, *, epsilon: float) -> Cap:
     """Return the cap of largest mean cosine: m(g) = g, or (M - g q)(e^eps - 1) = g.
 
-    The unknown is the logit of s, in which both s and g^2 = 1 - s keep all their digits.
+    The program solves for the logit of s, which gives both s and g^2 = 1 - s in full precision.
     """
     check_between(*BUDGETS, epsilon=epsilon)
     if not DIMS[0] <= dim <= DIMS[1]:
@@ -155,7 +155,7 @@ def cap_probability(squared_sine: float, *, dim: int) -> float:
 def cap_angles(cap: Cap, inside: Tensor, uniform: Tensor, *, dim: int) -> tuple[Tensor, Tensor]:
     """Return cosine and sine (B, 1) of the angle between x and V, by inverting a uniform (B,).
 
-    ``inside`` (B,) says if V falls inside the cap.
+    ``inside`` (B,) is True where V falls inside the cap.
     """
     u, q = uniform.numpy(), cap.probability
     # P(T >= t): below q inside the cap, between q and 1 outside; beyond 1/2 the other tail keeps its digits.

@@ -1,10 +1,10 @@
-"""Mechanisms for single values: a label of a public set, a bounded integer, one of K by score.
+"""Mechanisms for single values: a public label, a bounded integer, or one of K scored items.
 
 Randomised response (Warner 1965; Habernal 2025, lecture 5): report the truth with probability
 P(keep), and another label otherwise. With k labels and P(keep) = e^eps / (e^eps + k - 1) it is
-eps-LDP, and no eps-LDP mechanism keeps every label more often: each of the k - 1 wrong reports has
-probability at least e^-eps P(keep), and all sum to one. Scalar Laplace: the same lecture's numeric
-query, "how many classes did you skip?", a number from 0 to 15.
+eps-LDP, and no eps-LDP mechanism keeps every label more often, because each of the k - 1 wrong
+reports has probability at least e^-eps P(keep), and all probabilities sum to one. Scalar Laplace:
+the same lecture's numeric query, "how many classes did you skip?", a number from 0 to 15.
 
 Checked proof: ``proofs/Symbols.v``, ``randomized_response_is_private``,
 ``lecture_theta_is_private``.
@@ -35,8 +35,9 @@ class RandomizedResponse:
 
     The true label has weight A, each other one weight B, both integers, out of W = A + (k - 1) B.
     Proof: any output has probability A / W or B / W for any true label, so two records'
-    probabilities differ by a factor of at most A / B <= e^eps. A is rounded down from eps read as
-    an exact rational (``noise.exact_odds``), hence P(keep) too. No norm, no sensitivity.
+    probabilities differ by a factor of at most A / B <= e^eps. A is computed from eps, read as an
+    exact rational, and rounded down (``noise.exact_odds``), which rounds P(keep) down too. The
+    proof needs no norm and no sensitivity.
 
     Attributes:
         epsilon: budget in nats, from 1e-3 to 600.
@@ -84,7 +85,7 @@ class RandomizedResponse:
         return self.choose(labels, ranks)
 
     def simulate(self, labels: Sequence[str], generator: torch.Generator | None) -> list[str]:
-        """Simulate a release, seeded. It guarantees nothing."""
+        """Simulate a release from a seed. Not private."""
         keep, others = torch.rand(2, len(labels), dtype=torch.float64, generator=generator)
         ranks = torch.where(keep < float(self.keep_probability), 0, 1 + (others * (len(self.labels) - 1)).long())
         return self.choose(labels, ranks.tolist())
@@ -117,10 +118,10 @@ class RandomizedResponse:
     def estimate_frequencies(self, released: Sequence[str]) -> tuple[dict[str, float], dict[str, float]]:
         """Return unbiased estimates of the labels' true frequencies, and their standard errors.
 
-        A label is released with probability Q + (P - Q) f, f its true frequency, P = A / W and
-        Q = B / W; so (r - Q) / (P - Q) is unbiased for the observed share r, and its standard error
-        is sqrt(r (1 - r) / N) / (P - Q): that of the whole survey, sampling N records from a
-        population included (Warner 1965). Estimates sum to one and may be negative.
+        A label is released with probability Q + (P - Q) f, f its true frequency, P = A / W and Q =
+        B / W; so (r - Q) / (P - Q) is unbiased for the observed share r, and its standard error is
+        sqrt(r (1 - r) / N) / (P - Q). This covers the noise and the sampling of N records from a
+        population (Warner 1965). Estimates sum to one and may be negative.
         """
         if not released:
             raise ConfigurationError("released must hold at least one label, got none")
@@ -145,9 +146,9 @@ class ScalarLaplace:
     """Pure eps-LDP release of one integer in [lower, upper], any two records, exact arithmetic.
 
     Proof: values are clamped to the public range, so the l1 sensitivity is upper - lower; the noise
-    is discrete Laplace, P(z) ~ exp(-|z| / b), with b the smallest of 24 bits for which
-    (upper - lower) / b <= eps in rationals. Released values may lie outside the range: clamping
-    them is post-processing, but would bias a mean.
+    is discrete Laplace, P(z) ~ exp(-|z| / b), where b is the smallest scale of 24 significant bits
+    with (upper - lower) / b <= eps, compared as rationals. Released values may lie outside the
+    range: clamping them is post-processing, but would bias a mean.
     """
 
     epsilon: float
@@ -175,7 +176,7 @@ class ScalarLaplace:
         return [int(value) + self.lower for value in noisy.tolist()]
 
     def simulate(self, values: Sequence[int], generator: torch.Generator | None) -> list[int]:
-        """Simulate a release, seeded: add a difference of geometric numbers. Not private."""
+        """Simulate a release from a seed: add a difference of geometric numbers. Not private."""
         check_integers(values)
         clamped = torch.tensor(list(values), dtype=torch.int64).clamp(self.lower, self.upper)
         first, second = torch.empty(2, len(clamped), dtype=torch.float64).exponential_(generator=generator)
@@ -218,9 +219,9 @@ def exponential_choice(scores: Tensor, *, epsilon: float) -> Tensor:
     temperature T = 2 (b2 - b1) / eps (Utpala, Hooker and Chen 2023, Theorem 1).
 
     Args:
-        scores: (B, K); cut off to [0, 1], and NaN becomes 0, so that the claim holds whatever they
-            are.
-        epsilon: budget of each choice.
+        scores: (B, K); they are clamped to [0, 1], and NaN becomes 0, so that the claim holds for
+            any scores.
+        epsilon: the budget of each choice.
     """
     rows = max(1, MAX_WEIGHTS // max(1, scores.shape[1]))
     parts = [_choose(part, epsilon) for part in torch.split(scores, rows)]

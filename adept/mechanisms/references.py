@@ -1,4 +1,4 @@
-"""Reference rows of comparisons: ``identity`` adds no noise, ``random`` ignores the record.
+"""Reference mechanisms for comparisons: ``identity`` adds no noise, ``random`` ignores the record.
 
 Checked proof: ``proofs/Privacy.v``, ``same_law_tells_nothing``, ``impossible_output_gives_away``.
 """
@@ -18,7 +18,7 @@ from adept.mechanisms.noise import fresh_directions, simulated_directions
 
 @dataclass(frozen=True, kw_only=True)
 class Reference(Mechanism):
-    """A reference row: it needs no budget and serves every model."""
+    """A reference mechanism for comparisons: it needs no budget and works with every model."""
 
     epsilon: float = math.inf
     clip: ClassVar[str] = "l2"
@@ -31,7 +31,7 @@ class Reference(Mechanism):
 
 @dataclass(frozen=True, kw_only=True)
 class Identity(Reference):
-    """No privacy: the clipped latent itself. It claims nothing, for any ``epsilon``."""
+    """No privacy: releases the clipped latent itself, and claims nothing for any ``epsilon``."""
 
     name: ClassVar[str] = "identity"
 
@@ -59,8 +59,8 @@ class Identity(Reference):
 class Random(Reference):
     """Pure 0-LDP for any ``epsilon``: a uniform direction of length C that ignores the record.
 
-    Proof: the input's values are never read, only their shape, which is the model's; so both sides
-    of Definition 2.3 are equal.
+    Proof: the program reads only the input's shape, which the model fixes, and none of its values;
+    so both sides of Definition 2.3 are equal.
     """
 
     name: ClassVar[str] = "random"

@@ -1,8 +1,8 @@
-r"""Shuffling: a trusted party forgets the order of releases, so the central epsilon is smaller.
+r"""Shuffling: a trusted party hides the order of releases, so the central epsilon is smaller.
 
-n records, one a person, each release one symbol by *subset selection*: t of k symbols have weight
-A = e^eps, the others weight 1, out of W = t A + k - t (k-ary randomised response is t = 1). Whoever
-reads the file sees the n symbols without their order.
+Each of n people has one record and releases one symbol by *subset selection*: t of k symbols have
+weight A = e^eps, the others weight 1, out of W = t A + k - t (k-ary randomised response is t = 1).
+A reader of the file sees the n symbols without their order.
 
 *Claim*: the file is (c, delta)-DP for replacing one record by any other, c >= 0, both ways, n being
 public, with
@@ -30,15 +30,16 @@ distributions: weights and probabilities multiply, and (4) goes through factor b
 records* never make it worse: means over n form a reversed martingale, so the smallest group of
 records governs. A smaller eps is post-processing, so A may be rounded up.
 
-*The number* is computed by ``adept.mechanisms.positive_part``: from above, every rounding error
-counted. It is never above that of one record alone, E[X+], and two *floors* below the claim are
-checked, with p = t' / W (of several symbols: their product):
+*The number* is an upper bound that ``adept.mechanisms.positive_part`` computes, with every rounding
+error counted. It is at most the value for one record alone, E[X+]. The program also checks that it
+is not below either of two *floors* of the claim, with p = t' / W (of several symbols: their
+product):
 
     p (A - e) (1 - g)^(n-1), from the files in which no other record is a blanket; p (A - e) (p
     A)^(n-1), the truth if all other records are x and release a symbol that only x makes likely.
 
-If the number is below a floor, or if there is none, E[X+] takes its place, so that the local
-epsilon is stated.
+If the number is below a floor, or cannot be computed, E[X+] replaces it, so that the local epsilon
+is stated.
 
 Checked proof, but of (1) to (5): ``proofs/Shuffling.v``, ``claim_is_at_most_alone``,
 ``floor_of_the_claim``, ``floor_of_delta``.
@@ -83,7 +84,7 @@ class Draw:
 
     @property
     def own(self) -> int:
-        """t': the number of heavy symbols that two records need not share."""
+        """t': the largest number of heavy symbols that two records may not share."""
         return min(self.top, self.size - self.top)
 
     @property
@@ -153,7 +154,7 @@ def _smallest(draws: tuple[Draw, ...], records: int, delta: float, local: float)
 
 
 def central_delta(draws: Sequence[Draw], *, records: int, epsilon: float) -> float:
-    """Return a delta at which the shuffled file is (epsilon, delta)-DP: this module's claim."""
+    """Return a delta for which this module's claim makes the shuffled file (epsilon, delta)-DP."""
     if epsilon >= total(*(draw.epsilon for draw in draws)):
         return 0.0
     chances, values, unit = _distribution(draws, epsilon=epsilon)
@@ -164,7 +165,7 @@ def central_delta(draws: Sequence[Draw], *, records: int, epsilon: float) -> flo
 
 
 def _distribution(draws: Sequence[Draw], *, epsilon: float) -> tuple[Floats, Floats, float]:
-    """Return probabilities and values of X from above, in units of the largest; the unit."""
+    """Return upper bounds on the probabilities and scaled values of X, and the values' unit."""
     cells: list[tuple[float, tuple[float, ...], tuple[float, ...]]] = [(1.0, (), ())]
     for draw in draws:
         cells = [(p * q, a + c, b + d) for p, a, b in cells for q, c, d in draw.cells()]

@@ -1,18 +1,19 @@
 r"""Central DP by counting: each record votes for a public cell; each count gets exact noise.
 
-This mechanism is for a *curator*, who holds the records and releases counts of them once. A public
+This mechanism is for a *curator*, who holds the records and releases their counts once. A public
 rule v sends a record to one of M public cells, or to none; h(D) holds the number of votes of each
 cell. The release is y = h(D) + X, where X has M independent discrete Laplace numbers with P(x)
 proportional to exp(-|x| / b).
 
-*Neighbours*: two collections of records are neighbours if one has the rows of one *person* more
-than the other (``add_or_remove``), or other rows in their place (``replace``, for which the number
-of records is public). A person has at most m votes, by a rule that reads that person's rows alone
-and chooses at most m of them. Without persons each record is one, and m = 1.
+*Neighbours*: two collections of records are neighbours if one has all rows of the other and those
+of one more *person* (``add_or_remove``), or if the rows of one person differ (``replace``, for
+which the number of records is public). A person has at most m votes: a rule that reads only that
+person's rows chooses at most m of them. If no persons are given, each record counts as a person,
+and m = 1.
 
 *Claim*: with b >= s / eps, s = m for ``add_or_remove`` and s = 2 m for ``replace``, the release is
 eps-DP (pure): for neighbours D, D' and every set S of outputs, P(y(D) in S) <= e^eps P(y(D') in S).
-The same holds for everything that is computed from y and public things.
+The same holds for everything computed from y and public data.
 
 *Proof*. (1) h(D) and h(D') differ by at most s in l1 norm. The rule that chooses a person's rows
 reads no other rows, so that all other people's votes are the same in both; the person's own votes
@@ -36,12 +37,13 @@ at most e^(2 / b) or e^(4 / b), and 1 / b <= eps / s. QED. For m = 1 all bounds 
 person's first vote is removed, the second one, for another cell, counts instead. Without persons
 one row is one record, and (1) holds with m = 1.
 
-The rule v, the cells and their number, m, eps and the relation must be fixed without a look at the
-records. Under ``add_or_remove`` the number of records is protected like everything else: only
-sum(y) says something about it.
+The rule v, the cells and their number, m, eps and the neighbouring relation must be fixed before
+anyone looks at the records. Under ``add_or_remove`` the number of records is protected too: the
+release tells about it only through sum(y), which is noisy.
 
-The noise is exact (``adept.mechanisms.discrete_laplace``) and *every* cell gets it, with or without
-votes: if a cell without votes were left out, its absence would reveal that nobody had voted for it.
+The noise is exact (``adept.mechanisms.discrete_laplace``) and *every* cell gets noise, with or
+without votes: if a cell without votes were left out, its absence would reveal that nobody voted for
+it.
 
 Source: Dwork, McSherry, Nissim and Smith 2006, "Calibrating noise to sensitivity in private data
 analysis", section 3.1 (histograms); Ghosh, Roughgarden and Sundararajan 2009, "Universally
@@ -84,7 +86,8 @@ class Votes:
         epsilon: the budget of a person (of a record if each has one vote), in nats, from 1e-3 to
             600.
         neighbours: "add_or_remove" or "replace".
-        votes_per_person: m, from 1 on, fixed before any record is read.
+        votes_per_person: the largest number m of votes per person, at least 1, fixed before any
+            record is read.
     """
 
     epsilon: float
@@ -109,7 +112,7 @@ class Votes:
         return smallest_scale(self.sensitivity, epsilon=self.epsilon)
 
     def privatize(self, counts: Counts) -> Counts:
-        """Add exact noise, from the operating system, to counts, int64 of any shape."""
+        """Add exact noise to counts (int64, any shape), from the operating system's entropy."""
         _check(counts)
         released = np.empty(counts.size, dtype=np.int64)
         flat, scale = counts.reshape(-1), self.scale
@@ -143,7 +146,7 @@ class Votes:
 
 
 def _check(counts: Counts) -> None:
-    """Raise ConfigurationError unless counts are whole numbers that counting can give."""
+    """Raise ConfigurationError unless counts are whole numbers in the possible range."""
     if not np.issubdtype(counts.dtype, np.int64):
         raise ConfigurationError(f"counts must be int64, got {counts.dtype}")
     if counts.size and not 0 <= counts.min() <= counts.max() <= MAX_COUNT:
@@ -151,5 +154,5 @@ def _check(counts: Counts) -> None:
 
 
 def _factor(epsilon: float) -> str:
-    """Return e^epsilon for a sentence: four significant digits, rounded up."""
+    """Return e^epsilon as text: four significant digits, rounded up."""
     return words(math.nextafter(math.exp(epsilon), math.inf)) if epsilon < 30 else f"e^{words(epsilon)}"

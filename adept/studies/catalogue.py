@@ -25,7 +25,7 @@ class Study:
     measures_models: bool = False  # a trained model's latents can stand beside its rows
 
     def cells(self, options: Mapping[str, Any]) -> int:
-        """Return the size of the grid of those parameters whose defaults are tuples."""
+        """Return the number of combinations of the parameters whose defaults are tuples."""
         defaults = {name: parameter.default for name, parameter in signature(self.module.run).parameters.items()}
         grid = {name: default for name, default in defaults.items() if isinstance(default, tuple)}
         return math.prod(len(options.get(name, default)) for name, default in grid.items())

@@ -1,4 +1,4 @@
-"""Mechanisms of other people's packages, each in an environment that pip builds on demand."""
+"""Mechanisms from other people's packages, each run in an environment that pip builds on demand."""
 
 import itertools
 import os
@@ -73,7 +73,7 @@ def python_of(environment: Path) -> Path:
 
 
 def surroundings(environment: Path) -> dict[str, str]:
-    """Return a process's variables: a home of its own, one thread, no downloads of models."""
+    """Return environment variables for a process: a separate home, one thread, no downloads."""
     home = environment / "home"
     home.mkdir(exist_ok=True)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
@@ -81,7 +81,7 @@ def surroundings(environment: Path) -> dict[str, str]:
 
 
 class Connection:
-    """The pipe to a worker. In a forked copy of the caller it leads to a fork of the worker."""
+    """The pipe to a worker. In a forked copy of the caller, it leads to a fork of the worker."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", address: Path) -> None:
         self.address, self.owner, self.lock = address, os.getpid(), threading.Lock()
@@ -112,10 +112,10 @@ class Connection:
 
 
 class Isolated:
-    """A mechanism that answers from its own environment; a deep copy of it is made there too.
+    """A mechanism that runs in its own environment; deep copies are made there too.
 
-    If the caller sets a seed right before a release, the worker sets it too, so an audit sees
-    whether a seed repeats the noise.
+    If the caller sets a seed right before a release, the worker sets it too, so an audit can find
+    out if a seed repeats the noise.
     """
 
     def __init__(self, connection: Connection, name: str, number: int = 0, **attributes: Any) -> None:
@@ -148,7 +148,7 @@ class Isolated:
 
 
 def _was_seeded() -> bool:
-    """Return True if NumPy's global generator was seeded with 0 and not used since."""
+    """Return True if NumPy's global generator was seeded with 0 and has not been used since."""
     _, key, place, *_ = np.random.get_state(legacy=True)
     return bool(place == len(key) and key[0] == 0 and key[1] == 1)
 
@@ -160,9 +160,9 @@ def isolated(environment: Path, file: Path, kind: str, *, factor: float = 1.0, *
     Args:
         environment: of the package.
         file: the audit file.
-        kind: name of the class, which is made with ``factor``.
+        kind: name of the mechanism's class, whose constructor gets ``factor``.
         factor: multiplies the claimed budget, so 2 halves the noise.
-        attributes: what the mechanism declares, such as ``dim``.
+        attributes: attributes that the mechanism declares, such as ``dim``.
     """
     with tempfile.TemporaryDirectory() as directory:
         address = Path(directory) / "socket"

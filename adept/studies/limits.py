@@ -2,10 +2,11 @@ r"""Bounds for all eps-LDP mechanisms: information, guesses, reconstruction, dis
 
 A mechanism is eps-LDP when P[M(x) in S] <= e^eps P[M(x') in S] for all records and all sets of
 outputs (Habernal 2021, Definition 2.3). Every bound follows from this alone, so it holds for
-everything that is computed from a release, and some mechanism attains it. A result significantly
-above one proves a violation, provided that the guessing rule was fixed without looking at the
-releases that are judged, and that eps covers everything the guesser sees. A classifier trained on
-many rewrites is not bounded by `best_guess`: it learns from the sum of many releases.
+everything computed from a release. For each bound some mechanism attains it. A result significantly
+above one of these bounds proves a violation if two conditions hold: the guessing rule was fixed
+without looking at the releases on which it is judged, and eps covers everything that the guesser
+sees. A classifier trained on many rewrites is not bounded by `best_guess`: it learns from the sum
+of many releases.
 """
 
 import math
@@ -28,7 +29,7 @@ LABEL_COUNTS = {
 
 
 def capacity(*, epsilon: float) -> float:
-    r"""Return the most bits that one eps-LDP release tells about a record, on average.
+    r"""Return the largest information, in bits, that one eps-LDP release gives about a record.
 
     Claim: I(X; V) <= u - 1 - ln u nats with u = eps e^eps / (e^eps - 1), for pure eps-LDP and any
     set of records.
@@ -65,7 +66,7 @@ def best_guess(prior: Sequence[float], *, epsilon: float) -> float:
 
     Args:
         prior: the labels' probabilities or counts, in any order.
-        epsilon: the true budget of everything that the guesser sees of this record.
+        epsilon: the true budget, which covers everything that the guesser sees of this record.
 
     Raises:
         ConfigurationError: the prior is empty, negative or zero, or epsilon is negative.
@@ -120,7 +121,7 @@ def _check(*, epsilon: float) -> None:
 
 @dataclass(frozen=True)
 class LimitRow:
-    """One bound, at one true budget of everything that is seen of one record."""
+    """One bound at one true budget, which covers everything seen of one record."""
 
     limit: str  # capacity | label | reconstruction | advantage
     setting: str  # the prior, the number of candidates, or delta

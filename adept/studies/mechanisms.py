@@ -1,9 +1,9 @@
 r"""Mechanisms on one latent: squared error, cosine and information by dimension and budget.
 
-Every measured number is simulated with a seeded generator and guarantees nothing. Latents are
-uniform on the sphere of radius 1, then clipped as the mechanism demands. The error is the distance
-from the clipped latent. The cosine is between the release and the latent itself, so it can be
-compared across clips.
+Every measured figure comes from a simulation with a seeded generator, which protects nothing.
+Latents are uniform on the sphere of radius 1, then clipped by the mechanism's clip. The error is
+the distance from the clipped latent. The cosine is between the release and the latent before the
+clip, so it can be compared across clips.
 """
 
 import math
@@ -67,7 +67,7 @@ def run(
     records: int = RECORDS,
     seed: int = 0,
 ) -> Iterator[MechanismRow]:
-    """Simulate every mechanism, dimension and budget, with a generator for each row."""
+    """Simulate every mechanism at every dimension and budget; each row has its own generator."""
     if records < 2:
         raise ConfigurationError(f"records must be at least 2, got {records}")
     for name, dim, epsilon in product(mechanisms, dims, epsilons):

@@ -1,8 +1,8 @@
-"""Published mechanisms, rebuilt; `adept.studies.zoo` has their claims.
+"""Published mechanisms, reimplemented; `adept.studies.zoo` lists their claims.
 
 Latents are released through the public encoder. A word-level mechanism releases a sentence word by
-word, so its number of words is released as it is. Words and their vectors are those of the bundled
-corpus; a guarantee does not depend on the choice of public vectors.
+word, so it releases the number of words without protection. Words and their vectors are those of
+the bundled corpus; a guarantee does not depend on the choice of public vectors.
 """
 
 import math
@@ -37,7 +37,7 @@ def public_words(size: int = WORDS, dim: int = WORD_DIM) -> WordVectors:
 
 @cache
 def public_bigrams() -> Floats:
-    """Return log frequencies (V + 1, V + 1) of next words; the last place is end and start."""
+    """Return log frequencies (V + 1, V + 1) of next words; index V is the end and the start."""
     words = public_words()
     counts = np.full((len(words.names) + 1, len(words.names) + 1), 0.05)
     for text in load(DataConfig())["train"].texts:
@@ -100,7 +100,7 @@ class DPPrompt:
 
     It spends 2 (b2 - b1) / T per word (Utpala, Hooker and Chen 2023). The language model is the
     public bigram model, with the record's words made likelier, as a paraphrasing model does. Words
-    after the first end are not shown.
+    after the first end of a sentence are not released.
     """
 
     epsilon: float  # per record, n times that of a word; T = 2 (b2 - b1) n / eps
@@ -180,7 +180,7 @@ class CusText(SanText):
 
     @cached_property
     def groups(self) -> Indices:
-        """Return each word's group: the commonest free word takes its K nearest free words."""
+        """Return each word's group: the commonest ungrouped word takes its K nearest ones."""
         distances, group = public_words().distances(), np.full(len(public_words().names), -1)
         for number in range(-(-len(group) // SET_SIZE)):
             free = np.flatnonzero(group < 0)

@@ -1,16 +1,19 @@
 r"""Surveys under local DP (Habernal 2025, lecture 5): a bit, one answer of many, a number.
 
-1. *One bit*, told truthfully with probability theta. The lecture's first theta,
-   (eps + 1)/(eps + 2), spends only ln(1 + eps); its second, e^eps/(e^eps + 1), is tight.
+1. *One bit*: a person reports the true bit with probability theta. The lecture's first theta, (eps
+   + 1)/(eps + 2), spends only ln(1 + eps); its second, e^eps/(e^eps + 1), is tight.
 2. *One of k answers*: the tight theta becomes e^eps/(e^eps + k - 1).
-3. *A number* from 0 to 15: the Laplace mechanism with l1 sensitivity 15, so the scale 15/eps.
-4. The same number as one of 16 answers, from whose debiased frequencies the mean follows.
+3. *A number* from 0 to 15: the Laplace mechanism. Its l1 sensitivity is 15, so the noise has scale
+   15/eps.
+4. The same number, reported as one of 16 answers. The mean is computed from the debiased
+   frequencies of the answers.
 
-Randomised response pulls every share towards 1/k. Each report r has an unbiased reading y(r), whose
-mean estimates the truth: y = (1[r = answer] - Q)/(P - Q) for a share, with P and Q the
-probabilities of the true and of any other answer; y = sum_v v (1[r = v] - Q)/(P - Q) for a mean
-from k answers; y = r for the Laplace mechanism. Intervals: of a share Clopper-Pearson on the count
-of the answer, debiased; of a mean the normal distribution.
+Randomised response pulls every share towards 1/k. So each report r is turned into an unbiased
+*reading* y(r), and the mean of all readings estimates the truth. Let P and Q be the probabilities
+of the true answer and of any other answer. For a share, y = (1[r = answer] - Q)/(P - Q). For a mean
+from k answers, y = sum_v v (1[r = v] - Q)/(P - Q). For the Laplace mechanism, y = r. The interval
+of a share is Clopper and Pearson's for the count of the answer, debiased; the interval of a mean
+uses the normal distribution.
 """
 
 import math
@@ -70,7 +73,7 @@ COLOURS = dict(zip(SURVEYS, PALETTE, strict=False))
 
 @dataclass(frozen=True, kw_only=True)
 class Answered:
-    """Distribution of one answer at one budget."""
+    """Distribution of one person's answer at one budget."""
 
     survey: str
     target: str  # share | mean
@@ -132,7 +135,7 @@ def response(survey: Survey, *, epsilon: float) -> RandomizedResponse:
 
 
 def survey_distribution(name: str, *, epsilon: float) -> Answered:
-    """Return the exact distribution of one answer: enumerate true and released answers."""
+    """Return the exact distribution of one answer, by enumerating true and released answers."""
     survey = SURVEYS[name]
     population, wanted = np.array(survey.population), survey.wanted
     truth = expected = float(population @ wanted)
@@ -167,7 +170,7 @@ def probabilities(mechanism: RandomizedResponse) -> tuple[float, float]:
 
 
 def readings(wanted: NDArray[np.float64], mechanism: RandomizedResponse) -> NDArray[np.float64]:
-    """Return unbiased readings of released answers; ``wanted`` is the value per true answer."""
+    """Return unbiased readings of released answers; ``wanted`` holds the value of each answer."""
     keep, other = probabilities(mechanism)
     values: NDArray[np.float64] = (wanted - other * wanted.sum()) / (keep - other)
     return values

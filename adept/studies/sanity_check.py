@@ -1,13 +1,13 @@
 r"""Figure 2 of Habernal (2022): an empirical sanity check, with exact answers beside it.
 
-Inputs are x = (0, ..., 0) and x' = (1, ..., 1), of l1 sensitivity n. A release is rounded at 1/2
+The inputs are x = (0, ..., 0) and x' = (1, ..., 1), at l1 distance n. A release is rounded at 1/2
 coordinate by coordinate, a majority vote guesses the input (ties go to 0), and the loss is the
-largest |ln ratio| of the guess's probabilities under the two inputs. By post-processing it is at
-most epsilon for a private mechanism.
+largest |ln ratio| of the guess's probabilities under the two inputs. By post-processing, this loss
+is at most epsilon for an eps-LDP mechanism.
 
-The number of votes is binomial, so the loss has a closed form. A cell that was never seen is a
-bound that depends on the number of runs, not an infinite loss. The privacy loss itself, sum_i
-(|z_i - 1| - |z_i|) / b, reaches n / b.
+The number of votes is binomial, so the loss has a closed form. If an outcome never occurs in a run,
+that gives only a bound that depends on the number of runs, not an infinite loss. The privacy loss
+itself, sum_i (|z_i - 1| - |z_i|) / b, reaches n / b.
 """
 
 import math
@@ -52,7 +52,7 @@ MARKS: dict[str, dict[str, Any]] = {  # style of each column
 
 @dataclass(frozen=True, kw_only=True)
 class SanityRow:
-    """One mechanism at one budget and dimension: exact, run and published."""
+    """One mechanism at one budget and dimension: exact, simulated and published losses."""
 
     mechanism: str
     epsilon: float  # the claim
@@ -167,7 +167,7 @@ def _row(mechanism: str, epsilon: float, dim: int, trials: int, generator: torch
 
 
 def observed_loss(zeros_say_one: int, ones_say_one: int, trials: int) -> float:
-    """Return the loss of a run's counts: inf for one empty cell of two, nan for two."""
+    """Return the loss from a run's counts: inf if one of two counts is zero, nan if both are."""
     cells = (zeros_say_one, ones_say_one), (trials - zeros_say_one, trials - ones_say_one)
     losses = [math.nan if first == second == 0 else _log_ratio(_log(first), _log(second)) for first, second in cells]
     return math.inf if math.inf in losses else max(losses, key=lambda loss: (math.isnan(loss), loss))
@@ -194,7 +194,7 @@ def _log_ratio(first: float, second: float) -> float:
 
 
 def tables(rows: Sequence[SanityRow]) -> list[Table]:
-    """Return one table for the published budget, or one per budget if it was not run."""
+    """Return a table for the published budget; if that was not run, one table per budget."""
     known = [row for row in rows if row.published is not None] or rows
     headings = ["mechanism", "n", "exact", "run", "from", "to", "paper", "true", "claim"]
     groups = group_rows(known, lambda row: row.epsilon).items()
@@ -209,7 +209,7 @@ def _line(row: SanityRow) -> list[str]:
 
 
 def draw(rows: Sequence[SanityRow]) -> str:
-    """Draw the losses over claimed budgets: the vote's, and dotted the likelihood ratio."""
+    """Draw losses against claimed budgets: of the vote, and (dotted) of the likelihood ratio."""
     names = group_rows(rows, lambda row: row.mechanism)
     dims = sorted({row.dim for row in rows})
     of_dim = dict(zip(dims, colours(len(dims)), strict=True))

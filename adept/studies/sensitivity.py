@@ -2,9 +2,9 @@ r"""Figure 1 of Habernal (2021): pairs of latents farther apart than the origina
 
 The original clips in l2 to C and takes 2C for the l1 sensitivity; the true one is 2C sqrt(n)
 (Theorem 5.1). The figure counts the pairs of clipped latents that exceed 2C in l1 distance, for
-uniform and normal latents; `measure_latents` does it for a model's. The paper's text gives normal
-latents the variance 0.1 C, the authors' code the standard deviation 0.1 C, as here: equal at
-C = 10, the published one.
+uniform and normal latents; `measure_latents` counts such pairs for the latents of a model. In the
+paper's text normal latents have the variance 0.1 C; in the authors' code and here, they have the
+standard deviation 0.1 C. The two agree at C = 10, the published value.
 """
 
 from collections.abc import Sequence
@@ -158,7 +158,7 @@ def tables(rows: Sequence[SensitivityRow]) -> list[Table]:
 
 
 def draw(rows: Sequence[SensitivityRow]) -> str:
-    """Draw the share of pairs beyond the assumed sensitivity over the dimension."""
+    """Draw the share of pairs beyond the assumed sensitivity against the dimension."""
     with drawing(1, 1, size=(8, 4.8)) as opened:
         axis = opened.axes[0][0]
         curves = group_rows(rows, lambda row: f"{'every' if row.clip == 'l1' else row.latents}, {row.clip} clip")

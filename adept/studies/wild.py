@@ -1,8 +1,8 @@
-"""Audits of other people's packages as pip installs them; ``audits/`` has a file for each.
+"""Audits of other people's packages as pip installs them; ``audits/`` has one file per package.
 
-The error of all audits of one run together is 1 - `CONFIDENCE` (union bound over the claims that
-were chosen beforehand). A claim that is not refuted is audited again with its noise halved; if that
-is not found, the row reads "could not tell".
+The chance of any wrong refutation in one run is at most 1 - `CONFIDENCE` (union bound over the
+claims, which are chosen beforehand). A claim that is not refuted is audited again with half the
+noise. If the audit does not find this violation, the row reads "could not tell".
 """
 
 import importlib.util
@@ -63,7 +63,7 @@ class WildRow:
 
     @property
     def as_expected(self) -> bool:
-        """True if the verdict is the one named beforehand."""
+        """True if the verdict is the one that was expected beforehand."""
         if not self.expected.startswith("violated"):
             return self.verdict == "not refuted"
         return self.verdict == "violated" and self.expected.split(": ")[1].split(" (")[0] in self.kinds
@@ -81,7 +81,7 @@ def load_audit(name: str) -> ModuleType:
 
 
 def claims_of(module: ModuleType) -> list[type[Any]]:
-    """Return the claims of an audit file: its public classes but the common base."""
+    """Return the claims of an audit file: its public classes except the common base class."""
     kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and kind.__module__ == module.__name__]
     return [kind for kind in kinds if kind.__name__ != "Base"]
 
@@ -197,7 +197,7 @@ def _line(row: WildRow) -> list[str]:
 
 
 def draw(rows: Sequence[WildRow]) -> str:
-    """Draw the certified epsilon of each claim over the claimed one, as SVG."""
+    """Draw each claim's certified epsilon against the claimed epsilon, as SVG."""
     with drawing(1, 1, size=(9.5, 0.22 * len(rows) + 1.4)) as opened:
         axis = opened.axes[0][0]
         for place, row in enumerate(reversed(rows)):

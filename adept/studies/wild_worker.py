@@ -1,8 +1,8 @@
 """Worker of an isolated mechanism: answers batches inside its package's environment.
 
-Run as ``python wild_worker.py AUDIT_FILE CLASS FACTOR SOCKET``. Messages are `marshal` of plain
-types over pipes, so no code comes back from a package. A caller that was forked connects to the
-socket and gets a fork of the worker.
+Run as ``python wild_worker.py AUDIT_FILE CLASS FACTOR SOCKET``. Messages are plain types, written
+by `marshal` to pipes, so a package cannot send code back. A forked caller connects to the socket
+and gets a fork of the worker.
 """
 
 import copy
@@ -40,7 +40,7 @@ def receive(stream: BinaryIO) -> Any:
 
 
 def plain(release: Any) -> Any:
-    """Return a release in plain types; other objects become their type's name and items."""
+    """Return a release in plain types; any other object becomes its type's name and its items."""
     if type(release) in PLAIN:
         return release
     for kind in PLAIN[1:-1]:
@@ -88,7 +88,7 @@ def vectors(mechanism: Any, numbers: bytes, width: int) -> tuple[bytes, int]:
 
 
 def seed(number: int) -> None:
-    """Seed the global generators, as a caller of the package could."""
+    """Seed the global generators, as a user of the package could."""
     random.seed(number)
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(number)
@@ -112,7 +112,7 @@ def serve(objects: Objects, requests: BinaryIO, replies: BinaryIO) -> bool:
 
 
 def main(path: str, name: str, factor: str, address: str) -> None:
-    """Make the mechanism and answer until the caller goes."""
+    """Make the mechanism and answer messages until the caller closes the connection."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a package prints is no answer

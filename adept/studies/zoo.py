@@ -1,8 +1,8 @@
 """The zoo: claims of papers, and likely misreadings of them, tested by `adept.audit`.
 
 An exhibit is one *reading* of a claim: the paper's own, or that of a user who takes the number for
-"epsilon per record". It is about one pair of records, so that it can be audited. The expected
-verdict is stated beforehand, and the audit does not see it.
+"epsilon per record". Each reading names one pair of records, so that it can be audited. The
+expected verdict is stated beforehand and is not shown to the audit.
 """
 
 import time
@@ -61,7 +61,7 @@ class Exhibit(ClaimReading):
 
 
 def exhibits() -> tuple[Exhibit, ...]:
-    """Return all exhibits: of sentences (latents first), of words (metric privacy first)."""
+    """Return all exhibits: those of sentences (latents first), then of words (metric first)."""
     return (
         *_latents(),
         *_prompts(),
@@ -178,7 +178,7 @@ def _farthest_words() -> tuple[str, str]:
 
 
 def _metric(name: str, kind: Callable[..., Any], source: str) -> tuple[Exhibit, Exhibit]:
-    """Return the readings of metric privacy for words, with the epsilon of the pair of words."""
+    """Return the readings of metric privacy for words, with the epsilon for the pair of words."""
     pair, unit = _median_words(), kind(epsilon=1.0)
     epsilon = BUDGET / (unit.distance(*pair) if hasattr(unit, "distance") else _distance(*pair))
     own = Exhibit(
@@ -280,7 +280,7 @@ def _row(exhibit: Exhibit, trials: int) -> ZooRow:
 
 
 def tables(rows: Sequence[ZooRow]) -> list[Table]:
-    """Return a table of the papers' own claims, and one of their numbers read per record."""
+    """Return a table of the papers' own claims, and one that reads their epsilon as per record."""
     headings = ["mechanism", "unit", "claimed", "true", "verdict", "certified", "pair that was tried", "why"]
     titles = {
         True: "Claims, each for its own unit (confidence 0.999)",
@@ -300,7 +300,7 @@ def _line(row: ZooRow) -> list[str]:
 
 
 def draw(rows: Sequence[ZooRow]) -> str:
-    """Draw the certified epsilon of every reading as a bar, the claimed one as a line."""
+    """Draw the certified epsilon of every reading as a bar, and the claimed epsilon as a line."""
     shown = sorted(rows, key=lambda row: (not row.claimed, row.verdict != "violated"))
     with drawing(1, 1, size=(9.5, 0.36 * len(shown) + 1.4)) as opened:
         axis = opened.axes[0][0]

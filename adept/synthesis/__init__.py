@@ -1,1 +1,1 @@
-"""Synthetic text from a whole file under a central guarantee: one exact release of counts."""
+"""Synthetic text for a whole file under a central guarantee, from one exact release of counts."""

@@ -1,17 +1,19 @@
 r"""Public cells: pairs of codeword and label, and the function that sends a record to one of them.
 
-A text's *features* are its latent and the mean of its words' vectors in the public lexicon, each of
-length 1, side by side. Codewords are k-means centres of the features of public texts, each as heavy
-as such texts are expected to be common; a record votes for the nearest one, with its label.
+A text's *features* are its latent and the mean of its words' vectors in the public lexicon, each
+scaled to length 1 and put side by side. Codewords are k-means centres of the features of public
+texts; each text is weighted by its expected commonness. A record votes for the cell of the nearest
+codeword and its own label.
 
-*Cells are fixed before a record is read*: texts, their expected commonness, codewords and their
-number are a function of the model, the label set, the budget and options. k-means has a fixed seed.
+*Cells are fixed before any record is read*: the texts, their expected commonness, the codewords and
+their number depend only on the model, the label set, the budget and the options. k-means has a
+fixed seed.
 
 *A vote is a function of its own record*, which the proof of ``adept.mechanisms.votes`` needs. A
 latent depends on its own text, to the last bit (``adept.models.adept``), and so does a sum of its
-words' vectors. How products of matrices round depends on the number of rows. So features and
-codewords are whole numbers, GRID to a unit, in floats: every partial sum of a product stays below
-GRID^2 * 2 < 2^53, where floats are exact, in any order of additions.
+words' vectors. Rounding errors of matrix products could depend on the number of rows. So features
+and codewords are whole multiples of 1 / GRID, stored as whole numbers in floats: every partial sum
+of a product stays below GRID^2 * 2 < 2^53, where floats are exact, in any order of additions.
 """
 
 from collections import Counter
@@ -50,7 +52,7 @@ class PublicTexts:
 
     @classmethod
     def alike(cls, texts: Sequence[str]) -> "PublicTexts":
-        """Return all of the texts, of which nothing is known."""
+        """Return all given texts, as equally common."""
         return cls(list(texts), np.ones(len(texts)), np.ones(len(texts)))
 
     @property
@@ -70,7 +72,7 @@ class WritableTexts:
 
 
 class PublicCells:
-    """Codewords (K, d) of public texts of features (n, d), and each text's: ``places`` (n,)."""
+    """Codewords (K, d) of public texts with features (n, d); ``places`` (n,) is each text's one."""
 
     def __init__(self, model: Autoencoder, tokenizer: Tokenizer, public: PublicTexts, *, size: int) -> None:
         self._tokenizer, self._model = tokenizer, model

@@ -1,26 +1,27 @@
-r"""Estimates from noisy counts: the commonness and the label of each public text.
+r"""Estimates of each public text's commonness and label from noisy counts.
 
 A model of *texts*, which all cells share, explains the counts. The label of a text with features z
-is c with probability p(c|z) = softmax(W z + s)_c, where the scores s follow from the public names of
-labels (``adept.synthesis.label_names``) or are zero. A text of weight w_t has w_t p(c|z_t) votes for
-label c on average, and a cell the sum over the texts of its codeword. This is learning from
-proportions (Quadrianto, Smola, Caetano and Le 2009, "Estimating labels from label proportions").
+is c with probability p(c|z) = softmax(W z + s)_c, where the scores s follow from the public names
+of labels (``adept.synthesis.label_names``) or are zero. A text of weight w_t has w_t p(c|z_t) votes
+for label c on average. The expected count of a cell is the sum of these over the texts of its
+codeword. This is learning from proportions (Quadrianto, Smola, Caetano and Le 2009, "Estimating
+labels from label proportions").
 
-*Weights*: a codeword's noisy total is its votes and noise of variance s^2; its share of public
-texts is another guess, off by t^2. The best weights of the two are t^2 : s^2, and t^2 follows from
-their distances in all codewords (empirical Bayes). Within a codeword, texts keep their expected
-shares.
+*Weights*: there are two estimates of a codeword's votes. One is its noisy total, whose noise has
+variance s^2; the other is its share of the public texts, with mean squared error t^2. The best
+weights of the two are t^2 : s^2, and t^2 is estimated from their differences over all codewords
+(empirical Bayes). Within a codeword, texts keep their expected shares.
 
-*Labels*: expectation maximisation. Each count's mean given the release (``expected_counts``) is
-shared out among the codeword's texts in proportion to w_t p(c|z_t), and W is fitted to that by
-regularised logistic regression: few votes leave the scores as they are, many overrule them. The
-fewer records a label has, the simpler is the regression. A text's label is the likeliest one after
-a quarter of log p(c) is subtracted; otherwise a rare label would never be the likeliest. With more
-than MAX_SCORES pairs of text and label, a text has the label of its codeword's largest count
-instead.
+*Labels*: expectation maximisation. The mean of each count, given the release (``expected_counts``),
+is divided among the codeword's texts in proportion to w_t p(c|z_t). Regularised logistic regression
+fits W to these shares: with few votes the scores hardly change, with many votes the votes decide.
+The fewer records a label has, the stronger is the regularisation. A text's label is the likeliest
+one after a quarter of log p(c) is subtracted; otherwise a rare label would never be the likeliest.
+With more than MAX_SCORES pairs of text and label, a text has the label of its codeword's largest
+count instead.
 
 *Claim*: all of this costs no budget. *Proof*: it reads released counts, public texts and public
-knowledge about these, and draws nothing. QED.
+knowledge about these texts, and draws no random numbers. QED.
 """
 
 import math
@@ -74,7 +75,7 @@ def _weights(counts: Numbers, shares: Numbers, *, total: float, variance: float)
 
 
 def _labels(counts: Numbers, weights: Numbers, writable: WritableTexts, decay: float) -> NDArray[np.int64]:
-    """Return the likeliest label of each text (n,), given the weights of texts (n,)."""
+    """Return the likeliest label of each text (n,), given the texts' weights (n,)."""
     features = Features.of(torch.from_numpy(writable.features / GRID), known=torch.from_numpy(writable.scores))
     slopes = torch.zeros(features.width + 1, counts.shape[1])
     slopes[-1] = torch.from_numpy(np.maximum(counts.sum(axis=0), 0.0) + 0.5).log()
@@ -91,7 +92,7 @@ def _labels(counts: Numbers, weights: Numbers, writable: WritableTexts, decay: f
 
 
 def _strength(counts: Numbers, decay: float) -> float:
-    """Return C: where a label has few records, noise would teach more than they do."""
+    """Return C, smaller if labels have few records, because noise would then dominate the fit."""
     records = max(float(counts.sum()), 1.0) / int(counts.shape[1])
     return STRENGTH * min(1.0, -math.log(decay) * records / FULL_RECORDS)
 

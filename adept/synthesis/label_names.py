@@ -2,18 +2,20 @@ r"""Names of labels as public knowledge: public sentences that are likely to be 
 
 The names of a label set say in words what its labels are about ("card_payment_failed",
 "PlayMusic"). So a label's records lie near its name: a public sentence s is a record of label c
-with a prior probability proportional to exp(TILT cos(name of c, s)). A name that is near to no
-sentence tilts little, and a label without any known word not at all. Two things follow.
+with a prior probability proportional to exp(TILT cos(name of c, s)). If a name is near to no
+sentence, all sentences have similar probabilities; if it has no known word, they are equal. Two
+things follow.
 
-*Texts and codewords*: the mean of all labels' laws, and a share of all sentences alike, is a
-*density* of the file. Sentences drawn by it join the model's own texts, and codewords are placed
-where the density is (``adept.synthesis.cells``). Cosines are those of meanings by the lexicon.
+*Texts and codewords*: the *density* of the file is the mean of all labels' distributions, mixed
+with a uniform share. Sentences drawn by this density join the model's own texts, and codewords are
+placed where the density is high (``adept.synthesis.cells``). Here cosines compare meanings by the
+lexicon.
 
-*Labels*: log odds of the labels of each text, which ``label_estimate`` corrects by the counts.
-Cosines are those of features.
+*Labels*: names give log odds of each text's labels, which ``label_estimate`` corrects by the
+counts. Here cosines compare features.
 
 *Claim*: names cost no budget, and a released file is as private with them as without. *Proof*: the
-names are read off the label set, and sentences off the model. Both are fixed before a record is
+names come from the label set, and the sentences from the model. Both are fixed before any record is
 read, so the density, the codewords, and the rule that sends a record to a cell are fixed as well:
 the proof of ``adept.mechanisms.votes`` asks for no more, and its sensitivity and noise are the same
 for any cells. The output is a function of the released counts and of these public things. QED. A
@@ -49,7 +51,7 @@ def spell_label_set(codec: Codec | None, labels: Sequence[str | None]) -> list[t
 
 
 def choose_texts(codec: Codec, spelled: Sequence[tuple[str, ...]]) -> PublicTexts:
-    """Return a broad codec's utterances, and sentences drawn by their density, without coins."""
+    """Return a broad codec's utterances, and sentences chosen by density without random draws."""
     density, own = _read_density(codec, spelled), len(codec.utterances)
     drawn = _spread(density, MAX_ADDED_TEXTS)
     taken = np.diff(np.floor(np.cumsum(drawn) + 0.5), prepend=0.0) > 0
@@ -78,7 +80,7 @@ def _count_sentences(codec: Codec) -> int:
 
 
 def _spread(density: Floats, count: int) -> Floats:
-    """Return chances (N,), proportional to a density below one, that sum to ``count`` or to N."""
+    """Return chances (N,) that sum to ``count`` or N; those below one follow the density."""
     factor, chances = float(count), np.minimum(1.0, count * density)
     while count < len(density) and chances.sum() < count - 0.5:
         factor *= count / chances.sum()
@@ -89,7 +91,8 @@ def _spread(density: Floats, count: int) -> Floats:
 def score_labels(cells: PublicCells, spelled: Sequence[tuple[str, ...]]) -> Scores:
     """Return the log odds (n, L) of labels by their names, of equally common ones; zeros without words.
 
-    A label's law is divided by its sum over all sentences, of which a text stands for 1 / chance.
+    A label's distribution is divided by its sum over all sentences; a text with chance p stands for
+    1 / p sentences.
     """
     if not any(spelled):
         return np.zeros((1, len(spelled)), dtype=np.float32)
@@ -104,7 +107,8 @@ def score_labels(cells: PublicCells, spelled: Sequence[tuple[str, ...]]) -> Scor
 def draw_by_names(codec: Codec, labels: Sequence[str], *, seed: int) -> list[str]:
     """Return a sentence of a broad codec for each label (n,), drawn by the label's name alone.
 
-    It is one of the NAMED_SENTENCES nearest to the name, or any sentence without a known word.
+    The sentence is one of the NAMED_SENTENCES nearest to the name; if the name has no known word,
+    it is any sentence.
     """
     generator, names = np.random.default_rng(seed), list(dict.fromkeys(labels))
     wanted = np.array([names.index(label) for label in labels])

@@ -1,4 +1,4 @@
-"""A synthesizer as a mechanism on files, for ``adept.audit.run``: pairs that differ by one person's rows."""
+"""A synthesizer as a mechanism on files, which ``adept.audit.run`` can audit."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +16,7 @@ BASE_ROWS, EXCESS_ROWS = 3, 5  # rows of either file; rows of a person beyond th
 
 
 class NeighbouringFiles:
-    """A synthesizer of two or more codewords and labels, as a mechanism on files by their names."""
+    """A synthesizer of two or more codewords and labels, as a mechanism on files given by name."""
 
     name, delta = "synthesizer", 0.0
 

@@ -1,7 +1,7 @@
-"""Synthetic text from the counts of a whole collection, for a curator who needs none of its rows.
+"""Synthetic text from a whole collection's counts, for a curator who need not keep its rows.
 
 Every record votes once, for the public cell of its text and label. The counts get exact noise.
-Synthetic records are public texts and labels, in numbers that follow from the noisy counts. The
+Synthetic records are public texts and labels; the noisy counts determine how often each occurs. The
 claim is that of ``adept.mechanisms.votes``.
 """
 
@@ -39,12 +39,12 @@ class Synthesizer:
     Args:
         model, tokenizer: saved together; the encoder finds a text's cell.
         votes: budget, neighbouring relation, and votes of a person.
-        label_set: two or more public labels; none leaves labels out. A set that was collected from
-            private records would be a leak.
+        label_set: two or more public labels; without any, synthetic records have no labels. A label
+            set collected from private records would leak information.
         cells: the number K of codewords; by default ``adept.synthesis.cells.default_size``.
         texts: public texts; by default those of the model.
-        accept_private_model: go on although the model was trained on text that was not declared
-            public.
+        accept_private_model: True to go on even if the model was trained on text that was not
+            declared public.
 
     Raises:
         ModelError: there are no public texts.
@@ -130,10 +130,10 @@ class Synthesizer:
         return math.exp(-1 / self.votes.scale)
 
     def synthesize(self, texts: Any, labels: Any = None, persons: Any = None, *, rows: int | None = None) -> list[Pair]:
-        """Release a collection once, and write synthetic records.
+        """Release a collection's counts once, and write synthetic records from them.
 
-        Without ``persons`` each record is the only one of its person. Without ``rows`` the noisy
-        counts decide the number of records.
+        If ``persons`` is missing, each record counts as a different person's. If ``rows`` is
+        missing, the noisy counts determine the number of synthetic records.
 
         Raises:
             DataError: an argument is not a list, a text is not a string, or the lengths differ.
@@ -150,7 +150,7 @@ class Synthesizer:
         return Tally(self.cells.size * len(self.labels), votes_per_person=self.votes.votes_per_person)
 
     def vote(self, texts: Sequence[object], labels: Sequence[object] | None = None) -> list[int]:
-        """Return the cell of each record, its codeword times L and its label's place; or why it has none."""
+        """Return each record's cell, L * codeword + label, or the reason why it has none."""
         if (labels is None) != (self.labels == (None,)):
             raise ConfigurationError("labels must be given with a label set, and only then")
         beside = [None] * len(texts) if labels is None else [plain_text(label) for label in labels]
@@ -174,12 +174,12 @@ class Synthesizer:
         return self.votes.privatize(tally.counts).reshape(self.cells.size, len(self.labels))
 
     def stands_out(self, released: Counts) -> bool:
-        """Return True if noise alone would hardly have made some cell."""
+        """Return True if some count is so large that noise alone would hardly have produced it."""
         return bool(released.max() >= self.least_standing_out)
 
     @cached_property
     def writable(self) -> WritableTexts:
-        """The texts in their cells, and scores of labels by their names: public facts alone."""
+        """The texts in their cells, and scores of labels by their names; both are public."""
         return self.cells.writable(score_labels(self.cells, self._spelled))
 
     def write(self, released: Counts, *, rows: int | None = None) -> Iterator[Pair]:
@@ -193,13 +193,16 @@ class Synthesizer:
 
 
 def least_standing_out(votes: Votes, cells: int) -> int:
-    """Return the smallest count T that noise reaches in M cells with probability M a^T / (1 + a) <= FALSE_ALARM."""
+    """Return the smallest count T that noise reaches in some cell with chance <= FALSE_ALARM.
+
+    The chance is at most M a^T / (1 + a) for M ``cells``, where a is the decay of the noise.
+    """
     decay = math.exp(-1 / votes.scale)
     return max(1, math.ceil(math.log(FALSE_ALARM * (1 + decay) / cells) / math.log(decay)))
 
 
 def share_standing_out(votes: Votes, rows: int, *, texts: int, labels: int, named: bool = False) -> float | None:
-    """Return the share of ``rows`` from which a cell stands out of the noise; None above all.
+    """Return the least share of ``rows`` at which a cell stands out of the noise; None if above 1.
 
     The number of public ``texts``, and if labels are ``named`` in words, decide the number of cells.
     """
@@ -209,7 +212,7 @@ def share_standing_out(votes: Votes, rows: int, *, texts: int, labels: int, name
 
 
 def _apportion(found: Estimate, places: NDArray[np.int64], rows: int) -> Iterator[int]:
-    """Yield the place of each row's text, by weights (rounded once a codeword), in a public order."""
+    """Yield the index of each row's text, by weights rounded per codeword, in a public order."""
     order = np.lexsort((found.labels, places))
     weights = found.weights[order] if found.weights.sum() > 0 else np.ones(len(order))
     ends = np.floor(np.cumsum(weights) * (rows / weights.sum()) + 0.5).astype(np.int64)

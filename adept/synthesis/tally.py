@@ -1,15 +1,15 @@
-"""Counting of votes: at most m rows of a person count, and the curator gets notes on all others.
+"""Counting of votes: at most m rows of a person count; notes tell the curator of other rows.
 
 *Claim*: adding or removing all rows of one person changes the counts by at most m in l1 norm.
 *Proof*: a row's vote is a function of that row (``adept.synthesis.cells``), or none; a person's
 first m votes are counted. These depend on that person's rows, in their order, and on no others:
-between rows only the number of each person's votes is remembered. So the other people's votes are
-counted as before, and the person has at most m votes, each of which adds one to one count. QED.
-Without persons each row is a record of its own.
+from one row to the next, the program remembers only the number of each person's votes. So the other
+people's votes are counted as before, and the person has at most m votes, each of which adds one to
+one count. QED. If no persons are given, each row counts as one record.
 
 A *person* is a value of the column as text (``plain_text``), normalised (NFKC) and without space
-around it: a function of the row alone. A row that names nobody has no vote: otherwise one person
-could have any number of them. No row raises an error here.
+around it: a function of the row alone. A row that names no person has no vote; otherwise one person
+could have any number of votes. Counting raises no error for any row.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ DIGEST_BYTES = 16
 
 @dataclass
 class Notes:
-    """Exact numbers of rows, for the curator and nobody else: no part of the release."""
+    """Exact counts of rows, for the curator only: they are not part of the release."""
 
     rows: int = 0
     no_text: int = 0
@@ -39,7 +39,7 @@ class Notes:
 
 
 class Tally:
-    """Counts of votes (M,), at most m of each person if persons are given, and notes for the curator."""
+    """Counts of votes (M,), with at most m votes per person, and notes for the curator."""
 
     def __init__(self, cells: int, *, votes_per_person: int = 1) -> None:
         self.counts: Counts = np.zeros(cells, dtype=np.int64)
@@ -70,7 +70,7 @@ class Tally:
 
 
 def person_name(person: object) -> str | None:
-    """Return a person's name as it is compared; None for neither text nor a whole number."""
+    """Return a person's normalised name; None if it is neither text nor a whole number."""
     name = None if isinstance(person, bool | np.bool_) else plain_text(person)
     # Compatible letters can spell "1.0" too, so the rule is applied after they are normalised.
     return plain_text(unicodedata.normalize("NFKC", name)) if name else None

@@ -1,14 +1,14 @@
 """Calls: releases of one, three or other numbers of rows, by fresh copies, and after other calls.
 
-The claim covers a record's release in any call of the mechanism, so each check is a guessing game
-like the event (`distinguisher.experiment`). A call for each release is expensive, so such a game
+The claim covers a record's release in any call of the mechanism, so each check is a guessing game,
+like the event check (`distinguisher.experiment`). One call per release is expensive, so such a game
 has few trials.
 
 For sizes other than one and three, one record is released a few times in batches of many sizes. If
-its first, middle or last row varies far less than most, a game is played there. Claim: its bound
-also errs with probability at most alpha. Proof: size, place and the rest of the batch are fixed
-before a counted release is drawn, so the row is the release of a record by one mechanism; the rest
-of the proof is in `distinguisher.experiment`.
+its first, middle or last row varies far less than most other rows do, a game is played with that
+row. Claim: its bound also errs with probability at most alpha. Proof: size, place and the rest of
+the batch are fixed before a counted release is drawn, so the row is the release of a record by one
+mechanism; the rest of the proof is in `distinguisher.experiment`.
 """
 
 from collections.abc import Callable, Sequence
@@ -97,7 +97,7 @@ def first_release(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 def _share_a_generator(target: VectorTarget) -> bool:
     """Return True if two fresh copies give equal answers to several batches of one record.
 
-    If not, only their first releases are equal, so these have no noise.
+    If the answers differ, only the first releases of the copies are equal, so those have no noise.
     """
     record = torch.zeros(SHARED_ROWS, target.dim, dtype=torch.float64)
     copies = [target.asked_as(target.fresh(), memoised=False) for _ in range(2)]
@@ -134,7 +134,7 @@ def after_another_dimension(experiment: Experiment[VectorTarget], alpha: float) 
 def _attributed(found: Check, experiment: Experiment[VectorTarget], trials: int, alpha: float) -> Check:
     """Return a finding about copies as one of the state, unless ordinary releases refute the claim too.
 
-    The kind alone rests on these further releases, never the verdict.
+    These further releases decide only the kind of the finding, never the verdict.
     """
     if found.kind is not Kind.DISTRIBUTION or found.verdict is not Verdict.FAILED:
         return found if found.kind is not Kind.DISTRIBUTION else replace(found, kind=Kind.STATE)

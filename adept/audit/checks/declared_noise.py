@@ -1,4 +1,4 @@
-"""Declared noise: the noise is as declared, and with the declared set it gives the claim.
+"""Checks that the noise is as declared, and that it implies the claim on the declared set.
 
 Noise is the release minus the projected input. Each input of each pair is tested separately (with
 Bonferroni's factor).
@@ -55,9 +55,9 @@ def norm(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect projected latents outside the declared set, to the last bit, on 34 latents.
 
     Claim: a float is a rational number, so its norm is computed here without rounding; one row
-    above C shows that the program violates the proof's premise. Mechanisms that say ``exact`` must
-    keep to C itself, others to C (1 + 1e-6). On the sphere only the direction counts, so 1e-6 is
-    always allowed there.
+    above C shows that the program violates the proof's premise. The norm may be at most C for
+    mechanisms that declare ``exact``, and at most C (1 + 1e-6) for others. On the sphere only the
+    direction matters, so there 1e-6 is always allowed.
     """
     target = experiment.target
     if not hasattr(target.mechanism, "project"):
@@ -133,8 +133,8 @@ def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> C
     Claim: Gaussian noise of standard deviation s is (epsilon, delta)-LDP for inputs at distance d
     if and only if delta is at least f(d / s, epsilon) > 0 (Balle and Wang 2018). A mechanism with
     delta = 0 may differ from Gaussian noise in this mass alone, so a test needs about 1 / delta
-    releases. If Kolmogorov-Smirnov tests reject neither the coordinates nor the lengths of the
-    noise as Gaussian, the claim could not be judged.
+    releases. If Kolmogorov-Smirnov tests do not reject that the noise is Gaussian, in coordinates
+    or lengths, the claim could not be judged.
     """
     target = experiment.target
     if target.delta > 0 or target.noise_name is not None:
@@ -176,8 +176,8 @@ class Tails:
 def find_tails(ratio: float, *, epsilon: float, alpha: float) -> Tails:
     """Return the rule that refutes a claim without delta in the fewest rounds, for Gaussian noise.
 
-    ``ratio`` is the distance over sigma. Beyond the threshold s the records have the probabilities
-    ndtr(ratio / 2 - s) and ndtr(-ratio / 2 - s).
+    ``ratio`` is the distance divided by sigma. Beyond the threshold s the records have the
+    probabilities ndtr(ratio / 2 - s) and ndtr(-ratio / 2 - s).
     """
     thresholds = np.linspace(0.0, MAX_TAIL_SDS, TAIL_THRESHOLDS)
     right, wrong = ndtr(ratio / 2 - thresholds), ndtr(-ratio / 2 - thresholds)
@@ -213,7 +213,7 @@ def _played_in_tails(
 
 
 def extreme_latents(dim: int, *, order: int = 2, clip_norm: float = 1.0) -> Tensor:
-    """Return finite latents (34, dim) of every size, ten of them just outside the ball."""
+    """Return finite latents (34, dim) of all magnitudes, ten of them just outside the ball."""
     generator = torch.Generator().manual_seed(7)
     random = torch.randn(26, dim, dtype=torch.float64, generator=generator)
     sizes = torch.logspace(-3, 3, 16, dtype=torch.float64)[:, None]

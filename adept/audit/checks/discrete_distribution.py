@@ -1,13 +1,13 @@
-"""Discrete distributions: the stated one keeps the claim, and the program follows it.
+"""Checks that a stated discrete distribution meets the claim, and that the program follows it.
 
 Claim of `stated`: a mechanism with finitely many outcomes is (epsilon, delta)-LDP for two values if
-and only if the sum over outcomes of max(0, P - e^epsilon P') is at most delta; for delta = 0, if no
-ratio exceeds e^epsilon. `frequencies` tests the program against the stated distribution, outcome by
-outcome, by exact binomial tails.
+and only if the sum over outcomes of max(0, P - e^epsilon P') is at most delta; for delta = 0, if
+and only if no ratio exceeds e^epsilon. `frequencies` tests the program against the stated
+distribution, outcome by outcome, by exact binomial tails.
 
 k-ary response (``adept.mechanisms.description``) needs no table: each of a record's t own numbers
-has probability A / W, each other number has B / W, and A <= e^eps B. The odds are compared as
-fractions. The count of own numbers is binomial, and all others are uniform.
+has probability A / W, each other number has probability B / W, and A <= e^eps B. The odds are
+compared as fractions. The count of own numbers is binomial, and all others are uniform.
 """
 
 import math

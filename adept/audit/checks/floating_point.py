@@ -1,4 +1,4 @@
-"""Floating point: bits of the noise, float32 sums, NaN and infinity, unseen by the event."""
+"""Floating point: low bits, float32 sums, NaN and infinity, which the event check cannot see."""
 
 import math
 
@@ -26,8 +26,8 @@ EUCLID_VALUES = 64
 def finiteness(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect NaN or Inf in releases. Blind to what a constant in their place reveals.
 
-    Claim: if an output is NaN or infinite only for such a latent, it distinguishes it from every
-    other latent with certainty.
+    Claim: if a latent with NaN or infinity gives such an output, and no finite latent does, then
+    the output distinguishes this latent from every finite one with certainty.
     """
     rows = _not_finite(experiment.target.dim)
     released = experiment.target.release(rows)
@@ -53,8 +53,8 @@ def grid(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
     Claim: exact additive noise lives on a grid z = k * step, with every |k| <= 2^53 (else the
     floats could not hold the integers). Floating-point noise has 53 bits at every magnitude, so its
-    largest output exceeds 2^53 times its finest bit. A step that is no power of two, such as .01,
-    does not show in the bits: then all outputs must be whole multiples of one number.
+    largest output exceeds 2^53 times its finest bit. A step that is not a power of two, such as
+    .01, does not show in the bits. Then all outputs must be whole multiples of one number.
     """
     _require_exact_noise(experiment.target)
     values = _values(experiment.samples)
@@ -71,8 +71,9 @@ def representability(experiment: Experiment[VectorTarget], alpha: float) -> Chec
 
     Claim: on a public grid that holds both inputs, the sum x' + (z - x') is exact and gives z
     again. So the share of releases for which it gives z must not depend on the input of z. Fisher's
-    exact test compares both inputs, with Bonferroni's factor over the pairs. An input that is no
-    multiple of the finest bit seen is not on the grid. It proves nothing, and is left out.
+    exact test compares both inputs, with Bonferroni's factor over the pairs. An input that is not a
+    multiple of the finest bit seen is not on the grid. It proves nothing, so the test leaves it
+    out.
     """
     _require_exact_noise(experiment.target)
     values = _values(experiment.samples)
@@ -98,9 +99,10 @@ def float32_sums(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     Blind to float64 sums of mechanisms that do not say they are exact, and to sums rounded later.
 
     Claim: the sum z of two float32 numbers x and y is rounded to a float32, and the low bits of x
-    decide which z are possible (Mironov 2012). The rule names the input from which more numbers of
-    a release are possible. It was fixed before any release was drawn, so its counts certify like
-    those of every other game (`stats.confidence_bounds.GameCounts`).
+    decide which z are possible (Mironov 2012). For each release, the rule names the input under
+    which more of the released numbers are possible. The rule was fixed before any release was
+    drawn, so its counts certify like those of every other game
+    (`stats.confidence_bounds.GameCounts`).
     """
     target = experiment.target
     first, second = _float32_records(target)
@@ -131,7 +133,7 @@ def _float32_records(target: VectorTarget) -> torch.Tensor:
 
 
 def _reached(sums: NDArray[np.float32], record: torch.Tensor) -> NDArray[np.bool_]:
-    """Return True for each sum that a float32 number near the difference and the record give."""
+    """Return True for each sum that the record plus a float32 number near the difference gives."""
     x = record.float().numpy()
     difference = sums - x
     beside = (np.nextafter(difference, np.float32(side)) for side in (-np.inf, np.inf))
@@ -147,7 +149,7 @@ def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     half of the releases. If the noise lives on a grid, its true step is at most s, and is s unless
     all of the first half are even multiples of it, which has probability at most .6^m. So in the
     second half, fresh, the odd multiples of s count at least as a Binomial(m, .4) does: its lower
-    tail is a p-value. Only few floats have the finest bit. Rounded floats pass.
+    tail is a p-value. Only few floats have the finest bit. Floats rounded to a grid pass this test.
     """
     _require_exact_noise(experiment.target)
     values = _values(experiment.samples)
@@ -166,7 +168,7 @@ def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def _values(samples: list[PairSample]) -> Floats:
-    """Return all numbers of all releases, each once; raise MechanismFailure if all are zero."""
+    """Return the distinct numbers in all releases; raise MechanismFailure if all are zero."""
     each = {id(side): side for sample in additive_samples(samples) for side in sample.releases}
     values = np.concatenate([releases.ravel() for releases in each.values()])
     if not values.any():
@@ -198,7 +200,7 @@ def coarse_step(values: Floats) -> float | None:
 
 
 def _bit_span(values: Floats) -> tuple[int, int]:
-    """Return tight e and f: all values are below 2^e in magnitude and multiples of 2^f."""
+    """Return the least e and largest f such that all |values| < 2^e and are multiples of 2^f."""
     mantissa, exponent = np.frexp(values[values != 0])
     integers = (mantissa * 2.0**MANTISSA_BITS).astype(np.int64)
     finest = exponent - MANTISSA_BITS + np.log2(integers & -integers).astype(int)

@@ -1,10 +1,10 @@
-"""Independence of other records in a batch, of their noise, of seeds and of forked processes.
+"""Checks that releases do not depend on the batch, its noise, seeds or forked processes.
 
-Claim: if all releases of one record are independent, then all pairs of releases have one
-distribution, wherever they come from, and so has every function of a pair: equality, the angle, the
-difference of lengths. Exact two-sample tests (`stats.exact_tests`) compare pairs from two sources;
-no release is in two pairs. Bonferroni's factor covers functions, thresholds and distances in the
-batch. Releases that are always equal are no evidence.
+Claim: if all releases of one record are independent, then all pairs of its releases have the same
+distribution, whichever calls they come from. The same is true of every function of a pair, such as
+equality, the angle or the difference of lengths. Exact two-sample tests (`stats.exact_tests`)
+compare pairs from two sources; no release is in two pairs. Bonferroni's factor covers functions,
+thresholds and distances in the batch. Releases that are always equal do not count as evidence here.
 """
 
 import math
@@ -89,10 +89,10 @@ def after_one_seed(experiment: Experiment[Any], alpha: float) -> Check:
 def in_copies(experiment: Experiment[Any], alpha: float) -> Check:
     """Detect outcomes that fresh copies share, for example by a seed. Blind to seeds drawn later.
 
-    Two copies may have distributions q and r of their own, such as one answer each. Claim: without
-    a shared seed, outcomes of two copies are equal no more often than two outcomes of one copy, on
-    average over both. Proof: sum q r <= (sum q^2 + sum r^2) / 2. QED. So fewer equal outcomes do
-    not show a seed.
+    The outcomes of two copies may have different distributions q and r; a copy may even give one
+    fixed answer. Claim: without a shared seed, two copies give equal outcomes no more often than
+    one copy does twice, on average over both. Proof: sum q r <= (sum q^2 + sum r^2) / 2. QED. So a
+    smaller share of equal outcomes between copies does not indicate a seed.
     """
     target = experiment.target.without_memory()
     rows = _paired_rows(target)
@@ -124,8 +124,8 @@ def in_forks(experiment: Experiment[Any], alpha: float) -> Check:
 def of_rest(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect noise shared with the rest of a batch of 2 or 8. Blind to larger batches.
 
-    The first row is compared with the mean of the other rows of its batch, and with that of another
-    batch.
+    The first row is compared with the mean of the other rows of its batch, and with the mean of the
+    same rows of another batch.
     """
     target, found = experiment.target.without_memory(), list[Difference]()
     tried = 3 * len(REST_SIZES)

@@ -1,8 +1,8 @@
-"""Metadata: a release's type, shape or absence can distinguish records.
+"""Metadata: the type or shape of a release, or a missing release, can distinguish records.
 
-An error message is an answer too. If two records differ in one of these (`metadata_of`), they are
-released again in random order, and the difference guesses the record. This certifies like any game
-(`GameCounts`).
+An error message is an answer too. If the releases of two records differ in metadata
+(`metadata_of`), the records are released again in random order, and a rule guesses the record from
+the difference. The guesses certify a bound as in any game (`GameCounts`).
 """
 
 import hashlib
@@ -72,7 +72,7 @@ def _inside(target: VectorTarget, record: Tensor) -> bool:
 
 @dataclass(frozen=True)
 class AskedRecord:
-    """A record as it is asked for; ``ask`` returns the release, or raises MechanismFailure."""
+    """A record and its call ``ask``, which returns its release or raises MechanismFailure."""
 
     ask: Callable[[], Any]
     must: bool = False  # the claim covers the record, so refusing it is an answer like any other

@@ -1,19 +1,19 @@
-"""Repeated outputs: releases that identify their record, as they came before or lie near to it.
+"""Repeated outputs: releases that identify their record by an earlier release or by nearness.
 
-Releases of many records are drawn and give a rule, which names a record for a few releases and none
-for most. *Seen*: if a release was drawn before for one record only, the rule names that record (too
-little randomness repeats itself). *Near*: if the second nearest record lies many times as far as
-the nearest, the rule names the nearest (noise that is sometimes small). Then the rule names records
-for fresh releases of random records.
+Releases of many records are drawn, and a rule is learned from them. It names a record for a few
+releases, and no record for most releases. *Seen*: if the same release was drawn before for one
+record only, the rule names that record (too little randomness leads to repeats). *Near*: if the
+second nearest record lies many times as far as the nearest, the rule names the nearest (noise that
+is sometimes small). Then the rule names records for fresh releases of random records.
 
-Let D_i be the releases that a rule names i for, m the number of records, w the chance that a fresh
-release of a record drawn at random is named rightly, c that it is named wrongly. Claim:
-c >= (m - 1) e^-eps w. Proof: under eps-LDP P_j[D_i] >= e^-eps P_i[D_i] for all i and j; summed over
-i and j != i, and divided by m, that is the claim. The sets are disjoint, so a fresh release is
-named rightly, wrongly or not at all; given that it is named, it is named rightly with probability
-at most 1 / (1 + (m - 1) e^-eps). So (m - 1) (s / (1 - s)), s a lower Clopper-Pearson bound on that
-share, is a lower bound on e^eps, wrong with probability at most alpha. (For delta > 0 nothing is
-certified here.)
+Let D_i be the releases that a rule names i for, m the number of records, w the chance that the rule
+names the right record for a fresh release of a random record, and c the chance that it names a
+wrong record. Claim: c >= (m - 1) e^-eps w. Proof: under eps-LDP P_j[D_i] >= e^-eps P_i[D_i] for all
+i and j; summed over i and j != i, and divided by m, that is the claim. The sets are disjoint, so
+for a fresh release the rule names the right record, a wrong record or none. Given that it names a
+record, the record is right with probability at most 1 / (1 + (m - 1) e^-eps). So (m - 1) (s / (1 -
+s)), s a lower Clopper-Pearson bound on that share, is a lower bound on e^eps, wrong with
+probability at most alpha. (For delta > 0 this check certifies nothing.)
 """
 
 import math
@@ -98,7 +98,7 @@ def _records(target: VectorTarget) -> Tensor:
 
 
 def _named(target: VectorTarget, records: Tensor, most: int, share: float, *, alone: bool) -> tuple[_Counts, _Counts]:
-    """Return both rules' counts; half of the releases choose, the others count if promising."""
+    """Return both rules' counts; half of the releases choose a rule, the other half score it."""
     seen, near = _Counts(SEEN), _Counts("lay nearest by far to")
     rows = target.affordable(most, share=share, alone=alone) // (2 * RECORDS)
     if rows < 1:
@@ -163,7 +163,7 @@ def _nearest(z: Floats, places: Floats) -> tuple[Integers, Floats]:
 
 
 def _far_enough(sides: Integers, owner: Integers, lead: Floats, *, epsilon: float) -> float:
-    """Return the least lead that names the nearest record; infinite if epsilon explains all."""
+    """Return the smallest ``lead`` at which to name the nearest record; infinite for never."""
     order = np.argsort(-lead)
     right = np.cumsum((owner == sides)[order])
     wrong = np.arange(1, len(order) + 1) - right

@@ -20,8 +20,8 @@ def replay(experiment: Experiment[ValueTarget], alpha: float) -> Check:
     to the latent itself, and to rewriters that sample.
 
     Claim: with a mechanism that releases one frozen latent for every record, every record must be
-    rewritten to the same text, in one batch, in another order and alone. One difference proves that
-    something else influences the text.
+    rewritten to the same text, in one batch, in another order and alone. A single difference proves
+    that something besides the latent influences the text.
     """
     rewriter, texts = experiment.target.mechanism.rewriter, list(experiment.target.values)
     frozen = _ask(lambda: rewriter.release([texts[i % len(texts)] for i in range(FROZEN_LATENTS)]))
@@ -47,7 +47,7 @@ def _freeze(rewriter: Any, latent: Tensor) -> Any:
 
 @dataclass(frozen=True)
 class _Frozen:
-    """A mechanism that always releases one latent, and declares the same as the original."""
+    """A mechanism that always releases one latent, with the declarations of the original."""
 
     mechanism: Any
     latent: Tensor

@@ -1,9 +1,9 @@
-"""Decision rules: thresholds on one statistic, beyond which an input is guessed.
+"""Decision rules, which guess an input if a statistic lies beyond a threshold.
 
-The best rule rarely guesses, so few of the releases that choose it pass its thresholds.
-`counted_rule` relies on these counts. `fitted_rule` takes the odds from a logistic curve through
-*all* values, which is right if the statistic is a multiple of the privacy loss. Every rule is
-valid, however it was chosen, if it is scored on other releases.
+The best rule guesses rarely, so few of the releases used to choose it lie beyond its thresholds.
+`counted_rule` relies on counts of these few releases. `fitted_rule` estimates the odds from a
+logistic curve through *all* values, which is correct if the statistic is a multiple of the privacy
+loss. However a rule was chosen, its score is valid if it is computed on other releases.
 """
 
 import math
@@ -31,7 +31,7 @@ RIDGE = 1e-6  # of the squared slope, per value: keeps it finite where the value
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """A rule: it guesses one input from ``high`` on, the other below ``low``, or abstains."""
+    """A rule that guesses one input from ``high`` on, the other below ``low``, or abstains."""
 
     high: float  # infinite: never said
     low: float  # minus infinity: never said
@@ -52,19 +52,19 @@ SILENT = Rule(high=math.inf, low=-math.inf, flipped=False)
 
 
 def counted_rule(first: Floats, second: Floats, *, gap: float, delta: float, alpha: float) -> Rule:
-    """Return the rule with the largest bound, at ``alpha``, on one statistic of two inputs."""
+    """Return the rule that certifies the largest epsilon, at ``alpha``, from one statistic."""
     values, own = _pooled(first, second)
     return _best_rule(values, own, rounds=len(values), gap=gap, delta=delta, alpha=alpha)
 
 
 def fitted_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta: float, alpha: float) -> Rule:
-    """Return the rule that should certify most in ``rounds`` rounds, by a logistic curve."""
+    """Return the rule with the largest expected bound in ``rounds`` rounds, by a logistic curve."""
     values, _ = _pooled(first, second)
     return _best_rule(values, chance_of_first(first, second), rounds=rounds, gap=gap, delta=delta, alpha=alpha)
 
 
 def rare_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta: float) -> Rule:
-    """Return the rule with the best bound in ``rounds`` rounds if it remains wrong as rarely."""
+    """Return the rule with the largest bound in ``rounds`` rounds at its error rate so far."""
     values, own = _pooled(first, second)
     tried = _try_rules(values[None], own, gap=gap, most=SCREENING_THRESHOLDS)
     if not len(tried.statistics):
@@ -78,7 +78,7 @@ def _pooled(first: Floats, second: Floats) -> tuple[Floats, Floats]:
 
 
 def chance_of_first(first: Floats, second: Floats) -> Floats:
-    """Return the chance that each value belongs to the first input, whose own values come first.
+    """Return the chance that each value belongs to the first input; ``first`` come first.
 
     Logistic regression with an intercept, by Newton's method.
     """
@@ -98,14 +98,14 @@ def chance_of_first(first: Floats, second: Floats) -> Floats:
 def promising(
     values: Floats, chance: Floats, *, gap: float, delta: float, rounds: int = 0
 ) -> tuple[Floats, Floats, Floats]:
-    """Score S statistics: the best bound, the rule's error rate, the best hope of ``rounds``.
+    """Score S statistics: the largest bound, its rule's error rate, the hope for ``rounds``.
 
-    The bound is ln((p - delta) / q) less `PROMISING_SDS` standard deviations; the hope is that of
-    `rare_rule`.
+    The bound is ln((p - delta) / q) minus `PROMISING_SDS` standard deviations. The hope is the
+    bound of `rare_rule` in ``rounds`` rounds.
 
     Args:
-        values: (S, N), of S statistics of the same N releases.
-        chance: (N,), that a value is the first input's.
+        values: (S, N), the values of S statistics on the same N releases.
+        chance: (N,), the chance that each release is of the first input.
     """
     tried = _try_rules(values, chance, gap=gap, most=SCREENING_THRESHOLDS)
     score, seen, hope = np.full(len(values), -math.inf), np.zeros(len(values)), np.full(len(values), -math.inf)
@@ -130,7 +130,8 @@ class _Tried:
     def quick(self, rounds: int, delta: float, *, sds: float) -> tuple[Floats, NDArray[np.int64]]:
         """Return the approximate best bound of each statistic, and its rule.
 
-        Some standard deviations are added to the wrong guesses, after Anscombe's root.
+        Some standard deviations are added to the count of wrong guesses, after Anscombe's
+        square-root transform.
         """
         weight, forgiven = rounds / self.values, delta * rounds * np.repeat(ANSWERS, self.low.shape[1]) / 2
         most = np.square(np.sqrt(weight * self.wrong + 0.375) + sds / 2)

@@ -1,8 +1,8 @@
-"""The choice of the pair, the statistics and the rules that should certify most.
+"""The choice of the pair, statistics and rules that should certify the largest epsilon.
 
-A few releases of every pair serve for screening, and more releases of the most promising pairs for
-the choice. The choice need not be right, because it is scored on other releases
-(`distinguisher.experiment`).
+Screening uses a few releases of every pair; the final choice uses more releases of the most
+promising pairs. A poor choice weakens the bound but never makes it false, because the
+distinguishers are scored on other releases (`distinguisher.experiment`).
 """
 
 import math
@@ -66,7 +66,7 @@ def screening_rows(trials: int, *, inputs: int, dim: int) -> int:
 
 
 def choosing_rows(trials: int, *, dim: int, alone: bool) -> int:
-    """Return the number of releases of each input of a finalist."""
+    """Return the number of releases of each input of a pair that passed the screening."""
     most = MAX_CHOOSING_CALLS if alone else MAX_CHOOSING_ROWS
     return max(MIN_ROWS, min(trials // 8, most, MAX_CHOOSING_ELEMENTS // (4 * dim)))
 
@@ -74,13 +74,13 @@ def choosing_rows(trials: int, *, dim: int, alone: bool) -> int:
 def choose(
     target: AnyTarget, samples: list[PairSample], *, finalists: int, rows: int, certifying: int, alpha: float
 ) -> list[Game]:
-    """Return the games to certify, chosen by screening releases and ``rows`` drawn here.
+    """Return the games to play, chosen by the screening releases and ``rows`` further releases.
 
     Each game gets ``certifying`` releases per input. The best pair has up to four distinguishers:
-    two on its best statistic (by counts and by a fitted curve), one that was hardly ever wrong, and
-    one for releases without noise if some were seen. A second game uses another pair if that could
-    refute the claim. A third game uses records with NaN or infinity, so that their findings do not
-    hide those of finite records.
+    two on its best statistic (by counts and by a fitted curve), one that was hardly ever wrong,
+    and, if releases without noise were seen, one for these. A second game uses another pair if that
+    pair could refute the claim. A third game uses records with NaN or infinity, so that their
+    findings do not hide findings on finite records.
     """
     sampler = Sampler(target, rows)
     finite = [sample for sample in samples if is_finite(sample.pair)] or samples
@@ -111,7 +111,7 @@ def choose(
 
 
 def screen(target: AnyTarget, samples: list[PairSample], *, finalists: int, certifying: int) -> list[InputPair]:
-    """Return promising pairs, the best first, and one hardly ever guessed wrong."""
+    """Return promising pairs, best first, and one pair for which guesses are hardly ever wrong."""
     rest, chosen = _candidates(target, samples, certifying), list[InputPair]()
     while rest and len(chosen) < finalists:
         chosen.append(_best(rest).pair)
@@ -145,7 +145,7 @@ class _Candidate:
 
 
 def _candidates(target: AnyTarget, samples: list[PairSample], certifying: int) -> list[_Candidate]:
-    """Try each statistic on each pair; half of the releases teach it, the other half test it."""
+    """Try each statistic on each pair: fit it to half of the releases and test it on the others."""
     options = {"gap": 1.5 * RESOLUTION * target.clip_norm, "delta": target.delta}
     candidates = []
     for sample in samples:
@@ -173,7 +173,7 @@ def _best(candidates: list[_Candidate]) -> _Candidate:
 
 
 def samples_of(target: AnyTarget, pairs: list[InputPair], *, rows: int) -> tuple[list[PairSample], list[str]]:
-    """Return the screening releases of all pairs, and the reasons why some have none."""
+    """Return the screening releases of all pairs, and the reasons why some pairs have none."""
     sampler, samples, failures = Sampler(target, rows), [], []
     for pair in pairs:
         try:

@@ -1,12 +1,12 @@
 """The experiment: a coin picks one of two inputs, and a distinguisher guesses which one.
 
-Distinguishers are chosen on some releases (`distinguisher.choice`) and scored on fresh ones. If
-only a refutation is wanted, there are three looks, so that a game ends early if it is won or
-hopeless.
+Distinguishers are chosen on some releases (`distinguisher.choice`) and scored on fresh ones. If the
+caller only wants a refutation, the game looks at the score three times and ends early if it is won
+or hopeless.
 
 Claim: the largest of the bounds exceeds the true epsilon with probability at most alpha. Proof: fix
-all choosing releases, and with them all distinguishers; the certifying releases are independent of
-them, so right and wrong rounds of any rule are counts of fixed events, whose bound errs with
+all choosing releases, and with them all distinguishers. The certifying releases are independent of
+these, so right and wrong rounds of any rule are counts of fixed events, whose bound errs with
 probability at most its share of alpha (`game_lower_bound`). The shares of all rules at all looks
 add up to alpha (union bound, whether a look is taken or not). That holds for every outcome of the
 choosing releases, hence on average. The claim would be false if a certifying release had been
@@ -51,7 +51,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """The counts of a distinguisher and the bound that they certify."""
+    """The counts of a distinguisher's guesses and the epsilon bound that they certify."""
 
     pair: InputPair
     distinguisher: Distinguisher
@@ -95,7 +95,7 @@ class Experiment(Generic[TargetT]):
 
     @property
     def certifying(self) -> int:
-        """Number of trials for certifying, without those for screening and choosing."""
+        """Number of trials that certify; those for screening and choosing are not included."""
         screened = len(self.samples[0].releases[0])
         return max(MIN_TRIALS // 4, self.trials - screened - self._choosing(self.trials))
 
@@ -124,7 +124,7 @@ class Experiment(Generic[TargetT]):
         return self._check(score, tests)
 
     def refute(self, *, alpha: float) -> Check:
-        """Play until the claim is refuted, or there is no hope."""
+        """Play until the claim is refuted or can no longer be refuted."""
         if self.trials < MIN_TRIALS:
             raise MechanismFailure(f"the mechanism is too slow for {MIN_TRIALS} releases of each input")
         return self.play(alpha=alpha, claim=self.target.epsilon)
@@ -147,7 +147,7 @@ class Experiment(Generic[TargetT]):
         return replace(found, kind=kind, caveat=self._caveat(score) if found.verdict is Verdict.PASSED else "")
 
     def _caveat(self, score: Score) -> str:
-        """Name the trials that would refute the claim, if all guesses were right but too few."""
+        """Say how many trials would refute the claim, if all guesses were right but too few."""
         counts = score.counts
         if counts.wrong or counts.right < MIN_RIGHT_SHARE * counts.rounds:
             return ""
@@ -184,7 +184,7 @@ def certify(
 
     Args:
         alpha: chance of error of each distinguisher.
-        claim: the epsilon to refute; without it, there is one look.
+        claim: the epsilon to refute; without it, the game looks at the score only once.
     """
     rounds, done, scores = 2 * trials, 0, list[Score]()
     right, wrong = (np.zeros(len(game.distinguishers), int) for _ in range(2))
@@ -213,7 +213,7 @@ def _scored(
 def _hoped(
     right: NDArray[np.int64], wrong: NDArray[np.int64], done: int, rounds: int, *, delta: float, alpha: float
 ) -> Floats:
-    """Return the bounds that rules may reach in all rounds, if they had bad luck so far."""
+    """Return the bounds that rules may reach in all rounds if they were unlucky so far."""
     less = np.maximum(wrong - LUCK_SDS * np.sqrt(wrong + 1), 0) * rounds / done
     more = np.minimum((right + LUCK_SDS * np.sqrt(right)) * rounds / done, rounds - less)
     return game_lower_bound(more, less, rounds, delta=delta, alpha=alpha)

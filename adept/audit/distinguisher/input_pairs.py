@@ -1,9 +1,9 @@
 """Input pairs: pairs of records that test a claim, samples of releases, and kinds of violations.
 
-Pairs are chosen at places where mechanisms break: opposite ends of the set, two *norms*, outside
-the set, zero, latents that are not finite, another dtype. `found_pairs` come from a search for
-records whose releases, a dozen each, scatter less than others or lie far from them. The releases of
-the search are not counted again.
+Pairs are chosen where mechanisms tend to break: opposite ends of the set, two different *norms*,
+latents outside the set, zero, latents that are not finite, another dtype. `found_pairs` searches
+for records whose releases (a dozen each) scatter less than those of other records or lie far from
+them. The releases of the search do not count in any later game.
 """
 
 import math
@@ -53,7 +53,7 @@ class InputPair:
 
     @property
     def plain(self) -> bool:
-        """True for finite float64 records beside copies of themselves, which noise covers."""
+        """True for finite float64 records that are released beside copies of themselves."""
         records = (self.first, self.second)
         return not self.alone and all(x.ndim == 1 and x.dtype == torch.float64 and x.isfinite().all() for x in records)
 
@@ -63,7 +63,7 @@ class InputPair:
 
 
 def adversarial_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
-    """Return the pairs of single records, the hard ones first.
+    """Return the pairs of single records; those that most often reveal a violation come first.
 
     The diagonal has the largest l1 distance in the l2 ball (Habernal 2021, Theorem 5.1), and the
     axis has it in the l1 ball. The far pair shows a missing clip. Two norms in one direction show a
@@ -143,12 +143,12 @@ def _odd(_diagonal: Tensor, axis: Tensor, random: Tensor) -> Records:
 
 
 def every_pair(target: VectorTarget) -> list[InputPair]:
-    """Return the pairs on which a target is tried."""
+    """Return all pairs on which a mechanism is tested."""
     return adversarial_pairs(target.dim, clip_norm=target.clip_norm) + found_pairs(target)
 
 
 def found_pairs(target: VectorTarget) -> list[InputPair]:
-    """Return pairs of records whose releases scatter least and most, or lie farthest out."""
+    """Return pairs of records whose releases scatter the least or most, or lie farthest out."""
     records = searched_records(target.dim, clip_norm=target.clip_norm)
     inside = records[torch.linalg.vector_norm(records, dim=1) <= target.clip_norm]
     for tried in (records, inside):  # a mechanism may refuse records outside its set
@@ -232,12 +232,12 @@ def pairs_of_batches(given: Sequence[InputPair], *, dim: int, clip_norm: float) 
 
 
 def cell_record(dim: int, *, clip_norm: float) -> Tensor:
-    """Return a record (n,) well inside its cell, if records are rounded to a common grid."""
+    """Return a record (n,) well inside its grid cell, in case a mechanism rounds records."""
     return torch.full((dim,), CELL_NUMBER * clip_norm / max(1.0, (dim / 64) ** 0.5), dtype=torch.float64)
 
 
 def cell_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
-    """Return pairs of records beside `cell_record`, at several small distances."""
+    """Return pairs of records close to `cell_record`, at several small distances."""
     record, pairs = cell_record(dim, clip_norm=clip_norm), []
     for distance in CELL_DISTANCES:
         records = [record.clone(), record.clone()]
@@ -288,7 +288,7 @@ def given_values(pairs: Sequence[tuple[Any, Any]] | None) -> list[InputPair] | N
 
 
 def value_pairs(values: Sequence[Any]) -> list[InputPair]:
-    """Return pairs of values: each with the next and with the first, around the circle."""
+    """Return pairs of values: each value with the next, cyclically, and each with the first."""
     ring = [(a, b) for a, b in zip(values, [*values[1:], values[0]], strict=True) if a != b]
     star = [(values[0], b) for b in values[2:]]
     unique = list({frozenset((i, j)): (i, j) for i, j in [*ring, *star]}.values())
@@ -343,9 +343,9 @@ def _key(record: Any, alone: bool) -> Any:
 def kind_of(sample: PairSample, *, unit: float) -> Kind:
     """Return the kind of violation that distinguishes the two records of a pair.
 
-    If a record is not finite, the kind is floating point. If outputs never vary, it is randomness.
-    If each record has outputs of one type and length, and these differ between both, it is
-    metadata. In all other cases it is distribution.
+    If a record is not finite, the kind is floating point. If outputs never vary, the kind is
+    randomness. If all outputs of a record have one type and length, and the two records differ in
+    these, the kind is metadata. In all other cases the kind is distribution.
     """
     if not is_finite(sample.pair):
         return Kind.FLOATING_POINT

@@ -1,4 +1,4 @@
-"""Statistics of outcomes that are values: identity, parts, and support of an input."""
+"""Statistics of outcomes that are values: the outcome itself, its parts, and its support."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -73,7 +73,7 @@ def _of_objects(ours: Array, theirs: Array, first: Any, second: Any) -> Iterator
 
 
 def parts(outcome: Any) -> set[Hashable]:
-    """Return an outcome's parts: words, word pairs and length, or members and equalities."""
+    """Return an outcome's parts: words, word pairs and length, or members and which are equal."""
     if isinstance(outcome, str):
         words = outcome.split()
         sizes = {("words", len(words)), ("characters", len(outcome)), ("different words", len(set(words)))}

@@ -1,7 +1,7 @@
 """Statistics of vectors: a coordinate, norm or projection of a release that decision rules read.
 
 Any function will do, because a rule that uses it is certified on fresh releases. Values are rounded
-to a billionth of ``clip_norm``: the rounding of floats has checks of its own.
+to a billionth of ``clip_norm``, because other checks examine floating-point rounding.
 """
 
 from collections.abc import Iterator
@@ -95,7 +95,7 @@ def lowest_bits(z: Floats) -> Floats:
 
 
 def trailing(z: Floats, unit: float) -> Floats:
-    """Return the coarsest decimal place, 0 to 6, below which a release has no digits."""
+    """Return the number of decimals, 0 to 6, after which a release has no further digits."""
     places, rows = np.full(len(z), FINEST_PLACE + 1.0), np.flatnonzero(_whole(z[:, 0] / (unit * 10.0**-FINEST_PLACE)))
     for place in range(FINEST_PLACE, -1, -1):  # hardly any row, of most noise: the others need no second look
         rows = rows[_whole(z[rows] / (unit * 10.0**-place)).all(axis=1)]
@@ -172,7 +172,7 @@ def _together(several: list[Statistic], first: Floats, second: Floats) -> Statis
 
 
 def _remembered(statistic: Statistic) -> Statistic:
-    """Return a statistic that is not computed twice in a row for the same array."""
+    """Return a statistic that keeps its last result, to reuse it for the same array."""
     last: list[Floats] = []
 
     def ask(z: Floats) -> Floats:
@@ -184,7 +184,7 @@ def _remembered(statistic: Statistic) -> Statistic:
 
 
 def _binned(statistic: Statistic, first: Floats, second: Floats) -> Statistic:
-    """Return the log ratio of counts in bins, for rules that a threshold cannot express."""
+    """Return the log ratio of counts in bins, for differences that no threshold can express."""
     values = [statistic(first), statistic(second)]
     edges = np.unique(np.quantile(np.concatenate(values), np.linspace(0, 1, MAX_BINS + 1)[1:-1]))
     ours, theirs = (np.bincount(np.searchsorted(edges, v), minlength=len(edges) + 1) for v in values)

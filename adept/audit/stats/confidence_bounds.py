@@ -1,4 +1,4 @@
-"""Exact confidence bounds: counts certify an epsilon, and declared noise gives the true one."""
+"""Exact confidence bounds: an epsilon certified by counts, and the exact delta of noise."""
 
 import math
 from dataclasses import dataclass
@@ -90,11 +90,11 @@ def game_lower_bound(right: ArrayLike, wrong: ArrayLike, rounds: int, *, delta: 
     right grow: w_hi of right - D is below w with probability at most alpha in all (union bound).
 
     Args:
-        right: rounds guessed right; may be a fraction while a rule is being chosen. Broadcasts
+        right: rounds guessed right; may be fractional while a rule is being chosen. Broadcasts
             against ``wrong``.
         wrong: rounds guessed wrong.
         rounds: all rounds, including those without a guess.
-        delta: the mass that the claim forgives the events of this rule.
+        delta: the probability mass that the claim's delta allows this rule's events.
         alpha: chance of error.
     """
     earned = np.asarray(right, float)
@@ -120,7 +120,7 @@ def rounds_needed(epsilon: float, *, alpha: float) -> float:
 
 
 def say_trials(needed: float) -> str:
-    """Return a number of trials in words, with two digits."""
+    """Return a number of trials in words, with two significant digits."""
     return "no number of trials" if math.isinf(needed) else f"about {float(f'{needed:.2g}'):,.0f} trials"
 
 
@@ -151,7 +151,8 @@ def gaussian_delta(distance: float, *, sigma: float, epsilon: float) -> float:
     """Return the exact delta of continuous Gaussian noise for inputs at l2 ``distance``.
 
     Phi(d/2s - eps s/d) - exp(eps) Phi(-d/2s - eps s/d) (Balle and Wang 2018, Theorem 8), in
-    logarithms because exp(eps) overflows. It grows with the distance, so the sensitivity decides.
+    logarithms because exp(eps) overflows. It grows with the distance, so the largest distance, the
+    sensitivity, determines delta.
     """
     if distance == 0:
         return 0.0

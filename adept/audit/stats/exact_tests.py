@@ -17,7 +17,7 @@ QUANTILES = (0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98)
 
 @dataclass(frozen=True)
 class Difference:
-    """A p-value of a comparison of two counts."""
+    """The p-value of a comparison of two counts."""
 
     p_value: float
     what: str
@@ -76,7 +76,7 @@ def binomial_p_value(count: int, of: int, p: float) -> float:
 def certified(
     counts: GameCounts, evidence: str, *, epsilon: float, delta: float, alpha: float, tests: int = 1
 ) -> Check:
-    """Return the verdict on a game's counts; each test has an equal share of ``alpha``."""
+    """Return the verdict on a game's counts; each test gets an equal share of ``alpha``."""
     bound = counts.certified_epsilon(delta=delta, alpha=alpha / tests)
     return Check.of(
         failed=bound > epsilon * (1 + 1e-9),

@@ -1,9 +1,9 @@
 """Distributions of noise that a mechanism may declare, and exact tests of samples.
 
-Each has an ``order``, the p of the lp norm in which distances count. `size` and `shape` are pivots:
-if the declared distribution is true, their distribution is known exactly. (On the public grid it
-differs by less than a relative 1e-11 up to epsilon 100.) `magnitude_median` is the median of
-|noise|, or None if magnitudes are not independent.
+Each distribution has an ``order``: the p of the lp norm that measures its distances. `size` and
+`shape` are pivots: if the declaration is true, the distribution of a pivot is known exactly. (On
+the public grid it differs by less than a relative 1e-11 up to epsilon 100.) `magnitude_median` is
+the median of |noise|, or None if magnitudes are not independent.
 """
 
 import math

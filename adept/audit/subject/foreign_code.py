@@ -1,7 +1,7 @@
-"""Foreign code under audit: its copies, and calls in a thread of their own with a time limit.
+"""Foreign code under audit: copies of it, and calls in a separate thread with a time limit.
 
-If something goes wrong there, a `MechanismFailure` gives the reason, and the check could not be
-judged.
+If a copy or call fails, a `MechanismFailure` gives the reason, and the check's outcome is "not
+judged".
 """
 
 import copy
@@ -46,7 +46,7 @@ def scratch_copy(mechanism: Any) -> Any:
 
 
 class Caller:
-    """A caller of foreign code: one daemon thread with a time limit; after a call hangs, no more."""
+    """A caller of foreign code: a daemon thread with a time limit; it ends after a call hangs."""
 
     def __init__(self, time_limit: float) -> None:
         self.time_limit, self.hung = time_limit, False
@@ -131,17 +131,17 @@ class Target:
         return fresh_copy(self.given)
 
     def without_memory(self) -> Self:
-        """Return this target; raise MechanismFailure if it declares a memory."""
+        """Return this target; raise MechanismFailure if the mechanism declares a memory."""
         if self.memoised:
             raise MechanismFailure("the mechanism says that its releases depend on earlier ones")
         return self
 
     def affordable(self, rows: int, *, share: float = 1.0, alone: bool = False) -> int:
-        """Return ``rows``, or fewer if a share of `CHECK_SECONDS` does not suffice for them."""
+        """Return ``rows``, or fewer if they would take longer than a share of `CHECK_SECONDS`."""
         return max(0, min(rows, int(share * CHECK_SECONDS / self.seconds_each(alone=alone))))
 
     def seconds_each(self, *, alone: bool) -> float:
-        """Return the seconds that a release takes, in a call of its own if ``alone``."""
+        """Return the seconds that a release takes; if ``alone``, each release has its own call."""
         raise NotImplementedError
 
     def draw(self, record: Any, rows: int, *, alone: bool = False) -> Iterator[Any]:
@@ -164,14 +164,15 @@ class Target:
         return False
 
     def count_numbers(self, record: Any) -> int:
-        """Return the approximate number of numbers in a release of a record."""
+        """Return the approximate count of numbers in one record's release."""
         return 1
 
 
 def cost(call: Callable[[], object]) -> float:
     """Return the seconds of a call, without the first call and without garbage collection.
 
-    This is the mean processor time, as one call in ten may be expensive, or the shortest wait.
+    This is the larger of two times: the mean processor time (one call in ten may be expensive) and
+    the shortest wait.
     """
     call()
     collects = gc.isenabled()

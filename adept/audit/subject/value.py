@@ -35,11 +35,11 @@ class ValueTarget(Target):
         return outcomes
 
     def codes(self, values: Sequence[Any]) -> NDArray[np.int64]:
-        """Return a hash per value's outcome, from one call; equal ones have equal hashes."""
+        """Return a hash of each value's outcome, from one call; equal outcomes get equal hashes."""
         return np.array([hash(outcome_key(outcome)) for outcome in self.release(values)], dtype=np.int64)
 
     def of_copy(self) -> "ValueTarget":
-        """Return this target with a fresh copy of its mechanism; it reads outcomes as before."""
+        """Return this target with a fresh copy of its mechanism; outcomes are read as before."""
         copied = copy.copy(self)
         copied.mechanism = self.fresh()
         return copied
@@ -89,7 +89,7 @@ class ValueTarget(Target):
 
 
 def as_outcomes(released: Any, *, rows: int, objects: bool) -> Array:
-    """Return outcomes as numbers (B, m) if they have one shape, else as objects (B,)."""
+    """Return outcomes as numbers (B, m) if all have the same shape, otherwise as objects (B,)."""
     if isinstance(released, Tensor):
         released = released.detach().cpu().numpy()
     try:
@@ -138,10 +138,10 @@ def outcome_key(outcome: Any) -> Any:
 
 
 def alphabet_of(mechanism: Any) -> list[Any] | None:
-    """Return values of a mechanism's declared finite alphabet (some of a large one), or None.
+    """Return values of a mechanism's declared finite alphabet (a sample of a large one), or None.
 
-    It is an ``alphabet`` (a sequence, or K for 0..K-1), ``labels``, or, of integers, an integer
-    ``size`` or ``count``.
+    The declaration is an ``alphabet`` (a sequence, or K for 0..K-1), ``labels``, or, if values are
+    integers, an integer ``size`` or ``count``.
     """
     if (response := response_of(mechanism)) is not None and response[1] > 1:
         count, top = response

@@ -1,4 +1,4 @@
-"""A mechanism on vectors under audit: its declarations, and its releases, which are not trusted."""
+"""A mechanism on vectors under audit: its declarations, and its releases, which are untrusted."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -62,7 +62,7 @@ class VectorTarget(Target):
 
     @property
     def any_dimension(self) -> bool:
-        """True if no attribute names one dimension."""
+        """True if no attribute of the mechanism sets the dimension."""
         return not any(isinstance(getattr(self.mechanism, name, None), int) for name in DIMENSIONS)
 
     @property
@@ -113,7 +113,7 @@ class VectorTarget(Target):
         return projected
 
     def centres(self, first: Tensor, second: Tensor) -> tuple[Floats, Floats]:
-        """Return two projected inputs, flat, once per report; NaN and infinity become zero."""
+        """Return two projected inputs, flat, repeated per report; NaN and infinity become zero."""
         batch = torch.cat([record.to(torch.float64).reshape(-1, self.dim) for record in (first, second)])
         flat = np.nan_to_num(self.project(batch), nan=0.0, posinf=0.0, neginf=0.0).reshape(2, -1)
         return np.tile(flat[0], self.reports), np.tile(flat[1], self.reports)
@@ -144,7 +144,7 @@ class VectorTarget(Target):
         return self.mechanism if self.given is None else self.fresh()
 
     def release(self, latents: Tensor) -> Floats:
-        """Return one release (B, m) per latent (B, n); with a memory, one copy per row."""
+        """Return releases (B, m) of latents (B, n); with a memory, one fresh copy per row."""
         if self.memoised:
             return self.in_calls([row[None] for row in latents])
         return self._rows(latents, self.mechanism)

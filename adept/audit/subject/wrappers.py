@@ -1,4 +1,4 @@
-"""Wrappers of mechanisms: with a declared claim, with several reports, of texts."""
+"""Wrappers of mechanisms: one declares a claim, one makes several reports, one is for texts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -17,14 +17,14 @@ class Claim:
     """A mechanism with its caller's declarations; they override the mechanism's attributes.
 
     Args:
-        mechanism: an object with ``privatize``, or the function itself: a batch of records -> one
-            release for each.
+        mechanism: an object with a method ``privatize``, or a function, that maps a batch of
+            records to one release for each.
         epsilon: the claim, per record, in nats.
-        delta: of the claim.
+        delta: the delta of the claim.
         alphabet: the values that a record can have, as a sequence, or K for 0..K-1; makes this an
             audit of values.
         distribution: value -> {outcome: probability}; makes the audit of a finite alphabet exact.
-        supports: (outcome, value) -> number, which is high if the outcome speaks for the value.
+        supports: (outcome, value) -> number, which is high if the outcome suggests the value.
         memoised: the mechanism has a memory, such as permanent responses or a budget that runs out,
             so every release is drawn from a fresh copy of it. If this is not declared, releases
             that do not vary are a violation.
@@ -64,7 +64,7 @@ class Claim:
         return getattr(self.mechanism, "privatize", self.mechanism)(records)
 
     def __getattr__(self, name: str) -> Any:
-        """Return the mechanism's own attribute, if the caller declared none."""
+        """Return the mechanism's own attribute if the caller did not declare it."""
         if name.startswith("__") or name == "mechanism":  # of a copy that is just being made
             raise AttributeError(name)
         return getattr(self.mechanism, name)
@@ -79,7 +79,7 @@ class JointReports:
     Args:
         mechanism: with ``epsilon`` and ``privatize``, of latents or of values.
         reports: m.
-        epsilon: the claim for all of them; by default as stated above.
+        epsilon: the claim for all reports together; by default the one above.
     """
 
     def __init__(self, mechanism: Any, *, reports: int, epsilon: float | None = None) -> None:
@@ -101,7 +101,7 @@ class JointReports:
         return list(zip(*answers, strict=True))
 
     def __getattr__(self, name: str) -> Any:
-        """Return the mechanism's own attribute, unless it describes one release alone."""
+        """Return the mechanism's own attribute, unless it holds only for a single release."""
         if name.startswith("__") or name in ("mechanism", "noise", "guarantee", "supports", "distribution", "odds"):
             raise AttributeError(name)
         return getattr(self.mechanism, name)
