@@ -41,7 +41,8 @@ class FineTuningConfig(TrainerConfig):
 
     min_epochs: ClassVar[int] = 0
     max_epochs: int = 0
-    """Passes over the examples; 0: none, and adapting takes seconds."""
+    """Number of training passes over the examples; with 0 no weights are trained, and adapting
+    takes seconds."""
 
 
 @dataclass
@@ -50,24 +51,24 @@ class AdaptConfig:
 
     # --- Files
     examples: str | None = None
-    """File of public utterances of your domain, of names of things, or a page of help in
-    Markdown; the adapted model holds the utterances word for word."""
+    """File of public examples from your domain: utterances, names of things, or a help page in
+    Markdown. The adapted model stores the utterances word for word."""
     label_set: list[str] | None = None
-    """Names of your labels, [A,B] or @FILE with one on each line: the model's own sentences
-    about them become further examples."""
+    """Names of your labels: [A,B], or @FILE with one name on each line. The model's own sentences
+    about these names become further examples."""
     public: bool = False
-    """Declare that anyone may read the examples; nothing is adapted otherwise."""
+    """Declare that anyone may read the examples; without this declaration no model is adapted."""
     output_dir: str = REQUIRED
     """A new directory for the adapted model."""
     model_dir: str | None = None
-    """The model that is adapted; null: the model that comes with the package."""
+    """The model to adapt; null: the model that comes with the package."""
     text_column: str = "text"
     """The column that holds the text."""
     label_column: str | None = None
-    """The column that holds the labels of the examples: where labels are copied, the examples of
-    a label then place its codewords, beside its name."""
+    """The column that holds the labels of the examples. When a release copies labels, codewords for
+    a label are then chosen near these examples, and not only near the label's name."""
     seed: int = 0
-    """Seed of the clustering that places topics and codewords."""
+    """Seed of the clustering that computes topics and codewords."""
     trainer: FineTuningConfig = field(default_factory=FineTuningConfig)
     training: OptimiserConfig = field(default_factory=OptimiserConfig)
 
@@ -80,15 +81,15 @@ class AttackConfig(Columns):
     model_dir: str = REQUIRED
     """The model's directory."""
     attack: str = "reconstruction"
-    """Aim: reconstruction (the text) | attribute (one property) | membership (among the
-    released) | file_membership (a person in a file, by its synthetic records; no data are
-    read)."""
+    """Aim of the attacker: reconstruction (find the text) | attribute (guess one property) |
+    membership (tell if a record was released) | file_membership (tell from synthetic records if a
+    person was in the file; reads no data)."""
     mechanism: Any = None
-    """Mechanism that randomises a record; null: the best exact one for the model."""
+    """Mechanism that randomises a record (null: the best one in exact arithmetic for the model)."""
     epsilon: float | None = None
     """The budget that the mechanism claims."""
     label: str | None = None
-    """With mechanism.by_label=true: the label whose codewords all records are released with."""
+    """With mechanism.by_label=true: the label whose codewords are used for all records."""
     output_dir: str = REQUIRED
     """A new directory for result.json and attack.svg."""
 
@@ -96,8 +97,8 @@ class AttackConfig(Columns):
     private: str = "test"
     """Split of secret records: train | validation | test; the attacker has the train split."""
     records: int = 1000
-    """Number of records drawn from the private split; for membership, those that may take part;
-    for file_membership, the number of releases."""
+    """Number of records drawn from the private split; for membership, the number of records that
+    are paired, one of each pair being released; for file_membership, the number of releases."""
     candidates: int = 10_000
     """For reconstruction: number of texts among which the attacker looks for the record."""
     attribute: str = "label"
@@ -105,11 +106,11 @@ class AttackConfig(Columns):
     models: int = 16
     """For membership: number of classifiers to attack."""
     confidence: float = 0.999
-    """Confidence of all intervals together."""
+    """Joint confidence level of all intervals."""
     seed: int = 0
-    """Seed of the choice of records; releases have fresh noise."""
+    """Seed of the choice of records; the noise of a release is drawn anew in every run."""
     batch_size: int = BATCH_SIZE
-    """Records that are rewritten at a time."""
+    """Number of records that are rewritten at a time."""
     data: DataConfig = field(default_factory=DataConfig)
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
 
@@ -129,42 +130,47 @@ class AuditConfig:
 
     # --- What is audited
     mechanism: Any = REQUIRED
-    """The mechanism, or MODULE:ATTRIBUTE for anyone's class, object or function."""
+    """The mechanism to audit, or MODULE:ATTRIBUTE for a class, object or function from outside
+    adept."""
     target: str = "mechanism"
-    """Subject of the audit: mechanism (latent to latent) | rewriter (text to text, by model_dir
-    or anyone's) | synthesizer (file to file, by a model that holds public texts)."""
+    """Subject of the audit: mechanism (from latent to latent) | rewriter (from text to text; needs
+    model_dir or foreign) | synthesizer (from file to file, with a model that holds public
+    texts)."""
     epsilon: float | None = None
-    """Claimed epsilon to test; random and identity need none."""
+    """Claimed epsilon to test; the mechanisms random and identity need none."""
     dim: int = 64
-    """Dimensions of a latent; target=rewriter takes the model's."""
+    """Number of dimensions of a latent; target=rewriter uses the model's number instead."""
     model_dir: str | None = None
     """Model directory for target=rewriter or synthesizer (null: the packaged model)."""
     neighbours: str = NEIGHBOURS[0]
-    """For target=synthesizer: difference of two files in one person: add_or_remove | replace."""
+    """For target=synthesizer: change of one person's records between two files: add_or_remove |
+    replace."""
     max_records_per_person: int = 2
-    """For target=synthesizer: number of a person's records that count."""
+    """For target=synthesizer: largest number of records that count for one person."""
     texts: list[str] = field(default_factory=lambda: list(HARD_TEXTS))
-    """For target=rewriter: texts to compare; the defaults are hard to hide from each other."""
+    """For target=rewriter: texts to compare; the default texts differ widely, so a rewriter hides
+    their differences only with difficulty."""
     label: str | None = None
     """For target=rewriter and mechanism.by_label=true: the label of all texts."""
     foreign: str | None = None
-    """Anyone's mechanism as MODULE:ATTRIBUTE; mechanism=MODULE:ATTRIBUTE means the same."""
+    """A mechanism from outside adept, as MODULE:ATTRIBUTE; mechanism=MODULE:ATTRIBUTE means the
+    same."""
     alphabet: int | None = None
-    """For anyone's mechanism on the numbers 0 to K-1: K."""
+    """The number K, for a foreign mechanism whose inputs are the whole numbers 0 to K-1."""
     memoised: bool = False
-    """Declare that anyone's mechanism has a memory: it repeats a record's earlier release, or
-    its budget runs out."""
+    """Declare that the foreign mechanism has a memory: it repeats the earlier release of a record,
+    or it stops when its budget is spent."""
     randomness: str = "mechanism"
-    """Who seeds the noise of anyone's mechanism: mechanism | caller (noise that a seed repeats
-    is then only a note)."""
+    """Who seeds the noise of the foreign mechanism: mechanism | caller (if a seed repeats the
+    noise, the audit then only adds a note)."""
     reports: int = 1
-    """Number of reports of one record to judge together; they may spend this many times epsilon
-    (memoised: epsilon).
+    """Number of reports of one record to judge together; together they may spend this many times
+    epsilon (with memoised=true, epsilon once).
     """
 
     # --- How it is tested
     trials: int = 10_000
-    """Releases of each input."""
+    """Number of releases of each input."""
     confidence: float = 0.999
     """Probability that a sound mechanism passes all checks together."""
     output_dir: str | None = None
@@ -187,23 +193,28 @@ class EvaluateConfig(ReadingOptions):
 
     # --- Columns of both files
     text_column: str | None = None
-    """The text's column; null: the one in the statement beside train, or else text."""
+    """The column that holds the text; null: the column named in the statement beside train, or else
+    text."""
     label_column: str | None = None
-    """The label's column; null: the one in the statement beside train, or else intent."""
+    """The column that holds the label; null: the column named in the statement beside train, or
+    else intent."""
 
     # --- What is evaluated
     train: Any = REQUIRED
-    """File to train an intent classifier on, such as a rewritten one; or several, with what each adds."""
+    """File to train an intent classifier on, such as a rewritten file. With several files, the
+    accuracy without each of them is shown, too."""
     test: str = REQUIRED
     """File of original text to test the classifier on."""
     reference: str | None = None
-    """File of the original records behind train: their accuracy is shown beside."""
+    """File of the original records behind train; the accuracy after training on them is shown for
+    comparison."""
     examples: str | None = None
-    """File of public examples with labels: the accuracy of these alone is shown beside."""
+    """File of public examples with labels; the accuracy after training on them alone is shown for
+    comparison."""
     classifier: str = "tfidf"
-    """The classifier: tfidf (seconds) | lstm."""
+    """The classifier: tfidf (takes seconds) | lstm."""
     noisy_labels: bool | None = None
-    """True if the training labels are randomised; null: as the file's statement says."""
+    """True if the training labels are randomised; null: as the statement beside the file says."""
     seed: int = 0
     """Seed of the classifier and of the bootstrap intervals."""
     output_dir: str | None = None
@@ -218,19 +229,20 @@ class PlayConfig:
     model_dir: str | None = None
     """The model's directory; null: the model that comes with the package."""
     runs: str = "runs"
-    """The directory whose comparisons, audits and attacks are shown."""
+    """The directory with the comparisons, audits and attacks to show."""
     ledger: str | None = "~/.local/state/adept/play.ledger"
-    """A file that remembers released rows; null: nothing is remembered."""
+    """The ledger: a file that stores which rows were released; null: no ledger is kept."""
 
     # --- Where
     host: str = "127.0.0.1"
-    """The address to serve at; any but this machine's own needs a token."""
+    """Address at which the page is served; an address that other machines can reach needs a
+    token."""
     port: int = 8000
-    """The port to serve at, or the next free one."""
+    """Port at which the page is served; if it is taken, the next free port."""
     token: str | None = None
     """Secret that every request must bring; needed if other machines can reach the host."""
     browser: bool = True
-    """Open the page in a browser, if there is a terminal."""
+    """Open the page in a browser, if the command runs in a terminal."""
 
 
 @dataclass
@@ -239,27 +251,31 @@ class StudyConfig(Columns):
 
     # --- Study; null means the study's own value, and options that it does not use must stay null
     study: str = "sensitivity"
-    """Name: sensitivity | sanity_check | randomized_response | mechanisms | limits | zoo | wild."""
+    """Name of the study: sensitivity | sanity_check | randomized_response | mechanisms | limits |
+    zoo | wild."""
     output_dir: str = REQUIRED
     """A new directory for the table, the figure and result.json."""
     trials: int | None = None
-    """Pairs (sensitivity), runs (sanity_check), records (mechanisms), releases (zoo, wild)."""
+    """Number of pairs (sensitivity), runs (sanity_check), records (mechanisms) or releases (zoo,
+    wild)."""
     records: list[int] | None = None
-    """For randomized_response: numbers of people."""
+    """For randomized_response: numbers of people for which the study is computed."""
     dims: list[int] | None = None
-    """Dimensions of the latent."""
+    """Numbers of dimensions of the latent for which the study is computed."""
     epsilons: list[float] | None = None
-    """Budgets."""
+    """Budgets for which the study is computed."""
     mechanisms: list[str] | None = None
-    """Some of the study's mechanisms; for wild: packages, by their file names in audits/."""
+    """Mechanisms of the study to include; for wild: packages to audit, by their file names in
+    audits/."""
     environments: str | None = None
-    """For wild: directory of the packages' environments; null: in the user's cache."""
+    """For wild: directory for the packages' Python environments; null: a directory in the user's
+    cache."""
     clip_norm: float | None = None
     """For sensitivity: the radius C of the simulated latents."""
     seed: int | None = None
     """Seed of the simulation."""
     model_dir: str | None = None
-    """For sensitivity: also measure this model's latents, of the data's training split."""
+    """For sensitivity: a model whose latents of the training split are measured, too."""
     data: DataConfig = field(default_factory=DataConfig)
 
     def __post_init__(self) -> None:
@@ -281,7 +297,8 @@ class TrainingDataConfig:
     """Declarations about the training text."""
 
     public: bool | None = None
-    """True if the training text is public; null: as the data set says (own files: private)."""
+    """True if the training text is public; null: as the data set declares (your own files count as
+    private)."""
 
 
 @dataclass
@@ -292,10 +309,10 @@ class TrainConfig(Columns):
     output_dir: str | None = None
     """A new directory for the model; it must be given, unless a run is continued."""
     resume_from: str | None = None
-    """The directory of an interrupted run, which is continued there."""
+    """The directory of an interrupted training run to continue."""
     mechanism: Any = REQUIRED
-    """Mechanism for which the model is trained: it sets the clip and, with training.epsilon, the
-    noise.
+    """Mechanism for which the model is trained; it determines the clip and, together with
+    training.epsilon, the noise.
     """
     labels: str = "drop"
     """Output of the decoder: drop (text alone) | joint (text and label, from one latent)."""

@@ -19,12 +19,12 @@ class FileNames:
     """File to read: txt, csv, tsv, jsonl, json or parquet, also gzipped; or a directory of
     parts, a pattern such as 'logs/*.jsonl', or - for standard input."""
     output: str = ""
-    """New file to write, in the format of its name or of the input; - is standard output. Only
-    dry_run=true without epsilon needs none."""
+    """New file to write; - is standard output. The file's name decides its format, or else the
+    input does. You may leave output out only for dry_run=true without epsilon."""
 
     # --- Interrupted runs, and records that were released before
     resume: bool = False
-    """Continue an interrupted release, or begin one if there is none."""
+    """Continue an interrupted release; if there is none, begin a new one."""
 
     def __post_init__(self) -> None:
         super().__post_init__()  # type: ignore[misc]  # of the options beside these
@@ -33,7 +33,7 @@ class FileNames:
 
     @property
     def shows_budgets(self) -> bool:
-        """True for a dry run without a budget, which shows what each one keeps."""
+        """True for a dry run without a budget, which compares several budgets."""
         own = getattr(getattr(self, "mechanism", None), "epsilon", None)
         return getattr(self, "dry_run", False) and getattr(self, "epsilon", None) is None and own is None
 
@@ -44,12 +44,14 @@ class RewriteConfig(FileNames, ReleaseRequest):
 
     # --- A look before the release
     expect: str | None = None
-    """File of public texts on which to estimate what a rewrite keeps; needs public=true."""
+    """File of public texts that are rewritten to estimate how much of a text is kept; needs
+    public=true."""
     public: bool = False
     """Declare that the texts of expect are public."""
     dry_run: bool = False
     """Check everything, count the records and describe the release, but release nothing. Without
-    epsilon: show what each budget means and keeps, by public text alone."""
+    epsilon: show for several budgets how well a record is hidden and how much of public texts is
+    kept."""
 
 
 @dataclass
@@ -58,25 +60,29 @@ class SynthesizeConfig(FileNames, LedgerOptions, CentralOptions):
 
     # --- Budget
     epsilon: float | None = None
-    """Budget (you must choose it) of each person or, without person_column, of each record."""
+    """Privacy budget of each person or, without person_column, of each record. You must choose
+    it."""
     neighbours: str = NEIGHBOURS[0]
-    """Change to hide: add_or_remove (that somebody took part) | replace (what somebody said;
-    twice the noise)."""
+    """Change of the file that the guarantee hides: add_or_remove (a person takes part or not) |
+    replace (a person says something else; needs twice the noise)."""
     model_dir: str | None = None
     """The model's directory; null: the model that comes with the package."""
     cells: int | None = None
-    """Number of codewords; null: by a rule from the budget and the public texts."""
+    """Number of codewords; null: a rule computes it from the budget and the public texts."""
     dry_run: bool = False
     """Check everything, tell the curator how many rows would count, and release nothing. Without
-    epsilon: show what each budget means and keeps, by public facts alone."""
+    epsilon: show for several budgets how well a person is hidden and how frequent a topic must be
+    to stand out from the noise."""
     expected_rows: int | None = None
-    """Number of rows to expect, for dry_run=true without epsilon; null: 1,000 to 100,000."""
+    """Number of input rows that you expect, for dry_run=true without epsilon; null: show results
+    for 1,000 to 100,000 rows."""
     accept_private_model: bool = False
-    """Write texts of a model that was trained on private text, which no epsilon covers."""
+    """Accept a model that was trained on private text; no epsilon protects that text."""
 
     # --- Labels
     label_set: list[str] | None = None
-    """Public labels, [A,B] or @FILE with one on each line; rows with other labels do not count."""
+    """Public labels: [A,B], or @FILE with one label on each line. Rows with other labels do not
+    count."""
 
     # --- Interrupted runs, and records that were released before
     ledger: str | None = None
@@ -98,10 +104,11 @@ class VerifyConfig:
     """Statement OUTPUT.privacy.json of a release (statement= may be left out)."""
 
     output: str | None = None
-    """The output that it describes; null: the file beside the statement."""
+    """The released file that the statement describes; null: the file beside the statement."""
 
     model_dir: str | None = None
-    """Model directory, or utterances for the packaged model; null: no model is compared."""
+    """The model to compare with the statement: its directory, or utterances for the packaged model;
+    null: no model is compared."""
 
 
 @dataclass
@@ -113,9 +120,10 @@ class LedgerConfig:
     limit: float | None = None
     """Store this limit: no later release may bring a record or person above this epsilon."""
     approve: str | None = None
-    """Output, as it is listed, whose newest release somebody approved; needs approved_by."""
+    """Note that somebody approved the newest release of this output, named as in the ledger's list;
+    needs approved_by."""
     approved_by: str | None = None
-    """The person who approved it; name and time are stored, and listed."""
+    """The person who approved the release; the ledger stores and lists the name and the time."""
 
     def __post_init__(self) -> None:
         if (self.approve is None) != (self.approved_by is None):

@@ -32,46 +32,54 @@ class CompareConfig(Columns):
 
     # --- What is compared
     output_dir: str = "???"
-    """Directory for the page, the table and all results; an existing one is continued."""
+    """Directory for the page, the table and all results; in an existing directory, the comparison
+    continues."""
     mechanisms: list[str] = field(default_factory=lambda: ["original", "l1", "sqrt_n"])
-    """Names of mechanisms; none, identity and random are always added, and with public labels the
-    result of label names alone."""
+    """Names of mechanisms; none, identity and random are always added. If the labels are public,
+    the accuracy that their names alone give is added, too."""
     epsilons: list[float] = field(default_factory=lambda: [8.0, 32.0, 128.0, 512.0])
-    """Budgets that the mechanisms claim, for a record with its label."""
+    """Budgets that the mechanisms claim; each covers a record together with its label."""
     seeds: list[int] = field(default_factory=lambda: [0, 1, 2])
     """Seeds of the repetitions; each seed repeats everything, with fresh noise."""
     model_dir: str | None = None
-    """A model's directory, or utterances (packaged); null: train one per seed and clip."""
+    """A model's directory, or utterances for the packaged model; null: train a model for each seed
+    and clip."""
     trust: str = "local"
     """Whom readers must trust: local (nobody) | central (whoever holds the file; the options
     mechanisms and labels are ignored) | all (all kinds of trust in one figure, shuffling included;
     the option labels is ignored).
     """
     protocol: str = "disjoint"
-    """Records to rewrite: disjoint (not trained on) | paper (trained on, so no guarantee)."""
+    """Records to rewrite: disjoint (the model was not trained on them) | paper (the model was
+    trained on them, so no guarantee holds)."""
 
     # --- Labels and classifiers
     labels: str = "copy"
-    """Treatment of labels: copy (not private) | joint (the decoder writes them, from
-    models of public labels) | joint_response (one symbol with the text) | randomized_response."""
+    """Treatment of labels: copy (not private) | joint (the decoder writes a label with each text;
+    needs models of public labels) | joint_response (text and label are released as one symbol) |
+    randomized_response."""
     label_epsilon: float | None = None
-    """For labels=randomized_response: the part of each epsilon that the label gets."""
+    """For labels=randomized_response: the epsilon that the label gets out of each budget."""
     label_share: float | None = None
-    """The same as a share of each epsilon, instead of label_epsilon."""
+    """For labels=randomized_response: the share of each budget that the label gets; use it instead
+    of label_epsilon."""
     classifiers: list[str] = field(default_factory=lambda: ["tfidf"])
     """Classifiers that are trained on the rewrites: tfidf, lstm."""
 
     # --- Texts, and what else is measured
     samples: int = 1
-    """Rewrites of each record, from its one release."""
+    """Number of rewrites of each record; all are written from one release."""
     baselines: bool = False
-    """Also show the look-up, a classifier of labelled public text, and text quality."""
+    """Also show the look-up, a classifier trained on labelled public text, and text quality."""
     alternatives: bool = False
-    """Also show alternatives: word-wise noise, DP-Prompt on our decoder, redaction by rules."""
+    """Also show alternatives to a rewriter: noise for each word, DP-Prompt with our decoder, and
+    redaction by rules."""
     attacks: bool = False
-    """Also reconstruct records from releases of each mechanism at each budget (first seed)."""
+    """Also try to reconstruct records from releases of each mechanism at each budget (first seed
+    only)."""
     examples: bool = False
-    """Show rewrites of data that are not public; those of public data are always shown."""
+    """Show example rewrites even if the data are not public; with public data they are always
+    shown."""
     processes: int = 1
     """Number of models and audits to compute at the same time, each in its own process."""
     data: DataConfig = field(default_factory=DataConfig)

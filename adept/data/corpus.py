@@ -78,15 +78,17 @@ class DataConfig:
     public: bool = True
     """True if the text is public, so the model may be shared."""
     hub: str | None = None
-    """The data set on the Hugging Face Hub, used if no path is given."""
+    """The name of the data set on the Hugging Face Hub; it is used if no path is given."""
     hub_label_column: str = "intent"
-    """The Hub's column of labels."""
+    """The column that holds the labels in the Hub's data set."""
     seed: int = 0
-    """Seed that draws the records of data.most, and a validation split if there is none."""
+    """Seed for drawing the data.most records to keep and, if the data have none, the validation
+    split."""
     sizes: list[int] = field(default_factory=lambda: [6000, 600, 1000])
-    """For air_travel: numbers of records for training, validation and test; default: all."""
+    """For air_travel: numbers of records in the training, validation and test split; the default
+    uses all records."""
     broad: str | None = None
-    """Directory of more public text, with the columns text, source and domain."""
+    """Directory of further public text, in files with the columns text, source and domain."""
     most: int | None = None
     """Number of training records to keep, drawn with the seed; null: all."""
 

@@ -97,10 +97,11 @@ class ReadingOptions:
 
     # --- Files
     format: str | None = None
-    """Format of inputs, and of outputs whose name shows none: txt | jsonl | json | csv |
-    parquet; null: by name."""
+    """Format of inputs, and of outputs whose name does not show a format: txt | jsonl | json | csv
+    | parquet; null: the file's name decides."""
     delimiter: str | None = None
-    """Separator in csv files: comma | semicolon | tab | pipe; null: tab if .tsv, else comma."""
+    """Separator in csv files: comma | semicolon | tab | pipe; null: tab for .tsv files, else
+    comma."""
     columns: list[str] | None = None
     """The names of the columns of csv files without a header, such as [text,intent]."""
 

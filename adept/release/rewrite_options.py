@@ -28,15 +28,16 @@ class PersonOptions(Columns):
 
     # --- Persons
     person_column: str | None = None
-    """Column that names the person of a record; it is not written."""
+    """Column that names the person who contributed each record; it is not written to the output."""
     max_records_per_person: int | None = None
-    """Largest number of records of a person; their total is so many times epsilon."""
+    """Largest number of records that one person may contribute; a person's total epsilon is this
+    many times a record's epsilon."""
 
     # --- Where it runs
     engine: str = "local"
     """Place of the computation: local | ray (a cluster, or processes on this machine)."""
     workers: int | None = None
-    """Processes of engine=ray; null: one for each CPU of the cluster."""
+    """Number of processes for engine=ray; null: one for each CPU of the cluster."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -62,37 +63,41 @@ class FileOptions(PersonOptions):
     card: bool = False
     """Also write a data set card, OUTPUT.card.md."""
     keep_columns: list[str] = field(default_factory=list)
-    """Further columns to copy, which are then not private; all other columns are dropped."""
+    """Further columns to copy unchanged, without any privacy; all other columns are dropped."""
     schema: str | None = None
-    """Types of kept columns: a parquet file, or JSON such as {"score": "float64"}; needed if they
-    go from standard input to parquet.
+    """Types of the kept columns: a parquet file that has these columns, or JSON such as {"score":
+    "float64"}; needed if these columns go from standard input into a parquet file.
     """
 
     # --- Labels
     labels: str = "copy"
-    """Treatment of labels: copy (not private) | joint (the model writes them) | joint_response
-    (one symbol with the text) | randomized_response (a budget of their own) | drop."""
+    """Treatment of labels: copy (not private) | joint (the model writes a label with each text) |
+    joint_response (text and label are released as one symbol) | randomized_response (labels are
+    randomised with a budget of their own) | drop (no labels are written)."""
 
     # --- Texts
     samples: int = 1
-    """Number of rewrites of each record; all come from one release and cost no further budget."""
+    """Number of rewrites of each record; all are written from one release, so more rewrites cost no
+    further budget."""
 
     # --- Persons
     excess: str = "refuse"
-    """Treatment of records beyond max_records_per_person: refuse (the whole file) | drop (all
-    but each person's first)."""
+    """Treatment of records beyond max_records_per_person: refuse (nothing is released) | drop (only
+    each person's first records are released)."""
 
     # --- Shuffling, which hides who said what and gives a stronger guarantee for the whole file
     shuffle: bool = False
-    """Write the records in a secret random order; all releases stay in memory until then."""
+    """Write the records in a secret random order; all releases stay in memory until the last record
+    is released."""
     shuffled_records: int | None = None
-    """Declare that a trusted party shuffles so many records before anyone reads the file."""
+    """Declare that a trusted party shuffles this number of records together before anyone else
+    reads them."""
     central_delta: float | None = None
-    """Delta for N shuffled records; null: 1e-6, or a tenth of 1 / N if that is less."""
+    """Delta for N shuffled records; null: the smaller of 1e-6 and a tenth of 1 / N."""
 
     # --- Where it runs
     flush_every: int | None = None
-    """Records after which standard output is flushed; null: after each batch."""
+    """Number of records after which standard output is flushed; null: after each batch."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -117,11 +122,12 @@ class CentralOptions(PersonOptions):
 
     # --- Persons
     person_column: str | None = None
-    """Column that names each record's person; the guarantee is then for persons, and the column is
-    not written.
+    """Column that names the person who contributed each record. The guarantee then protects whole
+    persons, and not only single records. The column is not written to the output.
     """
     max_records_per_person: int | None = None
-    """Number of a person's records that count; further ones are left out silently."""
+    """Largest number of records that count for one person; further records are left out
+    silently."""
 
     # --- Texts
     rows: int | None = None
@@ -141,7 +147,7 @@ class CentralOptions(PersonOptions):
 
     @property
     def label(self) -> str:
-        """The label's column: fixed before the file is read."""
+        """The column that holds the label; it is chosen before the file is read."""
         return find_label_column({"intent": None}, self.label_column) or ""
 
     @property
@@ -158,17 +164,19 @@ class LedgerOptions:
 
     # --- Interrupted runs, and records that were released before
     ledger: str | None = None
-    """File that lists released records and refuses them; null: the default ledger, which only
-    counts; none: no ledger."""
+    """File that lists released records; a release that contains one of them is refused. null: the
+    default ledger, which adds up budgets and refuses only above a limit that you set; none: no
+    ledger."""
     record_columns: list[str] | None = None
-    """Columns that identify a record in the ledger, fixed by its first release; null: text, and
-    person_column if given."""
+    """Columns that identify a record in the ledger; its first release decides them for all later
+    ones. null: the text, and person_column if it is given."""
     ledger_limit: float | None = None
-    """Refuse a release that brings a record or person above this epsilon, even with again=true."""
+    """Refuse a release that would raise the total epsilon of a record or person above this limit,
+    even with again=true."""
     again: bool = False
-    """Release although the ledger holds earlier releases; their budgets add up."""
+    """Release even if the ledger lists earlier releases of the same records; the budgets add up."""
     key: str | None = None
-    """File of the secret key for journal and ledger; null: ~/.config/adept/key."""
+    """File with the secret key for journal and ledger; null: ~/.config/adept/key."""
 
 
 @dataclass
@@ -177,32 +185,34 @@ class ReleaseRequest(LedgerOptions, FileOptions):
 
     # --- Budget and mechanism
     epsilon: float | None = None
-    """Privacy budget of each record (with labels=joint_response, of text and label together);
-    you must choose it."""
+    """Privacy budget of each record (with labels=joint_response: of its text and label together).
+    You must choose it."""
     mechanism: Any = None
-    """The mechanism that randomises a record; null: the best exact one for the model."""
+    """The mechanism that randomises a record (null: the best one in exact arithmetic for the
+    model)."""
     model_dir: str | None = None
     """The model's directory; null: the model that comes with the package."""
     accept_broken_claim: bool = False
-    """Release with a mechanism whose claim is false."""
+    """Accept a mechanism whose claimed guarantee is false."""
     accept_inexact: bool = False
-    """Release with a mechanism whose noise is floating point, which no proof covers."""
+    """Accept a mechanism that computes its noise in floating point, which no proof covers."""
     accept_private_model: bool = False
-    """Release with a model that was trained on private text, which no epsilon covers."""
+    """Accept a model that was trained on private text; no epsilon protects that text."""
 
     # --- Labels
     label_epsilon: float | None = None
-    """Budget of labels=randomized_response, spent beside epsilon."""
+    """Budget of the labels with labels=randomized_response; it is spent in addition to epsilon."""
     label_set: list[str] | None = None
-    """Public labels for random draws, [A,B] or @FILE with one on each line; null: the model's. With
-    labels=copy their codewords are made before the first record."""
+    """Public labels among which random labels are drawn: [A,B], or @FILE with one label on each
+    line; null: the model's labels. With labels=copy, the codewords of these labels are computed
+    before the first record is released."""
     label_descriptions: str | None = None
-    """File that says what copied labels mean, beside their names: in each line a label, a tab
-    and public sentences, with tabs between them."""
+    """File that explains the copied labels, whose names may say too little. Each line holds a
+    label, a tab, and public sentences separated by tabs."""
     label_codewords: str = "auto"
-    """Codewords where labels are copied: auto (near the name of a record's label, if the model
-    is broad and no mechanism is chosen; a text can then tell its label) | off (the same for all
-    labels)."""
+    """Codewords when labels are copied: auto (each label has codewords near its name, if the model
+    is broad and no mechanism is chosen; a rewrite can then reveal its label) | off (all labels have
+    the same codewords)."""
 
     # --- Texts
     batch_size: int = BATCH_SIZE
@@ -210,7 +220,7 @@ class ReleaseRequest(LedgerOptions, FileOptions):
 
     # --- Persons
     epsilon_per: str = "record"
-    """Unit of epsilon: record | person (a person's records get equal shares)."""
+    """Unit of epsilon: record | person (the records of a person get equal shares of epsilon)."""
 
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
 
