@@ -1,1 +1,1 @@
-"""The release of a file: columns, labels, persons and the statement beside it."""
+"""The release of a file: its columns, labels and persons, and the statement written beside it."""

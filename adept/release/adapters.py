@@ -1,7 +1,8 @@
 """Rewriting inside other libraries: a callable for ``datasets.Dataset.map``, and text lists.
 
-Every call is a release: it draws new noise, so rows that pass twice are released twice. With
-``ledger=`` a second release is refused, or counted with ``again=True``.
+Every call is a release with new noise, so texts that are passed twice are released twice. With
+``ledger=`` a second release of a text is refused; with ``again=True`` it is allowed, and the
+budgets add up.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,18 +28,20 @@ class DatasetRewriter:
     Pass ``remove_columns=dataset.column_names`` to ``map``, so that no original column remains.
 
     It returns only the rewritten text. Columns that ``map`` does not remove stay in the data set
-    and are not private. A call checks its own batch alone, so call ``check`` first. Never give it
-    to ``set_transform`` or ``with_transform``: they call it whenever a row is read, and each call
-    is a release.
+    and are not private. A call checks only its own batch, so call ``check`` on the whole data set
+    first. Never pass this object to ``set_transform`` or ``with_transform``: they would call it
+    whenever a row is read, and each call is a release.
 
     Attributes:
-        ledger: the ledger's file; None keeps no ledger.
-        again: True releases texts again that are in the ledger.
-        key: the file with the key of the ledger's digests; None stands for the usual one.
+        ledger: the ledger's file; with None no ledger is kept.
+        again: True if texts that the ledger lists may be released again.
+        key: the file with the secret key for the ledger's digests; None means the usual file.
         name: the name of the output in the ledger.
-        ledger_limit: epsilon that no text of the ledger may exceed, beside the ledger's limit.
+        ledger_limit: largest total epsilon of a text in the ledger; the ledger's own limit holds,
+            too.
         text_column: the column with the texts.
-        label_column: the column with their labels, if the rewriter's codewords depend on the label.
+        label_column: the column with the labels of the texts, needed if the rewriter's codewords
+            depend on the label.
     """
 
     rewriter: Rewriter

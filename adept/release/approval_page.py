@@ -1,4 +1,4 @@
-"""A page for the person who approves a release: one HTML file, without scripts, that prints well.
+"""A page for the person who approves a release: one HTML file without scripts, fit for printing.
 
 *Claim*: the page tells no more of the records than the statement does. *Proof*. It is a function of
 the statement's fields, of the output's name, and of rewrites of public texts, to which no record
@@ -30,9 +30,10 @@ def approval_page(described: Json, examples: Sequence[tuple[str, str]], *, title
     """Return the page.
 
     Args:
-        described: the statement's fields, as in its file.
-        title, statement: the names of output and statement, without their directory.
-        examples: public texts with a rewrite each, or with "" where rows are not rewritten.
+        described: the statement's fields, as read from the statement's file.
+        title, statement: the file names of the output and of the statement, without directories.
+        examples: pairs of a public text and its rewrite, or of a public text and "" if the release
+            does not rewrite rows.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -73,7 +74,7 @@ def _is_told(said: Json) -> bool:
 
 
 def _state_guarantee(said: Json) -> list[str]:
-    """Return sentences, a fact each, on the budgets and what they mean."""
+    """Return sentences that state the budgets and the guarantee; each sentence states one fact."""
     epsilon, person = _number(said["epsilon"]), _number(said["person_epsilon"])
     if math.isinf(epsilon):
         return ["Nothing is guaranteed: epsilon is infinite."]
@@ -110,7 +111,7 @@ def _state_central(said: Json, epsilon: float) -> list[str]:
 
 
 def _list_exposed(said: Json) -> list[str]:
-    """Return what the guarantee does not cover, the weightiest first."""
+    """Return phrases that name the things the guarantee does not cover, most serious first."""
     broken = [] if said["holds"] else ["the claim of the mechanism, which is false: the numbers here are the true ones"]
     inexact = [] if said["exact"] else ["rounding errors: the noise is floating point"]
     private = ["the text that the model was trained on, which is PRIVATE"] if said["private_model"] else []

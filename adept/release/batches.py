@@ -1,4 +1,4 @@
-"""Batches of records: their draws, which are journalled, and the rows written from them.
+"""Batches of records: their draws, which go into the journal, and the rows written from the draws.
 
 ``draw`` is the only place where a file's records meet a mechanism; ``rows`` and ``last_rows`` are
 post-processing, apart from the copied columns. So all rows can be written again from a journal that
@@ -38,7 +38,7 @@ JOINT_TREATMENTS = ("joint", "joint_response")  # treatments that put the label 
 
 
 class PlainBatches:
-    """Batches written record by record; Arrow may copy the kept columns (``copied``)."""
+    """Batches whose rows keep the input's order; if ``copied``, Arrow copies the kept columns."""
 
     def __init__(
         self, rewriter: Rewriter, label_column: str | None, options: ReleaseOptions, *, copied: bool = False
@@ -51,13 +51,13 @@ class PlainBatches:
         return self.write(self.release(batch), self.randomise_labels(batch))
 
     def release(self, batch: Sequence[Record]) -> Tensor:
-        """Release texts, with their labels if these are part of the release or choose the codewords."""
+        """Release texts, with labels if the release has them or its codewords depend on them."""
         texts = [record[self.options.text_column] for record in batch]
         with_labels = self._joint or is_by_label(self.rewriter.mechanism)
         return self.rewriter.release(texts, self._labels(batch) if with_labels else None)
 
     def randomise_labels(self, batch: Sequence[Record]) -> list[Any] | None:
-        """Release labels that have their own budget."""
+        """Randomise labels that have a budget of their own."""
         labels, response = self._labels(batch), self.options.response
         return response.privatize(labels) if labels is not None and isinstance(response, RandomizedResponse) else None
 
@@ -71,7 +71,7 @@ class PlainBatches:
         return entry
 
     def rows(self, batch: Sequence[Record], entry: Entry) -> Iterator[Record]:
-        """Yield a batch's output rows; they use only kept columns and copied labels."""
+        """Yield a batch's output rows; from records, they copy only kept columns and labels."""
         labels, options = entry.get("labels"), self.options
         if labels is None:
             labels = _repeat(self._labels(batch) or [], options.samples)
@@ -86,7 +86,7 @@ class PlainBatches:
             yield row
 
     def last_rows(self) -> Iterator[list[Record]]:
-        """Yield no rows yet: texts are written when every record is released."""
+        """Yield the rows that are written only when every record is released; none by default."""
         return iter(())
 
     def _labels(self, batch: Sequence[Record]) -> list[Any] | None:
@@ -99,11 +99,11 @@ class PlainBatches:
 
 
 class ShuffledBatches:
-    """Batches that are all released first; then texts are written from the permuted releases alone.
+    """Batches that are all released before texts are written, from the permuted releases alone.
 
     The permutation is uniform, comes from the operating system's entropy, and is not stored. Until
-    then each release stays in memory with its copied or randomised label; equal releases are stored
-    once.
+    it is drawn, each release stays in memory with its copied or randomised label; equal releases
+    are stored once.
     """
 
     def __init__(self, batches: PlainBatches) -> None:
@@ -113,7 +113,7 @@ class ShuffledBatches:
         self._kind = ""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle without releases, as a worker only draws and needs no other batch's."""
+        """Pickle without releases: a worker only draws, and needs no releases of other batches."""
         return ShuffledBatches, (self._batches,)
 
     def draw(self, batch: Sequence[Record]) -> Entry:
@@ -154,7 +154,7 @@ def _repeat(values: Sequence[Any], times: int) -> list[Any]:
 
 
 class Drawing:
-    """The draws of one run: claimed, drawn, journalled, and only then written."""
+    """The draws of one run: records are claimed, drawn and journalled, and only then written."""
 
     def __init__(self, plan: "LocalPlan", run: "Run[PrivacyStatement]") -> None:
         self._plan, self._run = plan, run
@@ -165,7 +165,7 @@ class Drawing:
         return self._run.ledger if self._run.ledger and self._run.ledger.keeps else None
 
     def claim_all(self) -> None:
-        """Check and claim all records before the first draw, if the input can be read twice."""
+        """Check and claim all records before the first draw if the input can be read twice."""
         plan, text, person, count = self._plan, self._plan.options.text_column, self._plan.options.person_column, 0
         if ledger := self._ledger:
             ledger.identity(text_column=text, person_column=person)

@@ -4,11 +4,11 @@
 replacing a person's rows (``adept.mechanisms.votes``), however often a run is killed and resumed.
 *Proof*. (1) A run keeps only the votes of rows, counted by ``adept.synthesis.tally``, whose proof
 bounds the effect of a person. No content of a row raises an error: a damaged row has no vote, a
-file may be empty, and the ledger refuses because of other releases, never because of a row.
-(2) Counts are released once, and are in the journal before anything is visible. A run that finds
-    them there draws nothing and reads no record. A run that was killed earlier has released
-    nothing. (3) Rows, statement and standard output are functions of the released counts and of
-    options. QED. Notes for the curator go to ``tell`` and are not part of the release.
+file may be empty, and the ledger refuses because of other releases, never because of a row. (2)
+Counts are released once, and are in the journal before anything is visible. A run that finds them
+there draws nothing and reads no record. A run that was killed earlier has released nothing. (3)
+Rows, statement and standard output are functions of the released counts and of options. QED. Notes
+for the curator go to ``tell`` and are not part of the release.
 
 The file's format says what a *row* is; ``adept.data.reading`` proves that a row changes its own
 record alone. In a csv, a quote that is never closed takes everything that follows into its row, so
@@ -57,13 +57,15 @@ def synthesize_file(
     progress: Progress | None = None,
     tell: Callable[["TallyNotes"], None] = ignore,
 ) -> CentralStatement:
-    """Write synthetic records from ``source`` into ``target``, and the statement beside them.
+    """Write synthetic records made from ``source`` into ``target``, with the statement beside them.
 
     Args:
-        synthesizer: counts, releases and writes; the options limit the votes of a person.
+        synthesizer: object that counts votes, releases the counts and writes records; the options
+            limit the number of votes per person.
         source, target: as for ``release_file``.
         ledger: the ledger of the release; ``again`` is needed if it lists others.
-        resume, progress, tell: as for ``release``; drawn counts are written without reading input.
+        resume, progress, tell: as for ``release``; a resumed run that has already drawn its counts
+            writes records without reading the input.
     """
     inputs, publication = find_files(source, target, options, ledger=ledger)
     plan = partial(plan_central, synthesizer, inputs, publication, options)
@@ -78,21 +80,21 @@ def preview_central(
     options: CentralOptions,
     tell: Callable[["TallyNotes"], None] = ignore,
 ) -> CentralStatement:
-    """Check options, count records, and return the statement for a dry run."""
+    """Check the options, count the records, and return the statement of a dry run."""
     inputs, publication = find_files(source, target, options)
     return preview(publication, partial(plan_central, synthesizer, inputs, publication, options), tell)
 
 
 @dataclass(frozen=True)
 class TallyNotes:
-    """Notes on rows and formats for the curator alone."""
+    """Notes on rows and formats that only the curator may see."""
 
     tally: Tally
     mismatches: tuple[str, ...] = ()
 
     @property
     def lines(self) -> list[str]:
-        """Lines to tell, with exact numbers."""
+        """Lines for the curator, with exact numbers of rows."""
         notes = self.tally.notes
         parts = [
             (notes.no_text, "have no text (text_column= names its column)"),
@@ -107,7 +109,7 @@ class TallyNotes:
 
 @dataclass(frozen=True, kw_only=True)
 class CentralPlan(Plan[CentralStatement]):
-    """The plan of a central release, which begins on a given day."""
+    """The plan of a central release, with the day on which it begins."""
 
     same = (
         "label_set", "labels", "epsilon", "neighbours", "unit", "max_records_per_person", "size", "codebook_sha256",
@@ -139,7 +141,7 @@ class CentralPlan(Plan[CentralStatement]):
         return self.inputs.records(tolerant=True, columns=options.used_columns, required=options.required)
 
     def own_terms(self) -> dict[str, Any]:
-        """Return the terms of a central release, which are options and say nothing of a record."""
+        """Return the terms of a central release: options, which reveal nothing about a record."""
         votes = self.writer.votes
         return {
             "input": [name if name == STANDARD_STREAM else os.path.realpath(name) for name in self.inputs.locations],
@@ -155,7 +157,7 @@ class CentralPlan(Plan[CentralStatement]):
         }
 
     def expected_statement(self) -> CentralStatement:
-        """Return the statement, as far as it is known before anything is released."""
+        """Return those fields of the statement that are known before the release."""
         labels = tuple(label for label in self.writer.labels if label is not None)
         return CentralStatement(
             **self.model_facts,
@@ -190,7 +192,7 @@ class CentralPlan(Plan[CentralStatement]):
         return {"votes": self.writer.vote(texts, labels)}
 
     def draw(self, run: Run[CentralStatement]) -> tuple[CentralStatement, None]:
-        """Count and release, unless that was done, and write all rows."""
+        """Count votes and release the counts, unless an earlier run did, and write all rows."""
         release = _draw_counts(self, run)
         rows, written = self.writer.write(release, rows=self.options.rows), 0
         with open_output(self.publication, format=self.format, columns=self.columns) as output:
@@ -259,7 +261,7 @@ def plan_central(
 
 
 def check_label_set(options: CentralOptions, given: bool) -> None:
-    """Refuse votes for labels without a label set, and a label set without votes for labels."""
+    """Refuse labels=vote without a label set, and a label set without labels=vote."""
     if (options.labels == "vote") != given:
         raise ConfigurationError(
             "label_set must name the public labels, or be left out with labels=drop: a set taken from private data would leak"

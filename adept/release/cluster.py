@@ -44,7 +44,7 @@ Draw = Callable[[Sequence[Record]], Entry]
 
 
 def draw_parts(draw: Draw, parts: Iterator[Part], options: PersonOptions) -> Iterator[tuple[Part, Entry]]:
-    """Yield every part (its batch comes first) with its draw, made here or on a cluster."""
+    """Yield every part (its batch comes first) with the draw for it, made here or on a cluster."""
     if options.engine == "ray":
         return draw_on_cluster(draw, parts, workers=options.workers)
     return ((part, draw(part[0])) for part in parts)
@@ -123,7 +123,7 @@ def _environment() -> Iterator[None]:
 
 @contextmanager
 def _own_signals() -> Iterator[None]:
-    """Keep our signal handlers, which Ray would replace."""
+    """Restore our signal handlers afterwards, because Ray replaces them."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
@@ -137,7 +137,7 @@ def _own_signals() -> Iterator[None]:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Silence standard error's file descriptor, to which Ray's C++ code writes."""
+    """Discard what Ray's C++ code writes to the file descriptor of standard error."""
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
     try:

@@ -1,4 +1,4 @@
-"""Columns of a local release: columns that are read and written, their types, and checks.
+"""Columns of a local release: which ones are read and written, their types, and their checks.
 
 A record is a text and perhaps a label. The person's column is counted and never written. Kept
 columns are copied as they are, so they are not private. Everything else is dropped.
@@ -44,9 +44,9 @@ class ReleaseOptions(FileOptions):
     """Options of a local release, with the mechanism of its labels.
 
     Attributes:
-        label_codewords: auto gives each copied label codewords of its own, if the model is broad.
-        label_set: public labels whose codewords are made before the first record.
-        label_descriptions: public sentences about labels, which place their codewords.
+        label_codewords: "auto" gives each copied label its own codewords if the model is broad.
+        label_set: public labels whose codewords are computed before the first record is released.
+        label_descriptions: public sentences about labels; a label's codewords are chosen near them.
     """
 
     label_response: RandomizedResponse | JointResponse | None = None
@@ -65,7 +65,7 @@ class ReleaseOptions(FileOptions):
 
     @property
     def by_label(self) -> bool:
-        """True if copied labels get codewords of their own, where the model has some."""
+        """True if each copied label gets its own codewords, where the model has codewords."""
         return self.labels == "copy" and self.label_codewords == "auto"
 
     @property
@@ -76,7 +76,7 @@ class ReleaseOptions(FileOptions):
 
     @property
     def required(self) -> RequiredColumns:
-        """Columns that options name."""
+        """Required columns: those that the options name."""
         label = self.label_column if self.labels != "drop" else None
         named = [("text_column", self.text_column), ("label_column", label), ("person_column", self.person_column)]
         kept = [("keep_columns", column) for column in self.keep_columns]
@@ -84,7 +84,7 @@ class ReleaseOptions(FileOptions):
 
     @property
     def shuffled(self) -> bool:
-        """True if records are shuffled, here or elsewhere."""
+        """True if records are shuffled, by this run or by somebody else."""
         return self.shuffle or self.shuffled_records is not None
 
     @property
@@ -94,7 +94,7 @@ class ReleaseOptions(FileOptions):
 
 
 def find_label(first: Record, options: ReleaseOptions) -> str | None:
-    """Return the output's label column; a model that writes labels needs no input column."""
+    """Return the output's label column; the input needs none if the model writes labels."""
     found = find_label_column(first, options.label_column)
     if options.labels == "drop":
         if found in options.keep_columns:
@@ -106,7 +106,7 @@ def find_label(first: Record, options: ReleaseOptions) -> str | None:
 
 
 def output_columns(label_column: str | None, options: ReleaseOptions) -> list[str]:
-    """Return the output's columns, all different, so that no kept column replaces the rewrite."""
+    """Return the output's columns; refuse equal names, so no kept column replaces the rewrite."""
     if options.person_column in options.keep_columns:
         raise ConfigurationError("keep_columns must not hold the person column, which is never written: drop it there")
     labels = [label_column] if label_column else []
@@ -122,7 +122,7 @@ def output_columns(label_column: str | None, options: ReleaseOptions) -> list[st
 
 
 class CheckedRecords:
-    """Records whose columns are checked one by one, and notes on those read so far.
+    """Records that are checked one by one, and notes on the records read so far.
 
     *Claim*: with excess=drop, only the number of earlier records of the same person decides if a
     record is passed on. *Proof*: ``_Persons`` counts each name separately, and reads nothing else
@@ -131,7 +131,7 @@ class CheckedRecords:
     on the same ones.
 
     Args:
-        label_column: the label's column in the output.
+        label_column: the name of the label column in the output.
         labels: the public labels that a record may have; None: any. A message never repeats a
             label.
     """
@@ -183,12 +183,12 @@ class CheckedRecords:
 
     @property
     def smallest_group(self) -> int:
-        """Number of records with the rarest copied label, or of all if none is copied."""
+        """Number of records with the rarest copied label; all records if no label is copied."""
         return min(self._groups.values(), default=0)
 
     @property
     def lines(self) -> list[str]:
-        """Lines for the curator alone."""
+        """Lines that only the curator may see."""
         if not self._persons or not (left_out := self._persons.left_out):
             return []
         exceed = "were left out, as they are beyond max_records_per_person"
@@ -227,7 +227,7 @@ class _Persons:
 
 @dataclass(frozen=True)
 class KeptColumns:
-    """Kept columns and their parquet types; ``copied`` is True if Arrow copies the values."""
+    """Kept columns with their parquet types; ``copied`` is True if Arrow copies the values."""
 
     columns: tuple[str, ...] = ()
     format: str = "jsonl"
@@ -271,7 +271,7 @@ def _is_readable_as(found: Any, kind: Any) -> bool:
 
 
 def decide_kept(inputs: Inputs, options: ReleaseOptions, output_format: str, first: Record) -> KeptColumns:
-    """Return the kept columns with their types; may read the input once more to find them."""
+    """Return the kept columns with their types; reading the input once more if types need it."""
     columns = tuple(options.keep_columns)
     # Elsewhere no types are needed
     formats = inputs.formats if columns and output_format == "parquet" else set()

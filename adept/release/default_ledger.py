@@ -1,13 +1,15 @@
 """The ledger of a release: a given file, none, or the default one in the state directory.
 
-The default ledger refuses only releases above its limit. If it cannot be kept (without a home
-directory, on a full disk, or if another run holds it for long), the release continues without it,
-and one line says so. Earlier claims remain. If there is a limit, the release is refused instead,
-because the limit could not be checked. An empty file beside a ledger marks that it has a limit
-(``mark_limited``), so this is known even if the ledger is gone or cannot be read.
+The default ledger refuses a release only if a total would exceed the ledger's limit. If the ledger
+cannot be written (there is no home directory, the disk is full, or another run holds the ledger for
+long), the release continues without it, and one line tells the user. Claims made before remain in
+the ledger. If the ledger has a limit, the release is refused instead, because the limit could not
+be checked. An empty file beside a ledger shows that the ledger has a limit (``mark_limited``), even
+if the ledger itself is gone or cannot be read.
 
 The file's name holds a fingerprint of the key, so each key has its own ledger. If the ledger of any
-key has a limit, the others need limits too, because a limit must not be lost silently with its key.
+key has a limit, the ledgers of all other keys need one, too, because otherwise a new key would
+silently remove the limit.
 """
 
 import hashlib
@@ -40,13 +42,13 @@ def _state_directory() -> Path:
 
 
 def default_location(key: bytes) -> Path:
-    """Return the file of the ledger that goes with a key."""
+    """Return the location of the default ledger for a key."""
     fingerprint = hashlib.blake2b(key=key, digest_size=4, person=b"adept ledger").hexdigest()
     return _state_directory() / f"ledger-{fingerprint}.db"
 
 
 def _guard(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a method so that an error makes it give up the ledger instead of failing."""
+    """Wrap a method so that after an error the ledger is given up and the method does not fail."""
 
     def guarded(ledger: "DefaultLedger", *args: Any) -> Any:
         try:
@@ -59,7 +61,7 @@ def _guard(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class DefaultLedger(Ledger):
-    """An open default ledger; an error ends the ledger, not the release."""
+    """An open default ledger; after an error it is given up, and the release goes on without it."""
 
     required = False
 
@@ -78,7 +80,7 @@ class DefaultLedger(Ledger):
             tell(f"the default ledger of another key has a limit, which does not hold for this release ({path})")
 
     def identity(self, *, text_column: str, person_column: str | None) -> Identity:
-        """Return the identity of records, by text if the file lacks a column of the ledger."""
+        """Return the records' identity; by text alone if the file lacks a column of the ledger."""
         try:
             return super().identity(text_column=text_column, person_column=person_column)
         except (ConfigurationError, DataError, OSError) as error:
@@ -89,7 +91,7 @@ class DefaultLedger(Ledger):
             return self._identity
 
     def _usual_roles(self, person_column: str | None) -> tuple[Role, ...]:
-        """Identify records by text alone, so a ledger fits files with and without persons."""
+        """Identify records by text alone, so one ledger serves files with and without persons."""
         return (TEXT,)
 
     def collect(self, subjects: Iterable[tuple[bytes, int]]) -> None:
@@ -120,7 +122,7 @@ class DefaultLedger(Ledger):
 
 
 def mark_limited(ledger: str) -> None:
-    """Mark a default ledger as one with a limit; do nothing for other ledgers."""
+    """Mark a default ledger as having a limit; do nothing for other ledgers."""
     try:
         is_default = Path(ledger).resolve().parent == _state_directory().resolve()
     except RuntimeError:
@@ -138,7 +140,7 @@ def _marks() -> list[Path]:
 
 
 def find_key(options: LedgerOptions, *, needed: bool = False) -> bytes | None:
-    """Return the key of digests; None if no key can be kept and none is needed."""
+    """Return the secret key for digests; None if no key can be stored and none is needed."""
     try:
         return secret_key(options.key)
     except AdeptError:
@@ -149,11 +151,11 @@ def find_key(options: LedgerOptions, *, needed: bool = False) -> bytes | None:
 
 @contextmanager
 def open_ledger(options: LedgerOptions, key: bytes | None, *, tell: Tell = LOG.warning) -> Iterator[Ledger | None]:
-    """Open the ledger of a release as a context; without a ledger yield None.
+    """Open the ledger of a release as a context; yield None if the release has no ledger.
 
     Args:
-        key: the key of the digests; None if no key can be kept.
-        tell: called with one line if the default ledger cannot be kept.
+        key: the secret key for digests; None if no key can be stored.
+        tell: function that is called with one line if the default ledger cannot be used.
     """
     ledger: Ledger | None = None
     limit, columns = options.ledger_limit, options.record_columns
@@ -208,7 +210,7 @@ def claim_records(
 
 
 def describe_overlap(ledger: Ledger | None) -> list[str]:
-    """Return lines for the curator: earlier releases of the records, and their budgets."""
+    """Return lines for the curator on earlier releases of the records and on their budgets."""
     if ledger is None or not ledger.keeps or not ledger.overlap.epsilon:
         return []
     overlap = ledger.overlap

@@ -38,8 +38,9 @@ class Inputs:
     """The sources of records, in order: files, or standard input alone.
 
     Attributes:
-        sizes: sizes of the files in bytes at the start; None if one can be read only once.
-        also: columns that identify a record in the ledger, read besides the used ones.
+        sizes: sizes of the files in bytes when the run starts; None if one of them can be read only
+            once.
+        also: columns that are read only because they identify a record in the ledger.
     """
 
     locations: tuple[str, ...]
@@ -72,7 +73,7 @@ class Inputs:
         columns: Collection[str] | None = None,
         required: RequiredColumns | None = None,
     ) -> Iterator[Record]:
-        """Yield all files' records, as ``read_records``; no file may shrink meanwhile."""
+        """Yield the records of all files like ``read_records``; no file may shrink meanwhile."""
         wanted = None if columns is None else (*columns, *self.also)
         several, total = len(self.locations) > 1, 0
         for location, size in zip(self.locations, self.sizes or [0] * len(self.locations), strict=True):
@@ -89,7 +90,7 @@ class Inputs:
             raise DataError(f"{', '.join(self.locations[:3])} and others have no records: give files with at least one")
 
     def first_records(self, most: int) -> list[Record]:
-        """Return the first records: fewer if damaged, none if the input is a stream."""
+        """Return the first records: fewer if one is damaged, none if the input is a stream."""
         found: list[Record] = []
         with suppress(DataError):  # the release itself reports errors
             found.extend(islice(self.records(), most if self.repeatable else 0))
@@ -112,7 +113,7 @@ class Inputs:
         return [{name: long_indices(bare_type(kind)) for name, kind in zip(schema.names, schema.types, strict=True)}]
 
     def check_columns(self, required: RequiredColumns) -> None:
-        """Raise DataError unless each file has the columns; a pipe is checked while read."""
+        """Raise DataError unless each file has the columns; a pipe is checked while it is read."""
         for location in self.locations if self.repeatable else ():
             if (names := declared_columns(location, self.options)) is not None:
                 header = self.options.columns is None and file_format(location, self.options.format) == "csv"
@@ -120,7 +121,7 @@ class Inputs:
 
     @property
     def mismatches(self) -> list[str]:
-        """Sentences about files whose first bytes do not fit their format."""
+        """Warnings about files whose first bytes do not match their format."""
         found = [mismatch(location, self.options) for location in self.locations if self.repeatable]
         return [sentence for sentence in found if sentence]
 
@@ -150,7 +151,7 @@ def _sizes(locations: Sequence[str]) -> list[int] | None:
 
 
 def _check_different(locations: Sequence[str]) -> None:
-    """Refuse one file under two names, as each of its records would be released twice."""
+    """Refuse a file that has two names in the list: each of its records would be released twice."""
     names: dict[tuple[int, int], str] = {}
     for location in locations:
         found = Path(location).stat()

@@ -4,8 +4,9 @@ r"""The journal of a release: all draws in order, so an interrupted run never dr
 Until a file has that name, only its owner can read it (mode 0600). A *release* is one randomised
 output of the mechanism (and of randomised response, where labels are randomised).
 
-*Claim*: however often a run is killed and resumed, and at any moments, all visible rows of a record
-are written from one release of it. So the budget in the statement is spent once.
+*Claim*: all visible rows of a record are written from one and the same release of this record, no
+matter how often, and at which moments, the run is killed and resumed. So the budget in the
+statement is spent once.
 
 *Proof*. (1) A row becomes visible only after ``sync`` has put its entry on the disk: before
 standard output is written to, and before the output gets its name. (2) Entries are numbered in the
@@ -30,8 +31,9 @@ on the drawn values, they cost nothing. If it did, only some outputs would survi
 selection could at worst double the epsilon of those records. Nothing here makes the moment depend
 on a value.
 
-An entry holds only draws: written texts, and randomised or written labels; if this run shuffles,
-the releases themselves. Copied labels and kept columns are read from the input again.
+An entry holds only draws: written texts, with randomised or written labels. If this run shuffles,
+an entry holds the releases instead of texts. Copied labels and kept columns are read from the input
+again.
 
 No file can notice that it was restored from an older copy. A ledger can, because it stores how many
 records may have been read (``adept.release.publication``). The journal is not part of the ledger:
@@ -85,12 +87,12 @@ class Database(sqlite3.Connection):
     path = damaged = advice = ""
 
     def name(self, path: str, damaged: str, advice: str) -> None:
-        """Set the words of errors."""
+        """Set the names and the advice that error messages use."""
         self.path, self.damaged, self.advice = path, damaged, advice
 
     @contextmanager
     def reported(self) -> Iterator[None]:
-        """Turn errors of SQLite into errors of one line."""
+        """Turn errors of SQLite into our own errors of one line."""
         try:
             yield
         except sqlite3.Error as error:
@@ -149,7 +151,7 @@ class Journal:
 
     @property
     def begun(self) -> bool:
-        """True if anything was drawn, in this run or before."""
+        """True if this run or an earlier one has drawn anything."""
         return self.records > 0
 
     @property
@@ -183,7 +185,7 @@ class Journal:
             raise DataError(f"cannot write {self.path}: {error.strerror}: mend that, and run again") from None
 
     def entries(self) -> Iterator[Entry]:
-        """Yield the entries that an earlier run left."""
+        """Yield the entries that earlier runs wrote."""
         for _, content in self._rows(first=1) if self._entries else ():
             yield json.loads(content)
 

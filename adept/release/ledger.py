@@ -1,4 +1,4 @@
-"""The ledger: released records with their budgets, so that nobody spends a budget twice unawares.
+"""The ledger: released records with their budgets, so nobody releases a record twice by mistake.
 
 It holds a line for each release and, of local releases, a keyed digest of each record and of each
 person (``adept.release.record_identity``). The key lies elsewhere, so nobody can test a guess at a
@@ -7,8 +7,8 @@ record with the ledger alone. ``adept.release.ledger_file`` keeps the file.
 A record is *claimed* before it is released, so an interrupted run has spent the budget of its
 claims. A claim is checked and written in one transaction: two runs at once cannot both be the
 first, or both fit below a limit. Before anybody can read records of a release, the ledger stores
-their number. Then no claim on them is given up, and a journal with fewer draws cannot resume the
-release.
+the number of these records. From then on, their claims are never given up, and a journal with fewer
+draws cannot resume the release.
 
 *Claim*: if two ledgers differ only in the records of central releases, every command gets the same
 answers from both, and their bytes do not depend on these records. *Proof*. A central release leaves
@@ -89,7 +89,7 @@ ON CONFLICT DO UPDATE SET times = MAX(times, excluded.times)
 
 @dataclass
 class Overlap:
-    """Records that earlier releases claimed: number, most releases of one, largest total."""
+    """Records that earlier releases claimed: their number, most releases of one, largest total."""
 
     records: int = 0
     releases: int = 0
@@ -101,8 +101,8 @@ class Ledger(LedgerFile):
 
     Args:
         path, key, seconds: as for ``LedgerFile``; the key is always the same for a ledger.
-        again: True releases records again that were released before.
-        limit: epsilon that no record or person may exceed; the ledger's own limit holds too.
+        again: True if records may be released that were released before.
+        limit: largest total epsilon of a record or person; the ledger's own limit holds, too.
         record_columns: the columns that identify a record; None: those of the ledger.
     """
 
@@ -141,7 +141,7 @@ class Ledger(LedgerFile):
         self._database.run("UPDATE adept SET epsilon_limit = ?", check_limit(limit, "limit"))
 
     def identity(self, *, text_column: str, person_column: str | None) -> Identity:
-        """Return the identity of a file's records: the ledger's or, in a new one, the run's."""
+        """Return the columns that identify records: the ledger's or, if it is new, the run's."""
         asked = choose_roles(self.record_columns, text_column=text_column, person_column=person_column)
         kept = self._kept_roles()
         if asked and kept and asked != kept:
@@ -168,7 +168,7 @@ class Ledger(LedgerFile):
     # --- Claims
 
     def begin(self, run: str, spending: Spending, output: str) -> None:
-        """Begin a release; ``claim`` stores it."""
+        """Begin a release; ``claim`` stores it later."""
         self._run, self._spending = run, spending
         self._output = os.fsencode(output).decode("utf-8", "backslashreplace")  # a file name need not be text
         self._database.run("DELETE FROM asked")
@@ -184,7 +184,7 @@ class Ledger(LedgerFile):
         self.collect(found for number, record in numbered for found in self._identity.subjects(record, number))
 
     def claim(self) -> None:
-        """Claim the collected new digests; raise ReleaseRefused if they must not be released."""
+        """Claim the collected new digests; ReleaseRefused if a record must not be released."""
         (due,) = self._database.row(f"SELECT EXISTS {DUE}")
         if not due and self._release_id():
             return
@@ -247,7 +247,7 @@ class Ledger(LedgerFile):
                 )
 
     def _after(self, found: Counter[Asked], kind: int) -> Counter[Budget]:
-        """Return numbers of records, or persons, by their total after the run."""
+        """Return how many records, or persons, have each total epsilon after the run."""
         spending, spent, everywhere = self._spending, self._spent(), self._everywhere(kind)
         counts: Counter[Budget] = Counter()
         if spending.central:
@@ -289,7 +289,7 @@ class Ledger(LedgerFile):
                 self.overlap.epsilon = max(self.overlap.epsilon, round_up(amount))
 
     def _release_id(self) -> int:
-        """Return the number of the current release; 0 if it is not stored."""
+        """Return the current release's id in the ledger; 0 if the release is not stored."""
         return int(self._database.row("SELECT COALESCE(MAX(id), 0) FROM releases WHERE run = ?", self._run)[0])
 
     # --- Records that somebody may have read
@@ -303,7 +303,7 @@ class Ledger(LedgerFile):
         return int(self._database.row("SELECT COALESCE(MAX(shown), 0) FROM releases WHERE run = ?", run)[0])
 
     def forget(self, run: str) -> None:
-        """Remove a release's claims, and columns it fixed, if nobody can have read it."""
+        """Remove a release's claims, and its choice of columns, if nobody can have read it."""
         with self._database.transaction():
             chosen = "(SELECT id FROM releases WHERE run = ? AND NOT shown)"
             self._database.execute(f"DELETE FROM claims WHERE release IN {chosen}", (run,))

@@ -85,9 +85,9 @@ class Spending:
     Attributes:
         persons: True if a column names who contributed each record.
         central: True if it counts against every record of its ledger.
-        per_row: how often epsilon counts for replacing one record.
-        per_person: how often it counts for replacing all of a person's records; for a local
-            release, how often it counts for each of them.
+        per_row: factor on epsilon for replacing one record.
+        per_person: factor on epsilon for replacing all of a person's records; for a local release,
+            for replacing each of them.
     """
 
     mechanism: str

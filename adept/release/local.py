@@ -1,9 +1,9 @@
-"""The local release of a file: every record is randomised alone and written as private text.
+"""The local release of a file: each record is randomised on its own and written as private text.
 
-``open_release`` chooses model, mechanism, the budget and its shares, and refuses unsafe releases.
-``release_file`` decides which parts of a file reach the output: the rewritten text, the label as
-``labels=`` says, and kept columns. Draws go into a journal before they are visible
-(``adept.release.journal``).
+``open_release`` chooses the model, the mechanism, the budget and the shares of text and label, and
+refuses unsafe releases. ``release_file`` decides which parts of a file reach the output: the
+rewritten text, the label as ``labels=`` says, and kept columns. Draws go into a journal before they
+are visible (``adept.release.journal``).
 """
 
 import math
@@ -56,7 +56,7 @@ FREE_OPTIONS = (
 def open_release(
     request: ReleaseRequest, loaded: tuple[Autoencoder, Tokenizer] | None = None
 ) -> tuple[Rewriter, ReleaseOptions]:
-    """Load the model, give it the budget; return the rewriter and the output's options.
+    """Load the model and give it the budget; return the rewriter and the options of the release.
 
     ``loaded`` is the model of ``request.model_dir``, if it was loaded before.
 
@@ -96,7 +96,7 @@ def open_release(
 
 
 def _share(request: ReleaseRequest, epsilon: float | None) -> float | None:
-    """Return one record's share of a budget; the mechanism refuses values out of range."""
+    """Return the part of a budget that one record gets; the mechanism checks its range."""
     if epsilon is None or request.epsilon_per == "record" or not (epsilon > 0 and math.isfinite(epsilon)):
         return epsilon
     return share(epsilon, request.max_records_per_person or 1)
@@ -164,7 +164,7 @@ def preview_file(
     options: ReleaseOptions,
     tell: Callable[[CheckedRecords], None] = ignore,
 ) -> PrivacyStatement:
-    """Check all records, and return the statement for a dry run."""
+    """Check all records, and return the statement of a dry run."""
     return preview(*_prepare(rewriter, source, target, options, None), tell)
 
 
@@ -183,9 +183,9 @@ class LocalPlan(Plan[PrivacyStatement]):
     """The plan of a local release, before its first record.
 
     Attributes:
-        labels: the labels that may be written in place of a record's own.
-        label_type: the type of whole numbers that labels are written as; None: text.
-        begun: the records, of which the first was read already.
+        labels: the public labels that may be written instead of a record's own label.
+        label_type: the integer type with which labels are written; None if they are text.
+        begun: the iterator over the records, from which the first has already been read.
     """
 
     same = (
@@ -206,7 +206,7 @@ class LocalPlan(Plan[PrivacyStatement]):
 
     @property
     def types(self) -> dict[str, Any]:
-        """Arrow types of the columns that are no text."""
+        """Arrow types of the columns that do not hold text."""
         import pyarrow
 
         label = {self.label_column: self.label_type} if self.label_column and self.label_type else {}
@@ -214,7 +214,7 @@ class LocalPlan(Plan[PrivacyStatement]):
 
     @property
     def batches(self) -> Batches:
-        """Batches that turn records into rows."""
+        """The object that turns batches of records into output rows."""
         plain = PlainBatches(self.writer, self.label_column, self.options, copied=self.kept.copied)
         return ShuffledBatches(plain) if self.options.shuffle else plain
 
@@ -236,7 +236,7 @@ class LocalPlan(Plan[PrivacyStatement]):
         return [row | {column: int(row[column])} for row in rows] if self.label_type else rows
 
     def check(self, records: Iterator[Record]) -> CheckedRecords:
-        """Return records that are checked one by one as they are read."""
+        """Return the records; each one is checked when it is read."""
         return CheckedRecords(self.kept.check(records), self.label_column, self.options, labels=self.labels or None)
 
     def records(self) -> Iterator[Record]:
@@ -258,7 +258,7 @@ class LocalPlan(Plan[PrivacyStatement]):
         }
 
     def statement(self, checked: CheckedRecords | None = None, *, output_sha256: str | None = None) -> PrivacyStatement:
-        """Return the statement; without a digest nothing has been released yet."""
+        """Return the statement; without a digest, it describes a release not made yet."""
         rewriter, options = self.writer, self.options
         dim, mechanism = rewriter.model.config.latent_dim, rewriter.mechanism
         response = options.response if self.label_column else None
@@ -302,7 +302,7 @@ class LocalPlan(Plan[PrivacyStatement]):
 
 
 def plan_local(rewriter: Rewriter, inputs: Inputs, publication: Publication, options: ReleaseOptions) -> LocalPlan:
-    """Plan a release; only the first record is looked at."""
+    """Plan a release; of the records, only the first one is read."""
     written = written_format(publication.target, inputs.options, inputs.locations)
     _check_treatment(rewriter, options, written)
     options = replace(options, label_response=rewriter.joint or options.label_response)
@@ -332,7 +332,7 @@ def plan_local(rewriter: Rewriter, inputs: Inputs, publication: Publication, opt
 
 
 def _with_label_codewords(rewriter: Rewriter, label_column: str | None, options: ReleaseOptions) -> Rewriter:
-    """Return a rewriter whose codewords are those of copied labels, if that is asked for."""
+    """Return a rewriter with codewords of their own for copied labels, if options ask for them."""
     copied = label_column is not None and options.labels == "copy"
     writer = rewriter.by_label(options.label_descriptions) if copied and options.by_label else rewriter
     if isinstance(writer.coding, LabelCoding):

@@ -1,8 +1,9 @@
 """The files of a release: statement, card, report and data, which appear only when all are complete.
 
-Each is written under a temporary name beside its own. It gets its name by a link, which fails if
-the name is taken meanwhile. The data comes last, so there is always a statement beside it, with its
-digest. The temporary names stay until all is done, so that a resumed run recognises its own files.
+Each file is first written under a temporary name beside its final name. A link then gives the file
+its final name, and fails if another file has taken the name meanwhile. The data file appears last,
+so a statement with its digest always lies beside it. The temporary names stay until all is done, so
+that a resumed run recognises its own files.
 
 A release into a file has these states. Every step is on the disk before the next begins.
 
@@ -63,7 +64,7 @@ class Publication:
     def of(
         cls, target: str, statement: str | None, *, card: bool, report: bool = False, others: tuple[str, ...] = ()
     ) -> "Publication":
-        """Name the files of a release; DataError if the run uses one for something else."""
+        """Name a release's files; raise DataError if the run uses one of them otherwise."""
         if target == STANDARD_STREAM and (statement is None or card or report):
             raise DataError(
                 "statement= must name a file, and card=false and report=false, when the output is standard output"
@@ -84,7 +85,7 @@ class Publication:
 
     @property
     def streaming(self) -> bool:
-        """True if data become visible at once, row by row."""
+        """True if rows become visible as soon as they are written."""
         return self.target == STANDARD_STREAM
 
     @property
@@ -108,7 +109,7 @@ class Publication:
         return [path for path in (*self.temporary, *journal_files(self.journal)) if os.path.lexists(path)]
 
     def check_free(self, *, resume: bool = False) -> None:
-        """Refuse names that are taken, unless a journal shows an interrupted run."""
+        """Refuse final names that exist already, unless a journal shows an interrupted run."""
         if self.journal.exists():
             return
         if resume and self.streaming and os.path.lexists(self.statement):
@@ -120,14 +121,14 @@ class Publication:
         self.check_leftovers()
 
     def check_names(self, *, begun: bool = False) -> None:
-        """Refuse to overwrite."""
+        """Refuse to overwrite an existing file."""
         if taken := [name for name in self.names if os.path.lexists(name)]:
             advice = "move it away, and continue with resume=true" if begun else "remove it or choose another name"
             others = "".join(f", nor is {name}" for name in taken[:-1])
             raise DataError(f"{taken[-1]} exists and is not overwritten{others}: {advice}")
 
     def make_temporary(self) -> None:
-        """Make new temporary files, which only their owner can read."""
+        """Create the temporary files, which only their owner can read."""
         for path in self.temporary:
             path.unlink(missing_ok=True)
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
@@ -141,7 +142,7 @@ class Publication:
             )
 
     def refuse_to_restart(self, done: str) -> None:
-        """Refuse to begin again; ``done`` says what the earlier run did, with its object."""
+        """Refuse to begin again; ``done`` is a verb and its object: the earlier run's action."""
         raise DataError(
             f"an interrupted run {done} and left {self._list_leftovers()}: resume=true continues it; removing them and "
             "running again is a second release of those records, and budgets add up"
@@ -181,7 +182,7 @@ class Publication:
 
     @property
     def complete(self) -> dict[str, Any] | None:
-        """Statement of a file that is published with all files beside it; None for others."""
+        """Statement of a release whose files are all published; None otherwise."""
         if self.streaming or not all(map(os.path.isfile, self.names)):
             return None
         try:
@@ -216,7 +217,7 @@ def digest(path: str) -> str:
 
 
 def _ours(name: str) -> bool:
-    """Return True for a link to our temporary file."""
+    """Return True if a final name is a link to our temporary file."""
     try:
         return Path(name).samefile(name + PARTIAL)
     except OSError:
@@ -236,7 +237,7 @@ class Output:
 def open_output(
     publication: Publication, *, format: str, columns: Sequence[str], types: Types | None = None
 ) -> Iterator[Output]:
-    """Open the output of a release; DataError if standard output has no reader."""
+    """Open the output of a release; raise DataError if nobody reads standard output."""
     if not publication.streaming:
         partial = publication.target + PARTIAL
         with record_writer(partial, format=format, columns=columns, types=types) as write:

@@ -1,13 +1,13 @@
-"""Identity of records and persons in journal and ledger: a key, and keyed digests.
+"""Identity of records and persons in journal and ledger: keyed digests, and their secret key.
 
-Anybody who has a digest without a key can try every likely utterance. So the key lies outside
-journal and ledger, in a file that only its owner can read. If journal or ledger are shared by
-mistake, they reveal nothing.
+If digests had no key, anybody could find a record by computing the digests of likely utterances. So
+digests have a secret key, which lies outside journal and ledger in a file that only its owner can
+read. If journal or ledger are shared by mistake, they reveal nothing.
 
-A ledger fixes once which columns identify a record. It stores them as *roles*: the text, the
-person, or a column with a name. So files with other column names match, and so do lists of texts.
-Two records with the same values in these columns are one record, even if their other columns
-differ: "yes" on two days is one record unless an id or a day is among the columns.
+A ledger's first release decides which columns identify a record. It stores them as *roles*: the
+text, the person, or a column with a name. So files with other column names match, and so do lists
+of texts. Two records with the same values in these columns are one record, even if their other
+columns differ: "yes" on two days is one record unless an id or a day is among the columns.
 
 *Claim*: the digest of a record depends on its identifying values alone, not on the file's format.
 *Proof*: each value becomes text by ``identity_text``, a function of that value alone, which maps
@@ -45,7 +45,7 @@ UNWRITTEN = "a value that cannot be written down"  # stands for all such values,
 
 
 def identity_text(value: Any) -> str | None:
-    """Return the text by which a value identifies its record; None for a missing value.
+    """Return the text that represents a value in its record's digest; None for a missing value.
 
     It is the value's ``plain_text``, if there is one. Otherwise fractions are written as Python
     writes a float, dates in ISO 8601, bytes as the text that they encode, and nested values as JSON
@@ -88,7 +88,7 @@ def _spelled(text: str) -> str:
 
 @dataclass(frozen=True)
 class Identity:
-    """A file's identifying columns, as sorted pairs (role, column), and their digests' key."""
+    """The digests' key, and the columns that identify records, as sorted pairs (role, column)."""
 
     key: bytes
     columns: tuple[tuple[Role, str], ...]
@@ -151,7 +151,7 @@ def _digest(key: bytes, content: str, domain: bytes) -> bytes:
 
 
 def user_directory(variable: str, usual: str) -> Path:
-    """Return a variable's directory or, by default, the home's; RuntimeError without one."""
+    """Return a variable's directory, else one in the home; RuntimeError if there is no home."""
     given = os.environ.get(variable)
     return (Path(given) if given else Path("~").expanduser() / usual) / "adept"
 
@@ -162,7 +162,7 @@ def key_location() -> Path:
 
 
 def secret_key(path: str | None = None) -> bytes:
-    """Return the 32-byte key, made at first use (mode 0600); raise DataError if it is not safe."""
+    """Return the 32-byte key, created at first use (mode 0600); raise DataError if it is unsafe."""
     advice = "give key=FILE"
     try:
         location = Path(path) if path else key_location()
@@ -199,7 +199,7 @@ def _make(location: Path) -> None:
 
 
 def row_digest(key: bytes, record: Mapping[str, Any]) -> bytes:
-    """Return the keyed digest (16 bytes) of a row: types matter, column order does not."""
+    """Return the keyed digest (16 bytes) of a row: it depends on types, but not on column order."""
     content = repr(sorted(record.items(), key=lambda item: item[0])).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(content, key=key, digest_size=DIGEST_BYTES, person=b"adept row").digest()
 

@@ -1,7 +1,7 @@
-"""The steps of every release: plan or continue it, draw, publish, and tidy up.
+"""The steps of every release: plan or continue it, draw, publish, and tidy up afterwards.
 
-The proofs of ``adept.release.journal`` and ``adept.release.publication`` depend on their order.
-Plans are of two kinds (``adept.release.local``, ``adept.release.central``).
+The proofs of ``adept.release.journal`` and ``adept.release.publication`` depend on the order of
+these steps. Plans are of two kinds (``adept.release.local``, ``adept.release.central``).
 """
 
 import json
@@ -75,11 +75,11 @@ class Plan(ABC, Generic[Stated]):
 
     @abstractmethod
     def own_terms(self) -> dict[str, Any]:
-        """Return the terms that this kind of release adds."""
+        """Return the further terms that this kind of release has."""
 
     @abstractmethod
     def preview(self) -> tuple[Stated, Any]:
-        """Check and count all records; return statement and notes for the curator."""
+        """Check and count all records; return the statement and notes for the curator."""
 
     @abstractmethod
     def expected_statement(self) -> Stated:
@@ -87,14 +87,14 @@ class Plan(ABC, Generic[Stated]):
 
     @abstractmethod
     def draw(self, run: "Run[Stated]") -> tuple[Stated, Any]:
-        """Draw, journal and write all rows; return statement and curator's notes, or None."""
+        """Draw, journal and write all rows; return the statement, and curator's notes or None."""
 
     @abstractmethod
     def examples(self) -> list[tuple[str, str]]:
         """Return public texts with a rewrite each, or with "" if rows are not rewritten."""
 
     def complete(self, described: dict[str, Any]) -> Stated:
-        """Return the statement of a complete release; DataError names the first difference."""
+        """Return the statement of a complete release; raise DataError if its terms differ."""
         stated = self.expected_statement()
         fields = json.loads(json.dumps(stated.to_json()))
         for name in self.same:
@@ -111,7 +111,7 @@ class Plan(ABC, Generic[Stated]):
 def find_files(
     source: str, target: str, options: PersonOptions, *, card: bool = False, ledger: Ledger | None = None
 ) -> tuple[Inputs, Publication]:
-    """Find the input, and name outputs that do not replace a file of the run."""
+    """Find the input and name the outputs; refuse outputs that would replace a file of the run."""
     inputs = Inputs.of(source, options)
     read = [name for name in inputs.locations if name != STANDARD_STREAM]
     others = (*read, *([ledger.path] if ledger else []))
@@ -128,15 +128,16 @@ def release(
     progress: Progress | None,
     tell: Tell,
 ) -> Stated:
-    """Release a file, or return the statement of the release if it is complete already.
+    """Release a file; if the release is complete already, return its statement.
 
     Args:
-        plan: function that plans the release; it is called when nothing prevents the release.
-        resume: continue an interrupted release, or begin one.
+        plan: function that plans the release; it is called after the checks of names and journal.
+        resume: True to continue an interrupted release or, if there is none, begin one.
         key: the key of the digests by which a resumed run knows its input.
         ledger: the ledger in which records are claimed; None keeps none.
-        progress: called with the number of records that are done. Its ``last_step``, if it has one,
-            is a context that protects the publication and all later steps from interrupts.
+        progress: called with the number of records that are done. If it has an attribute
+            ``last_step``, this context protects the publication and all later steps from
+            interrupts.
         tell: called with notes for the curator.
     """
     complete = publication.complete if resume else None
@@ -158,7 +159,7 @@ def release(
 
 
 def preview(publication: Publication, plan: Callable[[], Plan[Stated]], tell: Tell) -> Stated:
-    """Return the statement for a dry run: nothing is drawn or written."""
+    """Return the statement of a dry run, which draws and writes nothing."""
     publication.check_names()
     statement, notes = plan().preview()
     tell(notes)
@@ -197,7 +198,7 @@ class Run(Generic[Stated]):
         journal.begin(self.plan.terms() | noted)
 
     def finish(self) -> Stated:
-        """Release what is not yet released, write everything and publish it."""
+        """Release the records that are not yet released, write all files and publish them."""
         keep = self.publication.streaming or self.journal.begun
         try:
             self.publication.withdraw(all_ours=self.publication.streaming and self.journal.finished)
@@ -219,12 +220,12 @@ class Run(Generic[Stated]):
         return statement
 
     def show(self) -> None:
-        """Let the ledger know that everything drawn so far may be read."""
+        """Store in the ledger that everything drawn so far may have been read."""
         if self.ledger:
             self.ledger.show(self.journal.run, self.journal.records)
 
     def tidy(self) -> None:
-        """Remove what a complete release no longer needs; a resumption repeats this."""
+        """Remove files that a complete release no longer needs; a resumed run repeats this step."""
         with suppress(OSError, AdeptError, KeyboardInterrupt):
             self.journal.finish()
             if self.ledger:
@@ -247,7 +248,7 @@ class Run(Generic[Stated]):
             publication.publish()
 
     def _leave(self, error: BaseException, *, keep: bool) -> None:
-        """Keep what a resumption needs, or nothing if a mistake of the user stopped a first run."""
+        """Keep files that a resumed run needs, or none if a user's mistake stopped a first run."""
         self.publication.withdraw()
         self.publication.clear()
         if not self.journal.begun or (isinstance(error, AdeptError) and not keep):
@@ -264,7 +265,7 @@ class Run(Generic[Stated]):
             ) from None
 
     def _give_up(self) -> None:
-        """Undo everything that nobody can have read; if that fails, the next run does it."""
+        """Remove everything that nobody can have read; if that fails, the next run does it."""
         with suppress(OSError, AdeptError):
             self.journal.give_up()
             if self.ledger:

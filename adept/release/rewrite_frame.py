@@ -1,7 +1,8 @@
 """The release of a data frame or a data set, as ``adept rewrite`` releases a file.
 
-Plan, checks, batches, ledger and statement are those of the command. Only the statement is written.
-Neither library is imported here: a caller who has such a table has imported it.
+Plan, checks, batches, ledger and statement are those of the command. The statement is the only file
+that is written. Neither pandas nor datasets is imported here: a caller who has such a table has
+imported its library.
 """
 
 import json
@@ -61,22 +62,24 @@ def rewrite_frame(
     Args:
         frame: a ``pandas.DataFrame`` or a ``datasets.Dataset``.
         text: the column with the texts.
-        statement: the file for the statement, which must not exist.
+        statement: the file to which the statement is written; it must not exist yet.
         epsilon: the budget of each record.
-        label: the column with the labels; None: none are written, unless ``labels="joint"`` lets
-            the model write them.
-        person: the column that names each record's person, which is not returned; needs
-            ``max_records_per_person``.
-        options: those of ``adept rewrite``, except for files; ``mechanism`` may be an object.
+        label: the column with the labels; with None, no labels are written, unless
+            ``labels="joint"`` lets the model write them.
+        person: the column that names the person who contributed each record; it is not returned,
+            and needs ``max_records_per_person``.
+        options: the options of ``adept rewrite``, except those for files; ``mechanism`` may be an
+            object.
 
     Returns:
         A table of the same kind with a new index and the columns for text, label, ``keep_columns``
         and ``sample`` (if samples > 1). Labels are whole numbers if their column and the label set
-        have that type, else text. Kept columns have their types; categories that do not occur are
-        left out, and class labels become their names.
+        have that type, else text. Kept columns have the same types as before, but categories
+        without a row are left out, and class labels become their names.
 
     Raises:
-        AdeptError: as for the command; also if a column is missing, or ``frame`` is something else.
+        AdeptError: for the same reasons as the command; also if a column is missing, or ``frame``
+            is not such a table.
     """
     table = table_of(frame)
     request = _request(
@@ -150,7 +153,7 @@ def _choice(mechanism: Any) -> MechanismChoice | None:
 
 
 def _checked_columns(table: "Table", request: ReleaseRequest) -> list[str]:
-    """Return the columns to read: those in use, or all columns if there is a ledger."""
+    """Return the columns to read: those that the release uses, or all if there is a ledger."""
     named = {"text": request.text_column, "label": request.label_column, "person": request.person_column}
     used = [(option, name) for option, name in named.items() if name is not None]
     used += [("keep_columns", name) for name in request.keep_columns]
@@ -202,14 +205,14 @@ def _draw_rows(plan: LocalPlan, records: Sequence[Record]) -> Iterator[Record]:
 
 
 class Table:
-    """A pandas data frame, which is not changed; the subclass is for data sets."""
+    """A pandas data frame, which is never changed; a subclass handles ``datasets`` tables."""
 
     def __init__(self, frame: Any) -> None:
         self.frame = frame
 
     @property
     def names(self) -> list[Any]:
-        """Names of the columns; pandas allows any values, also the same one several times."""
+        """Names of the columns; in pandas they may be of any type, and may repeat."""
         return list(self.frame.columns)
 
     def values(self, name: str) -> list[Any]:
@@ -217,7 +220,7 @@ class Table:
         return value_list(self.frame[name], len(self.frame), name)
 
     def records(self, names: Sequence[str]) -> list[PlacedRecord]:
-        """Return some columns as records."""
+        """Return the given columns as records."""
         columns = [self.values(name) for name in names]
         rows = enumerate(zip(*columns, strict=True))
         return [PlacedRecord(dict(zip(names, row, strict=True)), names, None, place) for place, row in rows]
@@ -240,9 +243,10 @@ class Table:
         """Return a new table of the same kind.
 
         Args:
-            types: the Arrow types of the columns that are no text.
+            types: the Arrow types of the columns that do not hold text.
             keep: the columns that are copied from this table, with their types.
-            places: for each row, its record's place in this table; used where columns are kept.
+            places: for each row, the position of its record in this table; used only if columns are
+                kept.
         """
         made = {
             name: self._take(name, places)
@@ -291,7 +295,7 @@ class _DataSet(Table):
         return self.frame.select_columns([name]).with_format("arrow")[:].column(name)
 
     def _take(self, name: str, places: Any) -> Any:
-        """Return values and their feature, without class labels that do not occur."""
+        """Return a column's values and their feature, without class labels that do not occur."""
         import pyarrow as pa
 
         library, feature = sys.modules["datasets"], self.frame.features[name]

@@ -1,4 +1,4 @@
-"""Shuffling of a file's records, by us or by others, and its part of the statement.
+"""Shuffling of a file's records, by this run or by others, and the statement's fields about it.
 
 ``adept.mechanisms.shuffling`` proves the effect of shuffling for a function of the *unordered*
 releases and of coins that nobody can guess.
@@ -23,9 +23,10 @@ release in the old order. The journal has it: a file of the user who runs the re
 which is removed when the output is complete; its blocks may stay on the disk. Against whoever reads
 it, only the local guarantee holds.
 
-If labels are copied, only records with the same label are mixed, so the label with the fewest
-records decides. If fewer records than the file has are declared to be shuffled together, each
-record stands alone.
+If labels are copied, a record is hidden only among the records with the same label, so the label
+with the fewest records determines the guarantee. If, besides, the number of records that are
+declared to be shuffled together is smaller than the file's, each record counts as hidden among no
+others.
 """
 
 from dataclasses import dataclass
@@ -42,13 +43,13 @@ MAX_DELTA, MAX_DELTA_SHARE = 1e-6, 0.1  # the usual central delta: at most this,
 
 @dataclass(frozen=True, kw_only=True)
 class Shuffled:
-    """The guarantee of a file for those who see only its new order.
+    """The guarantee of a shuffled file for readers who see only its new order.
 
     Attributes:
         here: True if this run shuffled it.
-        smallest: least number of records among which a record hides; if labels are copied, of those
-            with its label.
-        epsilon, delta: central, for replacing one record.
+        smallest: smallest number of records among which a record is hidden; if labels are copied,
+            only records with its label count.
+        epsilon, delta: the central guarantee for replacing one record.
     """
 
     here: bool
@@ -82,7 +83,7 @@ def check_shuffling(rewriter: Rewriter, target: str, options: ReleaseOptions) ->
 def find_shuffled(
     mechanism: LocalRandomizer, options: ReleaseOptions, *, dim: int, records: int, smallest: int
 ) -> Shuffled | None:
-    """Return the guarantee of shuffling; None if nobody shuffles or nothing was released."""
+    """Return the guarantee from shuffling; None if nobody shuffles or nothing was released."""
     if not options.shuffled or not smallest:
         return None
     together = min(records, options.shuffled_records or records)

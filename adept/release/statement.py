@@ -1,4 +1,4 @@
-"""Statements: every field of ``OUTPUT.privacy.json``, and how it follows from a release."""
+"""Statements: every field of ``OUTPUT.privacy.json``, and its computation from a release."""
 
 import math
 from abc import ABC, abstractmethod
@@ -73,7 +73,7 @@ class Statement(ABC):
 
     @abstractmethod
     def values(self) -> dict[str, Any]:
-        """Return the fields whose JSON value is not an attribute."""
+        """Return the fields whose JSON values are computed rather than stored as attributes."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as JSON values, and the certificate with their digest."""
@@ -101,12 +101,13 @@ class PrivacyStatement(Statement):
     """A local release of records.
 
     Attributes:
-        guarantee: guarantee of the released latent, and so of the text; of text and label if they
-            are one symbol.
-        dim, clip, clip_norm: the released latent; None for a description.
+        guarantee: guarantee of the released latent, and so of the text; if text and label are one
+            symbol, of both together.
+        dim, clip, clip_norm: dimensions, clip and radius of the released latent; None for a
+            description.
         labels: treatment of labels; None if the input has none.
         label_response: the mechanism of randomised labels, beside the text or with it.
-        certificate: public numbers that imply the guarantee; None if no proof covers it.
+        certificate: public numbers from which the guarantee follows; None if no proof covers it.
     """
 
     lacks = "stands_out"
@@ -142,22 +143,22 @@ class PrivacyStatement(Statement):
 
     @property
     def epsilon(self) -> float:
-        """True total per record, for everything that is private under ``neighbours``."""
+        """True total epsilon per record, for everything that ``neighbours`` says is private."""
         return total(self.guarantee.epsilon, self.label_budget)
 
     @property
     def claimed_epsilon(self) -> float:
-        """Total per record that the authors claim."""
+        """Total epsilon per record that the mechanism's authors claim."""
         return total(self.guarantee.claimed_epsilon, self.label_budget)
 
     @property
     def by_label(self) -> bool:
-        """True if a text is one of the sentences that belong to its label, and so tells the label."""
+        """True if a text is one of its label's sentences, and so reveals the label."""
         return self.mechanism_options.get("by_label") is True
 
     @property
     def text_epsilon(self) -> float | None:
-        """True total of the text alone, for any two records; None if it tells its label."""
+        """True epsilon of the text alone, for any two records; None if it reveals its label."""
         response = self.label_response
         if self.by_label:
             return None
@@ -165,13 +166,13 @@ class PrivacyStatement(Statement):
 
     @property
     def person_epsilon(self) -> float | None:
-        """True total per person if persons are named: summed exactly, rounded up once."""
+        """True total epsilon per person if persons are named: summed exactly, rounded up once."""
         people = self.max_records_per_person
         return total(self.guarantee.epsilon, self.label_budget, times=people) if people else None
 
     @property
     def person_delta(self) -> float | None:
-        """Delta per person."""
+        """Total delta per person."""
         people = self.max_records_per_person
         return total(self.guarantee.delta, times=people) if people else None
 
@@ -216,7 +217,7 @@ class CentralStatement(Statement):
     Attributes:
         label_set: public labels; None if labels were left out.
         cells, cells_sha256: number K of codewords, and their digest.
-        stands_out: True if any released count exceeds what noise alone would give.
+        stands_out: True if at least one released count is larger than noise alone would make it.
     """
 
     lacks = "excess"
@@ -245,10 +246,11 @@ class CentralStatement(Statement):
 
     @property
     def times_counted(self) -> int:
-        """Times that epsilon counts at most, for replacing one record and for a person.
+        """Largest factor on epsilon, both for replacing one record and for a person.
 
         If a person's record is replaced, their next one may count: up to 4 counts change
-        (``adept.mechanisms.votes``), and one epsilon covers a change of ``sensitivity``.
+        (``adept.mechanisms.votes``), and one epsilon covers a change of at most ``sensitivity``
+        counts.
         """
         person = 2 // COUNTS_MOVED[self.votes.neighbours]
         return max(person, -(-4 // self.votes.sensitivity)) if self.persons else person
@@ -292,10 +294,10 @@ class CentralStatement(Statement):
 
 
 def restate(said: Json) -> Json | None:
-    """Recompute a statement's sentences and numbers; None for another version of adept.
+    """Recompute a statement's sentences and numbers; return None for another version of adept.
 
     Raises:
-        Refused: no release has such facts.
+        Refused: no release can have these fields.
     """
     if not is_ours(said) or said["versions"].get("adept-dp") != version("adept-dp"):
         return None

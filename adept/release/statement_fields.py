@@ -1,4 +1,4 @@
-"""Fields of a statement on mechanism, model and programs: certificate, digests, versions."""
+"""A statement's fields about mechanism, model and programs: certificate, digests, versions."""
 
 import hashlib
 import importlib.metadata
@@ -24,7 +24,7 @@ MAX_NAME_LENGTH = 100
 
 
 def mechanism_options(mechanism: LocalRandomizer) -> dict[str, Any]:
-    """Return the mechanism's fields that JSON can hold, but for flags not set; infinite: "inf"."""
+    """Return the mechanism's fields that JSON can hold, without unset flags; infinity is "inf"."""
     values = {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}
     plain = {
         name: value
@@ -37,7 +37,7 @@ def mechanism_options(mechanism: LocalRandomizer) -> dict[str, Any]:
 def certificate(
     mechanism: LocalRandomizer, response: RandomizedResponse | JointResponse | None, dim: int
 ) -> list[Part] | None:
-    """Return the public numbers of every draw; None if one is not exact arithmetic."""
+    """Return the public numbers of every draw; None if a draw is not in exact arithmetic."""
     if isinstance(response, JointResponse):
         return response.certificate()
     text = mechanism.certificate(dim)
@@ -55,8 +55,8 @@ def codebook_facts(
 ) -> dict[str, Any]:
     """Return the size k of the codebook in use, its number t of heavy codewords, and its digest.
 
-    Several draws give lists. The digest is of little-endian float32 rows, or of the codec and of
-    what it reads ``about`` labels.
+    For several draws, the numbers and digests are lists. The digest covers the codewords as
+    little-endian float32 rows, or the codec and the sentences ``about`` labels that it reads.
     """
     if not (symbols := mechanism.symbols(dim)):
         return {"size": None, "top": None, "codebook_sha256": None}
@@ -98,7 +98,7 @@ def has_packaged_weights(model: Autoencoder, sha256: str) -> bool:
 
 
 def model_fingerprint(model: Autoencoder, tokenizer: Tokenizer, sha256: str) -> str:
-    """Return the digest of weights, sizes, clip and vocabulary."""
+    """Return one digest of weights, sizes, clip and vocabulary."""
     read = sorted(tokenizer.vocabulary.items()), sorted(tokenizer.synonyms.items())
     described = repr((sha256, model.config, model.clip, model.labels, *read))
     return hashlib.sha256(described.encode("utf-8", "surrogatepass")).hexdigest()
@@ -121,14 +121,14 @@ def model_facts(model: Autoencoder, sha256: str) -> dict[str, Any]:
 
 
 def plain_name(name: object) -> str:
-    """Return a name of letters, digits and plain punctuation on one line, cut off."""
+    """Return a name reduced to letters, digits and plain punctuation, on one line and shortened."""
     if not isinstance(name, str):
         return "unknown"
     return " ".join(re.sub(r"[^\w .,:/()+-]", "?", name.replace("\n", " ")).split())[:MAX_NAME_LENGTH] or "unknown"
 
 
 def drawing_versions() -> dict[str, str]:
-    """Return the versions of the programs that decide a release's distribution."""
+    """Return the versions of those programs on which a release's distribution depends."""
     return {name: importlib.metadata.version(name) for name in ("adept-dp", "torch", "opendp", "tokenizers")}
 
 

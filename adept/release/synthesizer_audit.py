@@ -1,7 +1,8 @@
-"""Audit of a central release: search all output, except the released counts, for a record.
+"""Audit of a central release: search for traces of a record outside the released counts.
 
-Files are released that differ by one person's rows, or by the content of a row. The noise is
-replaced by fixed counts; then statement, output and errors must be the same, byte by byte.
+The audit releases files that differ by one person's rows, or by the content of a row. It replaces
+the noisy counts by fixed ones; then statement, output and errors must be the same for all files,
+byte by byte.
 """
 
 import tempfile
@@ -37,7 +38,7 @@ class _Frozen(Votes):
 
 
 def replay(files: NeighbouringFiles) -> AuditResult:
-    """Release the same counts for all files, compare the rest; NotJudged if all releases fail."""
+    """Release the same counts for all files, compare the rest; NotJudged if every release fails."""
     started = time.monotonic()
     check = judge("replay", lambda: _compare_answers(files), sees=SEES, kind=Kind.METADATA)
     result = AuditResult(

@@ -1,8 +1,8 @@
-"""A scikit-learn transformer that releases texts, and a memory of this process's releases.
+"""A scikit-learn transformer that releases texts, and this process's memory of released texts.
 
-Cross-validation clones its steps and transforms a text once for each fold. So the memory of
-transformed texts belongs to the process. It holds digests, under a key that each process draws
-anew. A forked process begins with a copy of its parent's memory.
+Cross-validation clones the transformer and transforms a text once for each fold. So the memory of
+released texts belongs to the process and not to the transformer. It holds digests, under a key that
+each process draws anew. A forked process begins with a copy of its parent's memory.
 """
 
 import os
@@ -32,9 +32,10 @@ class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     ``fit`` learns nothing and releases nothing. ``transform`` releases: each call draws new noise.
     Cross-validation transforms the same texts many times, and budgets would add up. So a step
-    refuses a text that any ``PrivateText`` of this process has released: rewrite once, before the
-    search. ``again=True`` releases the text again, and ``spent`` returns the total. Only a ledger
-    sees the releases of other processes, such as the workers of ``n_jobs=2``.
+    refuses a text that any ``PrivateText`` of this process has released: rewrite the texts once,
+    before the cross-validation. With ``again=True`` a text is released again, and ``spent`` returns
+    its total epsilon. Only a ledger counts the releases of other processes, such as the workers of
+    ``n_jobs=2``.
 
     Args:
         rewriter, ledger, again, key, ledger_limit: as for ``DatasetRewriter``.
@@ -60,7 +61,7 @@ class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, texts: Any) -> list[str]:
-        """Release every text once; a single string is refused."""
+        """Return one rewrite of each text, from one release each; a single string is refused."""
         given = text_list(texts)
         release = DatasetRewriter(self.rewriter, self.ledger, self.again, self.key, "transform", self.ledger_limit)
         with _remember(given, self.rewriter.guarantee.epsilon, again=self.again):

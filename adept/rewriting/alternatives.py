@@ -1,4 +1,4 @@
-"""Alternatives to a rewriter, with a guarantee for a whole record; redaction has no guarantee."""
+"""Alternatives to a rewriter with a guarantee for a whole record; redaction has no guarantee."""
 
 import math
 import re
@@ -34,13 +34,13 @@ NUMBER_WORDS = frozenset([
 
 
 def common_length(lengths: Iterable[int]) -> int:
-    """Return T: a length that nine in ten public texts do not exceed, at least 1."""
+    """Return T, at least 1: a length that nine in ten public texts do not exceed."""
     return max(1, int(np.quantile(np.array(list(lengths) or [1]), COMMON_SHARE, method="lower")))
 
 
 @dataclass(frozen=True, kw_only=True)
 class InPositions:
-    """A mechanism for texts of T positions; each gets an equal share of the budget."""
+    """A mechanism for texts of T positions; each position gets an equal share of the budget."""
 
     epsilon: float  # of a whole record, in nats
     length: int  # T
@@ -124,7 +124,7 @@ class TokenResponse(WordByWord):
 
 @dataclass(frozen=True, kw_only=True)
 class TokenExponential(WordByWord):
-    """The exponential mechanism at every position: near words are likelier.
+    """The exponential mechanism at every position: near words are more likely than distant ones.
 
     This is CusText with one output set (Chen et al. 2023).
 
@@ -137,7 +137,7 @@ class TokenExponential(WordByWord):
 
     @cached_property
     def scores(self) -> Floats:
-        """Scores (K, K) between symbols; unknown words share one symbol at the origin."""
+        """Scores (K, K) of all pairs of symbols; unknown words share one symbol at the origin."""
         vectors = np.concatenate([self.public.vectors, np.zeros((1, self.public.vectors.shape[1]))])
         distances = WordVectors((*self.public.names, ""), vectors).distances()
         scores = np.eye(self.symbols)
@@ -152,7 +152,7 @@ class TokenExponential(WordByWord):
 
 @dataclass(frozen=True, kw_only=True)
 class PromptSampling(InPositions):
-    """Text from a decoder that sees the record, with clipped logits.
+    """Text from a decoder that reads the record itself and draws tokens by clipped logits.
 
     This is DP-Prompt (Utpala, Hooker and Chen, Findings of EMNLP 2023).
 
@@ -204,7 +204,8 @@ def public_logits(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]
 
 @dataclass(frozen=True, kw_only=True)
 class Redaction:
-    """Redaction by rules: tags replace numbers, addresses, names and rare words. No guarantee."""
+    """Redaction by rules, without a guarantee: tags replace numbers, addresses, names, rare
+    words."""
 
     common: frozenset[str]  # public words, in lower case, which are kept
     name: ClassVar[str] = "redaction"
@@ -213,7 +214,7 @@ class Redaction:
 
     @classmethod
     def from_public(cls, texts: Iterable[str]) -> "Redaction":
-        """Keep the words of at least `MIN_TEXTS` public texts."""
+        """Build a redaction that keeps every word of at least `MIN_TEXTS` public texts."""
         counts = Counter(word for text in text_list(texts) for word in {_bare(word) for word in text.split()})
         return cls(common=frozenset(word for word, count in counts.items() if count >= MIN_TEXTS))
 

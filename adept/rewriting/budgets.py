@@ -1,4 +1,4 @@
-"""Table of budgets from which a user chooses epsilon: the part of a text that each one keeps.
+"""Table from which a user chooses epsilon: for each budget, how much of a text is kept.
 
 Every figure and example comes from public texts (``adept.rewriting.expectation``); no record is
 read.
@@ -26,12 +26,12 @@ KEPT = ("topic kept (by chance)", "words kept (by chance)", "word for word")
 
 @dataclass(frozen=True)
 class Budget:
-    """One line of the table.
+    """One line of the table: a budget and its effect.
 
     Attributes:
-        epsilon: the budget that is asked for.
-        rewriter: one that spends it.
-        kept: None if the model has no public texts to estimate on.
+        epsilon: the budget that the user would ask for.
+        rewriter: a rewriter with this budget.
+        kept: shares of a text that are kept; None if the model has no public texts for an estimate.
         examples: pairs of a public sentence and its rewrite.
     """
 
@@ -42,7 +42,7 @@ class Budget:
 
     @property
     def shares(self) -> list[str]:
-        """The shares of KEPT in words; empty if nothing is known."""
+        """The kept shares in words, one per heading of KEPT; empty if there is no estimate."""
         if (kept := self.kept) is None:
             return [""] * len(KEPT)
         topic = "" if kept.topic is None else f"{kept.topic:.0%} ({kept.topic_of_others:.0%})"
@@ -52,7 +52,7 @@ class Budget:
 def preview_budgets(
     open_rewriter: Callable[[float], Rewriter], public: Sequence[str] | None = None
 ) -> Iterator[Budget]:
-    """Yield a line for each of BUDGETS, estimated on the user's public texts or on held-out ones."""
+    """Yield a line for each of BUDGETS, estimated on the user's public texts or held-out texts."""
     for epsilon in BUDGETS:
         rewriter = open_rewriter(epsilon)
         yield Budget(epsilon, rewriter, expectation(rewriter, public), rewrite_examples(rewriter, public))
@@ -61,12 +61,12 @@ def preview_budgets(
 def rewrite_examples(
     rewriter: Rewriter, public: Sequence[str] | None = None, *, count: int = EXAMPLES
 ) -> list[tuple[str, str]]:
-    """Return public sentences with a rewrite each."""
+    """Return pairs of a public sentence and its rewrite."""
     chosen = short_texts(probe_texts(rewriter, public), count)
     return list(zip(chosen, rewrite_public(rewriter, chosen), strict=True)) if chosen else []
 
 
 def short_texts(texts: Sequence[str], count: int) -> list[str]:
-    """Return the first ``count`` short texts, or the first texts if too few are short."""
+    """Return the first ``count`` short texts; if there are too few of them, the first texts."""
     short = [text for text in texts if len(text.split()) in EXAMPLE_WORDS]
     return list((short if len(short) >= count else texts)[:count])

@@ -1,11 +1,11 @@
-"""The three steps of a rewriter, for each kind of release.
+"""The three steps of a rewriter: encode, release and write, for each kind of release.
 
     encode    records -> rows    one row a record, secret
     release   rows -> rows       the mechanism, and nothing else
     write     rows -> texts      from released rows and public numbers alone
 
-Rows are tensors: latents, numbers of descriptions, or either of them with a label. A new kind of
-release is another ``Coding``, which ``Rewriter`` chooses.
+Rows are tensors of latents or of descriptions' numbers, in each case with or without a label. To
+add a kind of release, write another ``Coding``, and let ``Rewriter`` choose it.
 """
 
 import secrets
@@ -36,20 +36,20 @@ _ENCODED: WeakKeyDictionary[Autoencoder, PublicTexts] = WeakKeyDictionary()  # o
 
 
 class Coding(ABC):
-    """The encoding of records for a model and mechanism, and the writing of releases."""
+    """The encoding of records for a model and mechanism, and the writing of texts from releases."""
 
     labels: Sequence[str] = ()  # those that a text can come with
     probes: int = 100  # public texts that an estimate rests on
 
     @abstractmethod
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return a secret row for each record (B, n), independent of the other records."""
+        """Return secret rows (B, n), one per record; a row depends on its own record alone."""
 
     def check_labels(self, labels: Sequence[str | None]) -> None:  # noqa: B027 - nothing to check without a label set
         """Raise ConfigurationError for labels that ``encode`` refuses."""
 
     def release(self, encoded: Tensor, mechanism: Any) -> Tensor:
-        """Return the mechanism's releases (B, n) of encoded rows."""
+        """Return the mechanism's releases (B, n) of encoded records."""
         return self.pack(mechanism.privatize(self.unpack(encoded)))
 
     def release_records(self, texts: Sequence[str], labels: Sequence[str | None] | None, mechanism: Any) -> Tensor:
@@ -58,7 +58,7 @@ class Coding(ABC):
 
     @abstractmethod
     def write(self, released: Tensor, *, samples: int) -> list[Pair]:
-        """Write ``samples`` pairs from each released row (B, n): post-processing."""
+        """Write ``samples`` labelled texts from each released row (B, n), as post-processing."""
 
     def pack(self, values: Any) -> Tensor:
         rows: Tensor = values
@@ -93,7 +93,8 @@ class LatentCoding(Coding):
             self.tokenizer.label_ids(labels)
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return clipped latents (B, n), of texts or, if the model writes labels, of pairs."""
+        """Return clipped latents (B, n) of texts or, if the model writes labels, of labelled
+        texts."""
         rows = self.tokenizer.encode(texts, max_length=self.model.config.max_length, labels=labels)
         return self.model.encode_records(rows)
 
@@ -121,7 +122,7 @@ class LatentCoding(Coding):
 
     @torch.inference_mode()
     def fittest(self, released: Tensor) -> Tensor:
-        """Write token ids (B, T): the likeliest candidate or, with topics, the nearest."""
+        """Return token ids (B, T) of the likeliest candidate or, with topics, the nearest one."""
         count = self.decoding.candidates if self.decoding.strategy == "sample" else 1
         latents = released.repeat_interleave(count, dim=0)
         tokens = decode(self.model, latents, self.decoding)
@@ -136,12 +137,12 @@ class LatentCoding(Coding):
 
 
 def pool_size(codewords: int) -> int:
-    """Return the number of texts per codeword: fewer codewords have more texts each."""
+    """Return the number of texts in a codeword's pool: the fewer codewords, the larger the pool."""
     return min(MAX_POOL, max(MIN_POOL, POOL_TEXTS // codewords))
 
 
 class Pools:
-    """Pools of texts: if releases repeat, all records of a codeword draw from its texts.
+    """Pools of texts: all records whose release is the same codeword draw from its pool of texts.
 
     *Claim*: a text of a pool may be written when it is first drawn, and the outputs have the same
     distribution as if the pool had been written before. *Proof*: the texts of a codeword are drawn
@@ -159,7 +160,8 @@ class Pools:
         return Pools, (self.size,)
 
     def draw(self, released: Tensor, *, samples: int, decode: Callable[[Tensor], list[Pair]]) -> list[Pair]:
-        """Draw ``samples`` texts for each codeword (B, n); pools repeat only once used up."""
+        """Draw ``samples`` texts for each codeword (B, n); they repeat only if its pool is used
+        up."""
         keys = [row.numpy().tobytes() for row in released.cpu()]
         drawn = [(key, place) for key in keys for place in self._places(samples)]
         wanted = [(key, place) for key, place in dict.fromkeys(drawn) if place not in self.texts.get(key, ())]
@@ -176,7 +178,7 @@ class Pools:
 
 
 class DescriptionCoding(Coding):
-    """A model's codec at one number of descriptions, each a row of two int64 halves."""
+    """A model's codec for a fixed number of descriptions; a row is an index in two int64 halves."""
 
     size: int
     probes = 40  # each is searched for
@@ -190,7 +192,8 @@ class DescriptionCoding(Coding):
             self.codec.describe_by_several([], size=self.size, count=self.top)  # refused before any record is read
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return descriptions (B, 2) of texts, or t of each (B, 2 t), nearest first."""
+        """Return each text's nearest description (B, 2), or its t nearest (B, 2 t), nearest
+        first."""
         if self.top == 1:
             return pack(self.codec.describe(texts, size=self.size))
         several = self.codec.describe_by_several(texts, size=self.size, count=self.top)
@@ -211,13 +214,13 @@ class DescriptionCoding(Coding):
 
 
 class PairCoding(Coding):
-    """Text and label as one symbol: rows (B, n + 1) of a text's coding and a label's place."""
+    """Text and label as one symbol: rows (B, n + 1) hold a text's coding and its label's index."""
 
     def __init__(self, text: Coding, labels: Sequence[str]) -> None:
         self.text, self.labels, self.probes = text, labels, text.probes
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return rows with labels; ConfigurationError for a missing or unknown label."""
+        """Return rows with labels; raise ConfigurationError for a missing or unknown label."""
         return self.join_labels(self.text.encode(texts), labels or [None] * len(texts))
 
     def check_labels(self, labels: Sequence[str | None]) -> None:
@@ -259,7 +262,7 @@ def pack(numbers: Iterable[int]) -> Tensor:
 
 
 def unpack(rows: Tensor) -> list[int]:
-    """Return the numbers of rows (B, 2); ConfigurationError if they are not descriptions."""
+    """Return the whole numbers in rows (B, 2); raise ConfigurationError for other rows."""
     if rows.dtype != torch.int64 or rows.ndim != 2 or rows.shape[1] != 2:
         raise ConfigurationError(f"released must be rows of two int64, got {tuple(rows.shape)} of {rows.dtype}")
     return [(high << HALF_BITS) + low for high, low in rows.tolist()]

@@ -1,9 +1,9 @@
 """Estimates and warnings before a release.
 
-An estimate compares public texts that the model has not seen with their own rewrite and with that
-of another text. Two texts are about the same *topic* if the same of the model's coarsest codewords
-is nearest to both. Warnings (text in another language, or too long) depend on the records without
-any noise, so they only go to standard error.
+An estimate compares each of some public texts, which the model has not seen, with its own rewrite
+and with the rewrite of another text. Two texts have the same *topic* if the nearest of the model's
+coarsest codewords is the same for both. Warnings (text in another language, or too long) depend on
+the records without any noise, so they only go to standard error.
 """
 
 import json
@@ -40,7 +40,7 @@ NUMBERS = re.compile(r"\S*\d\S*")  # numbers and codes, which belong to no langu
 
 @dataclass(frozen=True)
 class Expectation:
-    """Shares of a record that survive in its rewrite, and in another text's."""
+    """Shares of a record that are kept in its rewrite and, for comparison, in another record's."""
 
     texts: int  # public texts that it was measured on
     topic: float | None  # share about the same topic after as before; None for a model without codebooks
@@ -51,7 +51,7 @@ class Expectation:
 
     @property
     def lines(self) -> list[str]:
-        """Sentences on what a rewrite keeps, one fact in each, and on their precision."""
+        """Sentences that state how much a rewrite keeps, and how precise these figures are."""
         topic = (
             f"{self.topic:.0%} of all cases ({self.topic_of_others:.0%} by chance)" if self.topic is not None else ""
         )
@@ -65,7 +65,7 @@ class Expectation:
 
 
 def expected_lines(rewriter: Rewriter, public: Sequence[str] | None = None, *, packaged: bool) -> list[str]:
-    """Return lines on what survives of the user's public texts, or of held-out texts."""
+    """Return lines on how much rewrites keep of the user's public texts, or of held-out texts."""
     expected = expectation(rewriter, public)
     lines = expected.lines if expected else []
     budget = [f"at epsilon {words(rewriter.guarantee.epsilon)} {line}" for line in lines[:1]]
@@ -74,7 +74,7 @@ def expected_lines(rewriter: Rewriter, public: Sequence[str] | None = None, *, p
 
 
 def probe_texts(rewriter: Rewriter, public: Sequence[str] | None = None) -> list[str]:
-    """Return the public texts that an estimate rests on: the user's, or held-out ones."""
+    """Return the public texts for an estimate: the user's, or held-out ones."""
     model = rewriter.model
     texts = list((model.held_out_texts if public is None else public)[: rewriter.coding.probes])
     return [] if len(texts) < MIN_TEXTS or model.labels else texts
@@ -83,8 +83,9 @@ def probe_texts(rewriter: Rewriter, public: Sequence[str] | None = None) -> list
 def rewrite_public(rewriter: Rewriter, texts: Sequence[str]) -> list[str]:
     """Rewrite public texts, for an estimate.
 
-    Any label does for a joint release: the distribution of its text does not depend on it. By label
-    public texts have no name, and so the first sentences.
+    For a joint release any label will do: the distribution of its text does not depend on the
+    label. For a release by label, public texts have no label, and are rewritten with the cell of
+    the first sentences.
     """
     label = rewriter.joint.labels[0] if rewriter.joint else NO_NAME if is_by_label(rewriter.mechanism) else None
     labels = None if label is None else [label] * len(texts)
@@ -92,7 +93,7 @@ def rewrite_public(rewriter: Rewriter, texts: Sequence[str]) -> list[str]:
 
 
 def expectation(rewriter: Rewriter, public: Sequence[str] | None = None) -> Expectation | None:
-    """Return a rewriter's expectation; None for too few texts or written labels."""
+    """Return a rewriter's expectation; None if texts are too few or the model writes labels."""
     texts = probe_texts(rewriter, public)
     if not texts:
         return None
@@ -121,7 +122,7 @@ def _same_topic(rewriter: Rewriter, texts: Sequence[str], written: Sequence[str]
 
 
 class Survival(NamedTuple):
-    """Shares of topics and words that rewrites keep of their record, and of another one."""
+    """Shares of topics and words that rewrites keep from their own record and from another one."""
 
     topic: float
     topic_of_others: float
@@ -131,7 +132,7 @@ class Survival(NamedTuple):
 
 @cache
 def unseen_figures() -> dict[str, dict[float, Survival]]:
-    """Return the packaged figures for unread subjects, by epsilon (``benchmarks/domains.py``)."""
+    """Return figures for subjects unknown to the model, by epsilon (``benchmarks/domains.py``)."""
     table = json.loads((packaged_directory() / UNSEEN_FILE).read_text("utf-8"))
     return {
         subject: {float(epsilon): Survival(*shares) for epsilon, shares in row.items()}
@@ -140,7 +141,7 @@ def unseen_figures() -> dict[str, dict[float, Survival]]:
 
 
 def unseen_line(rewriter: Rewriter) -> str | None:
-    """Return the figures in words; None for smaller budgets, or another mechanism than the default."""
+    """Return the figures in words; None for smaller budgets and for non-default mechanisms."""
     epsilon, figures = rewriter.guarantee.epsilon, unseen_figures()
     own = best_exact(rewriter.model, epsilon=epsilon).name == rewriter.mechanism.name
     if rewriter.joint or not own or epsilon < min(map(min, figures.values())):
@@ -161,7 +162,7 @@ def _interpolate(row: dict[float, Survival], epsilon: float) -> Survival:
 
 
 def first_texts(records: Iterator[Record], column: str) -> list[str]:
-    """Return the texts of the first records; errors are left to the release itself."""
+    """Return the texts of the first records; the release itself reports errors."""
     return [text for record in islice(records, FIRST_TEXTS) if isinstance(text := record.get(column), str)]
 
 

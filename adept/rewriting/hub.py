@@ -1,4 +1,4 @@
-"""A model on the Hugging Face Hub: fetched, saved and published."""
+"""Models on the Hugging Face Hub: fetching, saving and publishing."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,14 +30,15 @@ class HubModel(ModelHubMixin, library_name="adept", tags=TAGS):
 
 
 def fetch(name: str, **options: Any) -> tuple[Autoencoder, Tokenizer]:
-    """Load a model from the Hub (options: ``snapshot_download``); ModelError on failure."""
+    """Load a model from the Hub (options: for ``snapshot_download``); raise ModelError on
+    failure."""
     with _explain_errors(f"{printable(name)} is neither a model directory nor a model that the Hub gives"):
         directory = snapshot_download(name, allow_patterns=FILES, **options)
     return load_model(directory)
 
 
 def publish(model: Autoencoder, tokenizer: Tokenizer, name: str, *, accept_private_model: bool, **options: Any) -> str:
-    """Push a model to the Hub and return the commit's address.
+    """Push a model to the Hub and return the commit's URL.
 
     The ``options`` go to ``ModelHubMixin.push_to_hub``.
 
@@ -56,7 +57,7 @@ def publish(model: Autoencoder, tokenizer: Tokenizer, name: str, *, accept_priva
 
 @contextmanager
 def _explain_errors(what: str) -> Iterator[None]:
-    """Turn any error of the Hub's library into a ModelError: its kinds change from version to version."""
+    """Turn any error of the Hub's library into a ModelError; its error classes vary by version."""
     try:
         yield
     except Exception as error:  # noqa: BLE001

@@ -1,7 +1,7 @@
 """The coding of releases by label: a record becomes one of the public sentences of its label's cell.
 
-Claim and proof: ``adept.mechanisms.description``. The label of a record chooses the cell, and
-nothing else; the record chooses in it.
+Claim and proof: ``adept.mechanisms.description``. A record's label determines only the cell; the
+record's text determines which sentences of the cell are likely.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,20 +21,20 @@ from adept.rewriting.coding import Coding, Pair, unpack
 
 
 class CellCoding(Coding):
-    """The sentences of one label's cell; rows hold their numbers among all sentences of the codec."""
+    """The sentences of one label's cell; rows hold indices among all sentences of the codec."""
 
     def __init__(self, codec: Codec, cell: Places, *, top: int) -> None:
         self.codec, self.cell, self.top = codec, cell, top
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return the numbers (B, 2 t) of each text's t nearest sentences in the cell."""
+        """Return packed indices (B, 2 t) of each text's t nearest sentences in the cell."""
         return _pack_places(self.cell[self.codec.describe_in(texts, self.cell, count=self.top)])
 
     def release_records(self, texts: Sequence[str], labels: Sequence[str | None] | None, mechanism: Any) -> Tensor:
         return self._release(self.codec.describe_in(texts, self.cell, count=self.top), mechanism)
 
     def release(self, encoded: Tensor, mechanism: Any) -> Tensor:
-        """Return the numbers (B, 2) of released sentences."""
+        """Return packed indices (B, 2): one released sentence per row."""
         return self._release(np.searchsorted(self.cell, encoded[:, 1::2].numpy()), mechanism)
 
     def _release(self, own: NDArray[np.int64], mechanism: Any) -> Tensor:
@@ -49,12 +49,14 @@ class LabelCoding(Coding):
     """The cells of all labels: each record is released within the cell of its own label.
 
     Args:
-        model: of broad text.
-        mechanism: a description by label.
-        about: public sentences about labels; the model's labelled examples for all others.
+        model: a model of broad text.
+        mechanism: a ``Description`` with ``by_label=True``.
+        about: public sentences about labels; for other labels the model's labelled examples are
+            used.
 
     Raises:
-        ModelError: the model has no broad text, or no more sentences than a cell.
+        ModelError: the model has no broad text, or too few sentences for a cell to be a part of
+            them.
     """
 
     probes = 40
@@ -78,11 +80,11 @@ class LabelCoding(Coding):
             )
 
     def of_label(self, label: str) -> CellCoding:
-        """Return the coding of a label's records."""
+        """Return the coding for records with this label."""
         return CellCoding(self.codec, self.cells.of([label])[label], top=self.top)
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return the numbers (B, 2 t) of each text's nearest sentences in the cell of its label."""
+        """Return packed indices (B, 2 t) of each text's nearest sentences in its label's cell."""
         encoded = torch.empty((len(texts), 2 * self.top), dtype=torch.int64)
         for coding, rows in self._groups(texts, labels):
             encoded[rows] = coding.encode([texts[row] for row in rows])
@@ -100,7 +102,7 @@ class LabelCoding(Coding):
     def _groups(
         self, texts: Sequence[str], labels: Sequence[str | None] | None
     ) -> Iterator[tuple[CellCoding, list[int]]]:
-        """Yield the coding of each label, and its records."""
+        """Yield each label's coding with the records that have this label."""
         beside = [None] * len(texts) if labels is None else list(labels)
         self.check_labels(beside)
         rows: dict[str, list[int]] = {}
@@ -111,6 +113,6 @@ class LabelCoding(Coding):
 
 
 def _pack_places(places: Places) -> Tensor:
-    """Pack places (B, t) as ``pack`` packs numbers: rows (B, 2 t) with empty high halves."""
+    """Pack indices (B, t) like ``pack``, into rows (B, 2 t) whose high halves are zero."""
     low = torch.from_numpy(places.astype(np.int64))
     return torch.stack([torch.zeros_like(low), low], dim=2).flatten(1)

@@ -37,14 +37,14 @@ def check_release(
     accept_inexact: bool = False,
     accept_private_model: bool = False,
 ) -> None:
-    """Raise ReleaseRefused if a release promises too much, unless the user accepts that.
+    """Raise ReleaseRefused if a release has no valid guarantee, unless the user accepts this.
 
     Args:
-        guarantee, training_data: of one release, and of the model.
-        accept_broken_claim: go on although the claim is false or empty (an infinite epsilon).
-        accept_inexact: go on although no proof covers every rounding error of floating-point noise.
-        accept_private_model: go on although the model can write the private text that it was
-            trained on.
+        guarantee, training_data: the guarantee of one release, and the model's training data.
+        accept_broken_claim: go on even if the claim is false or empty (an infinite epsilon).
+        accept_inexact: go on even if no proof covers the rounding errors of floating-point noise.
+        accept_private_model: go on even if the model can write the private text that it was trained
+            on.
     """
     if not (guarantee.holds and math.isfinite(guarantee.epsilon)) and not accept_broken_claim:
         raise ReleaseRefused(f"{guarantee.text} Choose another mechanism, or add accept_broken_claim=true")
@@ -63,7 +63,7 @@ def check_release(
 def fit_mechanism(
     mechanism: LocalRandomizer | JointResponse, model: Autoencoder
 ) -> tuple[JointResponse | None, LocalRandomizer]:
-    """Return the mechanism of text and label (or None), and that of the text, with codewords."""
+    """Return the mechanism of text and label (or None) and that of the text, with codewords."""
     if isinstance(mechanism, JointResponse):
         if is_by_label(mechanism.mechanism):
             raise ConfigurationError(
@@ -104,15 +104,17 @@ def _with_codewords(mechanism: Randomizer, model: Autoencoder, *, most: int | No
 
 
 def is_by_label(mechanism: LocalRandomizer) -> bool:
-    """Return True if a record's release is a sentence of its label's cell."""
+    """Return True if records are released by label: as a sentence from the cell of their label."""
     return isinstance(mechanism, Description) and mechanism.by_label
 
 
 def label_mechanism(model: Autoencoder, *, epsilon: float) -> Description | None:
-    """Return the description by label at a budget; None without a broad model that has more sentences than a cell.
+    """Return the description by label at a budget; None if a model does not suit it.
 
-    The codewords of an adapted model lie nearer to the records than names do, and from an epsilon of
-    MAX_EXAMPLES_EPSILON on nearer than labelled examples.
+    It suits a model that is broad and has more sentences than a cell.
+
+    It does not suit an adapted model: its codewords lie nearer to the records than label names do.
+    If the model has labelled examples, this holds only from an epsilon of MAX_EXAMPLES_EPSILON on.
     """
     sentences = model.codec.sentences if model.codec else 0
     near = model.training_data.examples and not (model.label_examples and epsilon < MAX_EXAMPLES_EPSILON)
@@ -122,7 +124,7 @@ def label_mechanism(model: Autoencoder, *, epsilon: float) -> Description | None
 
 
 def best_exact(model: Autoencoder, *, epsilon: float | None = None) -> Kind:
-    """Return the exact mechanism with the best measured utility at a record's budget."""
+    """Return the mechanism in exact arithmetic with the best measured utility at this budget."""
     if model.clip == "l1":
         return L1Laplace
     least = MIN_SENTENCE_EPSILON if model.codec and model.codec.sentences else MIN_DESCRIPTION_EPSILON
@@ -136,14 +138,14 @@ def packaged_directory() -> Path:
 
 
 def is_packaged(directory: str | Path | None) -> bool:
-    """Return True for the packaged model: no name, or its own if no directory has it."""
+    """Return True for the packaged model: no name, or its own name if no directory has it."""
     return directory is None or (str(directory) == PACKAGED and not Path(PACKAGED).exists())
 
 
 def load_model(directory: str | Path | None = None) -> tuple[Autoencoder, Tokenizer]:
     """Load model and tokenizer from a model or run directory, or from the package.
 
-    Both are tried on public text, so that no record can make them fail.
+    Both are tested on public text first, so that they do not fail later because of a record.
 
     Raises:
         ModelError: the directory is incomplete or damaged.

@@ -58,20 +58,20 @@ class Rewriter:
     """A rewriter of text to private text, with one model and one mechanism.
 
     Args:
-        model, tokenizer: saved together.
-        mechanism: randomises the latent, or the codec's description of a text. A ``JointResponse``
-            releases text and label as one symbol, and ``Description(by_label=True)`` a sentence of
-            the label's cell: every record needs its label.
-        decoding: greedy or sampled; sampling draws fresh randomness.
-        batch_size: records that go through the model at once.
+        model, tokenizer: a model and its tokenizer, saved together.
+        mechanism: mechanism that randomises the latent, or the codec's description of a text. A
+            ``JointResponse`` releases text and label as one symbol, and
+            ``Description(by_label=True)`` releases a sentence from the label's cell; with these
+            two, every record needs its label.
+        decoding: options for greedy or sampled decoding; sampling draws fresh randomness.
+        batch_size: number of records that go through the model at once.
         accept_broken_claim, accept_inexact, accept_private_model: as for ``check_release``.
 
     Raises:
-        ModelError: the model was trained for a clip that the mechanism cannot use, or lacks
-            codewords or codec.
-        ConfigurationError: the mechanism's radius is not the model's.
-        ReleaseRefused: a release would make a promise that it cannot keep, and this was not
-            accepted.
+        ModelError: the model was trained for a clip that the mechanism cannot use, or lacks the
+            codewords or the codec that the mechanism needs.
+        ConfigurationError: the mechanism's radius differs from the model's.
+        ReleaseRefused: releases would have no valid guarantee, and no option accepts this.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class Rewriter:
 
     @classmethod
     def for_measurement(cls, model: Autoencoder, tokenizer: Tokenizer, **options: Any) -> "Rewriter":
-        """Return a rewriter that refuses nothing, for measurements; releases do not accept it."""
+        """Return a rewriter for measurements: it refuses nothing, and releases refuse it."""
         rewriter = cls(
             model, tokenizer, accept_broken_claim=True, accept_inexact=True, accept_private_model=True, **options
         )
@@ -122,14 +122,14 @@ class Rewriter:
     def from_pretrained(
         cls, directory: str | Path, *, mechanism: LocalRandomizer | JointResponse, **options: Any
     ) -> Self:
-        """Load a model; raise ModelError without one.
+        """Return a rewriter with a saved model; raise ModelError if the model cannot be loaded.
 
         Args:
-            directory: the model's or its run's; or "utterances", the packaged model, or
-                "owner/model" on the Hub.
+            directory: the directory of the model or of its training run; or "utterances" for the
+                packaged model; or "owner/model" for a model on the Hub.
             mechanism: as for the constructor.
-            options: those of the constructor and, for the Hub: revision, cache_dir, force_download,
-                local_files_only, token.
+            options: options of the constructor and, for the Hub, revision, cache_dir,
+                force_download, local_files_only and token.
         """
         hub = {name: options.pop(name) for name in HUB_OPTIONS if name in options}
         if HUB_NAME.fullmatch(str(directory)) and not Path(directory).exists():
@@ -142,21 +142,21 @@ class Rewriter:
 
     @property
     def guarantee(self) -> Guarantee:
-        """The guarantee of each rewrite for the record that it was written from."""
+        """The guarantee that each rewrite gives to the record from which it was written."""
         return (self.joint or self.mechanism).guarantee(self.model.config.latent_dim)
 
     def rewrite(self, texts: Any, *, samples: int = 1) -> list[str]:
-        """Release every text once and write ``samples`` texts from each release, consecutively.
+        """Release every text once; write ``samples`` consecutive texts from each release.
 
-        All texts, a list, array or column of strings (``adept.data.text_arguments``), are checked before the
-        first release.
+        The texts are a list, array or column of strings (``adept.data.text_arguments``). All of
+        them are checked before the first release.
         """
         return [text for text, _ in self.rewrite_pairs(texts, samples=samples)]
 
     def rewrite_pairs(self, texts: Any, labels: Any = None, *, samples: int = 1) -> list[Pair]:
         """Release each record once; write ``samples`` pairs (text, label or None) from each.
 
-        Labels are for a joint release, or for a model that writes labels.
+        Give labels only if the release is joint or by label, or if the model writes labels.
 
         Raises:
             DataError: texts or labels are not lists, a text is not a string, or the lengths differ.
@@ -184,12 +184,13 @@ class Rewriter:
         return given, beside
 
     def by_label(self, descriptions: Mapping[str, Sequence[str]] | None = None) -> "Rewriter":
-        """Return a rewriter by label of the same budget (``Description``).
+        """Return a rewriter that releases by label (``Description``), with the same budget.
 
-        It is this one if the model is not broad, or if all cells would hold all sentences.
+        It returns this rewriter itself if the model is not broad, or if every cell would hold all
+        sentences.
 
         Args:
-            descriptions: public sentences that say what labels mean.
+            descriptions: public sentences that explain the labels.
         """
         mechanism = label_mechanism(self.model, epsilon=self.mechanism.epsilon)
         if mechanism is None or self.joint:
@@ -199,9 +200,9 @@ class Rewriter:
         return other
 
     def of_label(self, label: str | None) -> "Rewriter":
-        """Return a rewriter of one label's records: that one, if codewords are the same for all labels.
+        """Return the rewriter for records of one label; this one if all labels share codewords.
 
-        Raises ConfigurationError for a label where it has no effect, or none where codewords need one.
+        Raises ConfigurationError if a label is given but has no effect, or is missing but needed.
         """
         if isinstance(self.coding, LabelCoding) == (label is None):
             wrong = (
@@ -215,7 +216,7 @@ class Rewriter:
         return view
 
     def encode(self, texts: Any, labels: Any = None) -> Tensor:
-        """Return secret rows of B records for the mechanism; each depends on its record alone."""
+        """Return secret rows of B records for the mechanism; a row depends on its record alone."""
         batches = self._batches(*self._check(texts, labels))
         return torch.cat([self.coding.encode(*batch) for batch in batches])
 
@@ -241,7 +242,8 @@ class Rewriter:
 
 
 def resolve_decoding(decoding: DecodingConfig, model: Autoencoder, mechanism: LocalRandomizer) -> DecodingConfig:
-    """Resolve strategy "auto" and pool null; pools need sampled texts and repeated releases."""
+    """Replace strategy "auto" and pool null by values; pools need sampling and repeated
+    releases."""
     count = mechanism.count if isinstance(mechanism, LearnedCodebook) else 0  # of releases, if they repeat
     nearest = model.config.decoder == "nearest" and not model.labels
     default = "nearest" if nearest else "sample" if count else "greedy"
