@@ -204,8 +204,10 @@ def public_logits(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]
 
 @dataclass(frozen=True, kw_only=True)
 class Redaction:
-    """Redaction by rules, without a guarantee: tags replace numbers, addresses, names, rare
-    words."""
+    """Redaction by rules, without a guarantee.
+
+    Tags replace numbers, addresses, names and rare words.
+    """
 
     common: frozenset[str]  # public words, in lower case, which are kept
     name: ClassVar[str] = "redaction"

@@ -93,8 +93,8 @@ class LatentCoding(Coding):
             self.tokenizer.label_ids(labels)
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return clipped latents (B, n) of texts or, if the model writes labels, of labelled
-        texts."""
+        """Return clipped latents (B, n) of texts, or of labelled texts if the model writes
+        labels."""
         rows = self.tokenizer.encode(texts, max_length=self.model.config.max_length, labels=labels)
         return self.model.encode_records(rows)
 
@@ -160,8 +160,7 @@ class Pools:
         return Pools, (self.size,)
 
     def draw(self, released: Tensor, *, samples: int, decode: Callable[[Tensor], list[Pair]]) -> list[Pair]:
-        """Draw ``samples`` texts for each codeword (B, n); they repeat only if its pool is used
-        up."""
+        """Draw ``samples`` texts for each codeword (B, n); they repeat once its pool is used up."""
         keys = [row.numpy().tobytes() for row in released.cpu()]
         drawn = [(key, place) for key in keys for place in self._places(samples)]
         wanted = [(key, place) for key, place in dict.fromkeys(drawn) if place not in self.texts.get(key, ())]
@@ -192,8 +191,7 @@ class DescriptionCoding(Coding):
             self.codec.describe_by_several([], size=self.size, count=self.top)  # refused before any record is read
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return each text's nearest description (B, 2), or its t nearest (B, 2 t), nearest
-        first."""
+        """Return each text's nearest description (B, 2), or its t nearest in order (B, 2 t)."""
         if self.top == 1:
             return pack(self.codec.describe(texts, size=self.size))
         several = self.codec.describe_by_several(texts, size=self.size, count=self.top)

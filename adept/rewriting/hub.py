@@ -30,8 +30,10 @@ class HubModel(ModelHubMixin, library_name="adept", tags=TAGS):
 
 
 def fetch(name: str, **options: Any) -> tuple[Autoencoder, Tokenizer]:
-    """Load a model from the Hub (options: for ``snapshot_download``); raise ModelError on
-    failure."""
+    """Load a model from the Hub; raise ModelError on failure.
+
+    The ``options`` go to ``snapshot_download``.
+    """
     with _explain_errors(f"{printable(name)} is neither a model directory nor a model that the Hub gives"):
         directory = snapshot_download(name, allow_patterns=FILES, **options)
     return load_model(directory)

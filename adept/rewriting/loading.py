@@ -111,7 +111,7 @@ def is_by_label(mechanism: LocalRandomizer) -> bool:
 def label_mechanism(model: Autoencoder, *, epsilon: float) -> Description | None:
     """Return the description by label at a budget; None if a model does not suit it.
 
-    It suits a model that is broad and has more sentences than a cell.
+    The model must be broad and have more sentences than a cell.
 
     It does not suit an adapted model: its codewords lie nearer to the records than label names do.
     If the model has labelled examples, this holds only from an epsilon of MAX_EXAMPLES_EPSILON on.

@@ -242,8 +242,7 @@ class Rewriter:
 
 
 def resolve_decoding(decoding: DecodingConfig, model: Autoencoder, mechanism: LocalRandomizer) -> DecodingConfig:
-    """Replace strategy "auto" and pool null by values; pools need sampling and repeated
-    releases."""
+    """Replace strategy "auto" and pool null by values; pools need sampling and equal releases."""
     count = mechanism.count if isinstance(mechanism, LearnedCodebook) else 0  # of releases, if they repeat
     nearest = model.config.decoder == "nearest" and not model.labels
     default = "nearest" if nearest else "sample" if count else "greedy"
