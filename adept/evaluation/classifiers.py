@@ -1,10 +1,11 @@
-"""Classifiers of text: their accuracy on text that people wrote shows the worth of private text.
+"""Classifiers, trained on private text; accuracy on text that people wrote measures its worth.
 
 The classifier "tfidf" reads TF-IDF of words and word pairs and the mean of the words' vectors;
-cross-validation chooses the strength of its logistic regression. If a text stood on both sides of a
-fold, the largest strength could remember its label. So all copies of a text are in one fold, and so
-are all texts of one record. A word that no training text holds is read as the most similar word
-that one does hold. In a language that the lexicon does not know, only TF-IDF is used.
+cross-validation chooses the strength of its logistic regression. If copies of a text were in both
+the training and the validation part, a regression of large strength could memorise the label. So
+all copies of a text are in one fold, and so are all texts of one record. A word that is missing in
+the training texts is replaced by the most similar word in them. In a language that the lexicon does
+not know, only TF-IDF is used.
 """
 
 from collections import Counter
@@ -69,8 +70,8 @@ def evaluate(
         classifier: "tfidf" or "lstm" (bidirectional, max-pooled).
         samples: consecutive texts of one record in ``train``, which cross-validation keeps
             together.
-        noisy_labels: True if the labels of ``train`` were randomised, so that they do not show the
-            frequency of the true ones.
+        noisy_labels: True if the labels of ``train`` were randomised, so that their frequencies are
+            not the true ones.
 
     Raises:
         ConfigurationError: the classifier is unknown.
@@ -86,8 +87,8 @@ def evaluate(
 def score(predicted: list[str], test: Corpus, *, learned: Sequence[str], majority: Sequence[str] = ()) -> Evaluation:
     """Compare predicted labels with those of ``test``.
 
-    ``learned`` are the labels of the training records. If there are none, ``majority`` holds labels
-    that show which one is commonest.
+    ``learned`` are the labels of the training records. If there are none, the commonest label is
+    taken from ``majority``.
     """
     known, labels = Counter(majority or learned), test.labels or []
     truth, guesses = codes(labels, predicted)
@@ -104,7 +105,7 @@ def score(predicted: list[str], test: Corpus, *, learned: Sequence[str], majorit
 def predict(
     train: Corpus, texts: list[str], *, classifier: str, seed: int = 0, samples: int = 1, noisy_labels: bool = False
 ) -> list[str]:
-    """Train a classifier on labelled records; return labels for ``texts``, as ``evaluate``."""
+    """Train a classifier as ``evaluate`` does, on labelled records; return labels for ``texts``."""
     texts = text_list(texts)
     match classifier:
         case "tfidf":
@@ -184,9 +185,9 @@ class TextClassifier:
     def tune(self) -> float:
         """Choose the strength by cross-validation over records, and raise it while that helps.
 
-        Up to the standard strength, raising helps if held-out labels become likelier, after the
-        scores are scaled as well as possible. Beyond it, raising helps if more labels are read
-        rightly, by more than a standard error (``docs/decisions.md``, "Strength").
+        Up to the standard strength, raising it helps if held-out labels become likelier, after the
+        best rescaling of the scores. Above it, raising it helps if the number of correct labels
+        grows by more than a standard error (``docs/decisions.md``, "Strength").
         """
         parts = self._folds()
         if not parts:
@@ -226,7 +227,7 @@ class TextClassifier:
         return parts if records >= MIN_RECORDS_TO_TUNE and judged else []
 
     def _counts(self, chosen: NDArray[np.bool_] | slice = slice(None)) -> Tensor:
-        """Count the chosen records that have each different text and each label (m, L)."""
+        """Count the chosen records per different text and label (m, L)."""
         size = len(self.names)
         cells = np.bincount(self.rows[chosen] * size + self.columns[chosen], minlength=self._distinct * size)
         return torch.from_numpy(cells.astype(np.float32)).reshape(self._distinct, size)

@@ -1,8 +1,9 @@
 """Figures of merit of predictions and of rewritten text, and their confidence intervals.
 
 A new figure of rewritten text is a column of ``measure`` and a field of that name in
-``comparison.results.ResultRow``. Give it a partner that ends in ``_other``, for another record's
-rewrite: a figure that says nothing about the record is equally large there.
+``comparison.results.ResultRow``. Also add a column that ends in ``_other``, which compares the
+record with another record's rewrite: a figure that says nothing about the record is equally large
+there.
 """
 
 import math
@@ -122,8 +123,8 @@ class NgramModel:
 
     p(w | v) = (c(v, w) + T(v) p(w | v')) / (c(v) + T(v)), where T(v) is the number of different
     words seen after v, and v' is v without its first word. The recursion ends with the uniform
-    distribution over the vocabulary and one unknown word. The words before a text's first and after
-    its last are empty.
+    distribution over the vocabulary and one unknown word. Empty words stand before a text's first
+    word and after its last.
     """
 
     def __init__(self, texts: Sequence[str], *, order: int) -> None:
@@ -154,11 +155,11 @@ def _windows(text: str, size: int) -> list[tuple[str, ...]]:
 def measure(
     private: Corpus, rewrites: Sequence[str], *, trained_on: Sequence[str], other: Sequence[str]
 ) -> dict[str, float | None]:
-    """Return every column for one rewrite of each record; None if it does not apply.
+    """Return every column for one rewrite of each record; a column that does not apply is None.
 
     Args:
         trained_on: the rewriter's training texts.
-        other: public texts that are neither.
+        other: public texts that are neither records nor training texts.
     """
     records, strangers, public = private.texts, deal_to_others(rewrites), set(trained_on)
     fluent, spoken, written = NgramModel([*map(plain, other)], order=3), [*map(plain, records)], [*map(plain, rewrites)]

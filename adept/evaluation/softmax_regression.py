@@ -1,4 +1,4 @@
-"""Logistic regression on counted labels; equal rows cost as much as one.
+"""Logistic regression on counts of labels, so that many equal rows cost as much as one row.
 
 The objective is that of scikit-learn's ``LogisticRegression``, strength * sum over records of -log
 p(label | features) + |W|^2 / 2, with a free intercept. L-BFGS minimises it from any start.
@@ -22,7 +22,7 @@ NOISY_COMMONNESS = 0.4  # where labels were randomised
 class Features:
     """Features (m, d), float32: blocks of columns, dense or sparse, each with its transpose.
 
-    ``known`` are logits (m, L) or (1, L) that are added for any weights.
+    ``known`` are fixed logits (m, L) or (1, L), which are added whatever the weights are.
     """
 
     blocks: tuple[tuple[Tensor, Tensor], ...]
@@ -105,9 +105,9 @@ def softmax_regression(
 def commonness(features: Features, weights: Tensor, counts: Tensor, *, noisy_labels: bool = False) -> Tensor:
     """Return each label's score offset (L,): a share of log p(label), between 1/2 and 3/4.
 
-    Without it, a classifier of noise gives every text the commonest label. The share is chosen so
-    that, on the records to which the weights were fitted, each label is predicted about as often as
-    it occurs. For randomised labels the share is fixed. (Menon et al. 2021, section 4;
+    Without the offset, a classifier of noise gives every text the commonest label. The share is
+    chosen so that, on the records to which the weights were fitted, each label is predicted about
+    as often as it occurs. For randomised labels the share is fixed. (Menon et al. 2021, section 4;
     ``docs/decisions.md``, "Common labels".)
 
     Args:

@@ -1,15 +1,16 @@
-"""Adaptation of a model to another domain, with a few hundred public texts of it, in closed form.
+"""Adaptation of a model to another domain by a few hundred public texts of it, in closed form.
 
 - *words* of the examples are added to the vocabulary;
-- *topics*, one more for every example, are fitted to the examples and to some of the model's own
-  texts;
-- *codewords* are the examples and own texts nearest to them, for small budgets their means;
-- the *codec* has the examples as its first utterances, followed by own texts;
+- *topics* are fitted to the examples and to some of the model's own texts; their number grows by
+  one per example;
+- *codewords* are the examples and the model's own texts nearest to them; for small budgets, the
+  means of these texts;
+- the *codec* lists the examples as its first utterances, followed by the model's own texts;
 - the *decoder* reads the new topics by a linear map to the old ones.
 
-A *broad* model has a lexicon, and orders its own texts by meaning. Few examples do not show the
-limits of their domain. So sentences about them are added, and half of the other codewords are
-chosen at random.
+A *broad* model has a lexicon, and orders its own texts by meaning. A few examples do not show how
+far their domain extends. So sentences close to the examples in meaning are added, and half of the
+other codewords are chosen at random.
 """
 
 import random
@@ -69,12 +70,12 @@ def adapt(
     Args:
         model, tokenizer: saved together.
         examples: public texts of the domain, which the result holds word for word.
-        source: their origin, for the model's card and every statement.
-        said: True if people said them; False if they stand for names of things.
-        seed: of the choice of own texts beside them.
+        source: origin of the examples, which the model's card and every statement name.
+        said: True if people said the examples; False if they stand for names of things.
+        seed: seed for choosing the model's own texts beside the examples.
 
     Raises:
-        DataError: there are fewer than MIN_EXAMPLES different examples with words.
+        DataError: fewer than MIN_EXAMPLES different examples have words.
         ModelError: the model has no topics, writes labels, or holds no public texts.
     """
     examples = [text for text in dict.fromkeys(examples) if words_of(text)]
@@ -153,7 +154,7 @@ def _origin(data: TrainingData, source: str, examples: int) -> TrainingData:
 
 
 def wider(model: Autoencoder, vocabulary_size: int, *, topics: int, training_data: TrainingData) -> Autoencoder:
-    """Return a copy of a model with room for more words; its topics are not set yet."""
+    """Return a copy of a model with room for more words; the caller has to set its topics."""
     config = replace(model.config, latent_dim=topics, decoder="nearest")
     wider = Autoencoder(config, vocabulary_size=vocabulary_size, clip=model.clip, training_data=training_data)
     kept = {name: tensor.cpu() for name, tensor in model.state_dict().items() if name not in READ_LATENTS}
@@ -179,7 +180,7 @@ def translate(model: Autoencoder, new: Tensor, old: Tensor, *, source: Autoencod
 
 
 def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[int, Tensor]:
-    """Return codebooks for latents (N, n) of examples: means, examples, also own texts."""
+    """Return codebooks for latents (N, n) of examples: means, examples, the model's texts."""
     distinct = torch.unique(latents.cpu(), dim=0)
     books = learn_codebooks(distinct, seed=seed, also=len(distinct) // 2)
     if len(distinct) <= most:
@@ -190,10 +191,11 @@ def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[
 
 
 def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) -> dict[int, Tensor]:
-    """Return codebooks for the latents (N, n) of few examples, of the sizes of a broad model.
+    """Return codebooks for latents (N, n) of few examples, in the sizes of a broad model.
 
-    The largest codebook holds the examples, own texts (M, n) near to them, and as many others (L,
-    n), in random order. Smaller codebooks are its beginning, and the smallest ones are means.
+    The largest codebook holds the examples, the model's own texts (M, n) near to them, and as many
+    other texts (L, n), in random order. Smaller codebooks are its first codewords, and the smallest
+    ones are means.
     """
     distinct, own, others = (normalize(some.cpu(), dim=1) for some in (torch.unique(latents.cpu(), dim=0), own, others))
     most = max(len(distinct), max(TEXT_CODEWORDS))
@@ -207,7 +209,7 @@ def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) 
 
 
 def _near(directions: Tensor, own: Tensor, *, count: int) -> Tensor:
-    """Return up to ``count`` of M directions that lie near to N others and are spread out."""
+    """Return up to ``count`` of M directions: near to N other directions, but spread out."""
     nearness = (own @ directions.T).max(dim=1).values
     likeness = torch.full_like(nearness, -1.0)
     chosen: list[int] = []
@@ -283,7 +285,7 @@ def read_page(page: str) -> list[str]:
 
 
 def sentences_about(codec: Codec, terms: Iterable[str]) -> list[str]:
-    """Return a broad model's sentences nearest to terms; ModelError if it is not broad."""
+    """Return the sentences of a broad model nearest to terms; raise ModelError for other models."""
     asked = list(dict.fromkeys(filter(None, map(spell_out, terms))))
     meanings, table = read_meanings(codec)
     each = max(MIN_PER_TERM, MAX_SENTENCES // max(1, len(asked)))
@@ -295,7 +297,7 @@ def sentences_about(codec: Codec, terms: Iterable[str]) -> list[str]:
 def nearest_first(
     codec: Codec, texts: Sequence[str], *, most: int, besides: int = 0
 ) -> tuple[list[Words], list[Words], ListedTexts]:
-    """Return the ``most`` nearest sentences, ``besides`` random others, and the rest."""
+    """Return the ``most`` nearest sentences, ``besides`` random other ones, and all the rest."""
     meanings, table = read_meanings(codec)
     nearness = np.full(len(table), -np.inf, dtype=np.float32)
     for start in range(0, len(texts), BATCH_TEXTS):
@@ -308,7 +310,7 @@ def nearest_first(
 
 
 def read_meanings(codec: Codec) -> tuple[Meanings, Codes]:
-    """Return a broad codec's meanings, and its sentences' (N, d); ModelError if not broad."""
+    """Return a broad codec's Meanings, and those of its sentences (N, d); else raise ModelError."""
     if codec.lexicon is None:
         raise ModelError("model_dir must hold a model of broad text: leave model_dir out, or give examples")
     meanings = Meanings(codec.lexicon, codec.weigh)
@@ -322,7 +324,7 @@ def sentence_at(codec: Codec, place: int) -> Words:
 
 
 def _list_without(codec: Codec, table: Codes, places: NDArray[np.int64]) -> ListedTexts:
-    """Return all sentences but some; raise ModelError if their words do not fit 16 bits."""
+    """Return all sentences except some; raise ModelError if word numbers do not fit 16 bits."""
     said, listed = codec.utterances, codec.listed
     kept = np.ones(len(table), dtype=bool)
     kept[places] = False

@@ -37,9 +37,10 @@ class Adept(nn.Module):
     Args:
         vocabulary_size: V.
         clip, clip_norm: the ball ("l1", "l2") or "sphere" of clipped latents, and its radius C.
-        dropout: share of embeddings and of the decoder's outputs that is dropped in training.
+        dropout: share of embeddings, and of the decoder's outputs, dropped in training.
         word_dropout: share of the decoder's input words that are hidden in training.
-        encoder: False if a subclass has its own encoder and overrides ``read`` and ``read_rows``.
+        encoder: False for a subclass with its own encoder, which overrides ``read`` and
+            ``read_rows``.
     """
 
     def __init__(
@@ -114,7 +115,7 @@ class Adept(nn.Module):
         return latents
 
     def autocast(self) -> torch.autocast:
-        """Return a context in which training uses bfloat16 if the processor has AMX units."""
+        """Return a context for training, with bfloat16 if the processor has AMX units."""
         fast = bool(torch.cpu.get_capabilities().get("amx_bf16", False))
         return torch.autocast("cpu", torch.bfloat16, enabled=self.training and fast)
 
@@ -123,7 +124,7 @@ class Adept(nn.Module):
         return hidden.contiguous(), cell.contiguous()
 
     def scale(self, latents: Tensor) -> Tensor:
-        """Scale latents by a public constant: coordinates are about 1 for any n and C."""
+        """Scale latents by a public constant, so that coordinates are about 1 for any n and C."""
         return latents * ((self.latent_dim if self.clip == "l1" else math.sqrt(self.latent_dim)) / self.clip_norm)
 
     # --- Release: one word at a time through the same weights, always ROWS rows
@@ -136,8 +137,8 @@ class Adept(nn.Module):
         lengths or its place. Proof: row i of every product, gate and sum is computed from row i of
         its input. Its rounding depends on the order of additions, which a kernel chooses by shapes,
         threads and processor, never by values. All shapes here are constant: ROWS rows and one word
-        at a time. A row that has ended keeps its state until the longest one ends. One step is
-        tested, not proved: that a kernel adds in the same order in each of its ROWS rows.
+        at a time. A row whose text has ended keeps its state until the longest text ends. The proof
+        assumes that a kernel adds in the same order in each of its ROWS rows; tests check this.
         """
         latents = self.to_state.weight.new_empty(len(records), self.latent_dim)
         order = sorted(range(len(records)), key=lambda place: len(records[place]))  # similar lengths run together
@@ -164,9 +165,9 @@ class Adept(nn.Module):
     def write(self, latents: Tensor, *, max_length: int, choose: Choice | None = None) -> Tensor:
         """Write token ids (B, <= max_length) from latents (B, n), greedily or by ``choose``.
 
-        Texts end with END and are padded with PAD. Each depends on its own latent and draws alone,
-        by the claim of ``encode_records``. A row whose text ends begins the next one: released
-        latents decide when.
+        Texts end with END and are padded with PAD. Each text depends only on its own latent and
+        random draws, by the claim of ``encode_records``. When a text ends, its row begins the next
+        text; only released latents determine when.
         """
         texts = torch.full((len(latents), max_length), PAD, device=latents.device)
         waiting = iter(range(len(latents)))
@@ -216,7 +217,7 @@ def _select(mask: Tensor, first: State, second: State) -> State:
 
 
 def multiply(layer: nn.Linear, rows: Tensor) -> Tensor:
-    """Return a linear layer's output for rows (B, I), padded to whole registers."""
+    """Return a linear layer's output for rows (B, I), padded to full processor registers."""
     return nn.functional.linear(fill_up(rows, dim=1), fill_up(layer.weight, dim=1), layer.bias)
 
 
@@ -260,7 +261,7 @@ def lightning_module(
             return self._logged(tokens, "train_loss")
 
         def validation_step(self, tokens: Tensor, batch_idx: int) -> None:
-            """Draw the same noise in every epoch, so that their losses can be compared."""
+            """Draw the same noise in every epoch, so that losses of epochs can be compared."""
             with torch.random.fork_rng():
                 torch.manual_seed(batch_idx)
                 self._logged(tokens, "validation_loss")

@@ -32,8 +32,8 @@ HIDDEN_LABELS = 0.3  # share of labels that training hides, to serve unlabelled 
 class Autoencoder(Adept):
     """An encoder of token ids into a bounded latent, and a decoder that sees only this latent.
 
-    With any ``labels``, every row begins with a label's token, and the decoder writes label and
-    text. The ``training_data`` are part of every privacy statement.
+    If the model has ``labels``, every row begins with a label's token, and the decoder writes label
+    and text. Every privacy statement names the ``training_data``.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Autoencoder(Adept):
         return latents
 
     def read_rows(self, rows: Sequence[Sequence[int]]) -> Tensor:
-        """Return latents (ROWS, n) before the clip; topics use one shape for all lengths."""
+        """Return latents (ROWS, n) before the clip; with topics, one shape serves all lengths."""
         if self.config.encoder != TOPICS:
             return super().read_rows(rows)
         tokens = pad(rows, length=self.config.max_length + 2).to(self.topics.offset.device)
@@ -191,7 +191,7 @@ def _are_label_examples(given: Any) -> bool:
 
 
 def pad(rows: Sequence[Sequence[int]], *, length: int | None = None) -> Tensor:
-    """Return ids as one tensor (B, T), T being ``length`` or that of the longest row."""
+    """Return ids as one tensor (B, T), where T is ``length`` or the length of the longest row."""
     length = length or max(map(len, rows))
     return torch.tensor([[*row, *[PAD] * (length - len(row))] for row in rows])
 

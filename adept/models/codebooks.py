@@ -1,4 +1,4 @@
-"""Codewords: learned from a model's latents, or the latents of its public texts."""
+"""Codewords: learned from a model's latents, or equal to the latents of its public texts."""
 
 from collections.abc import Sequence
 
@@ -57,9 +57,10 @@ def encode_public(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]
 
 
 def draw_codewords(latents: Tensor, *, books: dict[int, Tensor], clip_norm: float) -> Tensor:
-    """Draw a codeword from a random codebook for each latent: the nearest or one beside it.
+    """Draw a codeword of a random codebook for each latent: the nearest one or one near to it.
 
-    So the decoder learns the texts around it. With n books, one draw in n + 1 keeps the latent.
+    So the decoder learns the texts around a codeword. With n codebooks, one draw in n + 1 keeps the
+    latent itself.
     """
     drawn = torch.randint(len(books) + 1, (len(latents),), device=latents.device)
     place = torch.empty(len(latents), 1, device=latents.device).geometric_(0.5).long() - 1

@@ -1,6 +1,7 @@
 """Decoding: texts from released latents, word by word or as public texts; all post-processing.
 
-All draws come from the operating system, as a seed would reveal a text's place in a shuffled file.
+All random draws use the operating system's entropy; a seed would reveal a text's place in a
+shuffled file.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ NEAREST_ROWS = 32  # latents in every product; fewer are filled up
 
 
 def decode(model: Autoencoder, latents: Tensor, decoding: DecodingConfig | None = None) -> Tensor:
-    """Write token ids (B, T) from latents (B, n) alone; END is the only special token."""
+    """Write token ids (B, T) from latents (B, n) only; END is the only special token in them."""
     words, labels = writable(model), writable(model, labels=True)
 
     def choice(logits: Tensor, begins: Tensor) -> Tensor:
@@ -31,7 +32,7 @@ def decode(model: Autoencoder, latents: Tensor, decoding: DecodingConfig | None 
 
 @torch.inference_mode()
 def likelihood(model: Autoencoder, latents: Tensor, tokens: Tensor) -> Tensor:
-    """Return mean log-likelihoods (B,) of tokens (B, T) by latents (B, n), nats per token."""
+    """Return mean log-likelihoods (B,) of tokens (B, T) given latents (B, n), nats per token."""
     logits = model(latents, tokens).transpose(1, 2)
     losses = torch.nn.functional.cross_entropy(logits, tokens, ignore_index=PAD, reduction="none")
     return -losses.sum(dim=1) / (tokens != PAD).sum(dim=1).clamp(min=1)
@@ -64,7 +65,8 @@ def _draw(weights: Tensor) -> Tensor:
     """Draw an index (B,) from each row of weights (B, V), in their proportion, by inversion.
 
     The first index whose cumulated weight exceeds u * total, for uniform u in [0, 1), has a weight
-    above 0. If rounding makes u * total as large as the total, the largest float below it is used.
+    above 0. If rounding makes u * total equal to the total, the largest float below the total is
+    used.
     """
     cumulated = weights.cumsum(dim=1)
     total = cumulated[:, -1:]
@@ -79,7 +81,7 @@ def fresh_uniform(count: int) -> Tensor:
 
 
 class PublicTexts:
-    """Public utterances and their latents (N, n); the nearest one answers a release."""
+    """Public utterances and their latents (N, n); the nearest utterance answers a release."""
 
     def __init__(self, texts: Sequence[str], latents: Tensor) -> None:
         self.texts = list(texts)
@@ -87,7 +89,7 @@ class PublicTexts:
         self._table = fill_up(fill_up(directions, dim=0), dim=1).T.contiguous()  # (n, N)
 
     def write(self, released: Tensor, *, samples: int, most: int | None = None) -> list[str]:
-        """Return ``samples`` texts per latent (B, n): the nearest, up to ``most`` different."""
+        """Return ``samples`` texts per latent (B, n): the nearest, at most ``most`` different."""
         count = min(samples, most or samples, len(self.texts))
         distinct, index = torch.unique(released.to(self._table), dim=0, return_inverse=True)
         near = [self._compare(part).topk(count, dim=1).indices for part in torch.split(distinct, NEAREST_ROWS)]

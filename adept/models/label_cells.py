@@ -1,21 +1,22 @@
-r"""Cells of labels: public sentences that are likely to be records of a label, by its public name.
+r"""Cells of labels: public sentences that a label's public name suggests as its records.
 
 A record of label c is released as one of the k sentences of the cell of c
 (``adept.mechanisms.description``). A sentence s is in it with the weight min(1, f exp(beta cos(c,
 s))): cos compares the meanings of the label and the sentence, and f is such that the weights sum to
-k. beta is large for names that say much: it grows from the least to the largest of TILTS with the
-cosine of the sentence at NAME_RANK, between the two of NAME_COSINES. The k sentences are taken in
-order of likeness, one wherever the running sum of weights passes a half. The meaning of a label is
-the mean of its name's and of those of *public sentences* about it, if there are any: descriptions,
-or labelled examples of a model. A label without any known word has the first k sentences. A name
-is split at underscores, hyphens, capitals and digits.
+k. beta is large for informative names: as the cosine of the sentence at NAME_RANK grows from the
+smaller to the larger of NAME_COSINES, beta grows from the smallest to the largest of TILTS. The
+sentences are sorted by cosine, and the cell takes one wherever the running sum of weights passes a
+whole number plus one half. The meaning of a label is the mean of the meaning of its name and the
+meanings of *public sentences* about it, if there are any, such as descriptions or a model's
+labelled examples. The cell of a label without any known word is the first k sentences. A name is
+split at underscores, hyphens, capitals and digits.
 
 *Claim*: the cell of c is a function of c, the sentences about c, the codec and k. It has exactly k
-different sentences. *Proof*. Products of meanings are whole numbers that floats hold exactly, so
-neither the other names nor their number changes one. Weights are whole numbers of at most UNIT that
-sum to k UNIT or more. Of the k points (j + 1/2) UNIT each lies in the step of one sentence, and a
-step of at most UNIT holds at most one. What is kept in memory is such a function, so that what was
-forgotten is made again as it was. QED. When a cell is made can be seen by the time that it takes;
+different sentences. *Proof*. Products of meanings are whole numbers that floats hold exactly, so a
+product does not depend on the other names or on how many there are. Weights are whole numbers of at
+most UNIT that sum to k UNIT or more. Of the k points (j + 1/2) UNIT each lies in the step of one
+sentence, and a step of at most UNIT holds at most one. A cell that was dropped from memory is made
+again exactly as it was. QED. An observer of the running time can notice when a cell is made;
 statements say so.
 """
 
@@ -49,11 +50,11 @@ Texts = tuple[Words, ...]
 
 
 class LabelCells:
-    """The cells of labels, made when they are asked for and kept while there is room.
+    """The cells of labels, each made at its first use and kept while memory allows.
 
     Args:
-        codec: of broad text.
-        index: of all its sentences.
+        codec: a codec of broad text.
+        index: the index of all sentences of the codec.
         size: k.
         about: public sentences about labels.
     """
@@ -114,7 +115,7 @@ def _remake(codec: Codec, index: MeaningIndex, size: int, about: dict[str, Texts
 
 
 def choose_tilt(products: NDArray[np.int16]) -> float:
-    """Return beta for a name with these products (N,): how much it says."""
+    """Return beta for a name with these products (N,); it is large for informative names."""
     rank = min(NAME_RANK, len(products))
     cosine = -float(np.partition(-products, rank - 1)[rank - 1]) / MEANING_LENGTH**2
     return float(np.interp(cosine, NAME_COSINES, TILTS))
@@ -162,7 +163,8 @@ def spell_names(codec: Codec, names: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def compare_names(codec: Codec, spelled: Sequence[tuple[str, ...]]) -> Iterator[tuple[int, NDArray[np.float32]]]:
-    """Yield each name's place and its products (N,) with all sentences' meanings; none without words."""
+    """Yield each name's place and its products (N,) with all sentences; skip names without words.
+    """
     meanings, table = read_meanings(codec)
     named = [place for place, words in enumerate(spelled) if words]
     for start in range(0, len(named), BATCH_NAMES):

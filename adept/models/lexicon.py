@@ -1,4 +1,4 @@
-"""Vectors of public words: a lexicon of English, and vectors learned from any public text.
+"""Vectors of public words: a lexicon of English, or vectors learned from any public text.
 
 The lexicon holds a vector for each of the 60,000 commonest words of English, distilled from an
 encoder of sentences (``pretrained/lexicon/README.md``). Each word is looked up separately.
@@ -64,7 +64,7 @@ class Lexicon:
         return vectors * bool(vectors.any(axis=1).sum() >= MIN_KNOWN_SHARE * len(words))
 
     def nearest(self, known: Sequence[str], others: Iterable[str] | None = None) -> dict[str, str]:
-        """Return for each other word the most similar known word, if there is any."""
+        """Return the most similar known word, if any, for each word that is not known."""
         vectors, taken = self.of(known), {word.lower() for word in known}
         candidates = self.words if others is None else others
         asked = [word for word in candidates if word in self.places and word not in taken]
@@ -78,10 +78,10 @@ class Lexicon:
 
 
 class TextVectors:
-    """The mean of a text's word vectors, each times its rarity (inverse document frequency).
+    """The mean of a text's word vectors, each weighted by its inverse document frequency.
 
-    Words without a rarity count as much as the rarest. ``known`` is True if the lexicon knows the
-    words' language; if it does not, all vectors are zero.
+    A word without a known document frequency counts as much as the rarest word. ``known`` is True
+    if the lexicon knows the words' language; if it does not, all vectors are zero.
     """
 
     def __init__(self, rarity: Mapping[str, float]) -> None:

@@ -1,4 +1,4 @@
-"""Share of held-out text that a model reproduces without noise: a limit for any epsilon."""
+"""Share of held-out text that a model reproduces without noise: a limit at every epsilon."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ MAX_RECORDS, MIN_SHARE = 200, 0.25
 
 @dataclass(frozen=True)
 class Reconstruction:
-    """Mean word F1 of texts written without noise with their own records, and with others."""
+    """Mean word F1 between texts written without noise and their own records, and other records."""
 
     own: float
     other: float
@@ -34,7 +34,7 @@ class Reconstruction:
 
 
 def reconstruction(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> Reconstruction | None:
-    """Measure up to 200 held-out texts; None for fewer than two."""
+    """Measure up to 200 held-out texts; return None if there are fewer than two."""
     chosen = texts[:: max(1, len(texts) // MAX_RECORDS)][:MAX_RECORDS]
     if len(chosen) < 2:
         return None

@@ -1,8 +1,8 @@
 """Text to token ids and back, by a `tokenizers.Tokenizer` that is saved with the model.
 
 The vocabulary comes from the training text alone. A word outside it is unknown, or is read as the
-nearest known word in meaning (``adept.models.lexicon``). Subwords are of bytes, so that any text
-has tokens.
+nearest known word in meaning (``adept.models.lexicon``). Subwords consist of bytes, so that any
+text has tokens.
 """
 
 import json
@@ -44,7 +44,7 @@ class Tokenizer:
     FILE, SYNONYMS = "tokenizer.json", "synonyms.json"
 
     def __init__(self, backend: tokenizers.Tokenizer, synonyms: Mapping[str, str] | None = None):
-        """Wrap a backend of ``build``, and the known words that stand for other ones."""
+        """Wrap a backend made by ``build``, and the known words that replace unknown ones."""
         self._backend, self.synonyms, numbers = backend, dict(synonyms or {}), backend.get_vocab()
         self._read_as = {word: numbers[known] for word, known in self.synonyms.items()}
         self._backend.encode_special_tokens = True  # a text that says "[END]" is text
@@ -146,7 +146,7 @@ class Tokenizer:
         return self.encode(corpus.texts, max_length=max_length, labels=corpus.labels if self.labels else None)
 
     def _ids(self, texts: list[str]) -> list[list[int]]:
-        """Return each text's ids; no ids if encoding fails, so that no error reveals a record."""
+        """Return each text's ids, or none if encoding fails, so that no error reveals a record."""
         try:
             encoded = self._backend.encode_batch(texts, add_special_tokens=False)
         except Exception:  # noqa: BLE001 - the Rust side raises bare Exception; none is known for a pipeline that was checked
@@ -208,7 +208,7 @@ def is_writable(word: str) -> bool:
 def _load_backend(path: Path) -> tokenizers.Tokenizer:
     """Load a tokenizer that differs from ours in its words alone.
 
-    Some parts that a file can name fail or take long on some texts, which would reveal a record.
+    Some parts that a file can name fail or run slowly on some texts, which would reveal a record.
     """
     text, content = read_json(path)
     try:

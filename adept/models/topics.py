@@ -1,12 +1,12 @@
-"""Topics: an encoder that is linear in a text's words, fitted to public text; no network.
+"""Topics: an encoder that is linear in a text's words, fitted to public text, not a network.
 
 Topics are the first singular directions of public texts by TF-IDF, half whitened: divided by the
 square root of their standard deviation. A record's latent depends on its own tokens alone.
 
-A word counts in up to four ways, each a unit vector with a weight of its own: as *itself*; by its
-*spelling*, the parts of three to five letters that it shares with others; by its *co-occurrence*
-with others; and, for models of many domains, by its *meaning* (``adept.models.lexicon``). A table
-of words remains.
+A word is represented in up to four ways, each a unit vector with its own weight: as *itself*; by
+its *spelling*, the parts of three to five letters that it shares with others; by its
+*co-occurrence* with others; and, for models of many domains, by its *meaning*
+(``adept.models.lexicon``). After fitting, only a table of words is kept.
 """
 
 from collections import Counter, defaultdict
@@ -46,8 +46,8 @@ class TopicEncoder(nn.Module):
     def forward(self, tokens: Tensor) -> Tensor:
         """Return topics (B, n), of any length; a text without a known word gets the first axis.
 
-        A word that occurs c times has c shares, together (1 + log c) times its rarity, so each row
-        goes through the same sums.
+        A word that occurs c times has a total weight of (1 + log c) times its rarity, divided among
+        its c places, so each row goes through the same sums.
         """
         times = (tokens[:, :, None] == tokens[:, None, :]).sum(dim=2)  # (B, T)
         share = (1 + times.log()) * self.rarity[tokens] / times
@@ -68,7 +68,8 @@ class TopicEncoder(nn.Module):
     ) -> None:
         """Fit topics on token ids of public texts; DataError if they share no two words.
 
-        Without the V ``words`` in the order of their ids there is neither spelling nor meaning.
+        The V ``words``, in the order of their ids, give spelling and meaning; without them, topics
+        use neither.
         """
         from sklearn.decomposition import TruncatedSVD  # fitting alone needs scikit-learn, slow to import
         from sklearn.feature_extraction.text import TfidfTransformer
@@ -130,8 +131,8 @@ def cooccurrence_vectors(rows: Sequence[Sequence[int]], *, words: int, seed: int
     It is the word's left singular vector of the positive pointwise mutual information times the
     square roots of the singular values (Levy and Goldberg 2014, Sections 3 and 4). A neighbour's
     frequency counts with a power of .75 (Levy, Goldberg and Dagan 2015, Section 3.1), and a
-    neighbour d places away counts 1/d. Negative numbers in ``rows`` keep their places, without a
-    vector.
+    neighbour d places away counts 1/d. A negative number in ``rows`` takes a place in the text but
+    has no vector.
     """
     from sklearn.decomposition import TruncatedSVD  # fitting alone needs scikit-learn, slow to import
     from sklearn.preprocessing import normalize

@@ -1,4 +1,4 @@
-"""A training run; a model counts as public only if every one of its runs did."""
+"""A training run; a model counts as public only if every run that trained it was public."""
 
 import hashlib
 import json
@@ -97,7 +97,7 @@ def fit(
     output_dir: Path,
     resume: Path | None = None,
 ) -> FitResult:
-    """Fit ``model`` in place, to the best validation loss, and log into ``output_dir``."""
+    """Fit ``model`` in place, to the best validation loss; write logs into ``output_dir``."""
     spec, done = resume_run(spec, train, resume, model)
     config, length = spec.training, model.config.max_length
     rows, unseen = (tokenizer.encode_corpus(corpus, max_length=length) for corpus in (train, validation))
@@ -202,7 +202,7 @@ class Origin(Callback):
         checkpoint["origin"] = self.origin
 
     def on_load_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
-        """Set the learning rate by this run's epochs."""
+        """Set the learning rate for this run's number of epochs."""
         done = checkpoint["epoch"] + 1
         checkpoint["lr_schedulers"][0]["last_epoch"] = done
         for group in checkpoint["optimizer_states"][0]["param_groups"]:
@@ -210,7 +210,7 @@ class Origin(Callback):
 
 
 def randomiser(model: Autoencoder, spec: TrainSpec) -> Callable[[Tensor], Tensor] | None:
-    """Return the noise with which the decoder trains: a mechanism's, codewords, or None."""
+    """Return the noise for training the decoder: from a mechanism, from codewords, or None."""
     if spec.mechanism is not None and spec.training.epsilon is not None:
         return noise_between(spec.mechanism, *spec.training.budgets)
     return partial(draw_codewords, books=model.codebooks, clip_norm=model.clip_norm) if model.codebooks else None
@@ -262,7 +262,7 @@ def length_batches(lengths: Sequence[int], *, batch_size: int, seed: int | str) 
 
 
 class LengthBatchSampler(Sampler[list[int]]):
-    """Batches of indices of similar length, in an order that seed and epoch decide."""
+    """Batches of indices of texts of similar length, in an order set by seed and epoch."""
 
     def __init__(self, lengths: Sequence[int], *, batch_size: int, seed: int | None = None) -> None:
         self.lengths, self.batch_size, self.seed, self.epoch = lengths, batch_size, seed, 0

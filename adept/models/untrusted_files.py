@@ -1,7 +1,8 @@
-"""The files of a model directory, which are read with distrust.
+"""Reading of a model directory's files, which are not trusted.
 
-A file is regular and small enough before it is opened. Tensors have the names, shapes and types
-that the configuration asks for before any is allocated, and are finite.
+Before a file is opened, the program checks that it is regular and small enough. Before a tensor is
+allocated, the program checks that names, shapes and types fit the configuration. All values must be
+finite.
 """
 
 import json
@@ -43,7 +44,7 @@ def check_file(path: Path, *, limit: int) -> None:
 
 
 def read_json(path: Path) -> tuple[str, dict[str, Any]]:
-    """Return the text of a JSON file and the object that it holds."""
+    """Return the text of a JSON file, and the JSON object in it."""
     check_file(path, limit=TEXT_LIMIT)
     try:
         text = path.read_text("utf-8")

@@ -1,7 +1,7 @@
 """Statistics of vectors: a coordinate, norm or projection of a release that decision rules read.
 
-Any function will do, because a rule that uses it is certified on fresh releases. Values are rounded
-to a billionth of ``clip_norm``, because other checks examine floating-point rounding.
+Any function may be a statistic, because a rule that uses it is certified on fresh releases. Values
+are rounded to a billionth of ``clip_norm``, because other checks examine floating-point rounding.
 """
 
 from collections.abc import Iterator

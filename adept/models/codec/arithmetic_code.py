@@ -1,15 +1,15 @@
-"""The arithmetic code: texts as whole numbers below K, and back; likely texts have numbers.
+"""The arithmetic code: it maps likely texts to whole numbers below K, and numbers to texts.
 
-An arithmetic code divides the line [0, 1) among first words by their probabilities, each interval
-among second words, and so on (Witten, Neal and Cleary 1987, "Arithmetic coding for data
-compression"). A point stands for the text in whose interval it lies.
+An arithmetic code divides the line [0, 1) among the possible first words by their probabilities,
+then each interval among the second words, and so on (Witten, Neal and Cleary 1987, "Arithmetic
+coding for data compression"). A point stands for the text in whose interval it lies.
 
-Of K evenly spread points many would write the same likely texts. So numbers come in *bands*, of
-texts that are about as likely, within a factor of BAND_RATIO. A number stands for the first of
-MAX_ATTEMPTS points whose text belongs to its band. The points of one attempt are spread evenly:
-each cell of the line has one, at a place chosen by a public hash. A text's number is a cell whose
-point lies in the text's interval, and whose earlier points belong to other bands. ``write``
-reverses ``number`` exactly.
+If K points were spread evenly, many would stand for the same likely texts. So numbers come in
+*bands*; the probabilities of a band's texts differ by at most a factor of BAND_RATIO. A number
+stands for the first of MAX_ATTEMPTS points whose text belongs to its band. The points of one
+attempt are spread evenly: each cell of the line has one, at a place chosen by a public hash. A
+text's number is a cell whose point lies in the text's interval, while the points of its earlier
+attempts belong to other bands. ``write`` reverses ``number`` exactly.
 """
 
 import math
@@ -32,7 +32,7 @@ BAND_RATIO, BAND_SHARE, MAX_ATTEMPTS = 64, 4, 12
 
 
 class Band(NamedTuple):
-    """Numbers from ``first`` on; their texts have probability narrow to wide 2^-precision."""
+    """Numbers from ``first`` on, for texts of probability narrow to wide times 2^-precision."""
 
     first: int
     size: int
@@ -50,7 +50,7 @@ class Interval(NamedTuple):
 
 
 class ArithmeticCode:
-    """The code of ``size`` numbers; a text whose end costs over ``end_bits`` has none."""
+    """The code of ``size`` numbers; a text whose end costs over ``end_bits`` has no number."""
 
     def __init__(self, model: LanguageModel, size: int, *, end_bits: int = BITS) -> None:
         self.model, self.size, self._least_end = model, size, ONE >> end_bits
@@ -130,7 +130,7 @@ class ArithmeticCode:
         return None
 
     def _first_inside(self, band: Band, place: int, attempts: int) -> tuple[int, list[str]]:
-        """Return the first attempt whose text is of the band, or ``attempts``, and the text."""
+        """Return the first attempt whose text is in the band (or ``attempts``), and the text."""
         if not band.narrow:
             return 0, self.text_at(self._point(band, place, 0))
         return self._read([self._point(band, place, attempt) for attempt in range(attempts)], self._limits(band))

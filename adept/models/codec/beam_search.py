@@ -1,9 +1,9 @@
-"""Beam search for texts near to a record that a number of bits can pay for, nearest first.
+"""Beam search for texts that cost few enough bits and are near to a record, nearest first.
 
 Word by word, the record's next word is kept or left out, and before a word that is kept the
-likeliest word may be inserted. A word left out or inserted adds to the distance, and so does each
-bit that the next word costs more than in the record, at this *seam*. For every number of bits, the
-beam keeps the few nearest texts that cost no more.
+likeliest word may be inserted. A word left out or inserted adds to the distance. So does each extra
+bit that the word after this *seam* costs compared with the record. For every number of bits, the
+beam keeps the few nearest texts that cost at most that many bits.
 """
 
 import math
@@ -32,7 +32,7 @@ TEXT, WORD, INSERTED, SEAMS, COLUMNS = range(WINDOW + CONTEXT_WORDS, WINDOW + CO
 
 
 class Found(NamedTuple):
-    """A text with its distance, the part of it due to seams, and its cost in UNITs."""
+    """A text with its distance, the distance's part due to seams, and its cost in UNITs."""
 
     distance: int
     seams: int
@@ -201,7 +201,7 @@ def _twin(beam: Whole, row: int) -> int:
 
 @without_reference_counts
 def _thin_out(states: Whole, order: Whole, counts: Whole, kept: int) -> int:
-    """Move ``kept`` states per number of bits to the front, without twins; return their number."""
+    """Move ``kept`` states per number of bits to the front, no two alike; return their number."""
     counts[:], count = 0, 0
     for row in order:
         bucket = states[row, COST] // UNIT

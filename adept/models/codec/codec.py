@@ -7,12 +7,12 @@ The numbers below K are of two kinds.
   (``listed_texts``).
 - The others belong to an arithmetic code under that model (``arithmetic_code``).
 
-A record is described by a text near to it that has a number: a whole text (``nearest_text``), or a
-text that a search finds near the record (``beam_search``). Privacy does not depend on it
+A record's description is the number of a text near to the record: a whole text (``nearest_text``),
+or a text that a search finds (``beam_search``). Privacy does not depend on which text it is
 (``adept.mechanisms.description``).
 
-No cache is kept from one batch to the next, because time would reveal a repeated record. Within a
-batch similar records are faster, and statements say so (``TIME``).
+No cache is kept from one batch to the next, because a faster answer would reveal a repeated record.
+Within a batch, similar records are processed faster, and statements say so (``TIME``).
 """
 
 import re
@@ -79,10 +79,10 @@ class Codec(Learned):
 
     @classmethod
     def of(cls, texts: Sequence[str], *, public: bool, listed: int = 0, seed: int = 0) -> "Codec":
-        """Learn from texts; public ones may get ``listed`` numbered texts (``with_list``).
+        """Learn from texts; if they are public, ``listed`` texts may get numbers (``with_list``).
 
-        Unless they are public, no utterance is kept, and no word or sequence that occurs in one
-        text alone. What one person says in two different texts may be kept.
+        If the texts are not public, the codec keeps no utterance, and no word or sequence that
+        occurs in one text only. It may keep what one person says in two different texts.
         """
         rows = [row for row in map(words_of, texts) if row]
         different = list(dict.fromkeys(rows))
@@ -94,7 +94,7 @@ class Codec(Learned):
 
     @classmethod
     def of_sentences(cls, texts: Sequence[str], *, lexicon: Lexicon, seed: int = 0) -> "Codec":
-        """Learn from broad public text; its sentences of common words get the first numbers."""
+        """Learn from broad public text; sentences of common words only get the first numbers."""
         different = list(dict.fromkeys(row for row in map(words_of, texts) if row))
         rows = sorted(_of_common_words(different), key=lambda row: len(row) not in SPOKEN_WORDS)
         model = LanguageModel.of(rows, seed=seed)
@@ -105,13 +105,13 @@ class Codec(Learned):
         return cls(model, weigh, rows[:MAX_UTTERANCES], listed=listed, lexicon=lexicon)
 
     def with_list(self) -> "Codec":
-        """Return the codec with its missing list, which takes a while to make."""
+        """Return the codec with the list that it lacked; making the list takes a while."""
         if not self.unlisted:
             return self
         return replace(self, listed=list_likely(self.model, self.utterances, count=self.unlisted), unlisted=0)
 
     def choose_size(self, size: int, *, joint: bool = False) -> int:
-        """Return the size to use for ``size``; for broad text often the number of sentences."""
+        """Return the size to use if ``size`` is wanted; for broad text often the sentence count."""
         most = MIN_SEARCH_RATIO * self.sentences
         return self.sentences if (self.sentences if joint else MAX_PART_SIZE) < size <= most else size
 
@@ -130,7 +130,7 @@ class Codec(Learned):
         return [sized.describe(record, place, distance) for record, (place, distance) in nearest]
 
     def describe_by_several(self, texts: Sequence[str], *, size: int, count: int) -> list[list[int]]:
-        """Return each text's ``count`` nearest sentences; ConfigurationError for fewer."""
+        """Return each text's ``count`` nearest sentences; ConfigurationError if there are fewer."""
         records = [*map(words_of, text_list(texts))]
         if not count <= size <= self.sentences:
             raise ConfigurationError(
@@ -148,7 +148,7 @@ class Codec(Learned):
         return self.sentence_index.several_of([*map(words_of, text_list(texts))], places, count)
 
     def write(self, descriptions: Sequence[int], *, size: int) -> list[str]:
-        """Return each description's text; ConfigurationError unless in 0 to ``size - 1``."""
+        """Return each description's text; raise ConfigurationError if one is not below ``size``."""
         sized = self._sized(size)
         for row, number in enumerate(descriptions, start=1):
             if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < size:
@@ -168,7 +168,7 @@ class Codec(Learned):
 
 
 class _Sized:
-    """A codec at one K: made before the first record is read, and no record changes it."""
+    """A codec at one K; it is made before the first record is read, and no record changes it."""
 
     def __init__(self, codec: Codec, size: int) -> None:
         utterances, broad = codec.utterances[:size], codec.lexicon is not None
@@ -226,7 +226,7 @@ class _Sized:
         self.numbers, self.index = list(written), NearestTextIndex(list(written.values()), weigh)
 
     def describe(self, record: Words, place: int, distance: int) -> int:
-        """Return the number of the text at a place, or of one that is nearer to the record."""
+        """Return the number of the text at a place, or of a text that is nearer to the record."""
         if self.searches and tuple(self.index[place]) != record:
             for words in chain([record], self._near(record, distance)):
                 if (number := self.code.number(words)) is not None:

@@ -1,6 +1,6 @@
 """A codec's files: words and utterances as JSON, n-grams and list as tables of whole numbers.
 
-Everything is checked before the codec is built, so that no record can make it fail.
+All contents are checked before the codec is built, so that no record can make it fail.
 """
 
 import hashlib
@@ -145,7 +145,7 @@ def _read_tables(path: Path, stored: dict[str, Any], sizes: dict[str, int]) -> d
 
 
 def _wrong(stored: dict[str, Any]) -> str:
-    """Return the first field that a codec would not write like this; empty if all are right."""
+    """Return the name of the first field that no codec would write; empty if all are valid."""
     fields = ("words", "classes", "counts", "alphabet", "holders", "utterances")
     parts: list[Any] = [stored.get(name) for name in fields]
     words, classes, counts, alphabet, holders, utterances = parts

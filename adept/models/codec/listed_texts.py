@@ -1,7 +1,8 @@
-"""Listed texts: a codec's numbered texts beside its utterances, mostly the likeliest ones.
+"""Listed texts: those of a codec's numbered texts that are not utterances; mostly likely texts.
 
-The search begins with the empty text and appends every word that followed the same two words in the
-training texts and leaves enough bits for the rest. The list is made once and saved.
+The search begins with the empty text. It appends every word that followed the same two words in the
+training texts and that leaves enough bits for the rest of the text. The list is made once and
+saved.
 """
 
 import math
@@ -54,9 +55,10 @@ class ListedTexts:
 
 @torch.inference_mode()
 def list_likely(model: LanguageModel, utterances: Sequence[Words], *, count: int) -> ListedTexts:
-    """Return likely texts, likeliest first; with the utterances they are ``count`` texts.
+    """Return likely texts, likeliest first: ``count`` texts less the utterances.
 
-    Fewer are found if that takes too many prefixes. The model was learned from the utterances.
+    It returns fewer texts if the search would need too many prefixes. The model was learned from
+    the utterances.
     """
     if len(model.vocabulary.words) > MAX_LISTED_WORDS:
         return ListedTexts()
@@ -121,13 +123,13 @@ class _Search:
             yield torch.cat([prefixes[row], word[:, None]], dim=1), cost
 
     def _cost_after(self, before: Tensor, words: Tensor) -> Tensor:
-        """Return the cost of the rest after pairs of words, or else after the last word."""
+        """Return the cost of a text's rest, given its last pair of words, or its last word."""
         keys = before * self.size + words
         places = torch.searchsorted(self.pairs, keys).clamp_max(len(self.pairs) - 1)
         return torch.where(self.pairs[places] == keys, self.after_pair[places], self.after_word[words])
 
     def _learn_rests(self, texts: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the least costs of a rest: after words (V,), after pairs (keys, costs)."""
+        """Return least costs of a text's rest: after words (V,), after pairs (keys, costs)."""
         by_length: dict[int, list[Sequence[int]]] = {}
         for text in dict.fromkeys(map(tuple, texts)):
             by_length.setdefault(len(text), []).append(text)

@@ -1,4 +1,4 @@
-"""Meanings of texts in whole numbers, and the search for those nearest to a record's.
+"""Meanings of texts in whole numbers, and the search for those nearest to a record's meaning.
 
 A text's meaning is the sum of its words' vectors (``adept.models.lexicon``), weighted by rarity in
 public text, scaled to length MEANING_LENGTH, in whole numbers. The product of two meanings,
@@ -6,8 +6,8 @@ MEANING_LENGTH^2 times their cosine, is a whole number below 2^24, which floatin
 exactly in any order of additions.
 
 An *inverted file* holds similar meanings in groups, by k-means for directions (Dhillon and Modha
-2001). A record is compared with the groups' centres, then with the texts of the PROBED_GROUPS
-nearest ones alone (Jegou, Douze and Schmid 2011, Section IV).
+2001). A record is compared with the groups' centres, and then only with the texts in the
+PROBED_GROUPS nearest groups (Jegou, Douze and Schmid 2011, Section IV).
 """
 
 import math
@@ -161,7 +161,7 @@ def _cut(groups: Tensor, most: int) -> Tensor:
 
 
 def join_groups(meanings: Codes, groups: Groups) -> Groups:
-    """Return the groups (N,) of meanings of which the last have groups."""
+    """Return the groups (N,) of meanings; the last meanings have groups already."""
     if len(meanings) <= MAX_UNGROUPED or not len(groups):
         return np.zeros(len(meanings), dtype=np.int16)
     first, of_others = len(meanings) - len(groups), torch.from_numpy(groups.astype(np.int64))
@@ -222,5 +222,5 @@ class InvertedFile:
 
 
 def _keys(products: Tensor, places: Tensor) -> Tensor:
-    """Return different numbers in the order of products (B, N), the first of equals first."""
+    """Return different keys that order products (B, N); of equal products the first comes first."""
     return products.double().mul_(PLACE_UNIT).add_(PLACE_UNIT - 1 - places)

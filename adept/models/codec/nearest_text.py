@@ -1,9 +1,10 @@
 """Search for the text nearest to a record, by words alone or also by meaning.
 
-By words, the distance of a text from a record is the weight of the words that it lacks, plus a part
-of the weight of the words that it adds. By meaning, a term is added: one minus the cosine of both
-meanings, times a multiple of the weight of the record's words. This term is smaller among
-MANY_TEXTS texts. Words that negate weigh NEGATION_FACTOR times as much.
+By words, the distance of a text from a record is the weight of the record's words that the text
+lacks, plus a part of the weight of the words that the text adds. By meaning, there is one more
+term: one minus the cosine of the two meanings, times a multiple of the weight of the record's
+words. With MANY_TEXTS texts the multiple is smaller. Words that negate weigh NEGATION_FACTOR times
+as much.
 """
 
 import random
@@ -56,7 +57,7 @@ Places = NDArray[np.integer[Any]]
 
 
 class TextTable:
-    """A table of texts by words, and the words' weights; ``more`` texts come last."""
+    """A table of the words in each text, and the words' weights; ``more`` texts come last."""
 
     def __init__(self, texts: Sequence[Sequence[str]], weigh: WordWeights, more: ListedTexts | None = None) -> None:
         self.texts, self.more, self.weigh = texts, more or ListedTexts(), weigh
@@ -91,7 +92,8 @@ class NearestTextIndex(TextTable):
     def _nearest(self, wanted: set[str]) -> tuple[int, list[int]]:
         """Return the least distance of any text from a record's words, and its first texts.
 
-        Texts with the heaviest word are compared, then with the next, until no other can be nearer.
+        The search compares texts with the heaviest word, then texts with the next, until no other
+        text can be nearer.
         """
         gains, weight = self._gains(wanted), self._weigh_all(wanted)
         lacked, looked, least = 0, 0, weight + 1
@@ -121,9 +123,10 @@ class NearestTextIndex(TextTable):
         return self._holders[:0] if column is None else self._holders[self._starts[column] : self._starts[column + 1]]
 
     def order(self, *, seed: int) -> list[int]:
-        """Order the texts so that the first k are near to all texts, for every k.
+        """Order the texts so that for every k, the first k texts represent all texts well.
 
-        The best of a few random texts is next, ORDERED_TEXTS times (Mirzasoleiman et al. 2015).
+        Each of the first ORDERED_TEXTS places gets the best of a few random texts (Mirzasoleiman et
+        al. 2015).
         """
         rng = random.Random(seed)
         left = list(range(len(self.texts)))
@@ -162,7 +165,7 @@ class MeaningIndex(TextTable):
         self._of_words = self._table @ (ADDED_COST * self._weights)
 
     def nearest(self, records: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]:
-        """Yield each record's nearest text (the first of ties; no scrap) and its distance."""
+        """Yield each record's nearest text (ties go to the first; no scraps) and its distance."""
         for row, places in self._compare(records, SHORTLIST_TEXTS):
             least = row.min()
             yield int(places[row == least].min()), int(least)
@@ -185,8 +188,8 @@ class MeaningIndex(TextTable):
     def several_of(self, records: Sequence[Sequence[str]], places: NDArray[np.int32], count: int) -> NDArray[np.int64]:
         """Return the positions (B, ``count``) of the texts nearest to each record, among those at ``places``.
 
-        Places (k,) ascend, and so do positions. Of more than MAX_UNGROUPED texts some near ones may
-        be missed.
+        Places (k,) ascend, and so do positions. With more than MAX_UNGROUPED texts, the search may
+        miss some near texts.
         """
         find = self._find_in_few if len(places) <= MAX_UNGROUPED else self._find_in_many
         parts = (records[begin : begin + BATCH_RECORDS] for begin in range(0, len(records), BATCH_RECORDS))
@@ -251,7 +254,7 @@ class MeaningIndex(TextTable):
     def _by_words(self, wanted: Sequence[set[str]], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the distance that the words of each text add to its record's weight.
 
-        Texts are numbered for each record (B, S), or for all records alike (1, S).
+        Text numbers are given per record (B, S), or once for all records (1, S).
         """
         shared = np.zeros((len(self._weights), len(wanted)), dtype=np.int32)
         for row, words in enumerate(wanted):
@@ -270,7 +273,7 @@ def _apart(weights: NDArray[np.int64], products: NDArray[np.int64], *, halves: i
 
 
 def _least(values: NDArray[np.int64], numbers: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Return the columns (B, count) of the least values (B, k), the least number first of equal ones; in no order."""
+    """Return columns (B, count) of the least values (B, k), unordered; lower numbers win ties."""
     if count >= values.shape[1]:
         return np.broadcast_to(np.arange(values.shape[1]), values.shape)
     return np.argpartition(values * (MAX_UNGROUPED * 2) + numbers, count - 1, axis=1)[:, :count]

@@ -1,8 +1,8 @@
-"""Learning of a codec from training text, and of its list of likely texts at first use.
+"""Learning of a codec from training text; its list of likely texts is made at first use.
 
-The list lies beside the model or else in the user's cache, named by the digest of the codec that it
-completes. The first process writes it for all others, because another machine may order texts
-differently.
+The list is saved beside the model, or else in the user's cache, under the digest of the codec that
+it completes. The first process writes the list and all others read it, because another machine may
+order texts differently.
 """
 
 import os
@@ -27,7 +27,7 @@ MAX_HELD_OUT = 200
 
 
 def learn_codec(train: Corpus, validation: Corpus, *, public: bool, seed: int, config: CodecConfig) -> Codec:
-    """Return a model's codec; of public text it holds out validation text for estimates."""
+    """Return a model's codec; if the text is public, hold out validation text for estimates."""
     texts = train.texts
     if config.texts is not None and config.texts < len(texts):
         texts = random.Random(seed).sample(texts, config.texts)

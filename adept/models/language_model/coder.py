@@ -1,14 +1,14 @@
 """The arithmetic code in machine code: ``encode`` a text as an interval, ``decode`` a point.
 
-An interval is (low, width, depth): of the line [0, 1) it begins at low 2^-(WIDTH + depth) and is
+An interval of the line [0, 1) is (low, width, depth): it begins at low 2^-(WIDTH + depth) and is
 width 2^-(WIDTH + depth) wide, where 2^(WIDTH - 1) < width <= 2^WIDTH. So products of machine words
 give a share of an interval, however narrow it is.
 
 A *band* holds the texts whose probability lies between two limits and that end as sentences do. In
 a band the line is divided in two steps: first into the end of the text and its continuation, then
-into the words that may continue it. An end has no share if the text would not belong to the band.
-If it would, and may grow by b more bits, all continuations have a probability of about b / GROWTH
-together.
+into the words that may continue it. The end has no share if the text would not belong to the band.
+If it would belong, and may grow by b more bits, all continuations together have a probability of
+about b / GROWTH.
 """
 
 from typing import NamedTuple
@@ -52,7 +52,7 @@ class Spelled(NamedTuple):
 
 
 class Foreseen(NamedTuple):
-    """The model's shares of a text's words (L)."""
+    """The model's shares of the L words of a text."""
 
     spans: Whole  # the share of each word after those before it (L, 2)
     ends: Whole  # the share of an end before each word, out of ONE (L,)
@@ -76,7 +76,7 @@ def whole_line() -> WidthAndDepth:
 
 @without_reference_counts
 def narrow(interval: WidthAndDepth, low: int, high: int) -> tuple[int, int]:
-    """Move to a share of an interval; return its start, and the bits of refinement."""
+    """Move to a share of an interval; return the share's start, and the bits of refinement."""
     begins, width, more = _share(interval[0], low, high)
     interval[0], interval[1] = width, interval[1] + more
     return begins, more
@@ -98,7 +98,7 @@ def _is_inside(band: Limits, width: int, depth: int) -> bool:
 
 @without_reference_counts
 def _is_too_narrow(band: Limits, width: int, depth: int) -> bool:
-    """Return True if no text that begins so is in a band, or in a likelier one."""
+    """Return True if no text with this beginning is in the band or a likelier band."""
     return _narrower(width, depth, band[0], band[1])
 
 
@@ -135,9 +135,9 @@ def encode(
 ) -> tuple[int, Whole, WidthAndDepth, WidthAndDepth]:
     """Return a text's band, the steps (M, 2) to its interval, and both widths and depths.
 
-    A step is the start of a share in its interval, and the bits by which it is refined then. The
-    band is NO_BAND if there is none, or if the interval is deeper than ``narrowest``. Bands (B, 5)
-    come with less likely texts first.
+    A step is the start of a share in its interval, and the number of bits that the interval is then
+    refined by. The band is NO_BAND if no band fits, or if the interval is deeper than
+    ``narrowest``. Bands (B, 5) come with less likely texts first.
     """
     foreseen = Foreseen(np.empty((len(words), 2), np.int64), np.empty(len(words), np.int64))
     text, none = _foresee(tables, words, spelled, bands[0], foreseen), np.empty((0, 2), np.int64)
@@ -209,7 +209,7 @@ def decode(
 ) -> tuple[int, Whole, Whole]:
     """Return the first of P points (P, bytes) in a band, or P; the last text's words, spelling.
 
-    A text ends at an END, after ``most`` words, or when it is too narrow for the band.
+    A text ends at an END, after ``most`` words, or when its interval is too narrow for the band.
     """
     after, words, spelled = start(tables), np.empty(most, np.int64), np.empty((most, MAX_LETTERS), np.int64)
     found, length = 0, 0
@@ -347,5 +347,5 @@ def _spell_to(point: Decoder, low: int, high: int) -> None:
 
 @without_reference_counts
 def _has_ended(point: Decoder) -> bool:
-    """Return True if no text of the band begins so, or the interval is too narrow."""
+    """Return True if no text of the band has this beginning, or the interval is too narrow."""
     return _is_too_narrow(point.band, point.text[0], point.text[1]) or point.interval[1] > point.narrowest

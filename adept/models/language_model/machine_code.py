@@ -28,7 +28,8 @@ _FUNCTIONS: list[Any] = []  # all functions that become machine code
 def compiled(function: Function, *, counts: bool = True) -> Function:
     """Compile a function of numbers and arrays, and cache the code in the user's home if possible.
 
-    Without reference ``counts`` it is several times as fast, and must not create arrays.
+    Without reference counting (``counts``) the code is several times as fast, but must not create
+    arrays.
     """
     options: dict[str, Any] = {"error_model": "numpy", "_nrt": counts}
     settings, directory = vars(config), _directory()
@@ -66,7 +67,7 @@ def _directory() -> str | None:
 
 @contextmanager
 def telling(line: str, *, compiles: bool = False) -> Iterator[None]:
-    """Show a bar on a terminal while something takes long, by functions if it ``compiles`` them."""
+    """Show a bar on a terminal during slow work; if it ``compiles``, the bar counts functions."""
     ended = threading.Event()
     shown = threading.Thread(target=_show_bar, args=(line, ended, compiles), daemon=True)
     if sys.stderr.isatty():

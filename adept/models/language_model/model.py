@@ -38,7 +38,7 @@ class SpellingTables(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class UnknownWords(Learned):
-    """Unknown words as symbols."""
+    """Spelling of unknown words as sequences of symbols."""
 
     letters: Ngrams  # of the letters' numbers, 0 being a word's end
     alphabet: str  # the letters by number, from 1 on
@@ -113,7 +113,7 @@ class ModelTables(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LanguageModel(Learned):
-    """The next word's probability in whole numbers, by n-grams of words and classes."""
+    """The next word's probability as a whole number, from n-grams of words and classes."""
 
     vocabulary: Vocabulary
     words: Ngrams

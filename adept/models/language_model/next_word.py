@@ -1,8 +1,8 @@
 """The next word's distribution in machine code: a distribution function F in whole numbers.
 
-F(w) is the share, out of ONE, of all words before w. A word's share is [F(w), F(w + 1)), never
-empty. Nothing is remembered from one text to the next, so the time of a record does not depend on
-other records.
+F(w) is the share, out of ONE, of all words before w. A word's share is [F(w), F(w + 1)), which is
+never empty. The code keeps nothing from one text to the next, so the time that a record takes does
+not depend on other records.
 """
 
 from typing import NamedTuple
@@ -167,7 +167,7 @@ def _mix(tables: ModelTables, own: int, low: int, high: int, word: int, by_words
 
 @without_reference_counts
 def find_contexts(tables: NgramTables, window: Whole, contexts: Whole) -> None:
-    """Store the known ends of a window, the shortest first, and their number."""
+    """Store the known suffixes of a window, the shortest first, and their number."""
     size, parent, known = len(tables.alone) - 1, 0, 0
     begins, ends = 0, tables.levels[min(1, len(tables.levels) - 1)]
     for length in range(1, len(tables.levels)):
@@ -223,7 +223,7 @@ def _widen_search(tables: NgramTables, contexts: Whole) -> None:
 
 @without_reference_counts
 def first_at_least(rows: Whole, begins: int, ends: int, wanted: int) -> int:
-    """Return the first of some rows whose first number is at least ``wanted``, or their end."""
+    """Return the first row of a range whose first number is at least ``wanted``, or its end."""
     while begins < ends:
         middle = (begins + ends) // 2
         if rows[middle, 0] < wanted:

@@ -42,10 +42,11 @@ class NgramTables(NamedTuple):
 
     - KEY: the place, among shorter contexts, of the context without its oldest symbol, times V + 1,
       plus that symbol.
-    - START: where its followers begin.
-    - REST: the sum that was taken off their counts.
-    - LIKELIEST: the symbol above UNKNOWN's that was seen most often, V where there is none.
-    - LONGER: where the contexts begin that have one symbol more before it.
+    - START: the place where its followers begin.
+    - REST: the sum of the discounts on its followers' counts.
+    - LIKELIEST: the symbol with a number above UNKNOWN's that was seen most often; V if there is
+      none.
+    - LONGER: start of the contexts that extend this one by one earlier symbol.
 
     Columns of a follower: SYMBOL, in increasing order, and SUM, the discounted counts before it.
     The last context closes the table, and has the likeliest symbol after any context.
@@ -151,7 +152,7 @@ _NO_LEVEL = _Level(*(np.zeros(0, dtype=np.int64) for _ in _Level._fields))
 def _levels(rows: NDArray[np.int32], counts: NDArray[np.int32], *, size: int) -> list[_Level]:
     """Return the levels from unigrams up; below the longest, a symbol counts once per context.
 
-    A context that begins with the start has nothing before it, so its raw counts are passed on.
+    A context at the start of a text has no earlier symbol, so its raw counts are used.
     """
     # What follows, then the context from its oldest symbol on: column by column in memory, too.
     columns: Whole = np.roll(rows.T.astype(np.int64, order="C"), 1, axis=0)
@@ -194,7 +195,7 @@ def _begins(columns: Whole) -> NDArray[np.bool_]:
 
 
 def in_few_bits(numbers: Whole, much: int) -> Whole:
-    """Divide numbers, ``much`` in all, by the power of two that leaves MAX_SUM_BITS of it."""
+    """Divide numbers of sum ``much`` by a power of two; the sum then fits MAX_SUM_BITS bits."""
     return numbers >> max(0, int(much).bit_length() - MAX_SUM_BITS)
 
 

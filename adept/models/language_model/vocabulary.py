@@ -1,6 +1,7 @@
 """A language model's vocabulary, numbered by class; words with similar neighbours share a class.
 
-Classes: k-means of vectors of positive pointwise mutual information with both neighbours.
+Classes come from k-means of words' vectors, which hold the positive pointwise mutual information
+with the words before and after.
 """
 
 from collections import Counter
@@ -30,7 +31,7 @@ class Learned:
 
 @dataclass(frozen=True)
 class Vocabulary(Learned):
-    """The numbered words, class by class; END and UNKNOWN are a class each."""
+    """The numbered words, class by class; END and UNKNOWN have a class of their own each."""
 
     words: list[str]  # by number
     classes: list[int]  # of each word, non-decreasing
@@ -38,7 +39,7 @@ class Vocabulary(Learned):
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[str]], *, seed: int, least: int = 1) -> "Vocabulary":
-        """Number, by class, the words that occur twice and in ``least`` texts."""
+        """Number, by class, the words that occur at least twice and in at least ``least`` texts."""
         seen = Counter(word for text in texts for word in text)
         common = [word for word in in_texts(texts, least) if seen[word] >= LEAST_SEEN]
         known = sorted(common, key=lambda word: (-seen[word], word))
