@@ -163,8 +163,7 @@ def spell_names(codec: Codec, names: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def compare_names(codec: Codec, spelled: Sequence[tuple[str, ...]]) -> Iterator[tuple[int, NDArray[np.float32]]]:
-    """Yield each name's place and its products (N,) with all sentences; skip names without words.
-    """
+    """Yield each name's place, its products (N,) with all sentences; skip names without words."""
     meanings, table = read_meanings(codec)
     named = [place for place, words in enumerate(spelled) if words]
     for start in range(0, len(named), BATCH_NAMES):
