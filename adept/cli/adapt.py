@@ -18,7 +18,7 @@ from adept.rewriting.loading import is_packaged, load_model, packaged_directory
 
 
 def main(config: AdaptConfig) -> None:
-    """Adapt a model, save it, and print where it is."""
+    """Adapt a model, save it, and print its directory."""
     _check(config)
     begin = time.monotonic()
     config.label_set = list(read_label_set(config.label_set))
@@ -67,14 +67,14 @@ def _check(config: AdaptConfig) -> None:
 
 
 def _card(model_dir: str | None) -> str:
-    """Return the card of the model before adaptation, with licences, or an empty text."""
+    """Return the model's card from before the adaptation, with licences; "" if there is none."""
     place = packaged_directory() if is_packaged(model_dir) else Path(model_dir or "")
     cards = [path for path in (place / "README.md", place / MODEL / "README.md") if path.is_file()]
     return cards[0].read_text("utf-8", "replace") if cards else ""
 
 
 def _examples(config: AdaptConfig, model: Autoencoder, lines: list[str]) -> tuple[list[str], bool]:
-    """Return the file's texts with sentences about names, and True if it has texts."""
+    """Return the file's texts and sentences about names; also True if the file holds texts."""
     terms = list(config.label_set or []) + (lines if are_terms(lines) else [])
     said = [] if are_terms(lines) else lines
     if not terms:
@@ -108,7 +108,7 @@ def _lines(location: str, text_column: str) -> list[str]:
 
 
 def _source(config: AdaptConfig, lines: list[str]) -> str:
-    """Name the examples for the model's card and every statement."""
+    """Return a name of the examples for the model's card and for statements."""
     labels = f"the names of {len(config.label_set)} labels" if config.label_set else ""
     file = Path(config.examples).name if config.examples else ""
     return " and ".join(filter(None, [f"the names in {file}" if file and are_terms(lines) else file, labels]))

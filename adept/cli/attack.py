@@ -81,7 +81,7 @@ def _file_target(config: AttackConfig) -> Target:
 
 
 def _rewriter(config: AttackConfig) -> Rewriter:
-    """Return a rewriter that refuses nothing, because an attacked mechanism may be broken."""
+    """Return a rewriter that refuses nothing: the attacked mechanism may have a false claim."""
     model, tokenizer = load_model(config.model_dir)
     choice = config.mechanism or MechanismChoice(best_exact(model, epsilon=config.epsilon))
     mechanism = choice.build(epsilon=config.epsilon, clip_norm=model.config.clip_norm)
@@ -101,7 +101,7 @@ def _play(game: AttackGame, config: AttackConfig) -> Found:
 
 
 def verdict(rows: list[AttackRow]) -> str:
-    """Describe the findings, and the attack that succeeds most or refutes the claim."""
+    """Describe the findings, and the attack that refutes the claim or succeeds most often."""
     against = [row for row in rows if row.refutes_any]
     strongest = max(against or rows, key=lambda row: (row.beyond_bound, row.refutes_claim, row.rate.value))
     if strongest.beyond_bound:
@@ -111,7 +111,7 @@ def verdict(rows: list[AttackRow]) -> str:
 
 
 def describe(away: GivenAway) -> str:
-    """Describe a record that an attacker named right."""
+    """Describe a record that the attacker identified correctly."""
     found = "given away beyond the claim" if away.beyond_claim else "guessed right, as the claim allows"
     return f"{found}: {away.text} (certainty {away.certainty:.3f}, the claim allows {away.allowed:.3f})"
 

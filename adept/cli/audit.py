@@ -63,9 +63,10 @@ def _audits(config: AuditConfig, advance: Advance) -> list[Audited]:
 
 
 def load_foreign(config: AuditConfig) -> Claim:
-    """Import anyone's MODULE:ATTRIBUTE mechanism, also from the working directory.
+    """Import a foreign mechanism MODULE:ATTRIBUTE, also from the working directory.
 
-    A class is built with ``epsilon``; an object or a function claims ``epsilon`` if given.
+    A class is instantiated with ``epsilon``; for an object or a function, a given ``epsilon`` is
+    the claim to test.
     """
     name, here = config.foreign or "", str(Path.cwd())
     sys.path.insert(0, here)
@@ -110,7 +111,7 @@ def _audit_mechanism(mechanism: Any, config: AuditConfig, advance: Advance, *, d
 
 
 def _pairs(texts: list[str]) -> list[tuple[str, str]]:
-    """Return the longest text paired with each other text, the shortest first."""
+    """Return pairs of the longest text with each other text, in order of the other's length."""
     longest = max(texts, key=len)
     return [(longest, text) for text in sorted(set(texts) - {longest}, key=len)]
 
@@ -133,7 +134,7 @@ def _audits_of_rewriter(config: AuditConfig, advance: Advance) -> list[Audited]:
 
 
 def _audits_of_synthesizer(config: AuditConfig, advance: Advance) -> list[Audited]:
-    """Return two audits: guesses from released counts, and a replay of all else."""
+    """Return two audits: guesses from released counts, and a replay of all other output."""
     if config.epsilon is None:
         raise ConfigurationError("epsilon must be given for target=synthesizer, got none: add epsilon=1")
     files = NeighbouringFiles.from_pretrained(
@@ -162,7 +163,7 @@ def _summary(results: list[AuditResult]) -> dict[str, Any]:
 
 
 def _kinds(results: list[AuditResult]) -> dict[str, str]:
-    """Return the most serious outcome of each kind."""
+    """Return the most serious outcome of each kind of check."""
     order = list(KIND_OUTCOMES.values())
     return {kind: min((result.kinds[kind] for result in results), key=order.index) for kind in results[0].kinds}
 

@@ -1,6 +1,6 @@
-"""``dry_run=true`` without ``epsilon``: the meaning and the effect of each budget, to choose one.
+"""``dry_run=true`` without ``epsilon``: a table that helps users to choose a budget.
 
-Only the names of the file's columns are read, if a header or schema has them.
+Of the file, only the names of columns are read, if a header or schema has them.
 """
 
 from dataclasses import replace
@@ -32,7 +32,7 @@ EXPECTED_ROWS = (1_000, 10_000, 100_000)
 
 
 def show_rewrite_budgets(config: RewriteConfig, public: list[str] | None) -> None:
-    """Print what each budget keeps of public texts, and how well it hides a record."""
+    """Print for each budget how much of public texts it keeps, and how well it hides a record."""
     inputs, loaded = Inputs.of(config.input, config), load_model(config.model_dir)
     opened = partial(_open, config, loaded)
     _, options = opened(BUDGETS[0])
@@ -54,7 +54,7 @@ def _open(
 
 
 def show_synthesize_budgets(config: SynthesizeConfig) -> None:
-    """Print from which share of the rows on a count stands out of the noise, by budget and size."""
+    """Print by budget and file size the smallest share of rows that stands out from the noise."""
     _check_header(Inputs.of(config.input, config), config.required if config.label_set else RequiredColumns(()))
     sizes = (config.expected_rows,) if config.expected_rows else EXPECTED_ROWS
     model, labels = load_model(config.model_dir)[0], max(1, len(config.label_set or ()))
@@ -87,7 +87,7 @@ def _check_header(inputs: Inputs, required: RequiredColumns) -> None:
 
 
 def _risks(row: Budget, options: ReleaseOptions, most: int) -> list[str]:
-    """Return the risk of a record and, with more than one of them, of a person."""
+    """Return the risk of a record and, if a person may have several, the risk of a person."""
     guarantee, response = row.rewriter.guarantee, options.response
     label = response.guarantee().epsilon if response and options.labels == "randomized_response" else 0.0
     return [
@@ -115,7 +115,7 @@ def _estimate_lines(rows: list[Budget]) -> list[str]:
 
 
 def _label_lines(config: RewriteConfig, inputs: Inputs) -> list[str]:
-    """Point to private labels, if the header names labels that would be copied."""
+    """Return a line on private labels if the header has a label column that would be copied."""
     first = inputs.locations[0]
     names = declared_columns(first, inputs.options) if inputs.repeatable else None
     label = find_label_column(dict.fromkeys(names or ()), config.label_column)

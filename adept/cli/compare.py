@@ -10,7 +10,7 @@ from adept.report.page import write
 
 
 def main(config: CompareConfig) -> None:
-    """Compare, write the report, and print the page's first lines, tables and place."""
+    """Compare, write the report, and print the page's first lines, its tables and its path."""
     comparison = trust.TrustComparison(config) if config.trust == ALL else Comparison(config)
     with progress("rows", lambda: comparison.size) as advance:
         for done in comparison.run():

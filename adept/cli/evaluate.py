@@ -1,4 +1,4 @@
-"""``adept evaluate``: train an intent classifier on one file, or several, and test it on another."""
+"""``adept evaluate``: train an intent classifier on one file or several, and test it on another."""
 
 from dataclasses import replace
 from functools import partial
@@ -76,7 +76,7 @@ def _read(config: EvaluateConfig, location: str, stated: dict[str, Any]) -> Corp
 
 
 def _flat(found: Evaluation) -> dict[str, Any]:
-    """Return the fields of result.json: an interval is two numbers beside its figure."""
+    """Return the fields of result.json; the two ends of an interval are fields of their own."""
     fields = {name: value for name, value in vars(found).items() if name != "others"}
     intervals = {name: getattr(found, name) for name in ("accuracy", "macro_f1")}
     fields |= {name: interval.value for name, interval in intervals.items()}
@@ -90,7 +90,7 @@ def _stated(location: str) -> dict[str, Any]:
 
 
 def _columns(config: EvaluateConfig, stated: dict[str, Any]) -> Columns:
-    """Return both files' columns: from the options, the statement, or the defaults."""
+    """Return the text and label columns from the options, else the statement, else the defaults."""
     named = {name: stated[name] for name in ("text_column", "label_column") if isinstance(stated.get(name), str)}
     asked = {"text_column": config.text_column, "label_column": config.label_column}
     return Columns(**named | {name: column for name, column in asked.items() if column is not None})

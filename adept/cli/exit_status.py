@@ -1,6 +1,6 @@
 """A command's exit status, its one-line errors, and its handling of signals and streams.
 
-All of it is in place before PyTorch is imported, which takes seconds.
+All of this is active before PyTorch is imported, because the import takes seconds.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ _late: list[int] | None = None  # signals that came in a command's last step or 
 def guard(action: Callable[[], int]) -> int:
     """Return an action's exit status; an error becomes one line on stderr and its status.
 
-    The line never quotes an error that is not ours: its message may hold a record.
+    The line quotes only our own errors, because the message of any other error may hold a record.
     """
     global _late
     _arrived.clear()
@@ -47,7 +47,7 @@ def guard(action: Callable[[], int]) -> int:
 
 
 def _verdict(error: BaseException) -> tuple[str, int]:
-    """Return the line that tells the user about an error, and the exit status."""
+    """Return the line that describes an error to the user, and the exit status."""
     if _arrived or isinstance(error, KeyboardInterrupt):
         return f"interrupted: {error}" if isinstance(error, Interrupted) else "interrupted", INTERRUPTED
     if isinstance(error, AdeptError):
@@ -72,7 +72,7 @@ def is_interrupted() -> bool:
 
 @contextlib.contextmanager
 def last_step() -> Iterator[None]:
-    """Protect a command's last step from signals; a late signal counts only if the step fails."""
+    """Protect a command's last step from signals; a signal then counts only if the step fails."""
     global _late
     _late = []
     try:
@@ -97,12 +97,12 @@ class Interruptible:
 
 
 def collect_no_garbage() -> None:
-    """Switch off garbage collection during imports, which leave almost no garbage."""
+    """Switch off garbage collection during imports, because imports leave almost no garbage."""
     gc.disable()
 
 
 def resume_collection() -> None:
-    """Switch collection on again, and exempt all that was imported, which stays."""
+    """Switch garbage collection on again, and exempt imported objects, which stay in memory."""
     if not gc.isenabled():
         gc.freeze()
         gc.enable()
@@ -115,7 +115,7 @@ def leave_garbage() -> None:
 
 
 def leave_on_signals() -> None:
-    """End at once on a signal during imports, which leave nothing to clean up."""
+    """End at once on a signal during imports, because nothing needs to be cleaned up then."""
     _handle(_leave)
 
 
@@ -125,7 +125,7 @@ def interrupt_on_signals() -> None:
 
 
 def ignore_signals() -> None:
-    """Ignore signals once a command is done: its status is decided."""
+    """Ignore signals once a command is done, because its exit status is decided."""
     _handle(signal.SIG_IGN)
 
 
@@ -160,7 +160,7 @@ class _Lossy(io.FileIO):
 
 
 def keep_streams() -> None:
-    """Keep the exit status if stdout or stderr is closed, or cannot encode a name.
+    """Keep the exit status even if stdout or stderr is closed, or cannot encode a name.
 
     Records for ``output=-`` do not go through these streams.
     """

@@ -1,4 +1,4 @@
-"""Text of ``--help``: a command's options, each with default and sentence; unknown ones refused."""
+"""Text of ``--help``: each option with its default and a sentence; refusal of unknown options."""
 
 import ast
 import inspect
@@ -42,7 +42,7 @@ class Option:
 
 
 def options(command: str) -> list[Option]:
-    """Return a command's options, with the names to choose from in groups of ``conf/``."""
+    """Return a command's options; an option of a group in ``conf/`` lists the group's names."""
     found = list(options_of(configuration(command)))
     for group, default in groups(command).items():
         choice = f"{' | '.join(names(group, command))}."
@@ -58,7 +58,7 @@ def options(command: str) -> list[Option]:
 
 
 def configuration(command: str) -> type[Any]:
-    """Return the dataclass of a command's configuration; importing it imports nothing heavy."""
+    """Return the dataclass of a command's configuration, without slow imports."""
     from adept.cli import config
 
     found: type[Any] = getattr(config, f"{command.capitalize()}Config")
@@ -76,7 +76,7 @@ def mechanism_options(name: str) -> list[Option]:
 
 
 def options_of(schema: type[Any], *, prefix: str = "", heading: str = "") -> Iterator[Option]:
-    """Yield the fields of a dataclass, of those it holds, and then of its bases."""
+    """Yield the fields of a dataclass, those of dataclasses inside it, and those of its bases."""
     lines, classes = _source(schema.__module__)
     body = classes[schema.__name__].body
     described = dict(ATTRIBUTE.findall(inspect.cleandoc(schema.__doc__ or "").partition("Attributes:")[2]))
@@ -127,7 +127,7 @@ def groups(command: str) -> dict[str, str | None]:
 
 
 def names(group: str, command: str) -> list[str]:
-    """Return the names in a group of ``conf/``, of recipes those for this command."""
+    """Return the names in a group of ``conf/``; of recipes, only those for this command."""
     files = sorted((config_directory() / group).glob("*.yaml"))
     return [file.stem for file in files if group != "experiment" or f"# adept {command} " in file.read_text("utf-8")]
 
@@ -139,7 +139,7 @@ def config_directory() -> Path:
 
 
 def write_out(command: str, arguments: list[str]) -> list[str]:
-    """Add a bare first word's option name; turn ``mechanism=MODULE:...`` into ``foreign=``."""
+    """Name the option of a bare first word; turn ``mechanism=MODULE:...`` into ``foreign=``."""
     if command in BARE and arguments and "=" not in arguments[0] and not arguments[0].startswith("-"):
         return [f"{BARE[command]}={arguments[0]}", *arguments[1:]]
     if command == "audit":  # Hydra would look for a file of that name in conf/mechanism
@@ -194,7 +194,7 @@ def help_text(command: str, sentence: str, arguments: list[str]) -> str:
 
 
 def _entry(option: Option, width: int) -> str:
-    """Return an option's name and default, with its sentence beside or below."""
+    """Return an option's name and default, with its sentence beside or below them."""
     star = "*" if option.default == REQUIRED else " "
     value = _place(option.kind) if option.default in (None, REQUIRED) else typed_as(option.default)
     name = f"{star} {option.name}={value}"

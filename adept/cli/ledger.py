@@ -24,7 +24,7 @@ def main(config: LedgerConfig) -> None:
 
 
 def run(config: LedgerConfig) -> tuple[list[LedgerEntry], LedgerSum, float | None]:
-    """Set a limit and note an approval, if given; return releases, their sums, and the limit."""
+    """Store a limit or an approval, if given; return releases, their sums, and the limit."""
     place = _place(config)
     with closing(Ledger(place)) as ledger:
         if config.limit is not None:

@@ -1,4 +1,4 @@
-"""Overrides of a command line, made a typed configuration; Hydra is imported here alone."""
+"""Command-line overrides as a typed configuration; only this module imports Hydra."""
 
 import re
 import sys
@@ -29,7 +29,7 @@ QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)  # w
 
 
 def register_mechanisms() -> None:
-    """Register each mechanism's dataclass as a schema, with budget and radius left open."""
+    """Register each mechanism's dataclass as a schema, without values for budget and radius."""
     for name, kind in BY_NAME.items():
         node = OmegaConf.structured(kind)
         OmegaConf.set_readonly(node, None)
@@ -39,10 +39,10 @@ def register_mechanisms() -> None:
 
 
 def compose(command: str, arguments: list[str]) -> Any:
-    """Return a command's configuration; None if it was only to be printed.
+    """Return a command's configuration; None if the user only wanted it printed.
 
     Raises:
-        ConfigurationError: an option has a value that it cannot have.
+        ConfigurationError: an option has a value that is not allowed.
     """
     interrupt_on_signals()
     schema = configuration(command)
@@ -86,7 +86,8 @@ def _plain(message: str) -> str:
 def literal_overrides(arguments: list[str], schema: type[Any]) -> list[str]:
     """Quote the values of text fields, so that names and labels are taken as typed.
 
-    A list written as ``@FILE`` has this single entry, and ``~/`` is the home directory.
+    ``@FILE`` becomes a list with this text as its only entry, and ``~/`` becomes the home
+    directory.
     """
     kinds = dict(_text_fields(schema))
     return [_literal(argument, kinds) for argument in arguments]

@@ -56,7 +56,7 @@ def main(config: PlayConfig) -> None:
 
 
 def _listen(config: PlayConfig) -> socket.socket:
-    """Return a socket at the port that was asked for, or at the next free one."""
+    """Return a socket at the requested port or, if it is taken, at the next free one."""
     if not 0 <= config.port < 2**16:
         raise ConfigurationError(f"port must be between 1 and 65535, got {config.port}")
     family, reason = socket.AF_INET6 if ":" in config.host else socket.AF_INET, ""

@@ -84,7 +84,7 @@ def run(config: RewriteConfig) -> PrivacyStatement:
 
 
 def _column_lines(config: RewriteConfig, inputs: Inputs) -> list[str]:
-    """Return a line if labels may have an unusual name, and one if a column may name persons."""
+    """Return lines that point to columns which may hold labels, or may name persons."""
     first = next(iter(inputs.first_records(1)), {})
     others = [name for name in first if name not in (config.text_column, config.person_column, *config.keep_columns)]
     asked = config.labels != "copy" or config.label_column or config.output.endswith(TEXT_ENDINGS)
@@ -104,7 +104,7 @@ def _column_lines(config: RewriteConfig, inputs: Inputs) -> list[str]:
 
 
 def _codeword_lines(config: RewriteConfig, inputs: Inputs, rewriter: Rewriter, options: ReleaseOptions) -> list[str]:
-    """Return a line if texts are chosen by the names of their copied labels."""
+    """Return a line if codewords depend on the names of copied labels."""
     by_label = options.by_label and not config.output.endswith(TEXT_ENDINGS) and rewriter.by_label() is not rewriter
     if not by_label or not find_label_column(next(iter(inputs.first_records(1)), {}), config.label_column):
         return []
@@ -115,7 +115,7 @@ def _codeword_lines(config: RewriteConfig, inputs: Inputs, rewriter: Rewriter, o
 
 
 def _public_texts(config: RewriteConfig, inputs: Inputs) -> list[str] | None:
-    """Return the texts of ``expect``; refuse the input file, which needs a release."""
+    """Return the texts of ``expect``; refuse the input file, whose records are not public."""
     if config.expect is None:
         return None
     if config.public is not True:
@@ -134,7 +134,7 @@ def _public_texts(config: RewriteConfig, inputs: Inputs) -> list[str] | None:
 
 
 def _same(one: str, other: str) -> bool:
-    """Return True if two names are the same file, also if it was redirected to standard input."""
+    """Return True if two names are one file, also if standard input was redirected from it."""
     try:
         return os.path.samestat(Path(one).stat(), os.fstat(0) if other == STANDARD_STREAM else Path(other).stat())
     except OSError:  # whoever reads them says what is wrong
@@ -158,7 +158,7 @@ def summary(statement: PrivacyStatement, *, output: str, place: str | None) -> l
 
 
 def _guaranteed(statement: PrivacyStatement) -> Iterator[str]:
-    """Yield the budgets, and the odds that they allow."""
+    """Yield the budgets, and the change of odds that they allow."""
     if math.isinf(statement.epsilon):
         yield "nothing, epsilon is infinite"
         return
@@ -182,7 +182,7 @@ def _person_lines(statement: PrivacyStatement) -> list[str]:
 
 
 def _parts(statement: PrivacyStatement) -> str:
-    """Return the total's parts for text and label, if labels are released."""
+    """Return the shares of text and label in the total budget, if labels are released."""
     if statement.label_epsilon is None:
         return ""
     if statement.labels == "joint_response":
@@ -214,7 +214,7 @@ def run_release(
 ) -> Stated:
     """Make a release with ledger and progress bar ``title``, and return its statement.
 
-    ``release`` takes ``resume``, ``ledger`` and ``progress``; ``begin`` runs at each step.
+    ``release`` takes ``resume``, ``ledger`` and ``progress``; ``begin`` is called at each step.
     """
 
     def advance(count: int) -> None:
@@ -236,7 +236,7 @@ def tell_curator(lines: list[str]) -> None:
 
 
 def foreign_lines(writer: Rewriter | Synthesizer, texts: list[str]) -> list[str]:
-    """Return lines about texts that the model was not made for."""
+    """Return lines that warn of texts for which the model was not trained."""
     return foreign_warnings(writer.tokenizer, texts, max_length=writer.model.config.max_length)
 
 

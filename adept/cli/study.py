@@ -47,7 +47,7 @@ def study_rows(config: StudyConfig) -> Iterator[Any]:
 
 
 def _options(config: StudyConfig) -> dict[str, Any]:
-    """Return the options that were set, by the study's names; refuse those that it would ignore."""
+    """Return the options that were set, by the study's names; refuse options that it ignores."""
     study, options = STUDIES[config.study], {}
     for name in (
         "trials",
@@ -70,7 +70,7 @@ def _options(config: StudyConfig) -> dict[str, Any]:
 
 
 def model_rows(config: StudyConfig) -> list[sensitivity.SensitivityRow]:
-    """Measure a trained model's latents, clipped as in training; the paper simulated latents."""
+    """Measure a trained model's latents, clipped as in training (the paper simulated latents)."""
     model, tokenizer = load_model(config.model_dir or "")
     clip_norm = model.config.clip_norm
     rewriter = Rewriter.for_measurement(model, tokenizer, mechanism=Identity(clip_norm=clip_norm))

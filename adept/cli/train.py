@@ -38,7 +38,7 @@ class TrainResult:
 
 
 def main(config: TrainConfig) -> None:
-    """Train a model, and print where it is and how well it fits."""
+    """Train a model, and print its directory and its losses."""
     overrides = [a for a in sys.argv[1:] if not _key(a).startswith("hydra")]
     result = run(config, overrides=overrides)
     rows = [
@@ -56,8 +56,8 @@ def main(config: TrainConfig) -> None:
 def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResult:
     """Train and save a model; raise AdeptError for errors that the user can mend.
 
-    ``overrides`` is the command line; it is stored, so a later ``resume_from`` needs no other
-    options.
+    ``overrides`` is the command line; it is stored with the run, so a later ``resume_from`` needs
+    no other options.
     """
     splits = load(config.data, config)
     if config.labels == "joint":
@@ -105,7 +105,7 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
 
 @contextmanager
 def _resumable(directory: Path) -> Iterator[None]:
-    """Turn an interrupt into an error that says how to go on."""
+    """Turn an interrupt into an error whose message explains how to resume."""
     try:
         yield
     except BaseException as error:  # Lightning makes an exit of an interrupt, other libraries errors of their own
@@ -116,7 +116,7 @@ def _resumable(directory: Path) -> Iterator[None]:
 
 
 def _labelled(name: str, splits: dict[str, Corpus]) -> Corpus:
-    """Return a split without records whose labels training did not see."""
+    """Return a split without the records whose labels do not occur in training."""
     corpus, known = splits[name], set(splits["train"].labels or [])
     if corpus.labels is None:
         raise DataError(f"the {name} split must have labels for labels=joint: name their column with label_column=")

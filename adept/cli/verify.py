@@ -28,7 +28,7 @@ def _restate(said: Json) -> Json | None:
 
 
 def _model(name: str | None) -> str | None:
-    """Return the model's directory, also for the name of the packaged model."""
+    """Return the model's directory, also if the packaged model is given by its name."""
     if name is None or Path(name).exists():
         return name
     from adept.rewriting.loading import PACKAGED, packaged_directory  # seconds to import, and rarely needed

@@ -1,4 +1,4 @@
-"""A comparison from its configuration to its results: rows are made in processes, or resumed.
+"""A comparison from its configuration to its results: worker processes compute missing rows.
 
 Two protocols. ``paper``: the rewriter is trained on the very split that it rewrites, as ADePT was.
 ``disjoint``: it is trained on one half of the training split without the labels, and rewrites the
@@ -55,7 +55,7 @@ class Comparison:
         return len(self.schedule.cells) * len(self.config.seeds)
 
     def run(self) -> Iterator[int]:
-        """Compute all missing results; yield the number of finished rows as it grows."""
+        """Compute all missing results; yield the number of finished rows each time it grows."""
         done = 0
         models = self.schedule.models
         here = (one for trial in self._trials() for model in models for one in _make(trial, self.schedule, model))
@@ -103,7 +103,7 @@ def _make_aside(trial: Trial, schedule: Schedule, model: ModelKind | None) -> in
 
 
 def in_processes(jobs: Sequence[Callable[[], int]], *, processes: int) -> Iterator[int]:
-    """Yield results of jobs as they end; worker processes share the cores and end with us."""
+    """Yield the results of jobs as jobs end; workers share the cores and end with this process."""
     threads, others = max(1, torch.get_num_threads() // processes), multiprocessing.active_children()
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, spawn, initializer=_begin_process, initargs=(threads,)) as pool:

@@ -137,7 +137,7 @@ def _model_key(model: ModelKind) -> str:
 
 
 def _budget(epsilon: float | None) -> list[str]:
-    """Return a budget to the last digit, since budgets that look equal may be two releases."""
+    """Return a budget with all digits: rounded budgets of two releases could look the same."""
     return [] if epsilon is None else [repr(float(epsilon))]
 
 

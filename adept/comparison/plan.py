@@ -38,7 +38,7 @@ IDENTITY, IDENTITY_SAMPLES = "identity", 2  # its texts repeat nothing
 
 @dataclass(frozen=True)
 class ModelKind:
-    """One model of a comparison: the set of its latents, and their content."""
+    """One model of a comparison: the set that holds its latents, and the latents' content."""
 
     clip: str
     content: str
@@ -60,7 +60,7 @@ class Cell:
 
     @property
     def text_epsilon(self) -> float:
-        """The text's part of the budget; zero without a budget."""
+        """The text's share of the budget; zero if there is no budget."""
         return 0.0 if self.budget is None else self.budget - (self.label_epsilon or 0.0)
 
 
@@ -103,7 +103,7 @@ def _list_rows(config: CompareConfig) -> Iterator[tuple[str, ModelKind | None]]:
 
 
 def _choose_model(config: CompareConfig, name: str) -> ModelKind:
-    """Return the model of a mechanism; one for the l2 ball or the sphere serves both."""
+    """Return the model of a mechanism; mechanisms on the l2 ball and the sphere share one."""
     kind = LearnedCodebook if name == SYNTHESIZER else BY_NAME[name]
     content = config.training.for_mechanism(kind).content.kind
     if kind.serves == {"l1"}:
@@ -147,7 +147,7 @@ def _treat_labels(config: CompareConfig, name: str, budget: float | None) -> tup
 
 
 def _choose_attacked(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
-    """Return one cell for each release of a model with a budget, for any classifier."""
+    """Return one cell for each release with a model and a budget, whatever its classifier."""
     releases: dict[tuple[object, ...], Cell] = {}
     for cell in cells:
         if cell.model and cell.budget is not None and cell.mechanism not in ALTERNATIVES:

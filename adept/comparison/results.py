@@ -114,7 +114,7 @@ def _figures(row: AttackRow) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Example:
-    """A record, or None if it must stay hidden, and its rewrite in each row."""
+    """A record (None if it must stay hidden), and its rewrite in each row of the table."""
 
     original: str | None
     rewrites: list[tuple[ResultRow, str]]

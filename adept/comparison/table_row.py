@@ -1,6 +1,6 @@
 """A row of the table: release records, write texts, and train a classifier on them.
 
-A decoder sees a release, released labels, public text and numbers, and nothing else.
+A decoder reads a release, released labels, public text and public numbers, and nothing else.
 """
 
 import math
@@ -54,7 +54,7 @@ Source = tuple[Columns, Callable[[], list[Pair]]]  # and the writer; a label bes
 
 
 def obtain_row(trial: Trial, cell: Cell) -> ResultRow:
-    """Return a cell's row, stored or new, with the quality of its text if that is measured."""
+    """Return a cell's row, stored or new, with its text's quality if that is measured."""
     row = trial.obtain(ResultRow, cell, _make_row)
     if cell.measured and row.words is None:
         rewrites = trial.obtain(WrittenTexts, cell, _write).texts[:: cell.samples]  # the first of each record
@@ -173,7 +173,7 @@ def build_alternative(trial: Trial, cell: Cell) -> TextMechanism:
 
 
 def _open_look_up(trial: Trial, cell: Cell) -> Source:
-    """Write the public texts nearest to released linear latents, without one of our models."""
+    """Write the public texts that are nearest to released linear latents; no model is used."""
 
     def write() -> list[Pair]:
         encode = fit_linear_encoder(trial.public, seed=trial.seed)

@@ -45,7 +45,7 @@ class Trial:
         return self.store.keep(make(self, cell), self.seed, cell) if kept is None else kept
 
     def labels(self, cell: Cell) -> list[str]:
-        """Return the labels of a cell, as they are or randomised once for all of its readers."""
+        """Return a cell's labels, unchanged or randomised once for all cells that read them."""
         own = self.private.labels or []
         if cell.label_epsilon is None:
             return own
@@ -102,7 +102,7 @@ class Trial:
 
     @cached_property
     def broad_codec(self) -> Codec:
-        """Codec of the packaged model, whose sentences are near to many names."""
+        """Codec of the packaged model, which has sentences near to many label names."""
         model, _ = load_model()
         if model.codec is None:
             raise ModelError("the packaged model must have a codec: install adept again")

@@ -1,8 +1,8 @@
-"""Arrow types for values without types, such as those of jsonl; found before writing.
+"""Arrow types for untyped values, such as those of jsonl; they are found before writing.
 
-A type is widened only if every value comes back equal: whole numbers become fractions if each is
-exact, and null fits any type. An object becomes a struct with the keys of all objects. A column is
-refused if a key is null in one object and missing in another.
+A type is widened only if every value can be read back unchanged: whole numbers become fractions if
+each is exact, and null fits any type. An object becomes a struct with the keys of all objects. A
+column is refused if a key is null in one object and missing in another.
 """
 
 import json
@@ -20,11 +20,11 @@ LARGEST_EXACT = 2**53
 
 
 class UnfitValues(Exception):
-    """Values of a column without a common type; the message says why."""
+    """An error: the values of a column have no common type; the message gives the reason."""
 
 
 class SeenValues:
-    """The kinds of values at one place: a column, items of its lists, or a key of its objects."""
+    """The kinds of values in one place: a column, the items of lists, or one key of objects."""
 
     def __init__(self) -> None:
         self.count, self.nulls = 0, 0

@@ -1,8 +1,8 @@
-"""Messages about missing columns, which help without printing a record.
+"""Messages about missing columns, which help the user but never print a record.
 
 The schema of a Parquet file holds no records, so a message lists all its names. The header of a csv
-may be the first record, and the keys of a JSON object may be data, so a message lists only those
-that look like names. A refusal of a central release lists only names from a fixed list.
+may be the first record, and the keys of a JSON object may be data, so a message lists only the
+entries that look like names. A refusal of a central release lists only names from a fixed list.
 """
 
 import re
@@ -39,7 +39,7 @@ class RequiredColumns:
 
 
 def missing_column(names: Sequence[str], column: str, option: str, *, number: int) -> DataError:
-    """Return the error for a record that lacks a column."""
+    """Return the error to raise for a record that lacks a column."""
     return DataError(f"no column named {column!r} in record {number}{_clause(names)}: {_advice(names, column, option)}")
 
 

@@ -1,4 +1,4 @@
-"""Data sets, named ones and your own: columns, splits, and thinned broad public text."""
+"""Data sets, both named ones and your own: columns, splits, and selected broad public text."""
 
 import os
 import random
@@ -33,7 +33,7 @@ Slot = tuple[str, str]  # name and value, such as a city or a date that a task w
 
 @dataclass(frozen=True)
 class Corpus:
-    """Texts, with labels and slots if there are any; each is None or as long as ``texts``."""
+    """Texts with optional labels and slots; each of these is None or as long as ``texts``."""
 
     texts: list[str]
     labels: list[str] | None = None
@@ -108,7 +108,7 @@ def text_of(record: Record, column: str, *, number: int) -> str:
 
 
 def find_label_column(record: Record, label_column: str | None) -> str | None:
-    """Return the given label column, else "intent" if the first record has it, else None."""
+    """Return the given label column; else "intent" if the first record has it; else None."""
     return label_column or ("intent" if "intent" in record else None)
 
 
@@ -137,14 +137,14 @@ def read_corpus(
 
 
 def join(corpora: Sequence[Corpus]) -> Corpus:
-    """Return one corpus of several, without slots; without labels unless each has some."""
+    """Join several corpora to one, without slots; it has labels only if all of them have labels."""
     labels = [corpus.labels for corpus in corpora]
     texts = [text for corpus in corpora for text in corpus.texts]
     return Corpus(texts, None if None in labels else [label for own in labels for label in own or []])
 
 
 def find_slots(rows: Sequence[str], tags: Sequence[object]) -> list[list[Slot]] | None:
-    """Return each text's slots by its tags; None if there are none, or tags do not fit."""
+    """Return the slots of each text, from its tags; None without tags, or if they do not fit."""
     found = [_slots(text.split(), tagged) for text, tagged in zip(rows, tags, strict=True)]
     slots = [own for own in found if own is not None]
     return slots if len(slots) == len(found) and any(slots) else None
@@ -164,7 +164,7 @@ def _slots(words: Sequence[str], tagged: object) -> list[Slot] | None:
 
 
 def samples_of(location: str, options: ReadingOptions | None = None) -> int:
-    """Return the rows per record of a file, from the first run 0, 1, 2, ... of ``sample``."""
+    """Return a file's rows per record: the length of the first run 0, 1, 2, ... of ``sample``."""
     count = 0
     for record in read_records(location, options=options):
         if str(record.get("sample")) != str(count):
@@ -201,7 +201,7 @@ def load(config: DataConfig, columns: Columns | None = None) -> dict[str, Corpus
 
 
 def hold_out(corpus: Corpus, *, share: float, seed: int) -> tuple[Corpus, Corpus]:
-    """Split a corpus by a seeded shuffle; the second part has ``share``, at least 1 record."""
+    """Split a corpus by a seeded shuffle; the second part is a ``share``, at least 1 record."""
     if len(corpus) < 2:
         raise DataError(
             f"the train split must have at least 2 records if some are held out, got {len(corpus)}: add some"
@@ -236,10 +236,10 @@ def read_public_texts(directories: Iterable[str | Path]) -> list[PublicText]:
 
 
 def thin_texts(public: Iterable[PublicText], *, seed: int = 0) -> list[PublicText]:
-    """Return different texts of at most MAX_WORDS words, shuffled, few of each template.
+    """Return distinct texts of at most MAX_WORDS words, shuffled, with few from each template.
 
-    The number of texts of a subject and of a source is limited, too. A template is a text without
-    its rare words and its numbers. Texts without such words all stay.
+    The number of texts per subject and per source is limited, too. A template is a text without its
+    rare words and its numbers. All texts without rare words and numbers are kept.
     """
     order = list(public)
     random.Random(seed).shuffle(order)

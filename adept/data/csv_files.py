@@ -51,7 +51,7 @@ ENDS = ("\n", "\r")
 
 
 class TooLong(Exception):
-    """A row of more than MAX_CHARACTERS characters."""
+    """An error: a row has more than MAX_CHARACTERS characters."""
 
 
 @cache
@@ -79,7 +79,7 @@ def state_after(text: str, delimiter: str) -> str:
 
 
 class Rows:
-    """Iterator over csv rows, opened with ``newline=""``; a row too long is None or raises."""
+    """Iterator over csv rows, opened with ``newline=""``; an overlong row is None or raises."""
 
     def __init__(self, stream: IO[str], delimiter: str, *, raises: bool = False) -> None:
         self._stream, self.delimiter, self._raises = stream, delimiter, raises
@@ -124,12 +124,12 @@ def read_csv(
     named: Sequence[str] | None = None,
     on_header: Callable[[Sequence[str]], None] = lambda names: None,
 ) -> Iterator[Record]:
-    """Yield the rows below a header, without the apostrophes that our writer adds to formulas.
+    """Yield the rows below the header, without the apostrophes that our writer adds to formulas.
 
     Args:
         stream: text, opened with ``newline=""``.
         tolerant: as in ``adept.data.reading``.
-        sure: True if the user chose the delimiter; then a header of one cell is accepted.
+        sure: True if the user chose the delimiter; only then is a header of one cell accepted.
         named: the columns of a file without a header. Our own outputs have a header, so a reader
             that is not tolerant takes the first row for a header if it holds some of these names
             and nothing else.
@@ -207,7 +207,7 @@ def _cells(rows: Rows, *, tolerant: bool) -> Iterator[list[str]]:
 
 
 def is_formula(cell: str) -> bool:
-    """Return True if a spreadsheet would run a cell as a formula; signed numbers do not count."""
+    """Return True if a spreadsheet would run a cell as a formula; False for a signed number."""
     start = cell.lstrip("'")
     if not start.startswith(("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")):
         return False

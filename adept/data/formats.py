@@ -1,4 +1,4 @@
-"""Formats of data files: their names, the rules that they share, and txt.
+"""Formats of data files: their names, their common rules, and the format txt.
 
 In a central release, only a file's name and ``ReadingOptions`` decide container, format, delimiter
 and header. Otherwise its first row would decide how all rows are read.
@@ -32,15 +32,15 @@ BYTE_ORDER_MARK = "\ufeff"  # dropped at the beginning of every row, so that the
 
 
 class UnfitFile(Exception):
-    """A file that needs repair or other options; the message holds no content."""
+    """An error: a file needs repair or other options; the message holds none of its content."""
 
 
 class DamagedRecord(Exception):
-    """A record that does not fit its file; the message repeats none of its content."""
+    """An error: a record does not fit its file; the message repeats none of its content."""
 
 
 class PlacedRecord(Record):
-    """The values of a row, all names of its file, and its place in an Arrow batch or None."""
+    """The values of a row, its file's column names, and its place in an Arrow batch or None."""
 
     def __init__(self, values: Mapping[str, Any], names: Sequence[str], batch: Any, index: int) -> None:
         super().__init__(values)
@@ -128,7 +128,7 @@ class ReadingOptions:
 
 
 def is_gzip_name(location: str) -> bool:
-    """Return True if a name says that its file is compressed."""
+    """Return True if a file's name ends as that of a compressed file."""
     return location.lower().endswith(".gz")
 
 
@@ -138,7 +138,7 @@ def _ending(location: str) -> str:
 
 
 def tells_format(location: str) -> bool:
-    """Return True if a name tells the format of a data file."""
+    """Return True if a file's name shows the format of its data."""
     return _ending(location) in ENDINGS
 
 
@@ -159,7 +159,7 @@ def format_of_name(location: str) -> str | None:
 
 
 def file_format(location: str, given: str | None = None) -> str:
-    """Return the format of an input file: ``given``, or else the one that its name shows."""
+    """Return the format of an input file: ``given``, or else the format that its name shows."""
     if found := given or format_of_name(location):
         return found
     if location == STANDARD_STREAM:

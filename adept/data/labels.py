@@ -1,4 +1,4 @@
-"""Labels as text, in the form that all commands use, and public label sets.
+"""Labels as text in the one form that all commands use, and public label sets.
 
 *Claim*: the label that a release reads or writes for a record is a function of that record's own
 value. *Proof*: ``label_of`` is ``plain_text`` of one value, and raises if that has no text; the
@@ -26,8 +26,8 @@ def label_of(record: Record, column: str, *, number: int) -> str:
     """Return the label of a record as text.
 
     Raises:
-        DataError: the column is missing, or holds no value or one without a text; only the record's
-            number is named.
+        DataError: the column is missing, or its value is missing or has no text; the message names
+            only the record's number.
     """
     if column not in record:
         raise missing_column(list(record), column, "label_column", number=number)
@@ -53,7 +53,7 @@ def label_set_of(labels: Iterable[Any]) -> tuple[str, ...]:
     """Return a public label set as texts, in order.
 
     Raises:
-        ConfigurationError: an entry has no text, or two of them have the same one.
+        ConfigurationError: an entry has no text, or two entries have the same text.
     """
     places: dict[str, int] = {}
     if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
@@ -77,7 +77,7 @@ def read_label_descriptions(location: str | None) -> dict[str, tuple[str, ...]]:
 
     Raises:
         DataError: the file cannot be read.
-        ConfigurationError: a line holds something else; the message names it.
+        ConfigurationError: a line holds something else; the message names the line.
     """
     found: dict[str, tuple[str, ...]] = {}
     options = ReadingOptions(format="txt")
@@ -94,7 +94,7 @@ def read_label_descriptions(location: str | None) -> dict[str, tuple[str, ...]]:
 
 
 def read_label_set(given: Sequence[str] | None) -> tuple[str, ...]:
-    """Return an option's label set; a single ``@FILE`` means the non-blank lines of a file.
+    """Return an option's label set; a single ``@FILE`` stands for the file's non-blank lines.
 
     Raises:
         DataError: the file cannot be read.

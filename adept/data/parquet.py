@@ -84,7 +84,7 @@ def _searchable(stream: Any) -> Any:
 
 
 def _without_dictionaries(source: Any) -> Any:
-    """Return metadata without dictionaries, as Arrow refuses a whole one for one damaged text."""
+    """Return metadata without dictionaries: one damaged text makes Arrow refuse a whole one."""
     size = source.seek(0, io.SEEK_END)
     source.seek(max(0, size - 8))
     length = int.from_bytes(source.read(4), "little") + 8
@@ -143,7 +143,7 @@ def file_types(stream: IO[bytes]) -> dict[str, Any]:
 
 
 def long_indices(kind: Any) -> Any:
-    """Return a type; a dictionary's indices become long enough for any number of values."""
+    """Return a type whose dictionary indices are long enough for any number of values."""
     if not types.is_dictionary(kind) or kind.index_type.bit_width > 16:
         return kind
     return pyarrow.dictionary(pyarrow.int32(), kind.value_type, kind.ordered)
@@ -182,7 +182,7 @@ def can_hold(kind: Any) -> bool:
 
 @contextmanager
 def write_parquet(stream: IO[bytes], columns: Sequence[str], of_columns: Types | None = None) -> Iterator[Write]:
-    """Yield a function that writes records as a row group; columns without a type are text."""
+    """Yield a function that writes records as a row group; a column without a type is text."""
     schema = pyarrow.schema([(column, (of_columns or {}).get(column, pyarrow.string())) for column in columns])
     with parquet.ParquetWriter(stream, schema) as writer:
 

@@ -1,8 +1,8 @@
 """Records of data files of any format and container, and the columns that files declare.
 
-Files are read record by record, whatever their size. No message repeats a record, or a name that
-may be the first record of a file without a header. A *tolerant* reader refuses no file because of
-one record: a damaged record is one without columns.
+Files of any size are read record by record. No message repeats a record, or a name that may be the
+first record of a file without a header. A *tolerant* reader refuses no file because of one record:
+a damaged record is one without columns.
 
 *Claim*: adding or removing one row of txt, jsonl or csv changes what a tolerant reader yields by
 that row's record alone. *Proof*. (1) Bytes become characters one by one: no byte of a line end
@@ -81,20 +81,20 @@ def read_records(
     required: RequiredColumns | None = None,
     may_be_empty: bool = False,
 ) -> Generator[Record, None, int]:
-    """Yield the records of a file, ``-`` (standard input) or a directory; return their number.
+    """Yield the records of a file, ``-`` (standard input) or directory; return their number.
 
     Every line of a txt file, even an empty one, is a record ``{"text": line}``; blank lines of
     jsonl and csv are skipped.
 
     Args:
-        options: None decides by the file's name.
-        at_least: smallest size in bytes of a plain file.
+        options: how to read the file; with None, the file's name decides.
+        at_least: smallest size in bytes that a plain file must have.
         tolerant: never raise because of one record. A damaged record has no columns, and a file may
             be empty.
         columns: the columns that are used; other columns of a parquet file are not read.
         required: columns that a csv's header or a Parquet file's schema must name.
-        may_be_empty: accept a file without records if it is one of several; a csv file without
-            lines then lacks no column.
+        may_be_empty: True to accept a file without records, as one of several files; columns are
+            then not required of a csv file without lines.
 
     Raises:
         DataError: the file is missing, empty, not UTF-8, of an unknown format or damaged, or
@@ -176,7 +176,7 @@ def declared_columns(location: str, options: ReadingOptions) -> list[str] | None
 
 
 def mismatch(location: str, options: ReadingOptions) -> str | None:
-    """Return a sentence for the curator if a file's first bytes contradict name and options."""
+    """Return a warning for the curator if a file's first bytes contradict name and options."""
     kind = file_format(location, options.format)
     with open_input(location, kind="parquet", tolerant=True) as stream:
         head = stream.read(HEAD_BYTES)
@@ -211,7 +211,7 @@ def part_files(directory: str) -> list[str]:
 
 
 def directory_format(directory: str, given: str | None) -> str | None:
-    """Return the format of all parts; None if each part's own name decides."""
+    """Return the one format of all parts; None if each part's own name decides."""
     return given or format_of_name(directory.rstrip("/"))
 
 

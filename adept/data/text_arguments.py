@@ -1,9 +1,9 @@
-"""Arguments of callers as texts: lists, arrays, data frames of one column; all else is refused.
+"""Conversion of arguments to texts: lists, arrays, data frames of one column, and nothing else.
 
 ``text_list`` reads the column types of common libraries. It refuses everything whose elements are
 not records (a string has characters, a dict has keys), and a generator, which could not be checked
-before its first text is released. No message repeats an element. Formats spell one value
-differently: "1", 1, 1.0; ``plain_text`` maps these to one text.
+before its first text is released. No message repeats an element. Formats write the same value in
+different ways ("1", 1, 1.0); ``plain_text`` maps these to one text.
 
 *Claim*: the text of a value depends on that value alone: not on other rows, its column's type or
 the file's format.
@@ -52,11 +52,11 @@ def text_list(texts: object, name: str = "texts", *, first: int = 1) -> list[str
         texts: a sequence; a NumPy array of strings (N,) or (N, 1); a Series of pandas or polars; an
             Arrow array; a column of ``datasets``; or a data frame, table or data set of one column.
         name: the argument's name in messages.
-        first: the position of the first text, for a caller who passes a part of the texts.
+        first: the position of the first text, for callers who pass only a part of their texts.
 
     Raises:
-        DataError: ``texts`` is something else, or one element is not a string; the message gives
-            its position, from 1 on.
+        DataError: ``texts`` has another type, or an element is not a string; the message gives the
+            element's position, counted from 1.
     """
     values = _elements(texts, name)
     if set(map(type, values)) <= {str}:
@@ -71,13 +71,13 @@ def text_list(texts: object, name: str = "texts", *, first: int = 1) -> list[str
 
 
 def value_list(values: object, count: int, name: str) -> list[Any]:
-    """Return one value per record, such as labels or persons: strings, None if missing.
+    """Return one value per record, such as a label or person: a string, or None if it is missing.
 
     Args:
         values: as ``texts`` in ``text_list``, but with elements of any type.
 
     Raises:
-        DataError: ``values`` is something else, or of another length.
+        DataError: ``values`` has another type or another length.
     """
     found = _elements(values, name, "a list")
     if len(found) != count:
@@ -142,7 +142,7 @@ def _kind(value: object) -> str:
 
 
 def plain_text(value: Any) -> str | None:
-    """Return the text of a value; None for one that has none.
+    """Return the text of a value; None if the value has no text.
 
     Strings are normalised (NFC) and stripped of surrounding space. Whole numbers become their
     digits, also 1.0, "1.0" and Decimal("1.00"). Booleans become "true" and "false". None, NaN,

@@ -1,4 +1,4 @@
-"""Outputs: files of records, written as streams; a file appears only when it is complete."""
+"""Outputs: files of records that are written as streams and appear only when complete."""
 
 import csv
 import errno
@@ -42,7 +42,7 @@ WRITERS: dict[str, Callable[[Any, Sequence[str], Types | None], AbstractContextM
 
 @contextmanager
 def record_writer(location: str, *, format: str, columns: Sequence[str], types: Types | None = None) -> Iterator[Write]:
-    """Open ``location`` and give a function that appends records with exactly ``columns``.
+    """Open ``location`` and yield a function that appends records with exactly ``columns``.
 
     A txt file holds the first column alone. In a parquet file each column has the type given in
     ``types``, or is text.
@@ -66,7 +66,7 @@ def check_value(value: Any, format: str) -> None:
 
 
 def write_table(rows: Sequence[Any], path: Path) -> None:
-    """Write rows (dataclasses, or dictionaries with the same keys) whole; replace the file.
+    """Write all rows (dataclasses or dictionaries with equal keys) at once; replace the file.
 
     None is an empty cell; infinite and undefined numbers are "inf" and "nan".
     """
@@ -86,8 +86,8 @@ def new_file(path: str) -> Iterator[str]:
     Standard output is spooled, so nothing appears there before everything is written.
 
     Raises:
-        DataError: the name is taken, at the beginning or at the end, or the disk is full or cannot
-            be written.
+        DataError: a file of this name exists at the beginning or at the end, or the disk is full or
+            cannot be written.
     """
     if path == STANDARD_STREAM:
         with tempfile.NamedTemporaryFile() as spool:
@@ -148,10 +148,10 @@ def cache_directory() -> Path | None:
 
 
 def publish(partial: Path, final: Path) -> None:
-    """Give a complete file its name and the user's file mode; it is on the disk on return.
+    """Give a complete file its name and the user's file mode; on return, it is on the disk.
 
     Raises:
-        FileExistsError: the name was taken meanwhile; it is left alone.
+        FileExistsError: another file took the name meanwhile; that file is left unchanged.
     """
     os.umask(mask := os.umask(0o077))  # there is no other way to read it
     with suppress(PermissionError):  # of file systems that have no modes
@@ -163,7 +163,7 @@ def publish(partial: Path, final: Path) -> None:
 
 
 def sync_directory(directory: Path) -> None:
-    """Put the names in a directory on the disk, on file systems that can."""
+    """Write a directory's names to the disk, on file systems that can do this."""
     with suppress(OSError):
         handle = os.open(directory, os.O_RDONLY)
         try:
@@ -173,7 +173,7 @@ def sync_directory(directory: Path) -> None:
 
 
 def give_name(partial: Path, final: Path) -> None:
-    """Give a file a free name, even without links; raise FileExistsError if it is taken."""
+    """Give a file a free name, even if links are not supported; raise FileExistsError if taken."""
     try:
         os.link(partial, final)
     except OSError as error:
@@ -184,7 +184,7 @@ def give_name(partial: Path, final: Path) -> None:
 
 
 def write_once(path: Path, content: str | bytes) -> None:
-    """Write a small file whole or not at all; remove the temporary file of a crash."""
+    """Write a small file whole or not at all; remove a temporary file that a crash left."""
     Path(f"{path}.partial").unlink(missing_ok=True)
     with new_file(str(path)) as temporary:
         Path(temporary).write_bytes(content.encode() if isinstance(content, str) else content)

@@ -1,4 +1,4 @@
-"""Attacks on a comparison's page: right guesses of 100, beside the bounds of claim and truth."""
+"""Attacks on a comparison's page: correct guesses in 100, beside claimed and true bounds."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ Attack = tuple[AttackedRelease, AttackRow]
 
 
 def describe_attacks(found: Sequence[AttackedRelease]) -> dict[str, Any]:
-    """Return lines (cells, refuted) by mechanism, findings on claims, and warnings of defects."""
+    """Return table lines (cells, refuted) per mechanism, findings on claims, and warnings."""
     found = sorted(found, key=lambda one: one.claimed_epsilon)
     attacks = [(attacked, row) for attacked in found for row in attacked.rows]
     groups: dict[str, list[tuple[list[str], bool]]] = {}

@@ -84,7 +84,7 @@ def draw_metric(axis: Any, table: ComparisonTable, metric: str) -> None:
 
 
 def draw_kept(axis: Any, table: ComparisonTable) -> None:
-    """Draw how much of a record stands in its rewrite over the *true* epsilon."""
+    """Draw how much of a record its rewrite keeps, over the *true* epsilon."""
     dashes = {name: dash for name, dash in KEPT_DASHES.items() if _is_measured(table, name)}
     finite = [[line for line in curve.at.values() if math.isfinite(line.epsilon)] for curve in table.curves]
     random = [line for line in table.texts if line.mechanism == "random"]
@@ -181,7 +181,7 @@ def draw_headline(table: ComparisonTable) -> str:
 def choose_curves(curves: Sequence[Curve]) -> list[Curve]:
     """Return ADePT's three variants and the best of the other mechanisms whose claims hold.
 
-    Where a comparison lacks variants, more of the others are shown.
+    If a comparison lacks some variants, more of the other mechanisms are shown.
     """
     variants = [curve for curve in curves if curve.mechanism in VARIANTS]
     others = [curve for curve in curves if not curve.false_claim and curve.mechanism in BY_NAME]
@@ -193,7 +193,7 @@ def choose_curves(curves: Sequence[Curve]) -> list[Curve]:
 def choose_levels(texts: Sequence[Line]) -> dict[str, float]:
     """Return the accuracy of the text itself, of random latents and, if above these, of names.
 
-    A level that several models have is the highest of theirs.
+    If several models have a level, the highest one is used.
     """
     heights = {
         name: max(line.accuracy.mean for line in texts if line.mechanism == name)
@@ -219,7 +219,7 @@ def _draw_named_level(axis: Any, name: str, height: float) -> NamedEnd:
 
 
 def name_ends(axis: Any, ends: Sequence[NamedEnd]) -> None:
-    """Write each line's name to the right of its end, none over another, tied to its height."""
+    """Write each line's name to the right of its end, so that names do not overlap."""
     low, high = axis.get_ylim()
     heights = [(height - low) / (high - low) for height, _, _ in sorted(ends)]
     steps = [place * NAME_GAP for place in range(len(ends))]

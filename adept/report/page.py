@@ -111,7 +111,7 @@ def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
 
 
 def describe_claim(audited: AuditVerdict, lines: ComparisonTable) -> dict[str, Any]:
-    """Return a mechanism's claim, with each budget once and the true epsilon if that is larger."""
+    """Return a mechanism's claim: each budget once, and the true epsilon if it is larger."""
     own = [line for line in lines.texts if line.mechanism == audited.mechanism and line.claimed_epsilon is not None]
     spent = dict(sorted((line.claimed_epsilon or 0.0, line.epsilon) for line in own))
     return {
@@ -156,13 +156,14 @@ def _spent(row: ResultRow) -> str:
 
 
 def settings(config: CompareConfig) -> str:
-    """Return a configuration as a recipe (``conf/experiment``) that makes it again."""
+    """Return a configuration as a recipe for ``conf/experiment`` that reproduces it."""
     values = {name: value for name, value in asdict(config).items() if name != "output_dir"}
     return "# @package _global_\n" + yaml.safe_dump(values, sort_keys=False, default_flow_style=None, width=100)
 
 
 def budget_grid(table: ComparisonTable, metric: str) -> Grid:
-    """Return results on decoded text: a line per mechanism, a column per budget, then levels."""
+    """Return results on decoded text: a line per mechanism, a column per budget, then
+    references."""
     cells = []
     for curve in table.curves:
         found = [curve.at.get(epsilon) for epsilon in table.budgets]
@@ -276,7 +277,7 @@ def _error(line: Line) -> float:
 
 
 def warn_of_losses(table: ComparisonTable) -> list[str]:
-    """Return a warning if a rewriter loses much of the text without any noise."""
+    """Return a warning if a rewriter loses much of the text even without noise."""
     [text] = _means(table, "none")
     identity = [line for line in table.texts if line.mechanism == "identity"]
     lost = [f"{line.accuracy} ({line.model})" for line in identity if line.accuracy.mean < GOOD_REWRITER * text]
@@ -289,7 +290,7 @@ def warn_of_losses(table: ComparisonTable) -> list[str]:
 
 
 def warn_of_names(table: ComparisonTable) -> list[str]:
-    """Return a warning for budgets that buy no accuracy above that of the labels' names alone."""
+    """Return a warning for budgets with no more accuracy than the labels' names alone give."""
     free = {name: mean(found) for name in BY_NAMES if (found := _means(table, name))}
     if not free:
         return []
@@ -327,7 +328,10 @@ def _describe_accuracy(line: Line) -> str:
 
 
 def find_best(table: ComparisonTable) -> Curve | None:
-    """Return the one mechanism that the page calls the best: its claim holds, and its mean accuracy is highest."""
+    """Return the mechanism of highest mean accuracy among those whose claims hold.
+
+    The page calls it the best.
+    """
     sound = [curve for curve in table.curves if not curve.false_claim]
     return max(
         sound, key=lambda curve: (len(curve.at), mean(line.accuracy.mean for line in curve.at.values())), default=None

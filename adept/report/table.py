@@ -77,7 +77,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Curve:
-    """The lines of one mechanism, model, decoder and classifier, by ascending budget."""
+    """The lines of one mechanism, model, decoder and classifier, in order of their budgets."""
 
     mechanism: str
     title: str
@@ -147,7 +147,7 @@ def _line(own: list[ResultRow], random: dict[tuple[str, str, str, str, int], flo
 
 
 def estimate(values: Iterable[float], *, least: float = 0.0) -> SeedMean:
-    """Return mean and interval over seeds; the interval stays between ``least`` and one."""
+    """Return mean and interval over seeds; the interval is cut to lie in [``least``, 1]."""
     values = list(values)
     centre, seeds = mean(values), len(values)
     half = float(student.ppf(0.975, seeds - 1)) * stdev(values) / math.sqrt(seeds) if seeds > 1 else 0.0
@@ -160,7 +160,7 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 
 def title(mechanism: str) -> str:
-    """Return a mechanism's title for readers, with a remark if its claim needs one."""
+    """Return a mechanism's title for readers, with a remark if its claim calls for one."""
     return NAMES.get(mechanism, mechanism)
 
 

@@ -91,14 +91,15 @@ class TrustComparison:
         self.size = sum(part.size for part in self.parts)
 
     def run(self) -> Iterator[int]:
-        """Compute all missing results; yield the number of finished rows as it grows."""
+        """Compute all missing results; yield the number of finished rows each time it grows."""
         done = 0
         for part in self.parts:
             yield from (done + made for made in part.run())
             done += part.size
 
     def collect(self) -> list[TrustRow]:
-        """Return all rows in one relation; write ``trust.csv`` and each comparison's page."""
+        """Return all rows for the same neighbours; write ``trust.csv`` and each comparison's
+        page."""
         rows: list[TrustRow] = []
         for part in self.parts:
             results = part.collect()
@@ -118,7 +119,7 @@ def write(comparison: TrustComparison) -> page.Report:
 
 
 def split_config(config: CompareConfig) -> list[CompareConfig]:
-    """Return the comparisons of which one of all kinds of trust consists."""
+    """Return the single comparisons that together compare all kinds of trust."""
     below = Path(config.output_dir)
     halved = [epsilon / REPLACED for epsilon in config.epsilons]
     found = [replace(config, trust=CENTRAL, epsilons=halved, samples=1, output_dir=str(below / CENTRAL))]
@@ -146,7 +147,7 @@ def _trust_rows(part: Comparison, rows: list[ResultRow]) -> Iterator[TrustRow]:
 
 
 def _convert(trial: Trial, cell: Cell, row: ResultRow) -> Iterator[TrustRow]:
-    """Yield a row, and the same one shuffled, at budgets of the common relation."""
+    """Yield a row and its shuffled version, with budgets for the common kind of neighbours."""
     config = trial.config
     same: dict[str, Any] = {field.name: getattr(row, field.name, None) for field in fields(TrustRow)}
     copied = config.labels == COPY and config.trust == LOCAL
@@ -162,7 +163,7 @@ def _convert(trial: Trial, cell: Cell, row: ResultRow) -> Iterator[TrustRow]:
 
 
 def _hide_among(trial: Trial, cell: Cell) -> Shuffled | None:
-    """Return what shuffling the private half gives; None if a release is not one symbol."""
+    """Return the guarantee from shuffling the private half; None if a release is not one symbol."""
     rewriter = trial.rewriter(cell)
     if not isinstance(rewriter.mechanism, SymbolRandomizer):
         return None
@@ -207,7 +208,7 @@ def _levels(rows: Sequence[TrustRow]) -> Iterator[tuple[str, float, str]]:
 
 
 def draw(rows: Sequence[TrustRow], epsilons: Sequence[float]) -> str:
-    """Return the panel as an SVG file, over the range of the budgets that were asked for."""
+    """Return the panel as an SVG file, over the range of the requested budgets."""
     found = trace_curves(rows)
     with drawing(1, 1, size=SIZE) as opened:
         axis = opened.axes[0][0]

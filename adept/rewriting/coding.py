@@ -93,8 +93,7 @@ class LatentCoding(Coding):
             self.tokenizer.label_ids(labels)
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return clipped latents (B, n) of texts, or of labelled texts if the model writes
-        labels."""
+        """Return clipped latents (B, n) of texts, with labels if the model writes labels."""
         rows = self.tokenizer.encode(texts, max_length=self.model.config.max_length, labels=labels)
         return self.model.encode_records(rows)
 

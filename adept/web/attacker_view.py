@@ -1,4 +1,4 @@
-r"""Beliefs about who wrote a release: before it, at most, and after this particular release.
+r"""A reader's belief about who wrote a release: before it, after it, and the largest possible.
 
 The crowd is N people, one for each of N sentences: yours and N - 1 public ones, which are equally
 likely at first. The reader knows the crowd, the model and the mechanism, and sees the release
@@ -48,10 +48,10 @@ class View:
 
 
 def crowd_of(model: Autoencoder) -> list[str]:
-    """Return N - 1 different public sentences that a model holds, spread evenly over them.
+    """Return N - 1 different public sentences of a model, spread evenly over all its sentences.
 
     Raises:
-        ModelError: it holds fewer.
+        ModelError: the model holds fewer sentences.
     """
     texts = list(dict.fromkeys(text_of(words) for words in model.codec.utterances)) if model.codec else []
     if len(texts) < PEOPLE - 1:
@@ -132,7 +132,7 @@ def bound(epsilon: float) -> float:
 
 
 def guesses(probability: float) -> str:
-    """Express a bound on a probability as a number of right guesses, rounded up."""
+    """Express a bound on a probability as a number of correct guesses, rounded up."""
     if probability > 0.5:
         most = 100 if probability <= 0.99 else 1000
         return f"{math.ceil(most * probability):,} guesses in {most:,}"

@@ -1,4 +1,4 @@
-"""Results of earlier commands in their ``output_dir``, shown as they are."""
+"""Results of earlier commands, shown unchanged from their ``output_dir``."""
 
 import json
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class EarlierResult:
 
 
 def runs(directory: Path) -> list[EarlierResult]:
-    """Return the results below a directory that can be shown, the newest first."""
+    """Return the results in a directory that the page can show, newest first."""
     found = [path for name in (REPORT, RESULT) for path in directory.glob(f"*/{name}") if path.is_file()]
     found.sort(key=lambda path: path.stat().st_mtime, reverse=True)
     return [run for path in found[:MAX_RUNS] if (run := _run(path)) is not None]

@@ -1,4 +1,4 @@
-"""Server of the page and of the answers to its script, guarded against other sites.
+"""Server of the page and of answers to its script, protected against other web sites.
 
 The page is for one person at this machine. A name that is made to resolve to 127.0.0.1 (DNS
 rebinding) fails the check of Host, and a form or script of another site the check of Origin. A page
@@ -71,7 +71,7 @@ Answer = TypeVar("Answer")
 
 
 class Play:
-    """The page and its answers, with the results below ``runs``."""
+    """The page and its answers, with the results in the directory ``runs``."""
 
     def __init__(self, sentences: Sentences, files: Files, *, runs: Path, token: str | None = None) -> None:
         self.sentences, self.files, self.runs, self.token = sentences, files, runs, token
@@ -129,7 +129,7 @@ class Play:
         return PlainTextResponse("\n\n\n".join(said) or "There is no such proof.", 200 if said else 404)
 
     async def play(self, request: Request) -> Response:
-        """Release a sentence once by each mechanism: lines of texts, then of readers."""
+        """Release a sentence once by each mechanism; answer first the texts, then the readers."""
         asked = await _question(request)
         text, mechanisms = asked.get("text"), _names(asked.get("mechanisms", [OURS]))
         if not isinstance(text, str):
@@ -153,11 +153,11 @@ class Play:
         return JSONResponse({"claimed": epsilon, "true": epsilon * dim**0.5, "odds": odds})
 
     async def budgets(self, request: Request) -> Response:
-        """Answer with what each budget means and keeps of public sentences."""
+        """Answer with the protection of each budget, and rewrites of public sentences."""
         return JSONResponse(await self._work(self.sentences.budgets))
 
     async def drop(self, request: Request) -> Response:
-        """Take a file; the answer names its columns."""
+        """Accept a dropped file; the answer names its columns."""
         content = await _body(request, MAX_BYTES)
         name = request.headers.get("x-filename", "")
         key, dropped = await self._work(partial(self.files.add, name, content))
@@ -173,12 +173,12 @@ class Play:
         return Response(status_code=204)
 
     async def explain(self, request: Request) -> Response:
-        """Say what a release would be."""
+        """Answer with a description of a release, without making it."""
         dropped, choices = await self._read_choices(request)
         return JSONResponse(await self._work(partial(self.files.explain, dropped, choices)))
 
     async def release(self, request: Request) -> Response:
-        """Begin a release; its progress is asked for by ``file``."""
+        """Begin a release; the page asks for its progress by ``file``."""
         dropped, choices = await self._read_choices(request)
         if dropped.running or dropped.finished:
             raise ConfigurationError("this file is released already: drop it again for another release")
@@ -213,7 +213,7 @@ class Play:
         return self.files.get(request.path_params["key"]), _choices(await _question(request))
 
     async def _work(self, action: Callable[[], Answer]) -> Answer:
-        """Call ``action`` in a thread, of which there are few."""
+        """Call ``action`` in one of a few threads."""
         return await to_thread.run_sync(action, limiter=self._workers)
 
 
@@ -225,7 +225,7 @@ class Guarded:
     token: str | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse, or pass on; every answer has ``HEADERS`` unless it sets its own."""
+        """Refuse a request or pass it on; an answer has ``HEADERS`` unless it sets its own."""
         app = self.app
         if scope["type"] == "http":
             send = partial(_send_with_headers, send)
@@ -311,7 +311,7 @@ def _names(value: object) -> list[str]:
 
 
 def _choices(asked: dict[str, Any]) -> Choices:
-    """Return the page's choices; refuse anything else."""
+    """Return the choices that the page sent; refuse anything else."""
     given = {name: value for name, value in asked.items() if value not in (None, "")}
     if not all(isinstance(value, CHOICES.get(name, ())) for name, value in given.items()):
         raise ConfigurationError("the choices must be among those on the page: reload it")

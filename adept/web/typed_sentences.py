@@ -1,4 +1,4 @@
-"""Releases of a typed sentence, one per change of the page, and a reader's beliefs of each.
+"""Releases of a typed sentence, one per change on the page, and a reader's beliefs.
 
 Every call is a separate release, with fresh noise from the operating system. Nothing that was typed
 is kept.
@@ -64,13 +64,13 @@ class Sentences:
 
     @property
     def mechanisms(self) -> dict[str, str]:
-        """Mechanisms that can be ticked, with titles; the model's clip must serve them."""
+        """Mechanisms that the user can tick, with titles; each must suit the model's clip."""
         return {
             name: title for name, title in COMPARED.items() if name == OURS or self.model.clip in BY_NAME[name].serves
         }
 
     def warm(self) -> None:
-        """Prepare the default stop, and all others once somebody plays, until ``end``."""
+        """Prepare the slider's default stop and, once somebody plays, all others, until ``end``."""
         self._at(OURS, DEFAULT)[1].prepare()
         self._played.wait()
         ours = [(OURS, epsilon) for epsilon in sorted(STOPS, key=lambda stop: abs(stop - DEFAULT))]
@@ -79,7 +79,7 @@ class Sentences:
                 self._at(name, epsilon)[1].prepare()
 
     def end(self) -> None:
-        """Stop preparing, because a process waits for its threads."""
+        """Stop preparing, because a process cannot end before its threads do."""
         self._ended.set()
         self._played.set()
 
@@ -93,7 +93,7 @@ class Sentences:
         return [self._release(text, name, epsilon) for name in dict.fromkeys(mechanisms)]
 
     def budgets(self) -> dict[str, Any]:
-        """Return what each budget means and keeps, with public sentences and a rewrite of each."""
+        """Return each budget's protection and kept shares, with rewrites of public sentences."""
         rows = list(preview_budgets(lambda epsilon: self._at(OURS, epsilon)[0]))
         lines = [[f"{row.epsilon:g}", risk(row.epsilon), *row.shares] for row in rows]
         rewrites = [[f"{row.epsilon:g}", *(rewrite for _, rewrite in row.examples)] for row in rows]
@@ -122,7 +122,7 @@ class Sentences:
         return Release(shown, reader, encoded, released)
 
     def _at(self, name: str, epsilon: float) -> tuple[Rewriter, Reader]:
-        """Return the rewriter and the reader of a mechanism at a budget, which are made once."""
+        """Return a mechanism's rewriter and reader at a budget; both are made only once."""
         with self._making:
             if (name, epsilon) not in self._made:
                 kind = best_exact(self.model, epsilon=epsilon) if name == OURS else BY_NAME[name]
@@ -132,7 +132,7 @@ class Sentences:
 
 
 def _sentence(guarantee: Guarantee) -> str:
-    """Describe in words the most that a reader can do."""
+    """Describe in words the most that a reader can learn."""
     most, claimed = bound(guarantee.epsilon), guarantee.claimed_epsilon
     if most > MIN_CERTAINTY:
         said = f"Nothing hides you among {PEOPLE:,} people at this budget: a reader may be certain that it was you."

@@ -1,7 +1,7 @@
 """Files dropped on the page: checked, released like ``adept rewrite``, returned, removed.
 
-Each lies in a folder that only this user can read, until the page forgets it, the server ends, or
-an hour has passed.
+Each file lies in a folder that only this user can read, until the page removes it, the server ends,
+or an hour has passed.
 """
 
 import secrets
@@ -78,7 +78,7 @@ class Files:
         shutil.rmtree(self._root, ignore_errors=True)
 
     def add(self, filename: str, content: bytes) -> tuple[str, Dropped]:
-        """Keep a file for a while; return its key and its description.
+        """Store a file temporarily; return its key and its description.
 
         Raises:
             DataError: the file cannot be read.
