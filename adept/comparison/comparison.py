@@ -1,8 +1,8 @@
 """A comparison from its configuration to its results: worker processes compute missing rows.
 
-Two protocols. ``paper``: the rewriter is trained on the very split that it rewrites, as ADePT was.
-``disjoint``: it is trained on one half of the training split without the labels, and rewrites the
-other half.
+There are two protocols. With ``paper``, the rewriter is trained on the same split that it rewrites,
+as ADePT was. With ``disjoint``, it is trained on one half of the training split, without labels,
+and rewrites the other half.
 
 Read the modules in this order: ``plan`` (the rows), this module, ``trial`` (data and models that
 the rows of a seed share), ``table_row`` (from a cell to its row), ``audits_and_attacks`` (audits,

@@ -1,6 +1,6 @@
-"""The directory of a comparison; only this module knows its files, keys and dependencies.
+"""The directory of a comparison; only this module deals with its files, keys and dependencies.
 
-A directory belongs to one comparison, which continues where it stopped. Settings that may change
+A directory belongs to one comparison, which resumes where it stopped. Settings that may change
 between two runs are listed in ``GROWING``; all others are in ``comparison.json`` and must stay the
 same. A key names everything that its file depends on. Each file is written whole or not at all. If
 one was damaged later, an error names it, and it is never read in part.

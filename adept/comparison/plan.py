@@ -1,8 +1,8 @@
-"""The plan of a comparison: a cell is the recipe of one row; a configuration gives cells.
+"""The plan of a comparison: its cells, each of which is the recipe for one row of the table.
 
-A cell is resolved here, once: later steps do not ask the configuration for the treatment of labels
-or the shares of the budget. A new mechanism needs no change here. A new reference, decoder,
-baseline or alternative needs a name below, a place in ``_list_rows``, and a source in
+This module decides all properties of a cell: later steps do not read the treatment of labels or the
+shares of the budget from the configuration. A new mechanism needs no change here. A new reference,
+decoder, baseline or alternative needs a name below, a place in ``_list_rows``, and a source in
 ``adept.comparison.table_row``.
 """
 

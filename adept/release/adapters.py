@@ -1,4 +1,4 @@
-"""Rewriting inside other libraries: a callable for ``datasets.Dataset.map``, and text lists.
+"""Rewriting inside other libraries: a callable for ``datasets.Dataset.map``, and lists of texts.
 
 Every call is a release with new noise, so texts that are passed twice are released twice. With
 ``ledger=`` a second release of a text is refused; with ``again=True`` it is allowed, and the

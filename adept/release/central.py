@@ -12,8 +12,8 @@ for the curator go to ``tell`` and are not part of the release.
 
 The file's format says what a *row* is; ``adept.data.reading`` proves that a row changes its own
 record alone. In a csv, a quote that is never closed takes everything that follows into its row, so
-let a program that knows the format write such files. A parquet file or a compressed one is read as
-a whole or not at all. The names of columns in a header or schema are public.
+write such files with a program that produces valid csv. A parquet or compressed file is read either
+completely or not at all. The names of columns in a header or schema are public.
 """
 
 import hashlib

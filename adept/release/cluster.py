@@ -7,9 +7,9 @@ comes from. The draws of a lost attempt were only in the memory of the cluster. 
 of a record enters the journal, before anything of it is visible, and from there on the proof of
 ``adept.release.journal`` applies. QED. As there, a worker's death does not depend on its draws.
 
-The cluster needs the same trust as the machine: its memory holds records, and Ray spills what does
-not fit to its disks. A cluster that is started here listens only at 127.0.0.1, and answers only
-those who have the token drawn for it.
+You must trust the cluster like your own machine: its memory holds records, and Ray writes data that
+do not fit there to the cluster's disks. A cluster that this module starts listens only at
+127.0.0.1, and requires a token that is drawn for it.
 """
 
 import io
@@ -137,7 +137,7 @@ def _own_signals() -> Iterator[None]:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Discard what Ray's C++ code writes to the file descriptor of standard error."""
+    """Discard the output of Ray's C++ code to the file descriptor of standard error."""
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
     try:

@@ -1,7 +1,7 @@
 """Columns of a local release: which ones are read and written, their types, and their checks.
 
-A record is a text and perhaps a label. The person's column is counted and never written. Kept
-columns are copied as they are, so they are not private. Everything else is dropped.
+A record is a text and perhaps a label. The person's column is used for counting, and is never
+written. Kept columns are copied unchanged, so they are not private. All other columns are dropped.
 
 *Claim*: every kept value is unchanged in the output (or becomes text, if ``docs/operation.md`` says
 so), or the release is refused before the record's batch is drawn; if the input can be read twice,

@@ -26,18 +26,19 @@ checksum in the log is wrong, SQLite ignores the rest of the log, which loses on
 never visible. The pages of the file have no checksums. So each row has a digest of its number and
 content, and one row counts the entries. A file with other rows is refused.
 
-Nobody saw draws that were lost before they were on the disk. If the moment of death does not depend
-on the drawn values, they cost nothing. If it did, only some outputs would survive, and this
-selection could at worst double the epsilon of those records. Nothing here makes the moment depend
-on a value.
+If draws were lost before they were on the disk, nobody has seen them. Such draws cost no budget if
+the moment at which the run dies does not depend on the drawn values. If it did depend on them, only
+some outputs would survive, and this selection could at worst double the epsilon of those records.
+Nothing in this program makes that moment depend on a value.
 
 An entry holds only draws: written texts, with randomised or written labels. If this run shuffles,
 an entry holds the releases instead of texts. Copied labels and kept columns are read from the input
 again.
 
-No file can notice that it was restored from an older copy. A ledger can, because it stores how many
-records may have been read (``adept.release.publication``). The journal is not part of the ledger:
-draws in the order of the input, together with digests of its rows, would undo a shuffle.
+A journal cannot detect that it was restored from an older copy. A ledger can detect this, because
+it stores how many records may have been read (``adept.release.publication``). The journal is not
+stored in the ledger, because draws in the order of the input, together with digests of the input's
+rows, would undo a shuffle.
 """
 
 import errno

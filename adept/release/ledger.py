@@ -1,14 +1,15 @@
 """The ledger: released records with their budgets, so nobody releases a record twice by mistake.
 
-It holds a line for each release and, of local releases, a keyed digest of each record and of each
-person (``adept.release.record_identity``). The key lies elsewhere, so nobody can test a guess at a
-record with the ledger alone. ``adept.release.ledger_file`` keeps the file.
+It holds a line for each release and, for each local release, a keyed digest of every record and of
+every person (``adept.release.record_identity``). The key is stored in another file, so nobody can
+test with the ledger alone whether it lists a guessed record. ``adept.release.ledger_file`` reads
+and writes the file.
 
 A record is *claimed* before it is released, so an interrupted run has spent the budget of its
-claims. A claim is checked and written in one transaction: two runs at once cannot both be the
-first, or both fit below a limit. Before anybody can read records of a release, the ledger stores
-the number of these records. From then on, their claims are never given up, and a journal with fewer
-draws cannot resume the release.
+claims. A claim is checked and written in one transaction. So of two simultaneous runs, only one can
+be the first to claim a record, and both together stay within a limit. Before anybody can read
+records of a release, the ledger stores the number of these records. From then on, their claims are
+never given up, and a journal with fewer draws cannot resume the release.
 
 *Claim*: if two ledgers differ only in the records of central releases, every command gets the same
 answers from both, and their bytes do not depend on these records. *Proof*. A central release leaves
@@ -29,8 +30,8 @@ may hold any number of a person's records, so then no total of a person is bound
 one run are different records, each released once; equal records of different runs may be the same
 record, and their budgets add up.
 
-*Limit*. A claim is refused if it would bring a record above the limit, or a person if persons are
-named. Then either all releases name persons or none does.
+*Limit*. A claim is refused if it would raise the total of a record (or of a person, if persons are
+named) above the limit. In a ledger with a limit, either all releases name persons or none does.
 """
 
 import json

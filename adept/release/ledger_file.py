@@ -80,11 +80,11 @@ Budget = Fraction | float
 
 @dataclass(frozen=True, kw_only=True)
 class Spending:
-    """The budget of a release, and the records or persons that it counts against.
+    """The budget of a release, and the records or persons to whose totals it is added.
 
     Attributes:
         persons: True if a column names who contributed each record.
-        central: True if it counts against every record of its ledger.
+        central: True if the budget is added to the total of every record of the ledger.
         per_row: factor on epsilon for replacing one record.
         per_person: factor on epsilon for replacing all of a person's records; for a local release,
             for replacing each of them.
@@ -131,7 +131,7 @@ class Spending:
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One release in the ledger; in a record's sum its epsilon counts ``counted`` times."""
+    """One release in the ledger; in a record's total its epsilon counts ``counted`` times."""
 
     started: str
     finished: str | None
@@ -151,13 +151,14 @@ class LedgerEntry:
 
 @dataclass(frozen=True)
 class LedgerSum:
-    """All releases together: the largest totals over one record, and over one person.
+    """All releases together: the largest total epsilon of one record, and of one person.
 
     Attributes:
         rows, persons: numbers of different records and persons in local releases.
         equal: the largest number of equal records in one release.
-        person_epsilon: infinite if only some releases name persons, None if none does.
-        nameless: number of releases that named no persons.
+        person_epsilon: largest total of a person; infinite if only some releases name persons, None
+            if no release does.
+        nameless: number of releases that name no persons.
     """
 
     releases: int
@@ -174,9 +175,9 @@ class LedgerFile:
     """The file of an open ledger, and the sums of its releases.
 
     Args:
-        path: the file; it is made if it does not exist.
-        key: the key of the digests; None reads the list alone.
-        seconds: time to wait for other runs.
+        path: the file; it is created if it does not exist.
+        key: the secret key for digests; with None, only the list of releases can be read.
+        seconds: longest time to wait for other runs.
     """
 
     _run = ""  # the current release, which does not count among the earlier ones
@@ -246,7 +247,7 @@ class LedgerFile:
         return [LedgerEntry(*row) for row in self._database.run(ENTRIES.format(approved))]
 
     def approve(self, output: str, by: str) -> None:
-        """Note that somebody approved the newest release of an output, and when.
+        """Store who approved the newest release of an output, and the time of the approval.
 
         Raises:
             DataError: the ledger lists no such release.
@@ -299,7 +300,7 @@ class LedgerFile:
         return {release: exact(epsilon) for release, epsilon in rows}
 
     def _everywhere(self, kind: int) -> Budget:
-        """Return the epsilon that other releases spent on every record, or person."""
+        """Return the epsilon that other central releases spent on every record, or person."""
         factor = "per_row" if kind == ROW_KIND else "per_person"
         rows = self._database.run(
             f"SELECT epsilon, {factor} FROM releases WHERE scope = '{EVERYWHERE}' AND run != ?", self._run
@@ -334,7 +335,7 @@ def _make(path: str) -> None:
 
 
 def _definitions(database: sqlite3.Connection) -> dict[str, list[str]]:
-    """Return the words that define each table and index, whose damage SQLite does not see."""
+    """Return the SQL that defines each table and index; SQLite does not notice damage in it."""
     rows = database.execute("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_stat%'")
     return {name: (sql or "").split() for name, sql in rows}
 
@@ -360,12 +361,12 @@ def group_claims(rows: Iterable[tuple[int, int, int, str | None, int]]) -> Count
 
 
 def exact(budget: float) -> Budget:
-    """Return a budget as a fraction; an infinite budget stays infinite."""
+    """Return a budget as an exact fraction; an infinite budget stays infinite."""
     return Fraction(budget) if math.isfinite(budget) else math.inf
 
 
 def add_up(spent: Mapping[int, Budget], claims: Iterable[tuple[int, int]]) -> Budget:
-    """Add up budgets, each times its count; releases that ``spent`` lacks are counted elsewhere."""
+    """Add up budgets times their counts; releases missing in ``spent`` are counted elsewhere."""
     return sum((spent[release] * times for release, times in claims if release in spent), Fraction())
 
 

@@ -101,7 +101,7 @@ class Publication:
 
     @property
     def temporary(self) -> list[Path]:
-        """Temporary names."""
+        """Temporary names, in the same order."""
         return [Path(name + PARTIAL) for name in self.names]
 
     @property

@@ -1,8 +1,8 @@
 """Statements in words, and the data set card.
 
 Every epsilon and delta in them is rounded up (``guarantee.words``), and a probability is written as
-a number of times out of a total, which never becomes "always" (``guarantee.often``). A stranger may
-have named the model's directory, so the name stands in quotes, reduced to a plain one
+a number of times out of a total, and never rounded to "always" (``guarantee.often``). A stranger
+may have named the model's directory, so the name stands in quotes, reduced to a plain one
 (``facts.plain_name``), and cannot add a sentence or a line.
 """
 

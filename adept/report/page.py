@@ -162,8 +162,7 @@ def settings(config: CompareConfig) -> str:
 
 
 def budget_grid(table: ComparisonTable, metric: str) -> Grid:
-    """Return results on decoded text: a line per mechanism, a column per budget, then
-    references."""
+    """Return results on decoded text: lines of mechanisms, columns of budgets, and references."""
     cells = []
     for curve in table.curves:
         found = [curve.at.get(epsilon) for epsilon in table.budgets]

@@ -1,7 +1,7 @@
 """A comparison in numbers: rows averaged over seeds, for figure, findings and page.
 
-The merit of a mechanism is its distance above the ``random`` line of the same model, decoder and
-classifier, for each seed.
+The merit of a mechanism is, for each seed, its result minus that of ``random`` with the same model,
+decoder and classifier.
 
 A new column of ``results.csv`` that is a mean over seeds goes into ``QUALITY``; the same figure for
 another record's rewrite goes into ``OTHERS``, and is shown in brackets after it. A new reference

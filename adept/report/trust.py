@@ -1,21 +1,20 @@
 """``trust=all``: accuracy under each kind of trust, for the same records and neighbours.
 
-It consists of comparisons that share their models; each has its own directory and page:
+It consists of several comparisons with the same models; each has its own directory and page:
 
     central/                   the synthesizer, labels private
     NAME-joint_response/       a mechanism whose releases are symbols: text and label as one symbol
     NAME-randomized_response/  any other mechanism, one text a record: half of each budget randomises the label
     NAME-copy/                 the same mechanism, labels copied
 
-Every budget here is for *replacing* one record by any other, the number of records being public,
-and is the true one:
+Every budget here is the true epsilon for *replacing* one record by any other, with a public number
+of records:
 
-- central: replacing a record is a removal and an addition, so that the synthesizer runs at half of
-  each epsilon.
-- shuffled: the releases of a local row, with the central epsilon and delta of
-  ``adept.release.shuffling``; if labels are copied, those of the label with the fewest records.
-- local: if a claim is false, the mechanism gets that fraction of each epsilon at which text and
-  label together truly spend the epsilon.
+- central: replacing a record is a removal and an addition, so the synthesizer gets half of each
+epsilon. - shuffled: the releases of a local row, with the central epsilon and delta of
+``adept.release.shuffling``; if labels are copied, those for the label with the fewest records. -
+local: if a claim is false, the mechanism gets that fraction of each epsilon at which text and label
+together truly spend the epsilon.
 """
 
 import math
@@ -98,8 +97,7 @@ class TrustComparison:
             done += part.size
 
     def collect(self) -> list[TrustRow]:
-        """Return all rows for the same neighbours; write ``trust.csv`` and each comparison's
-        page."""
+        """Return all rows, for equal neighbours; write ``trust.csv`` and each comparison's page."""
         rows: list[TrustRow] = []
         for part in self.parts:
             results = part.collect()

@@ -29,7 +29,7 @@ class Budget:
     """One line of the table: a budget and its effect.
 
     Attributes:
-        epsilon: the budget that the user would ask for.
+        epsilon: the budget, as a user would ask for it.
         rewriter: a rewriter with this budget.
         kept: shares of a text that are kept; None if the model has no public texts for an estimate.
         examples: pairs of a public sentence and its rewrite.

@@ -2,8 +2,8 @@
 
 An estimate compares each of some public texts, which the model has not seen, with its own rewrite
 and with the rewrite of another text. Two texts have the same *topic* if the nearest of the model's
-coarsest codewords is the same for both. Warnings (text in another language, or too long) depend on
-the records without any noise, so they only go to standard error.
+coarsest codewords is the same for both. Warnings (of text in another language, or of overlong text)
+depend on records without any noise, so they go only to standard error.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Releases of a typed sentence, one per change on the page, and a reader's beliefs.
 
-Every call is a separate release, with fresh noise from the operating system. Nothing that was typed
-is kept.
+Every call is a separate release, with fresh noise from the operating system. Typed sentences are
+never stored.
 """
 
 import contextlib

@@ -167,7 +167,7 @@ def _look_at(source: Path) -> Dropped:
 
 
 def _delimiter(file: Path) -> str | None:
-    """Guess the separator of a csv whose header has no comma, as the page has no option for it."""
+    """Guess a csv's separator if its header has no comma: the page has no option for it."""
     with file.open("rb") as stream:
         header = stream.readline(2**16).decode("utf-8", "replace")
     if file.suffix != ".csv" or "," in header or header.removeprefix("\ufeff").startswith("sep="):
