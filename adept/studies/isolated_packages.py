@@ -138,6 +138,7 @@ class Isolated:
         """Release a batch of vectors (B, n) or a list of values."""
         if _was_seeded():
             self.connection.ask("seed", self.number, 0)
+            np.random.random()  # a seed serves one release, as if the package drew here
         if isinstance(records, torch.Tensor):
             records = records.detach().cpu().numpy()
         if not isinstance(records, np.ndarray):
