@@ -174,7 +174,7 @@ class LedgerOptions:
     """Refuse a release that would raise the total epsilon of a record or person above this limit,
     even with again=true."""
     again: bool = False
-    """Release even if the ledger lists earlier releases of the same records; the budgets add up."""
+    """Release even if the ledger lists earlier releases; the budgets spent on a record add up."""
     key: str | None = None
     """File with the secret key for journal and ledger; null: ~/.config/adept/key."""
 
