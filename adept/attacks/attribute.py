@@ -48,7 +48,7 @@ class TextReader:
             self._model.fit(texts, list(values))
 
     def guess(self, texts: Sequence[str]) -> list[str]:
-        """Name the class of each text."""
+        """Return the guessed class of each text."""
         texts = text_list(texts)
         if len(self.classes) < 2:
             return self.classes * len(texts)
@@ -85,7 +85,7 @@ def read_attribute(corpus: Corpus, name: str) -> list[str]:
 
 
 def play(game: AttackGame, *, attribute: str) -> list[AttackRow]:
-    """Attack one attribute of secrets from the private records, with three attackers."""
+    """Attack one attribute of secrets, drawn from the private records, with three attackers."""
     rewriter, private, public = game.rewriter, game.private, game.public
     own, others = read_attribute(private, attribute), read_attribute(public, attribute)
     draws = game.draw(len(private))

@@ -41,7 +41,7 @@ class Candidates:
         return len(self.views[0])
 
     def before(self, others: "Candidates") -> "Candidates":
-        """Return these candidates, followed by others."""
+        """Return these candidates followed by the other ones."""
         return Candidates(self.mechanism, tuple(map(torch.cat, zip(self.views, others.views, strict=True))), self.dim)
 
     def log_likelihood(self, released: Tensor) -> Tensor:

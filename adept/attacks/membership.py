@@ -109,7 +109,7 @@ def _row(success: str, rate: Rate, chance: float, bound: float, detail: dict[str
 
 
 def play_file(files: NeighbouringFiles, *, rounds: int, confidence: float = 0.999) -> list[AttackRow]:
-    """Attack two files, without and with one person, by ``rounds`` releases of each."""
+    """Attack a file without and with one person's rows, by ``rounds`` releases of each."""
     without, among = files.pairs[0]
     outside, inside = (
         np.array(

@@ -168,7 +168,7 @@ def write_feasible(texts: Sequence[str], count: int, draw: random.Random) -> lis
 
 
 def name_from_text(rewriter: Rewriter, released: Tensor, texts: list[str], candidates: Candidates) -> Tensor:
-    """Write a text from each release (m, .); return the candidate (m,) that it suggests."""
+    """Write a text from each release (m, .); return the candidate (m,) that the text suggests."""
     written = [text for text, _ in rewriter.write(released)]
     own, read = rewriter.encode(texts).cpu(), rewriter.encode(written).cpu()
     if not candidates.dim:

@@ -27,7 +27,7 @@ TEST_SHARE = 0.015  # of alpha, for each test with a p-value in an audit of vect
 
 @dataclass(frozen=True)
 class Question:
-    """A question that an audit puts to a target."""
+    """A question that an audit asks about a mechanism."""
 
     name: str
     share: float  # of alpha

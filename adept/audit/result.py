@@ -178,7 +178,7 @@ class AuditResult:
 
 
 class NotJudged(AdeptError):
-    """The third outcome of an audit: no release was seen; ``result`` holds the reasons."""
+    """The third outcome of an audit: it saw no release; ``result`` holds the reasons."""
 
     def __init__(self, result: AuditResult) -> None:
         self.result = result
@@ -199,7 +199,7 @@ def judged(result: AuditResult) -> AuditResult:
 
 
 def judge(name: str, question: Callable[[], Check], *, sees: str, kind: Kind = Kind.DISTRIBUTION) -> Check:
-    """Ask one question; if the mechanism fails to answer, it is not judged.
+    """Ask one question; if the mechanism fails to answer, the outcome is "not judged".
 
     The check gets the question's ``kind``, unless it found a kind other than distribution; then it
     keeps that kind.

@@ -131,7 +131,7 @@ class HeldOut(NamedTuple):
 
 
 class TextClassifier:
-    """A classifier of texts with at least two labels; its arguments are those of ``evaluate``."""
+    """A classifier of texts with at least two labels; ``evaluate`` explains its arguments."""
 
     def __init__(self, train: Corpus, *, samples: int = 1, noisy_labels: bool = False) -> None:
         texts, labels = train.texts, train.labels or []

@@ -53,7 +53,7 @@ def macro_f1(truth: Labels, predicted: Labels) -> float:
 
 
 def codes(*columns: Sequence[str]) -> tuple[Labels, ...]:
-    """Return label columns as integers under one common numbering."""
+    """Return columns of labels as integers, with the same numbering for all columns."""
     numbering = {label: code for code, label in enumerate(sorted(set().union(*columns)))}
     return tuple(np.array([numbering[label] for label in column], dtype=np.int64) for column in columns)
 
@@ -76,7 +76,7 @@ def bootstrap(
 
 
 def bleu(records: Sequence[str], rewrites: Sequence[str]) -> float:
-    """Return corpus BLEU of rewrites, 0 to 100, words unchanged (Papineni et al. 2002)."""
+    """Return corpus BLEU of rewrites, 0 to 100, without changing words (Papineni et al. 2002)."""
     import sacrebleu
 
     return float(sacrebleu.corpus_bleu(list(rewrites), [list(records)], tokenize="none", force=True).score)
@@ -94,7 +94,7 @@ def plain(text: str) -> str:
 
 
 def slot_share(values: Sequence[Sequence[str]], rewrites: Sequence[str]) -> float | None:
-    """Return the share of slot values that their record's rewrite holds; None if there are none."""
+    """Return the share of slot values found in their record's rewrite; None without slot values."""
     kept = [
         f" {plain(value)} " in f" {plain(rewrite)} "
         for own, rewrite in zip(values, rewrites, strict=True)

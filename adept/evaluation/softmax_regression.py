@@ -30,7 +30,7 @@ class Features:
 
     @classmethod
     def of(cls, *matrices: Tensor | csr_matrix, known: Tensor | None = None) -> "Features":
-        """Put matrices (m, d) side by side."""
+        """Return features that hold matrices (m, d) side by side."""
         return cls(tuple(map(_with_transpose, matrices)), known)
 
     @property

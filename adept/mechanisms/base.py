@@ -70,7 +70,7 @@ class LocalRandomizer(ABC):
         return None
 
     def symbols(self, dim: int) -> tuple[Symbols, ...]:
-        """Return the symbols of each draw of a release; empty without a finite alphabet."""
+        """Return the symbols of each draw of a release; empty if no finite alphabet exists."""
         return ()
 
 
@@ -151,11 +151,11 @@ class SymbolRandomizer(LocalRandomizer):
     @property
     @abstractmethod
     def own_symbol(self) -> str:
-        """The relation of the likelier symbols to a record, in words."""
+        """Words that say how the heavy symbols relate to a record."""
 
     @abstractmethod
     def beside(self, labels: int) -> Self:
-        """Return a copy whose numbers of symbols suit a joint release with that many labels."""
+        """Return a copy whose number of symbols suits a joint release with ``labels`` labels."""
 
     @abstractmethod
     def choose(self, values: Any, ranks: Sequence[int]) -> Any:
@@ -189,7 +189,7 @@ class MechanismChoice:
         return self.epsilon if epsilon is None else epsilon
 
     def build(self, *, epsilon: float | None = None, clip_norm: float) -> LocalRandomizer:
-        """Build the mechanism; its own radius wins over ``clip_norm``."""
+        """Build the mechanism; a radius of its own takes precedence over ``clip_norm``."""
         budget, own = self.budget(epsilon), {part.name: part for part in fields(self.kind)}
         if budget is None and own["epsilon"].default is MISSING:
             raise ConfigurationError("epsilon must be given, got none: add epsilon=8, for example")

@@ -161,7 +161,7 @@ class Description(SymbolRandomizer):
         return replace(self, size=self.count, top=top, by_label=True)
 
     def choose(self, descriptions: Sequence[Described], ranks: Sequence[int]) -> list[int]:
-        """Return each record's number at its rank; its own descriptions come first."""
+        """Return the number at each record's rank; the record's own descriptions rank first."""
         meant = []
         for own, rank in zip(self._checked(descriptions), ranks, strict=True):
             other = _other(own, rank - self.heavy)  # always, so that time does not tell which it is
@@ -169,7 +169,7 @@ class Description(SymbolRandomizer):
         return meant
 
     def choose_symbols(self, numbers: Sequence[int], ranks: Sequence[int]) -> list[int]:
-        """Return each record's number at its rank, for records that are numbers."""
+        """Return the number at each record's rank; each record is itself a number."""
         return self.choose([sorted(self.heavy_symbols(number)) for number in numbers], ranks)
 
     def heavy_symbols(self, number: int) -> set[int]:
@@ -225,7 +225,7 @@ def cell_size(epsilon: float) -> int:
 
 
 def best_size(epsilon: float) -> int:
-    """Return K, 2 to 2^120, for which K-ary randomised response transmits most information.
+    """Return the K, 2 to 2^120, at which K-ary randomised response transmits most information.
 
     The K descriptions are equally common. The information is largest near (e^eps - 1) / (u - 1),
     u = eps e^eps / (e^eps - 1) (capacity: Ye and Barg 2018).

@@ -88,7 +88,7 @@ def words(number: float) -> str:
 
 
 def often(probability: Fraction) -> str:
-    """Return a probability for a sentence, as a number of times; never rounded to always."""
+    """Return a probability in words, as a count of times; it is never rounded up to 1."""
     for times in (100, 1_000, 10_000, 1_000_000):
         count = math.floor(probability * times)
         if times - count >= 2:

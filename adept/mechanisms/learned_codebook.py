@@ -121,7 +121,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return (Block(shape, words),)
 
     def places(self, latents: Tensor, ranks: Sequence[int]) -> Tensor:
-        """Return the index (B,) of each latent's codeword at its rank, nearest first."""
+        """Return the index (B,) of the codeword at each latent's rank; rank 0 is the nearest."""
         units = to_grid(latents, clip=self.clip, clip_norm=self.clip_norm)
         (block,) = self.layout(units.shape[1])
         return block.place(units, torch.tensor(ranks, dtype=torch.int64))
@@ -139,7 +139,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return replace(self, size=size, top=top)
 
     def choose(self, latents: Tensor, ranks: Sequence[int]) -> Tensor:
-        """Return each latent's codeword (B, n) at its rank, nearest first, of length C."""
+        """Return the codeword (B, n), of length C, at each latent's rank; rank 0 is the nearest."""
         if not isinstance(latents, Tensor):
             raise ConfigurationError(f"latents must be a tensor, got {type(latents).__name__}")
         (block,) = self.layout(latents.shape[1])

@@ -91,7 +91,7 @@ class RandomizedResponse:
         return self.choose(labels, ranks.tolist())
 
     def choose(self, labels: Sequence[str], ranks: Sequence[int]) -> list[str]:
-        """Move each label by its rank around the circle of labels; rank 0 keeps it."""
+        """Move each label ahead by its rank, cyclically in the label set; rank 0 keeps it."""
         places = {label: place for place, label in enumerate(self.labels)}
         unknown = next((row for row, label in enumerate(labels, start=1) if label not in places), None)
         if unknown is not None:

@@ -122,7 +122,7 @@ class Votes:
         return released.reshape(counts.shape)
 
     def record_epsilon(self, moved: int) -> float:
-        """Return one row's epsilon; ``moved`` is 2 for adding or removing, 4 for replacing."""
+        """Return the epsilon of one row; ``moved`` is 2 for adding or removing, 4 for replacing."""
         return total(Fraction(self.epsilon) * moved / self.sensitivity)
 
     def guarantee(self, *, persons: bool | None = None) -> Guarantee:

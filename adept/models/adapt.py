@@ -171,7 +171,7 @@ def wider(model: Autoencoder, vocabulary_size: int, *, topics: int, training_dat
 
 @torch.no_grad()
 def translate(model: Autoencoder, new: Tensor, old: Tensor, *, source: Autoencoder) -> None:
-    """Turn a decoder of latents z (N, n) into one of z' (N, n'): W becomes W A, z ~ A z'."""
+    """Turn a decoder of latents z (N, n) into a decoder of z' (N, n'): W becomes W A, z ~ A z'."""
     new, old = model.scale(new).double().cpu(), source.scale(old).double().cpu()  # as the weights meet them
     linear = torch.linalg.lstsq(new, old, driver="gelsd").solution.T.float()  # (n, n')
     inputs, size = source.decoder.get_parameter("weight_ih_l0").cpu(), model.config.embedding_dim
@@ -272,7 +272,7 @@ def spell_out(name: str) -> str:
 
 
 def are_terms(lines: Sequence[str]) -> bool:
-    """Return True if most lines name things: they have at most MAX_TERM_WORDS words."""
+    """Return True if most lines have at most MAX_TERM_WORDS words, so that they name things."""
     return 2 * sum(len(words_of(line)) <= MAX_TERM_WORDS for line in lines) > len(lines)
 
 

@@ -52,7 +52,7 @@ class Lexicon:
         return {word: place for place, word in enumerate(self.words)}
 
     def look_up(self, words: Sequence[str]) -> NDArray[np.float64]:
-        """Return unit vectors (V, n) of words ("what's" as "what"); 0 for unknown ones."""
+        """Return unit vectors (V, n) of words ("what's" as "what"); zeros for unknown words."""
         found = [self.places.get(word.lower(), self.places.get(word.lower().split("'")[0], -1)) for word in words]
         places = np.array(found, dtype=np.int64)
         vectors = self.vectors[places].astype(np.float64) * (places >= 0)[:, None]

@@ -45,7 +45,7 @@ def reconstruction(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str
 
 
 def mean_word_f1(records: Sequence[str], rewrites: Sequence[str]) -> float:
-    """Return the mean F1 of the bags of words of records and rewrites; two empty ones agree."""
+    """Return the mean word F1 of records and rewrites; two texts without words agree fully."""
     bags = [[Counter(text.lower().split()) for text in pair] for pair in zip(records, rewrites, strict=True)]
     sizes = [record.total() + rewrite.total() for record, rewrite in bags]
     return fmean(2 * (a & b).total() / words if words else 1.0 for (a, b), words in zip(bags, sizes, strict=True))

@@ -159,7 +159,7 @@ def tables(rows: Sequence[LimitRow]) -> list[Table]:
 
 
 def draw(rows: Sequence[LimitRow]) -> str:
-    """Draw the bounds over the true budget."""
+    """Draw the bounds against the true budget."""
     panels = (
         ("most information per record, bits", ("capacity",)),
         ("best guess of a label from one release", ("label",)),

@@ -144,7 +144,7 @@ def _mean_and_error(values: Tensor) -> tuple[float, float]:
 
 
 def tables(rows: Sequence[MechanismRow]) -> list[Table]:
-    """Return a table per dimension."""
+    """Return one table for each dimension."""
     ordered = sorted(rows, key=lambda row: (row.dim, row.claimed_epsilon))
     headings = ["claimed epsilon", *dict.fromkeys(f"{row.claimed_epsilon:g}" for row in ordered)]
     found = []

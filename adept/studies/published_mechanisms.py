@@ -133,7 +133,7 @@ def _normalise(weights: Floats) -> Floats:
 
 @dataclass
 class WordByWord:
-    """A mechanism on words; its child defines ``release`` (m,) -> (m,)."""
+    """A mechanism on words; a subclass defines ``release``, from m words to m words."""
 
     epsilon: float
 

@@ -1,4 +1,4 @@
-r"""Surveys under local DP (Habernal 2025, lecture 5): a bit, one answer of many, a number.
+r"""Surveys under local DP (Habernal 2025, lecture 5) of a bit, one of k answers, or a number.
 
 1. *One bit*: a person reports the true bit with probability theta. The lecture's first theta, (eps
    + 1)/(eps + 2), spends only ln(1 + eps); its second, e^eps/(e^eps + 1), is tight.
@@ -119,7 +119,7 @@ def run(
 
 
 def published_parameter(survey: Survey, *, epsilon: float) -> float:
-    """Return the lecture's theta, or the Laplace scale: sensitivity over epsilon."""
+    """Return the lecture's theta, or the Laplace scale: sensitivity divided by epsilon."""
     match survey.theta:
         case None:
             return MAX_SKIPPED / epsilon
@@ -164,7 +164,7 @@ def survey_distribution(name: str, *, epsilon: float) -> Answered:
 
 
 def probabilities(mechanism: RandomizedResponse) -> tuple[float, float]:
-    """Return P and Q: of the true answer, and of any other one."""
+    """Return P and Q, the probabilities of the true answer and of any other answer."""
     keep = mechanism.keep_probability
     return float(keep), float((1 - keep) / (len(mechanism.labels) - 1))
 
@@ -217,7 +217,7 @@ def _ask(
 
 
 def tables(rows: Sequence[ResponseRow]) -> list[Table]:
-    """Return a table over the budget, for the largest number of people."""
+    """Return a table with figures per budget, for the largest number of people."""
     lines, most = [], max(row.records for row in rows)
     for row in (row for row in rows if row.records == most):
         budget = [f"{row.epsilon:g}", f"{row.spent:.3g}", f"{row.parameter:.4g}", f"{row.published:.4g}"]
@@ -229,7 +229,7 @@ def tables(rows: Sequence[ResponseRow]) -> list[Table]:
 
 
 def draw(rows: Sequence[ResponseRow]) -> str:
-    """Draw the width of intervals over the budget, for the largest number of people."""
+    """Draw the width of intervals against the budget, for the largest number of people."""
     most = max(row.records for row in rows)
     with drawing(1, 2, size=(11, 4.4)) as opened:
         for axis, target in zip(opened.axes[0], ("share", "mean"), strict=True):

@@ -102,7 +102,7 @@ def rounding_probabilities(mechanism: str, *, epsilon: float, dim: int) -> tuple
 
 
 def scale(mechanism: str, *, epsilon: float, dim: int) -> float:
-    """Return the noise scale b: n / epsilon; for ADePT 1 / epsilon (Habernal 2022, Sec. 5)."""
+    """Return the noise scale b: 1 / epsilon for ADePT, else n / epsilon (Habernal 2022, Sec. 5)."""
     return (1 if mechanism == "adept" else dim) / epsilon
 
 

@@ -58,7 +58,7 @@ def plain(release: Any) -> Any:
 
 
 class Objects:
-    """The mechanism under audit and its copies, by number."""
+    """The mechanism under audit and its copies; each has a number."""
 
     def __init__(self, make: Any) -> None:
         self.mechanisms: dict[int, Any] = {0: make()}

@@ -174,7 +174,7 @@ def _spreads(target: VectorTarget, size: int, *, times: int) -> dict[str, float]
 
 @dataclass(frozen=True)
 class LessAnother:
-    """A mechanism that releases the difference of a fixed record and another, from one call."""
+    """A mechanism that releases a fixed record and another in one call, as their difference."""
 
     mechanism: Any
     record: Tensor
@@ -197,7 +197,7 @@ class LessAnother:
 
 @dataclass(frozen=True)
 class PlacedInBatch:
-    """A mechanism on one row of a batch, the rest of which are zeros."""
+    """A mechanism that releases one row of a batch; all other rows are zeros."""
 
     mechanism: Any
     size: int

@@ -177,7 +177,7 @@ def _values(samples: list[PairSample]) -> Floats:
 
 
 def coarse_step(values: Floats) -> float | None:
-    """Return the step, no power of two, that divides all values up to rounding, or None.
+    """Return the step, not a power of two, that divides all values up to rounding; or None.
 
     Euclid's algorithm finds the step approximately from a few values, least squares refine it, and
     all values are compared with it.

@@ -79,7 +79,7 @@ class AskedRecord:
     how: str = ""  # the batch in which it is asked for
 
     def metadata(self) -> Metadata:
-        """Ask once, and return the answer's metadata."""
+        """Release the record once, and return the release's metadata."""
         try:
             released = self.ask()
         except MechanismFailure as failure:

@@ -47,7 +47,7 @@ class Distinguisher:
 
 @dataclass(frozen=True)
 class Game:
-    """Everything that is fixed before distinguishers are scored."""
+    """A game to play: all that is fixed before distinguishers are scored."""
 
     pair: InputPair
     distinguishers: tuple[Distinguisher, ...]

@@ -180,7 +180,7 @@ def certify(
     claim: float = -math.inf,
     progress: Progress = lambda done, total: None,
 ) -> Score:
-    """Play all distinguishers of a game on the same 2 * ``trials`` fresh releases.
+    """Score all distinguishers of a game on the same 2 * ``trials`` fresh releases.
 
     Args:
         alpha: chance of error of each distinguisher.

@@ -182,7 +182,7 @@ def _standing_out(target: VectorTarget, records: Tensor, releases: Floats) -> li
 
 
 def searched_records(dim: int, *, clip_norm: float) -> Tensor:
-    """Return records (R, n) of one number, many lengths, zeros and signs, and round constants."""
+    """Return records (R, n): one number repeated, many lengths, zeros, signs, round constants."""
     generator = torch.Generator().manual_seed(2024)
     places = torch.eye(dim, dtype=torch.float64)[torch.randperm(dim, generator=generator)[:MAX_PLACES]]
     leaning = places + 0.3 * torch.randn(len(places), dim, dtype=torch.float64, generator=generator) / math.sqrt(dim)

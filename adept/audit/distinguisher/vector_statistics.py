@@ -106,7 +106,7 @@ def trailing(z: Floats, unit: float) -> Floats:
 
 
 def trailing_bits(z: Floats, unit: float) -> Floats:
-    """Return the coarsest binary place, up to `FINEST_BIT`, below which there are no bits."""
+    """Return the number of binary places, up to `FINEST_BIT`, after which all bits are zero."""
     places = np.full(len(z), FINEST_BIT + 1.0)
     scaled = z[:, :FIRST_NUMBERS] * (2.0**FINEST_BIT / unit)
     rows = np.flatnonzero((scaled == np.rint(scaled)).any(axis=1))
@@ -228,7 +228,7 @@ def _seen(first: Floats, second: Floats, unit: float) -> Statistic | None:
 
 
 def release_keys(releases: Floats, unit: float) -> list[bytes]:
-    """Return releases as keys that can be counted, rounded to a billionth of a unit."""
+    """Return releases as countable keys, rounded to a billionth of a unit."""
     return [row.tobytes() for row in np.round(releases / (RESOLUTION * unit)) + 0.0]
 
 

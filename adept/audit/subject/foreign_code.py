@@ -169,7 +169,7 @@ class Target:
 
 
 def cost(call: Callable[[], object]) -> float:
-    """Return the seconds of a call, without the first call and without garbage collection.
+    """Return the seconds per call, measured after a first call and without garbage collection.
 
     This is the larger of two times: the mean processor time (one call in ten may be expensive) and
     the shortest wait.

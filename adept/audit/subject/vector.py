@@ -71,7 +71,7 @@ class VectorTarget(Target):
 
     @property
     def largest(self) -> float:
-        """Limit at which outputs are cut off; NaN is read as twice this limit."""
+        """Limit to which larger outputs are cut; NaN is read as twice this limit."""
         return MAX_OUTPUT * self.clip_norm
 
     @cached_property
@@ -123,7 +123,7 @@ class VectorTarget(Target):
 
     @property
     def array(self) -> str:
-        """Library and dtype of the arrays that the mechanism takes, found by trying."""
+        """Library and dtype of the arrays that the mechanism accepts, found by trial."""
         if self._array is None:
             self._array = self._found_array()
         return self._array

@@ -62,7 +62,7 @@ MARKS = re.compile(f"({PUNCTUATION})")
 
 @dataclass(eq=False)
 class Codec(Learned):
-    """A code of public text, made once, saved with the model, and fixed for all records."""
+    """A code of public text: made once, saved with the model, and the same for all records."""
 
     model: LanguageModel
     weigh: WordWeights

@@ -112,7 +112,7 @@ class Meanings:
         return self.of_table(*tabulate(list(texts), more))
 
     def mean_of(self, texts: Iterable[Collection[str]]) -> Codes:
-        """Return the mean (d,) of the meanings of texts, as long as they are; 0 if no word is known."""
+        """Return the mean (d,) of texts' meanings, as long as a meaning; 0 if no word is known."""
         sums = self.of(texts).astype(np.float32).sum(axis=0, keepdims=True)
         return np.asarray(_at_length(sums)[0].astype(np.int8))
 

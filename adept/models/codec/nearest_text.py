@@ -171,7 +171,7 @@ class MeaningIndex(TextTable):
             yield int(places[row == least].min()), int(least)
 
     def several(self, records: Sequence[Sequence[str]], count: int) -> Iterator[list[int]]:
-        """Yield the ``count`` different texts nearest to each record."""
+        """Yield, for each record, the ``count`` different texts that are nearest to it."""
         for row, places in self._compare(records, max(SHORTLIST_TEXTS, SHORTLIST_FACTOR * count)):
             ordered = dict.fromkeys(places[np.lexsort((places, row))].tolist())
             yield list(islice(dict.fromkeys(chain(ordered, range(count))), count))

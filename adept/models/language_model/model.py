@@ -46,7 +46,7 @@ class UnknownWords(Learned):
 
     @classmethod
     def of(cls, words: Iterable[str], known: Sequence[str]) -> "UnknownWords":
-        """Learn the spelling of words; a word that occurs twice counts twice."""
+        """Learn how words are spelled; a word given twice counts twice."""
         spelled = list(words)
         alphabet = "".join(sorted({letter for word in spelled for letter in word}))
         numbers = {letter: number for number, letter in enumerate(alphabet, start=1)}

@@ -77,7 +77,7 @@ def in_texts(texts: Sequence[Sequence[str]], least: int) -> list[str]:
 def word_classes(
     rows: Sequence[list[str]], vocabulary: list[str], *, weights: NDArray[np.float64], count: int, seed: int
 ) -> dict[str, int]:
-    """Return the class of each word, the commonest first, one of at most ``count``."""
+    """Return the class of each word (commonest first); there are at most ``count`` classes."""
     from sklearn.cluster import KMeans  # slow to import
 
     vectors = _context_vectors(rows, vocabulary)
