@@ -41,7 +41,7 @@ product):
 If the number is below a floor, or cannot be computed, E[X+] replaces it, so that the local epsilon
 is stated.
 
-Checked proof, but of (1) to (5): ``proofs/Shuffling.v``, ``claim_is_at_most_alone``,
+Checked proof, without the steps (1) to (5): ``proofs/Shuffling.v``, ``claim_is_at_most_alone``,
 ``floor_of_the_claim``, ``floor_of_delta``.
 """
 

@@ -310,7 +310,7 @@ def nearest_first(
 
 
 def read_meanings(codec: Codec) -> tuple[Meanings, Codes]:
-    """Return a broad codec's Meanings, and those of its sentences (N, d); else raise ModelError."""
+    """Return a codec's `Meanings` and those of its sentences (N, d); ModelError if it is not broad."""
     if codec.lexicon is None:
         raise ModelError("model_dir must hold a model of broad text: leave model_dir out, or give examples")
     meanings = Meanings(codec.lexicon, codec.weigh)

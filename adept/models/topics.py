@@ -130,8 +130,8 @@ def cooccurrence_vectors(rows: Sequence[Sequence[int]], *, words: int, seed: int
 
     It is the word's left singular vector of the positive pointwise mutual information times the
     square roots of the singular values (Levy and Goldberg 2014, Sections 3 and 4). A neighbour's
-    frequency counts with a power of .75 (Levy, Goldberg and Dagan 2015, Section 3.1), and a
-    neighbour d places away counts 1/d. A negative number in ``rows`` takes a place in the text but
+    frequency is raised to the power .75 (Levy, Goldberg and Dagan 2015, Section 3.1), and a
+    neighbour d places away has the weight 1/d. A negative number in ``rows`` takes a place in the text but
     has no vector.
     """
     from sklearn.decomposition import TruncatedSVD  # fitting alone needs scikit-learn, slow to import

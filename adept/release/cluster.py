@@ -51,7 +51,7 @@ def draw_parts(draw: Draw, parts: Iterator[Part], options: PersonOptions) -> Ite
 
 
 def draw_on_cluster(draw: Draw, parts: Iterator[Part], *, workers: int | None) -> Iterator[tuple[Part, Entry]]:
-    """Yield every part with a worker's draw, in order; a few parts are read ahead.
+    """Yield each part, in order, with the draw that a worker made for it; read a few parts ahead.
 
     Args:
         draw: function that draws for a batch of records; it can be pickled.

@@ -1,4 +1,4 @@
-"""Alternatives to a rewriter with a guarantee for a whole record; redaction has no guarantee."""
+"""Alternatives to a rewriter: all guarantee epsilon for a whole record, except redaction."""
 
 import math
 import re

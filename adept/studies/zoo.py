@@ -280,7 +280,7 @@ def _row(exhibit: Exhibit, trials: int) -> ZooRow:
 
 
 def tables(rows: Sequence[ZooRow]) -> list[Table]:
-    """Return a table of the papers' own claims, and one that reads their epsilon as per record."""
+    """Return two tables: the papers' own claims, and the same epsilons claimed for whole records."""
     headings = ["mechanism", "unit", "claimed", "true", "verdict", "certified", "pair that was tried", "why"]
     titles = {
         True: "Claims, each for its own unit (confidence 0.999)",

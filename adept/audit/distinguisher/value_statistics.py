@@ -169,7 +169,7 @@ def _weights(ours: Array, theirs: Array) -> dict[Hashable, float]:
 
 
 def _columns(ours: Floats, theirs: Floats) -> Statistic:
-    """Sum log ratios of counts over columns of few values, where they differ significantly."""
+    """Sum the log ratios of two counts over columns of few values, if the counts differ significantly."""
     tables: list[tuple[int, Floats, Floats]] = []
     for column in range(ours.shape[1]):
         values = np.unique(np.concatenate([ours[:, column], theirs[:, column]]))
