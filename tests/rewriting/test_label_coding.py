@@ -16,7 +16,9 @@ from adept import audit
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Description
 from adept.mechanisms.noise import exponential_series
+from adept.models.codec import nearest_text
 from adept.models.codec.codec import text_of
+from adept.models.codec.meaning import MEANING_LENGTH
 from adept.models.label_cells import LabelCells
 from adept.rewriting.label_coding import CellCoding, LabelCoding
 from adept.rewriting.loading import label_mechanism
@@ -108,10 +110,39 @@ def test_the_heavy_sentences_are_the_nearest_of_the_cell(loaded: Loaded) -> None
         assert Counter(said[nearest]) == Counter(said[place])
 
 
+def by_definition(index: Any, record: list[str], places: Any, count: int) -> list[int]:
+    """Return the positions of the nearest texts: word by word, one text after the other; the first of ties."""
+    [own] = index.meanings.of([set(record)]).astype(np.int64)
+    weight = sum(index.weigh(word) for word in set(record)) * nearest_text.MISSING_COST
+    distances = []
+    for place in places.tolist():
+        text = index[place]
+        product = int(index.meanings.of([set(text)]).astype(np.int64)[0] @ own)
+        apart = nearest_text.MEANING_HALVES[0] * weight * (MEANING_LENGTH**2 - product) // (2 * MEANING_LENGTH**2)
+        lengths = [len(set(words) - nearest_text.SILENT_MARKS) for words in (text, record)]
+        scrap = lengths[0] < min(lengths[1] // 2, nearest_text.SCRAP_WORDS)
+        distance = index.weigh.distance(record, text) + apart
+        distances.append(distance + (1 + nearest_text.MEANING_HALVES[0]) * weight * scrap)
+    return sorted(np.lexsort((np.arange(len(places)), distances))[:count].tolist())
+
+
+@pytest.mark.parametrize("count", [1, 16, 17, 290, 299, 300])
+def test_the_nearest_sentences_of_a_cell_are_those_by_definition(loaded: Loaded, count: int) -> None:
+    """One record, all the same, and no known word; few heavy sentences are sought in a shortlist by meaning."""
+    index, places = loaded[0].codec.sentence_index, np.arange(5, 1505, 5, dtype=np.int32)
+    records = [text.split() for text in TEXTS]
+    found = index.several_of(records, places, count).tolist()
+    wanted = [by_definition(index, record, places, count) for record in records]
+    if count > nearest_text.SHORTLIST_TEXTS // nearest_text.SHORTLIST_SHARE:
+        assert found == wanted
+    same = [len({*ours} & {*theirs}) / count for ours, theirs in zip(found, wanted, strict=True)]
+    assert min(same[0], same[1], same[4]) >= 0.5
+    assert index.several_of([records[0]] * 3, places, count).tolist() == [found[0]] * 3
+    assert index.several_of(records[:1], places, count).tolist() == found[:1]
+
+
 def test_many_sentences_are_searched_as_few_are(loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a cell is large, the inverted file finds what a comparison with all finds, and fills up what it lacks."""
-    from adept.models.codec import nearest_text
-
     index, places = loaded[0].codec.sentence_index, np.arange(0, 1500, 3, dtype=np.int32)
     records = [text.split() for text in TEXTS if text]
     monkeypatch.setattr(nearest_text, "MEANING_HALVES", (4, 4))
