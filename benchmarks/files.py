@@ -25,7 +25,7 @@ from adept.models.config import TOPICS, ContentConfig, DecodingConfig, ModelConf
 from adept.models.tokenizer import END, Tokenizer
 from adept.models.topics import supported_topics
 from adept.release.columns import ReleaseOptions
-from adept.release.local import release_file
+from adept.release.local_release import release_file
 from adept.rewriting.rewriter import Rewriter
 
 REFERENCE, LONE = 190e9, 40

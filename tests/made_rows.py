@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from adept.attacks.bounds import Rate
-from adept.attacks.game import AttackRow
+from adept.attacks.guessing_game import AttackRow
+from adept.attacks.success_bounds import Rate
 from adept.comparison.plan import ModelKind
 from adept.comparison.results import AttackedRelease, ResultRow
 

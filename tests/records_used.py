@@ -14,7 +14,7 @@ from adept.data.formats import FORMATS
 from adept.mechanisms import JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace
 from adept.release.columns import ReleaseOptions
 from adept.release.ledger import Ledger
-from adept.release.local import preview_file, release_file
+from adept.release.local_release import preview_file, release_file
 from adept.rewriting.rewriter import Rewriter
 
 KEY = b"k" * 32

@@ -24,8 +24,8 @@ from adept.models.lexicon import TextVectors
 from adept.release.adapters import DatasetRewriter, release_texts
 from adept.release.rewrite_frame import rewrite_frame
 from adept.release.rewrite_options import LedgerOptions
-from adept.release.transformer import PrivateText
-from adept.rewriting.alternatives import PromptSampling, Redaction, WordByWord, public_logits
+from adept.release.sklearn_transformer import PrivateText
+from adept.rewriting.alternative_rewriters import PromptSampling, Redaction, WordByWord, public_logits
 from adept.rewriting.expectation import foreign_warnings
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer

@@ -16,10 +16,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from adept.attacks.bounds import best_success
-from adept.attacks.game import AttackGame, AttackRow
+from adept.attacks.guessing_game import AttackGame, AttackRow
 from adept.attacks.likelihood import guess
 from adept.attacks.reconstruction import view
+from adept.attacks.success_bounds import best_success
 from adept.data.corpus import Corpus
 from adept.data.text_arguments import text_list
 from adept.errors import DataError

@@ -29,10 +29,10 @@ import torch
 from numpy.typing import NDArray
 
 from adept.attacks.attribute import TextReader
-from adept.attacks.bounds import Rate, membership_auc, membership_power
-from adept.attacks.game import AttackGame, AttackRow
+from adept.attacks.guessing_game import AttackGame, AttackRow
+from adept.attacks.success_bounds import Rate, membership_auc, membership_power
 from adept.errors import DataError
-from adept.synthesis.neighbouring_files import NeighbouringFiles
+from adept.synthesis.audited_synthesizer import NeighbouringFiles
 
 FALSE_POSITIVES = 0.01
 WHICH_OF_TWO, AREA, POWER = "which of the two", "area under the curve", "true positives at 1 % false ones"

@@ -23,9 +23,9 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from adept.attacks.bounds import best_success
-from adept.attacks.game import AttackGame, AttackRow, GivenAway
+from adept.attacks.guessing_game import AttackGame, AttackRow, GivenAway
 from adept.attacks.likelihood import Candidates, guess, read_candidates
+from adept.attacks.success_bounds import best_success
 from adept.data.corpus import Corpus
 from adept.data.text_arguments import text_list
 from adept.errors import DataError

@@ -18,7 +18,7 @@ from adept.mechanisms import Description
 from adept.release.synthesizer_audit import replay
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
-from adept.synthesis.neighbouring_files import NeighbouringFiles
+from adept.synthesis.audited_synthesizer import NeighbouringFiles
 
 Audited = Callable[[], AuditResult]
 Advance = Callable[[int, int], None]

@@ -21,8 +21,8 @@ from adept.models.autoencoder import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.release.columns import ReleaseOptions
 from adept.release.input_files import Inputs
-from adept.release.local import open_release
-from adept.rewriting.budgets import ADVICE, BUDGETS, KEPT, QUESTION, Budget, preview_budgets
+from adept.release.local_release import open_release
+from adept.rewriting.budget_estimates import ADVICE, BUDGETS, KEPT, QUESTION, Budget, preview_budgets
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.label_names import spell_label_set

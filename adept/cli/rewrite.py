@@ -25,7 +25,7 @@ from adept.mechanisms.odds import MAX_STATED_EPSILON, odds_change
 from adept.release.columns import CheckedRecords, ReleaseOptions
 from adept.release.default_ledger import describe_overlap, find_key, open_ledger
 from adept.release.input_files import Inputs
-from adept.release.local import open_release, preview_file, release_file
+from adept.release.local_release import open_release, preview_file, release_file
 from adept.release.publication import STATEMENT, Publication
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.expectation import FIRST_TEXTS, MIN_TEXTS, expected_lines, first_texts, foreign_warnings

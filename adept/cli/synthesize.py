@@ -12,7 +12,7 @@ from adept.errors import ConfigurationError
 from adept.mechanisms.guarantee import words
 from adept.mechanisms.odds import odds_change
 from adept.mechanisms.votes import ADD_OR_REMOVE
-from adept.release.central import check_label_set, preview_central, synthesize_file
+from adept.release.central_release import check_label_set, preview_central, synthesize_file
 from adept.release.default_ledger import find_key
 from adept.release.input_files import Inputs
 from adept.release.statement import CentralStatement

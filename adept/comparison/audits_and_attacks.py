@@ -14,14 +14,14 @@ model has seen these records, and nothing is shown.
 import re
 
 from adept import audit
-from adept.attacks.game import AttackGame
+from adept.attacks.guessing_game import AttackGame
 from adept.attacks.reconstruction import play
 from adept.audit import AuditResult, Kind, Verdict
 from adept.comparison.config import JOINT_RESPONSE, PAPER
+from adept.comparison.one_seed import Trial, model_kind
 from adept.comparison.plan import ALTERNATIVES, DESCRIBED, LSTM, Cell
 from adept.comparison.results import AttackedRelease, AuditVerdict, Example, ResultRow, WrittenTexts, exceeds
 from adept.comparison.table_row import build_alternative
-from adept.comparison.trial import Trial, model_kind
 from adept.mechanisms import JointResponse
 
 AUDIT_TRIALS = 4000

@@ -21,8 +21,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
-from adept.attacks.bounds import Rate
-from adept.attacks.game import AttackRow
+from adept.attacks.guessing_game import AttackRow
+from adept.attacks.success_bounds import Rate
 from adept.comparison.config import CompareConfig
 from adept.comparison.plan import Cell, ModelKind
 from adept.comparison.results import AttackedRelease, AuditVerdict, ReleasedLabels, ResultRow, WrittenTexts

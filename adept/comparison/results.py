@@ -8,7 +8,7 @@ Measures of text belong in ``adept.evaluation.metrics``, and their display in
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from adept.attacks.game import AttackRow
+from adept.attacks.guessing_game import AttackRow
 from adept.comparison.config import CompareConfig
 from adept.comparison.plan import ModelKind
 

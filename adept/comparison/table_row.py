@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from adept.comparison.config import CENTRAL, COPY, JOINT, JOINT_RESPONSE, SYNTHESIZER
+from adept.comparison.one_seed import Trial
 from adept.comparison.plan import (
     ALTERNATIVES,
     LOOKUP,
@@ -27,14 +28,13 @@ from adept.comparison.plan import (
     Cell,
 )
 from adept.comparison.results import ResultRow, WrittenTexts
-from adept.comparison.trial import Trial
 from adept.data.corpus import Corpus
 from adept.evaluation import metrics
 from adept.evaluation.classifiers import LINEAR_DIM, Evaluation, evaluate, fit_linear_encoder, score
 from adept.mechanisms import Codebook, Votes
 from adept.mechanisms.guarantee import Guarantee
 from adept.models.decoding import PublicTexts
-from adept.rewriting.alternatives import (
+from adept.rewriting.alternative_rewriters import (
     PromptSampling,
     Redaction,
     TokenExponential,

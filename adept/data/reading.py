@@ -57,7 +57,7 @@ HEAD_BYTES = 10  # enough to tell what a file is
 
 
 def _read_parquet(stream: Any, **options: Any) -> Iterator[Record]:
-    from adept.data.parquet import read_parquet  # slow to import
+    from adept.data.parquet_files import read_parquet  # slow to import
 
     return read_parquet(stream, **options)
 
@@ -152,7 +152,7 @@ def _csv_options(location: str, options: ReadingOptions) -> dict[str, Any]:
 
 def parquet_types(location: str, *, tolerant: bool = False) -> dict[str, Any]:
     """Return the types of a parquet file's columns; raise DataError for any other file."""
-    from adept.data.parquet import file_types
+    from adept.data.parquet_files import file_types
 
     with _data_errors(location, lambda: 0), open_input(location, kind="parquet", tolerant=tolerant) as stream:
         return file_types(stream)

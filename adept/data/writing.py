@@ -25,7 +25,7 @@ NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLI
 
 
 def _write_parquet(*arguments: Any) -> AbstractContextManager[Write]:
-    from adept.data.parquet import write_parquet  # slow to import
+    from adept.data.parquet_files import write_parquet  # slow to import
 
     return write_parquet(*arguments)
 

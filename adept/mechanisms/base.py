@@ -85,7 +85,7 @@ class Mechanism(LocalRandomizer):
     Attributes:
         epsilon: the budget that the mechanism *claims*, in nats; positive and finite.
         clip_norm: the radius C of the set, in latent units; between 1e-6 and 1e6.
-        noise: its name in ``adept.audit.stats.noise``, or "cap"; None if none can be tested.
+        noise: its name in ``adept.audit.stats.noise_tests``, or "cap"; None if none can be tested.
     """
 
     clip_norm: float = 1.0

@@ -18,7 +18,7 @@ from adept.data.formats import PlacedRecord, Record
 from adept.errors import DataError
 from adept.mechanisms import RandomizedResponse
 from adept.mechanisms.entropy import shuffle
-from adept.release import cluster
+from adept.release import ray_cluster
 from adept.release.columns import ReleaseOptions
 from adept.release.journal import Entry
 from adept.release.ledger import Ledger
@@ -29,7 +29,7 @@ from adept.rewriting.loading import is_by_label
 from adept.rewriting.rewriter import Rewriter
 
 if TYPE_CHECKING:
-    from adept.release.local import LocalPlan
+    from adept.release.local_release import LocalPlan
     from adept.release.release_flow import Run
     from adept.release.statement import PrivacyStatement
 
@@ -209,7 +209,7 @@ class Drawing:
             read += len(batch)
             yield batch, entry
         parts = self._claim_parts(records, read)
-        for (batch, digest), draws in cluster.draw_parts(batches.draw, parts, self._plan.options):
+        for (batch, digest), draws in ray_cluster.draw_parts(batches.draw, parts, self._plan.options):
             prefix.update(digest)
             entry = {"records": len(batch), "input": prefix.hexdigest(), **draws}
             journal.append(entry, durable=self._plan.publication.streaming)

@@ -26,14 +26,14 @@ from adept.data.corpus import find_label_column, text_of
 from adept.data.formats import PlacedRecord, Record
 from adept.data.json_files import NOT_JSON
 from adept.data.labels import INTEGER, is_missing, label_of, label_set_of
-from adept.data.parquet import bare_type, can_hold, long_indices
+from adept.data.parquet_files import bare_type, can_hold, long_indices
 from adept.data.writing import check_value
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import JointResponse, RandomizedResponse
 from adept.release.input_files import Inputs
 from adept.release.rewrite_options import FileOptions
 from adept.rewriting.expectation import FIRST_TEXTS
-from adept.synthesis.tally import person_name
+from adept.synthesis.vote_counting import person_name
 
 ADVICE = "leave it out of keep_columns, or write jsonl"
 RANDOMISED_TREATMENTS = ("randomized_response", "joint_response")  # treatments that randomise labels

@@ -18,7 +18,7 @@ from adept.data.formats import (
     is_gzip_name,
     tells_format,
 )
-from adept.data.parquet import bare_type, long_indices
+from adept.data.parquet_files import bare_type, long_indices
 from adept.data.reading import (
     declared_columns,
     directory_format,

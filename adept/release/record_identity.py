@@ -31,7 +31,7 @@ from typing import Any
 
 from adept.data.text_arguments import plain_text
 from adept.errors import ConfigurationError, DataError
-from adept.synthesis.tally import person_name
+from adept.synthesis.vote_counting import person_name
 
 KEY_BYTES = 32
 DIGEST_BYTES = 16

@@ -1,7 +1,7 @@
 """The steps of every release: plan or continue it, draw, publish, and tidy up afterwards.
 
 The proofs of ``adept.release.journal`` and ``adept.release.publication`` depend on the order of
-these steps. Plans are of two kinds (``adept.release.local``, ``adept.release.central``).
+these steps. Plans are of two kinds (``adept.release.local_release``, ``adept.release.central_release``).
 """
 
 import json
@@ -24,7 +24,7 @@ from adept.release.publication import PARTIAL, Publication
 from adept.release.record_identity import throwaway_key
 from adept.release.rewrite_options import PersonOptions
 from adept.release.statement import Statement
-from adept.release.wording import card
+from adept.release.statement_wording import card
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
 

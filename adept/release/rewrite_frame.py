@@ -28,7 +28,7 @@ from adept.release.columns import RANDOMISED_TREATMENTS, KeptColumns
 from adept.release.default_ledger import NONE, claim_records
 from adept.release.input_files import Inputs
 from adept.release.ledger_file import Spending
-from adept.release.local import LocalPlan, open_release, plan_local
+from adept.release.local_release import LocalPlan, open_release, plan_local
 from adept.release.publication import PARTIAL, Publication
 from adept.release.rewrite_options import PersonOptions, ReleaseRequest
 

@@ -11,8 +11,8 @@ from adept.errors import AdeptError
 from adept.mechanisms import BY_NAME, JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.guarantee import Guarantee, Part, json_number, laplace_part, total
 from adept.mechanisms.votes import COUNTS_MOVED, Votes
-from adept.release import wording
-from adept.release.shuffling import Shuffled
+from adept.release import statement_wording
+from adept.release.shuffled_release import Shuffled
 from adept.release.statement_fields import label_facts
 from adept.release.verify_statement import (
     DAMAGED,
@@ -189,7 +189,7 @@ class PrivacyStatement(Statement):
 
     @property
     def text(self) -> str:
-        return wording.local_text(self)
+        return statement_wording.local_text(self)
 
     def values(self) -> dict[str, Any]:
         shuffled = asdict(self.shuffled) if self.shuffled else {}
@@ -202,10 +202,10 @@ class PrivacyStatement(Statement):
             "label_epsilon": "inf" if self.labels == "copy" else self.label_epsilon,
             "delta": self.guarantee.delta,
             "excess": self.excess if self.max_records_per_person else None,
-            "not_hidden": wording.facts_not_hidden(self),
+            "not_hidden": statement_wording.facts_not_hidden(self),
             "unit": "record",
             "trust": "shuffled" if self.shuffled else "local",
-            "composition": wording.local_composition(self),
+            "composition": statement_wording.local_composition(self),
             "parts": self.certificate,
         }
 
@@ -263,7 +263,7 @@ class CentralStatement(Statement):
 
     @property
     def text(self) -> str:
-        return wording.central_text(self)
+        return statement_wording.central_text(self)
 
     def values(self) -> dict[str, Any]:
         votes, epsilon = self.votes, self.epsilon
@@ -281,13 +281,13 @@ class CentralStatement(Statement):
             "size": self.cells * len(self.label_set or (None,)),
             "codebook_sha256": self.cells_sha256,
             "neighbours": votes.neighbours,
-            "not_hidden": list(wording.CENTRAL_NOT_HIDDEN),
+            "not_hidden": list(statement_wording.CENTRAL_NOT_HIDDEN),
             "trust": "central",
             "samples": 1,
             "labels": "vote" if self.label_set else "drop",
             "label_set": list(self.label_set) if self.label_set else None,
             "kept_columns": [],
-            "composition": wording.central_composition(self),
+            "composition": statement_wording.central_composition(self),
             "simulated": False,
             "parts": self.certificate,
         }

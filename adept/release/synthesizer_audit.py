@@ -17,10 +17,10 @@ from adept.audit.result import AuditResult, Check, Kind, MechanismFailure, Verdi
 from adept.data.formats import Record
 from adept.data.writing import record_writer
 from adept.mechanisms.votes import Counts, Votes
-from adept.release.central import synthesize_file
+from adept.release.central_release import synthesize_file
 from adept.release.publication import STATEMENT
 from adept.release.rewrite_options import CentralOptions
-from adept.synthesis.neighbouring_files import NeighbouringFiles
+from adept.synthesis.audited_synthesizer import NeighbouringFiles
 from adept.synthesis.synthesizer import Synthesizer
 
 SEES = (

@@ -16,7 +16,7 @@ from adept.comparison.config import PAPER, CompareConfig
 from adept.comparison.plan import ALTERNATIVES, BY_NAMES
 from adept.comparison.results import AuditVerdict, Example, ResultRow, Results, exceeds
 from adept.mechanisms.guarantee import words
-from adept.report import attacks, figure
+from adept.report import attack_section, figure
 from adept.report.table import (
     MAJORITY,
     METRICS,
@@ -82,7 +82,7 @@ def write(results: Results) -> Report:
 
 def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
     """Return the content of the page, by the names that its template uses."""
-    config, attacked = results.config, attacks.describe_attacks(results.attacks)
+    config, attacked = results.config, attack_section.describe_attacks(results.attacks)
     first = next(line for line in lines.texts if line.mechanism == "none")
     return {
         "config": config,

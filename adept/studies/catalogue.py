@@ -7,7 +7,15 @@ from inspect import signature
 from types import ModuleType
 from typing import Any
 
-from adept.studies import limits, mechanisms, randomized_response, sanity_check, sensitivity, wild, zoo
+from adept.studies import (
+    limits,
+    mechanisms,
+    other_packages,
+    published_claims,
+    randomized_response,
+    sanity_check,
+    sensitivity,
+)
 
 SIMULATED = "Simulated with seeded noise: this shows what releases would look like, and guarantees nothing."
 AUDITED = "Audited: a violation is certain up to one in a thousand; what was not refuted is not proved by it."
@@ -41,6 +49,8 @@ STUDIES = {
     "randomized_response": Study(randomized_response, {"records": "records", **COMMON}),
     "mechanisms": Study(mechanisms, {"trials": "records", "dims": "dims", **COMMON}),
     "limits": Study(limits, {"epsilons": "epsilons"}, COMPUTED),
-    "zoo": Study(zoo, {"trials": "trials", "mechanisms": "mechanisms"}, AUDITED),
-    "wild": Study(wild, {"trials": "trials", "mechanisms": "mechanisms", "environments": "environments"}, AUDITED),
+    "zoo": Study(published_claims, {"trials": "trials", "mechanisms": "mechanisms"}, AUDITED),
+    "wild": Study(
+        other_packages, {"trials": "trials", "mechanisms": "mechanisms", "environments": "environments"}, AUDITED
+    ),
 }

@@ -1,4 +1,4 @@
-"""Published mechanisms, reimplemented; `adept.studies.zoo` lists their claims.
+"""Published mechanisms, reimplemented; `adept.studies.published_claims` lists their claims.
 
 Latents are released through the public encoder. A word-level mechanism releases a sentence word by
 word, so it releases the number of words without protection. Words and their vectors are those of

@@ -32,7 +32,7 @@ import torch
 from numpy.typing import NDArray
 
 from adept.evaluation.softmax_regression import Features, softmax_regression
-from adept.synthesis.cells import GRID, WritableTexts
+from adept.synthesis.vote_cells import GRID, WritableTexts
 
 STRENGTH = 4.0  # C of logistic regression: the smaller, the simpler
 FULL_RECORDS = 64.0  # records of a label, in scales of the noise, from which it is so; fewer teach in proportion

@@ -8,7 +8,7 @@ things follow.
 
 *Texts and codewords*: the *density* of the file is the mean of all labels' distributions, mixed
 with a uniform share. Sentences drawn by this density join the model's own texts, and codewords are
-placed where the density is high (``adept.synthesis.cells``). Here cosines compare meanings by the
+placed where the density is high (``adept.synthesis.vote_cells``). Here cosines compare meanings by the
 lexicon.
 
 *Labels*: names give log odds of each text's labels, which ``label_estimate`` corrects by the
@@ -31,7 +31,7 @@ from adept.models.adapt import read_meanings, sentence_at
 from adept.models.codec.codec import Codec, text_of, words_of
 from adept.models.codec.meaning import MEANING_LENGTH, multiply_all
 from adept.models.label_cells import compare_names, spell_names
-from adept.synthesis.cells import GRID, PublicCells, PublicTexts
+from adept.synthesis.vote_cells import GRID, PublicCells, PublicTexts
 
 MAX_NAMED_LABELS = 512  # above, names are not read: regression has a column for each label
 TILT = 10.0  # nats of prior probability for a cosine of one

@@ -24,10 +24,10 @@ from adept.models.tokenizer import Tokenizer
 from adept.ranges import check_integer
 from adept.rewriting.coding import Pair
 from adept.rewriting.loading import check_release, load_model
-from adept.synthesis.cells import MAX_CELLS, PublicCells, PublicTexts, WritableTexts, default_size
 from adept.synthesis.label_estimate import Estimate, estimate
 from adept.synthesis.label_names import choose_texts, score_labels, spell_label_set
-from adept.synthesis.tally import NO_TEXT, OUTSIDE, Tally
+from adept.synthesis.vote_cells import MAX_CELLS, PublicCells, PublicTexts, WritableTexts, default_size
+from adept.synthesis.vote_counting import NO_TEXT, OUTSIDE, Tally
 
 MAX_ROWS = 10**8
 FALSE_ALARM = 0.05  # probability that noise alone makes a cell stand out
@@ -41,7 +41,7 @@ class Synthesizer:
         votes: budget, neighbouring relation, and votes of a person.
         label_set: two or more public labels; without any, synthetic records have no labels. A label
             set collected from private records would leak information.
-        cells: the number K of codewords; by default ``adept.synthesis.cells.default_size``.
+        cells: the number K of codewords; by default ``adept.synthesis.vote_cells.default_size``.
         texts: public texts; by default those of the model.
         accept_private_model: True to go on even if the model was trained on text that was not
             declared public.

@@ -32,7 +32,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adept.errors import AdeptError, ConfigurationError
-from adept.rewriting.budgets import ADVICE
+from adept.rewriting.budget_estimates import ADVICE
 from adept.web import earlier_results
 from adept.web.attacker_view import PEOPLE, worst_pair
 from adept.web.typed_sentences import DEFAULT, MAX_CHARACTERS, OURS, STOPS, Release, Sentences
@@ -43,8 +43,8 @@ MAX_QUESTION_BYTES = 64 * 2**10
 PROOFS = {
     "ours": ("adept.mechanisms.learned_codebook", "adept.mechanisms.description"),
     "original": ("adept.mechanisms.laplace",),
-    "reader": ("adept.web.attacker_view", "adept.attacks.bounds"),
-    "shuffled": ("adept.mechanisms.shuffling",),
+    "reader": ("adept.web.attacker_view", "adept.attacks.success_bounds"),
+    "shuffled": ("adept.mechanisms.shuffle_amplification",),
     "central": ("adept.mechanisms.votes",),
 }
 POLICY = (

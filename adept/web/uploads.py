@@ -18,7 +18,7 @@ from adept.data.reading import read_records
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms.guarantee import words
 from adept.release.default_ledger import NONE, open_ledger
-from adept.release.local import open_release, preview_file, release_file
+from adept.release.local_release import open_release, preview_file, release_file
 from adept.release.record_identity import secret_key
 from adept.release.rewrite_options import ReleaseRequest
 from adept.release.statement_fields import has_packaged_weights, model_sha256

@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 import torch
 
-from adept.attacks.bounds import best_success
 from adept.attacks.likelihood import read_candidates
+from adept.attacks.success_bounds import best_success
 from adept.mechanisms import Description, LearnedCodebook
 from adept.mechanisms.noise import exact_odds
 from adept.rewriting.coding import pack

@@ -9,8 +9,8 @@ import pytest
 
 from adept.attacks import attribute, membership, reconstruction
 from adept.attacks.attribute import TextReader
-from adept.attacks.bounds import Rate
-from adept.attacks.game import AttackGame, AttackRow, draw_rates
+from adept.attacks.guessing_game import AttackGame, AttackRow, draw_rates
+from adept.attacks.success_bounds import Rate
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import DataError
 from adept.mechanisms import (

@@ -9,7 +9,7 @@ import pytest
 
 from adept import audit
 from adept.audit import NotJudged, Verdict, questions
-from adept.audit.checks import calls, independence, repeated_outputs
+from adept.audit.checks import fresh_state_and_batch_size, independence, repeated_outputs
 from adept.audit.distinguisher import distinguisher_choice
 
 FEW_CALLS = 100
@@ -18,12 +18,12 @@ FEW_CALLS = 100
 def make_cheap(patched: pytest.MonkeyPatch) -> None:
     """Releases in calls of their own, and large ones, are what takes time; where they are not what is tested, few have to do."""
     for name in ("ONE_TRIALS", "THREE_TRIALS", "VALUE_TRIALS", "COPY_TRIALS"):
-        patched.setattr(calls, name, FEW_CALLS)
+        patched.setattr(fresh_state_and_batch_size, name, FEW_CALLS)
     patched.setattr(questions, "OF_VECTORS", [row for row in questions.OF_VECTORS if row.dim != 1024])
     patched.setattr(distinguisher_choice, "MIN_ROWS", 20)
     patched.setattr(independence, "MAX_BATCH_ROWS", 2 * independence.CALL_ROWS)
     patched.setattr(independence, "SMALL_BATCHES", FEW_CALLS)
-    patched.setattr(calls, "BATCH_SIZES", calls.BATCH_SIZES[::16])
+    patched.setattr(fresh_state_and_batch_size, "BATCH_SIZES", fresh_state_and_batch_size.BATCH_SIZES[::16])
     patched.setattr(repeated_outputs, "MAX_CALLS", 4 * repeated_outputs.RECORDS)
     patched.setattr(repeated_outputs, "MAX_ROWS", 8 * repeated_outputs.RECORDS)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from tiny import Run
 
-from adept.attacks.bounds import Rate
-from adept.attacks.game import AttackRow, GivenAway
+from adept.attacks.guessing_game import AttackRow, GivenAway
+from adept.attacks.success_bounds import Rate
 from adept.cli.attack import describe, verdict
 
 SIZES = "data.sizes=[80,20,60]"

@@ -8,7 +8,7 @@ from tiny import Run
 
 from adept.mechanisms.odds import ALL_CASES, cases, good_enough
 from adept.mechanisms.votes import Votes
-from adept.rewriting.budgets import ADVICE, BUDGETS
+from adept.rewriting.budget_estimates import ADVICE, BUDGETS
 from adept.synthesis.synthesizer import share_standing_out
 
 BROKEN = b'customer,text,intent\n"zebra,\xff\xfe\x00 no record\n,,,,\n'

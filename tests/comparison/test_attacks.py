@@ -11,9 +11,9 @@ from tiny import TINY_SIZES
 
 from adept.attacks.likelihood import read_candidates
 from adept.comparison import audits_and_attacks
-from adept.comparison.comparison import Comparison
 from adept.comparison.config import CompareConfig
 from adept.comparison.results import AttackedRelease
+from adept.comparison.run_comparison import Comparison
 from adept.data.corpus import DataConfig, load
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME

@@ -16,7 +16,7 @@ from scipy import stats
 
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME, Votes, votes
-from adept.synthesis.tally import Tally
+from adept.synthesis.vote_counting import Tally
 
 P_LIMIT, DRAWS = 1e-10, 200_000
 RELATIONS = ("add_or_remove", "replace")

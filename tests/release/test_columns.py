@@ -14,7 +14,7 @@ from adept.errors import ConfigurationError, DataError, Interrupted
 from adept.mechanisms import LearnedCodebook, SqrtNLaplace
 from adept.release.columns import CheckedRecords, ReleaseOptions
 from adept.release.ledger import Ledger
-from adept.release.local import preview_file, release_file
+from adept.release.local_release import preview_file, release_file
 from adept.rewriting.rewriter import Rewriter
 
 KEY = b"k" * 32

@@ -17,7 +17,7 @@ from adept.release import journal as journals
 from adept.release.columns import ReleaseOptions
 from adept.release.journal import SIDE_FILES, Entry, Journal
 from adept.release.ledger import Ledger
-from adept.release.local import release_file
+from adept.release.local_release import release_file
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter
 

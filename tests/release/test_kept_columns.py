@@ -21,7 +21,7 @@ from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms import SqrtNLaplace
 from adept.release.columns import ReleaseOptions, decide_kept, find_label_type
 from adept.release.input_files import Inputs
-from adept.release.local import preview_file, release_file
+from adept.release.local_release import preview_file, release_file
 from adept.rewriting.rewriter import Rewriter
 
 
@@ -120,7 +120,7 @@ def test_no_metadata_category_or_index_of_the_input_reaches_the_output(tmp_path:
     inputs = Inputs.of(str(tmp_path / "in.parquet"), ReadingOptions())
     kept = decide_kept(inputs, options, "parquet", next(inputs.records()))
     target = io.BytesIO()
-    from adept.data.parquet import write_parquet
+    from adept.data.parquet_files import write_parquet
 
     with write_parquet(target, ["c", "d", "e"], kept.types) as write:
         write([{name: record.cell(name) for name in ("c", "d", "e")} for record in inputs.records()])  # type: ignore[attr-defined]

@@ -14,10 +14,10 @@ from adept import rewrite_frame
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import Description, JointResponse, entropy
 from adept.mechanisms.base import MechanismChoice
-from adept.release import local, verify_statement
+from adept.release import local_release, verify_statement
 from adept.release.adapters import DatasetRewriter
 from adept.release.columns import ReleaseOptions
-from adept.release.local import open_release, release_file
+from adept.release.local_release import open_release, release_file
 from adept.release.rewrite_options import ReleaseRequest
 from adept.release.statement import restate
 from adept.release.verify_statement import Refused, statement_sha256
@@ -30,7 +30,7 @@ Json = dict[str, Any]
 @pytest.fixture(scope="module")
 def loaded(topic_run: Path) -> Iterator[tuple[Any, Any]]:
     with broad.model_of(topic_run) as parts, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(local, "load_model", lambda _: parts)
+        patch.setattr(local_release, "load_model", lambda _: parts)
         yield parts
 
 
@@ -104,7 +104,7 @@ def test_off_and_a_budget_that_takes_all_sentences_are_the_release_without_names
     assert rewriter.by_label() is rewriter
     off, asked = open_release(ReleaseRequest(epsilon=4.0, label_codewords="off"))
     assert asked == ReleaseOptions()
-    assert local._with_label_codewords(off, "intent", asked) is off
+    assert local_release._with_label_codewords(off, "intent", asked) is off
     assert off.by_label() is not off
 
 
@@ -173,13 +173,13 @@ def test_cells_of_a_public_label_set_are_made_before_the_first_record(loaded: An
     request = ReleaseRequest(epsilon=4.0, label_set=[*broad.NAMES, "late_flight"])
     rewriter, options = open_release(request)
     assert options.label_set == (*broad.NAMES, "late_flight")
-    writer = local._with_label_codewords(rewriter, "intent", options)
+    writer = local_release._with_label_codewords(rewriter, "intent", options)
     assert len(writer.coding.cells._kept) == 4  # type: ignore[attr-defined]
 
 
 def test_labels_come_as_they_are_and_a_late_one_changes_no_other_records_sentences(loaded: Any, given: Path) -> None:
     rewriter, options = open_release(ReleaseRequest(epsilon=4.0))
-    writer = local._with_label_codewords(rewriter, "intent", options)
+    writer = local_release._with_label_codewords(rewriter, "intent", options)
     labels = [broad.NAMES[n % 3] for n in range(60)]
     texts = [TEXTS[n % 4] for n in range(60)]
     before = writer.encode(texts, labels)
@@ -222,7 +222,7 @@ def test_a_resumed_release_has_the_codewords_that_it_began_with(loaded: Any, giv
     terms = []
     for codewords in ("auto", "off"):
         rewriter, options = open_release(ReleaseRequest(epsilon=4.0, label_codewords=codewords))
-        _, plan = local._prepare(rewriter, str(given), str(given.with_name("o.jsonl")), options, None)
+        _, plan = local_release._prepare(rewriter, str(given), str(given.with_name("o.jsonl")), options, None)
         terms.append(plan().own_terms())
     assert terms[0] != terms[1]
     assert [term["label_codewords"] for term in terms] == ["auto", "off"]
@@ -237,7 +237,7 @@ def test_descriptions_of_labels_place_their_codewords_and_are_in_the_digest(load
     verify_statement.check(str(given.with_name("described.jsonl.privacy.json")), restate=restate)
     rewriter, options = open_release(ReleaseRequest(epsilon=4.0, label_descriptions=str(place)))
     assert options.label_descriptions == {"X17": ("is there a taxi downtown", "ground transportation", "taxi")}
-    assert local._with_label_codewords(rewriter, "intent", options).coding.cells.about.keys() == {"X17"}  # type: ignore[attr-defined]
+    assert local_release._with_label_codewords(rewriter, "intent", options).coding.cells.about.keys() == {"X17"}  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("line", ["X17", "X17\t", "\ta sentence", " \t "])

@@ -14,11 +14,11 @@ from adept.data.labels import label_set_of
 from adept.data.reading import read_records
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms import JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace, Votes
-from adept.release.central import TallyNotes, preview_central
+from adept.release.central_release import TallyNotes, preview_central
 from adept.release.columns import ReleaseOptions
 from adept.release.input_files import Inputs
 from adept.release.ledger import Ledger
-from adept.release.local import open_release, preview_file, release_file
+from adept.release.local_release import open_release, preview_file, release_file
 from adept.release.rewrite_options import CentralOptions, ReleaseRequest
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter

@@ -23,7 +23,7 @@ from adept.release.columns import ReleaseOptions
 from adept.release.input_files import Inputs
 from adept.release.ledger import Ledger
 from adept.release.ledger_file import Spending
-from adept.release.local import release_file
+from adept.release.local_release import release_file
 from adept.release.record_identity import ROW_KIND, TEXT, Identity, row_digest
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter

@@ -19,7 +19,7 @@ from adept.release import journal as journals
 from adept.release.columns import ReleaseOptions
 from adept.release.journal import Journal
 from adept.release.ledger import Ledger
-from adept.release.local import release_file
+from adept.release.local_release import release_file
 from adept.release.publication import Publication
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter

@@ -24,7 +24,7 @@ from adept.release import statement_fields
 from adept.release.columns import ReleaseOptions
 from adept.release.input_files import Inputs
 from adept.release.journal import SIDE_FILES, Journal
-from adept.release.local import plan_local, release_file
+from adept.release.local_release import plan_local, release_file
 from adept.release.publication import STDOUT, Publication
 from adept.release.record_identity import secret_key
 from adept.release.statement import PrivacyStatement

@@ -16,14 +16,14 @@ from adept.audit import AuditResult, NotJudged
 from adept.errors import ConfigurationError
 from adept.mechanisms import Votes
 from adept.mechanisms.votes import Counts
-from adept.release import central
+from adept.release import central_release
 from adept.release.statement import CentralStatement
 from adept.release.synthesizer_audit import replay
 from adept.rewriting.loading import load_model
-from adept.synthesis import tally as tallies
-from adept.synthesis.neighbouring_files import NeighbouringFiles
+from adept.synthesis import vote_counting as tallies
+from adept.synthesis.audited_synthesizer import NeighbouringFiles
 from adept.synthesis.synthesizer import Synthesizer
-from adept.synthesis.tally import OUTSIDE, Tally
+from adept.synthesis.vote_counting import OUTSIDE, Tally
 
 TRIALS, FEW, CONFIDENCE = 1200, 400, 1 - 1e-7  # few are enough for what is certain to be seen
 
@@ -170,7 +170,7 @@ def made_only(loaded: tuple[Any, Any], kind: type[Synthesizer]) -> Synthesizer:
 def test_a_statement_that_tells_the_number_of_rows_is_found(
     loaded: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    counted, real = [0], central.CentralPlan.count
+    counted, real = [0], central_release.CentralPlan.count
 
     def count(self: Any, *arguments: Any) -> Tally:
         tally = real(self, *arguments)
@@ -178,7 +178,7 @@ def test_a_statement_that_tells_the_number_of_rows_is_found(
         return tally
 
     fields = CentralStatement.to_json
-    monkeypatch.setattr(central.CentralPlan, "count", count)
+    monkeypatch.setattr(central_release.CentralPlan, "count", count)
     monkeypatch.setattr(CentralStatement, "to_json", lambda self: fields(self) | {"rows_read": counted[0]})
     assert replay(made(loaded)).violated
 

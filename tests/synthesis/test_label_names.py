@@ -16,9 +16,9 @@ from adept.models.codec.listed_texts import ListedTexts
 from adept.models.lexicon import Lexicon
 from adept.models.tokenizer import Tokenizer
 from adept.synthesis import label_names
-from adept.synthesis.cells import GRID
 from adept.synthesis.label_names import TILT, choose_texts, draw_by_names, label_by_names
-from adept.synthesis.tally import Tally
+from adept.synthesis.vote_cells import GRID
+from adept.synthesis.vote_counting import Tally
 
 NAMES = ["cheapest_airfare", "GroundTransportation", "X17"]
 CODES = ["0", "17", "X17"]

@@ -21,7 +21,7 @@ from adept.audit.distinguisher.input_pairs import PairSample, additive_samples
 from adept.audit.result import Check, MechanismFailure, Verdict
 from adept.audit.stats.confidence_bounds import GameCounts, game_lower_bound, gaussian_delta, say_trials
 from adept.audit.stats.exact_tests import binomial_p_value, certified, combined
-from adept.audit.stats.noise import NOISES, Noise, cap_p_value, kolmogorov
+from adept.audit.stats.noise_tests import NOISES, Noise, cap_p_value, kolmogorov
 from adept.audit.subject.foreign_code import Floats
 from adept.audit.subject.vector import VectorTarget
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from adept.audit.result import MechanismFailure
-from adept.audit.stats.noise import NOISES, Noise
+from adept.audit.stats.noise_tests import NOISES, Noise
 from adept.audit.subject.foreign_code import Floats, Target, cost
 from adept.audit.subject.wrappers import JointReports
 from adept.mechanisms.grid import clip_latents

@@ -12,7 +12,7 @@ of records:
 
 - central: replacing a record is a removal and an addition, so the synthesizer gets half of each
 epsilon. - shuffled: the releases of a local row, with the central epsilon and delta of
-``adept.release.shuffling``; if labels are copied, those for the label with the fewest records. -
+``adept.release.shuffled_release``; if labels are copied, those for the label with the fewest records. -
 local: if a claim is false, the mechanism gets that fraction of each epsilon at which text and label
 together truly spend the epsilon.
 """
@@ -27,7 +27,6 @@ from typing import Any
 
 from matplotlib.lines import Line2D
 
-from adept.comparison.comparison import Comparison
 from adept.comparison.config import (
     CENTRAL,
     COPY,
@@ -37,17 +36,18 @@ from adept.comparison.config import (
     SYNTHESIZER,
     CompareConfig,
 )
+from adept.comparison.one_seed import Trial
 from adept.comparison.output_directory import open_directory
 from adept.comparison.plan import Cell
 from adept.comparison.results import ResultRow
-from adept.comparison.trial import Trial
+from adept.comparison.run_comparison import Comparison
 from adept.data.writing import write_table
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.base import SymbolRandomizer
 from adept.mechanisms.guarantee import words
 from adept.plotting import COLOURS, INK, drawing, group_rows, log_axis
 from adept.release.columns import ReleaseOptions
-from adept.release.shuffling import Shuffled, find_shuffled
+from adept.release.shuffled_release import Shuffled, find_shuffled
 from adept.report import page
 from adept.report.figure import HEADLINE_LEVELS, NamedEnd, name_ends
 

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from adept.attacks.bounds import Rate, membership_auc, membership_power
+from adept.attacks.success_bounds import Rate, membership_auc, membership_power
 from adept.errors import ConfigurationError
 from adept.mechanisms.odds import good_enough
 from adept.studies.limits import best_guess

@@ -8,7 +8,7 @@ import pytest
 from adept.data.corpus import Corpus
 from adept.models.autoencoder import Autoencoder
 from adept.models.tokenizer import Tokenizer
-from adept.synthesis.cells import GRID, MAX_CELLS, MAX_CODEWORDS, PublicCells, PublicTexts, default_size
+from adept.synthesis.vote_cells import GRID, MAX_CELLS, MAX_CODEWORDS, PublicCells, PublicTexts, default_size
 
 Loaded = tuple[Autoencoder, Tokenizer]
 

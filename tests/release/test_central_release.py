@@ -24,7 +24,7 @@ from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms import Votes
 from adept.mechanisms.votes import Counts
 from adept.release import verify_statement
-from adept.release.central import TallyNotes, preview_central, synthesize_file
+from adept.release.central_release import TallyNotes, preview_central, synthesize_file
 from adept.release.journal import Journal
 from adept.release.ledger import Ledger
 from adept.release.record_identity import secret_key
@@ -273,8 +273,8 @@ def test_a_cluster_counts_what_one_process_does(
         there = pickle.loads(pickle.dumps(draw))
         return ((part, json.loads(json.dumps(there(part[0])))) for part in parts)
 
-    monkeypatch.setattr("adept.release.cluster.draw_on_cluster", drawn)
-    monkeypatch.setattr("adept.release.central.BATCH_ROWS", 7)
+    monkeypatch.setattr("adept.release.ray_cluster.draw_on_cluster", drawn)
+    monkeypatch.setattr("adept.release.central_release.BATCH_ROWS", 7)
     told = list[TallyNotes]()
     for engine in ("local", "ray"):
         options = CentralOptions(engine=engine, workers=2)
@@ -484,7 +484,7 @@ def test_local_and_central_budgets_of_a_row_add_up(
 ) -> None:
     from adept.mechanisms import LearnedCodebook
     from adept.release.columns import ReleaseOptions
-    from adept.release.local import release_file
+    from adept.release.local_release import release_file
     from adept.rewriting.rewriter import Rewriter
 
     local = Rewriter.from_pretrained(topic_run, mechanism=LearnedCodebook(epsilon=3.0))

@@ -9,16 +9,16 @@ import pytest
 from audit.asking import make_cheap
 
 from adept.errors import ConfigurationError
-from adept.studies import published_mechanisms, zoo
+from adept.studies import published_claims, published_mechanisms
+from adept.studies.published_claims import exhibits
 from adept.studies.published_mechanisms import public_words
-from adept.studies.zoo import exhibits
 
 
 def test_the_exhibits_are_those_that_are_named_and_all_say_what_they_claim() -> None:
     found = exhibits()
-    assert tuple(dict.fromkeys(exhibit.mechanism for exhibit in found)) == zoo.NAMES
+    assert tuple(dict.fromkeys(exhibit.mechanism for exhibit in found)) == published_claims.NAMES
     assert all(exhibit.source for exhibit in found)
-    assert {exhibit.mechanism for exhibit in found if exhibit.claimed} == set(zoo.NAMES)
+    assert {exhibit.mechanism for exhibit in found if exhibit.claimed} == set(published_claims.NAMES)
 
 
 @pytest.mark.parametrize("kind", [published_mechanisms.SanText, published_mechanisms.TEM, published_mechanisms.CusText])
@@ -56,13 +56,13 @@ def test_a_word_by_word_mechanism_keeps_the_number_of_words() -> None:
 )
 def test_verdicts_are_as_stated_beforehand(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     make_cheap(monkeypatch)
-    rows = list(zoo.run(mechanisms=(name,), trials=4_000))
+    rows = list(published_claims.run(mechanisms=(name,), trials=4_000))
     assert all(row.as_expected for row in rows), rows
 
 
 @pytest.mark.slow
 def test_a_violation_is_found_in_every_false_claim_and_in_no_sound_one() -> None:
-    rows = list(zoo.run())
+    rows = list(published_claims.run())
     for row in rows:
         print(
             f"\n{row.mechanism}, {row.unit}: {row.verdict}, {row.certified_epsilon:.2f}, {row.seconds:.0f} s",
@@ -73,11 +73,11 @@ def test_a_violation_is_found_in_every_false_claim_and_in_no_sound_one() -> None
 
 def test_the_table_and_the_figure_hold_every_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     make_cheap(monkeypatch)
-    rows = list(zoo.run(mechanisms=("SanText",), trials=400))
-    assert [line[0] for _, _, lines in zoo.tables(rows) for line in lines] == ["SanText", "SanText"]
-    assert zoo.draw(rows).count("SanText (") == 2
+    rows = list(published_claims.run(mechanisms=("SanText",), trials=400))
+    assert [line[0] for _, _, lines in published_claims.tables(rows) for line in lines] == ["SanText", "SanText"]
+    assert published_claims.draw(rows).count("SanText (") == 2
 
 
 def test_an_unknown_exhibit_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="mechanisms must be one of"):
-        next(zoo.run(mechanisms=("Unicorn",)))
+        next(published_claims.run(mechanisms=("Unicorn",)))

@@ -20,7 +20,7 @@ import torch
 
 from adept.data.writing import cache_directory
 from adept.errors import AdeptError
-from adept.studies import wild_worker
+from adept.studies import package_worker
 
 INSTALL_TIMEOUT_SECONDS = 1200
 # Modules are compiled when they are imported, which takes a quarter of the time of compiling all.
@@ -97,13 +97,13 @@ class Connection:
             self.owner, self.lock = os.getpid(), threading.Lock()
             self.replies, self.requests = connection.makefile("rb"), connection.makefile("wb")
         with self.lock:
-            wild_worker.send(self.requests, message)
+            package_worker.send(self.requests, message)
             return self.read()
 
     def read(self) -> Any:
         """Return the next answer."""
         try:
-            outcome, answer = wild_worker.receive(self.replies)
+            outcome, answer = package_worker.receive(self.replies)
         except EOFError:
             raise RuntimeError("the worker ended") from None
         if outcome == "error":
@@ -167,7 +167,15 @@ def isolated(environment: Path, file: Path, kind: str, *, factor: float = 1.0, *
     """
     with tempfile.TemporaryDirectory() as directory:
         address = Path(directory) / "socket"
-        command = [str(python_of(environment)), "-P", wild_worker.__file__, str(file), kind, str(factor), str(address)]
+        command = [
+            str(python_of(environment)),
+            "-P",
+            package_worker.__file__,
+            str(file),
+            kind,
+            str(factor),
+            str(address),
+        ]
         process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,

@@ -30,7 +30,7 @@ from adept.models.config import TrainingData
 from adept.release import statement_fields
 from adept.release.columns import ReleaseOptions
 from adept.release.ledger import Ledger
-from adept.release.local import release_file
+from adept.release.local_release import release_file
 from adept.rewriting.loading import check_release
 from adept.rewriting.rewriter import Rewriter
 

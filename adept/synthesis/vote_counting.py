@@ -1,7 +1,7 @@
 """Counting of votes: at most m rows of a person count; notes tell the curator of other rows.
 
 *Claim*: adding or removing all rows of one person changes the counts by at most m in l1 norm.
-*Proof*: a row's vote is a function of that row (``adept.synthesis.cells``), or none; a person's
+*Proof*: a row's vote is a function of that row (``adept.synthesis.vote_cells``), or none; a person's
 first m votes are counted. These depend on that person's rows, in their order, and on no others:
 from one row to the next, the program remembers only the number of each person's votes. So the other
 people's votes are counted as before, and the person has at most m votes, each of which adds one to

@@ -16,9 +16,9 @@ from hanging import PATIENCE_SECONDS, wait_until
 
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import SqrtNLaplace
-from adept.release import cluster
+from adept.release import ray_cluster
 from adept.release.columns import ReleaseOptions
-from adept.release.local import release_file
+from adept.release.local_release import release_file
 from adept.rewriting.rewriter import Rewriter
 
 WORKER = b"ray::_Worker"
@@ -166,7 +166,7 @@ def test_what_ray_prints_never_reaches_standard_output(
     monkeypatch.setattr(fake, "put", lambda value: print("a worker died") or value)
     monkeypatch.setitem(sys.modules, "ray", fake)
     monkeypatch.setitem(sys.modules, "ray.exceptions", ERRORS)
-    list(cluster.draw_on_cluster(Numbers().draw, iter([([{"id": 1}], 1)]), workers=1))
+    list(ray_cluster.draw_on_cluster(Numbers().draw, iter([([{"id": 1}], 1)]), workers=1))
     print("a row")
     assert capsys.readouterr() == ("a row\n", "a worker died\n")
 
@@ -184,7 +184,7 @@ def test_a_cluster_that_does_not_start_is_said_in_one_line(monkeypatch: pytest.M
     with pytest.raises(
         DataError, match=r"cannot reach or start the cluster \(The current node timed out during startup"
     ):
-        list(cluster.draw_on_cluster(Numbers().draw, iter(()), workers=2))
+        list(ray_cluster.draw_on_cluster(Numbers().draw, iter(()), workers=2))
 
 
 def ray_like(monkeypatch: pytest.MonkeyPatch, init: Callable[..., None]) -> None:
@@ -201,7 +201,7 @@ def test_a_cluster_of_ours_listens_here_alone_and_asks_for_a_token(monkeypatch: 
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "1")
     before, seen = dict(os.environ), {}
     ray_like(monkeypatch, lambda **_: seen.update(os.environ))
-    list(cluster.draw_on_cluster(Numbers().draw, iter([([{"id": 1}], 1)]), workers=1))
+    list(ray_cluster.draw_on_cluster(Numbers().draw, iter([([{"id": 1}], 1)]), workers=1))
     assert dict(os.environ) == before
     assert (seen["RAY_AUTH_MODE"], seen["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"]) == ("token", "0")
     assert len(seen["RAY_AUTH_TOKEN"]) == 64
@@ -212,7 +212,7 @@ def test_a_cluster_that_is_there_has_its_own_token(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")
     seen: dict[str, str] = {}
     ray_like(monkeypatch, lambda **_: seen.update(os.environ))
-    list(cluster.draw_on_cluster(Numbers().draw, iter([([{"id": 1}], 1)]), workers=1))
+    list(ray_cluster.draw_on_cluster(Numbers().draw, iter([([{"id": 1}], 1)]), workers=1))
     assert not {"RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"} & seen.keys()
 
 
@@ -222,7 +222,7 @@ def test_signals_stay_ours_whatever_ray_does_with_them(monkeypatch: pytest.Monke
 
     before = signal.getsignal(signal.SIGTERM)
     ray_like(monkeypatch, init)
-    for _ in cluster.draw_on_cluster(Numbers().draw, iter([([{"id": 1}], 1)]), workers=1):
+    for _ in ray_cluster.draw_on_cluster(Numbers().draw, iter([([{"id": 1}], 1)]), workers=1):
         assert signal.getsignal(signal.SIGTERM) is before
 
     def told_to_end(**_: object) -> None:
@@ -231,7 +231,7 @@ def test_signals_stay_ours_whatever_ray_does_with_them(monkeypatch: pytest.Monke
 
     ray_like(monkeypatch, told_to_end)
     with pytest.raises(KeyboardInterrupt):
-        list(cluster.draw_on_cluster(Numbers().draw, iter([([{"id": 1}], 1)]), workers=1))
+        list(ray_cluster.draw_on_cluster(Numbers().draw, iter([([{"id": 1}], 1)]), workers=1))
     assert signal.getsignal(signal.SIGTERM) is before
 
 
@@ -239,7 +239,7 @@ def test_what_rays_threads_say_is_dropped_and_what_others_say_is_not(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ray_like(monkeypatch, lambda **_: None)
-    for _ in cluster.draw_on_cluster(Numbers().draw, iter([([{"id": 1}], 1)]), workers=1):
+    for _ in ray_cluster.draw_on_cluster(Numbers().draw, iter([([{"id": 1}], 1)]), workers=1):
         for name in ("ray_listen_error_messages", "progress"):
             thread = threading.Thread(target=lambda: print(threading.current_thread().name), name=name)
             thread.start()
@@ -306,6 +306,6 @@ def test_parts_come_back_in_order_and_few_are_read_ahead(monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "ray", fake)
     monkeypatch.setitem(sys.modules, "ray.exceptions", ERRORS)
     parts = (([{"id": i}], i) for i in range(100))
-    pairs = list(cluster.draw_on_cluster(Numbers().draw, parts, workers=2))
+    pairs = list(ray_cluster.draw_on_cluster(Numbers().draw, parts, workers=2))
     assert [(part[1], entry["texts"]) for part, entry in pairs] == [(i, [i]) for i in range(100)]
-    assert fake.most <= 2 * cluster.MAX_WAITING + 1
+    assert fake.most <= 2 * ray_cluster.MAX_WAITING + 1

@@ -2,7 +2,7 @@
 
 *Claim*: output, statement, standard output and exit status are epsilon-DP for adding, removing or
 replacing a person's rows (``adept.mechanisms.votes``), however often a run is killed and resumed.
-*Proof*. (1) A run keeps only the votes of rows, counted by ``adept.synthesis.tally``, whose proof
+*Proof*. (1) A run keeps only the votes of rows, counted by ``adept.synthesis.vote_counting``, whose proof
 bounds the effect of a person. No content of a row raises an error: a damaged row has no vote, a
 file may be empty, and the ledger refuses because of other releases, never because of a row. (2)
 Counts are released once, and are in the journal before anything is visible. A run that finds them
@@ -30,7 +30,7 @@ import numpy as np
 from adept.data.formats import STANDARD_STREAM, Record, file_format, written_format
 from adept.errors import ConfigurationError
 from adept.mechanisms.votes import Counts
-from adept.release import cluster
+from adept.release import ray_cluster
 from adept.release.input_files import Inputs
 from adept.release.journal import Entry
 from adept.release.ledger import Ledger
@@ -39,9 +39,9 @@ from adept.release.publication import Publication, open_output
 from adept.release.release_flow import Plan, Progress, Run, find_files, ignore, preview, release
 from adept.release.rewrite_options import CentralOptions
 from adept.release.statement import CentralStatement
-from adept.rewriting.budgets import SHOWN_EXAMPLES, short_texts
+from adept.rewriting.budget_estimates import SHOWN_EXAMPLES, short_texts
 from adept.synthesis.synthesizer import Synthesizer
-from adept.synthesis.tally import Tally
+from adept.synthesis.vote_counting import Tally
 
 BATCH_ROWS = 4096  # records that are read, and rows that are written, together
 
@@ -181,7 +181,7 @@ class CentralPlan(Plan[CentralStatement]):
     def count(self, records: Iterator[Record]) -> Tally:
         tally, person = self.writer.tally(), self.options.person_column
         parts = ((part,) for part in iter(lambda: list(islice(records, BATCH_ROWS)), []))
-        for (part,), entry in cluster.draw_parts(self.vote, parts, self.options):
+        for (part,), entry in ray_cluster.draw_parts(self.vote, parts, self.options):
             tally.add(entry["votes"], [record.get(person) for record in part] if person else None)
         return tally
 

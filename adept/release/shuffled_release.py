@@ -1,6 +1,6 @@
 """Shuffling of a file's records, by this run or by others, and the statement's fields about it.
 
-``adept.mechanisms.shuffling`` proves the effect of shuffling for a function of the *unordered*
+``adept.mechanisms.shuffle_amplification`` proves the effect of shuffling for a function of the *unordered*
 releases and of coins that nobody can guess.
 
 *Claim*: a shuffled file is such a function; if labels are copied, of the unordered pairs of release
@@ -34,7 +34,7 @@ from dataclasses import dataclass
 from adept.data.formats import STANDARD_STREAM
 from adept.errors import ConfigurationError
 from adept.mechanisms import LocalRandomizer
-from adept.mechanisms.shuffling import central_epsilon, draws_of
+from adept.mechanisms.shuffle_amplification import central_epsilon, draws_of
 from adept.release.columns import ReleaseOptions
 from adept.rewriting.rewriter import Rewriter
 

@@ -18,7 +18,7 @@ from adept.audit import AuditResult, Claim, NotJudged, Verdict
 from adept.errors import ConfigurationError
 from adept.plotting import INK, Table, drawing
 from adept.ranges import check_choice
-from adept.studies.isolated_packages import NotInstalled, build_environment, isolated
+from adept.studies.package_environments import NotInstalled, build_environment, isolated
 
 CONFIDENCE = 0.999  # of all verdicts of a run together
 TRIALS = 4_000  # of a claim that names no number of its own

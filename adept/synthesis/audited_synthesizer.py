@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from adept.data.formats import Record
 from adept.mechanisms.votes import REPLACE
 from adept.synthesis.synthesizer import Synthesizer
-from adept.synthesis.tally import Tally
+from adept.synthesis.vote_counting import Tally
 
 LABEL_SET, CELLS = ("one", "other"), 4  # few, so that a difference in one of them shows
 BASE_ROWS, EXCESS_ROWS = 3, 5  # rows of either file; rows of a person beyond those that count

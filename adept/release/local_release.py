@@ -40,9 +40,9 @@ from adept.release.ledger import Ledger
 from adept.release.publication import Publication
 from adept.release.release_flow import Plan, Progress, Run, find_files, ignore, preview, release
 from adept.release.rewrite_options import FileOptions, ReleaseRequest
-from adept.release.shuffling import check_shuffling, find_shuffled
+from adept.release.shuffled_release import check_shuffling, find_shuffled
 from adept.release.statement import PrivacyStatement
-from adept.rewriting.budgets import SHOWN_EXAMPLES, rewrite_examples
+from adept.rewriting.budget_estimates import SHOWN_EXAMPLES, rewrite_examples
 from adept.rewriting.label_coding import LabelCoding
 from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import Rewriter

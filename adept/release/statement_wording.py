@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from adept.mechanisms.guarantee import words
 from adept.mechanisms.odds import odds_change
-from adept.release.shuffling import Shuffled
+from adept.release.shuffled_release import Shuffled
 from adept.release.statement_fields import plain_name
 
 if TYPE_CHECKING:

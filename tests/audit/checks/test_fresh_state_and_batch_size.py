@@ -13,7 +13,7 @@ from audit.asking import failed_of
 from audit.broken import randomness
 from torch import Tensor
 
-from adept.audit.checks.calls import PlacedInBatch, any_size
+from adept.audit.checks.fresh_state_and_batch_size import PlacedInBatch, any_size
 from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.subject.vector import VectorTarget
 from adept.mechanisms import Codebook, L1Laplace, PrivUnit

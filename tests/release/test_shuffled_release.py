@@ -17,15 +17,15 @@ import torch
 from adept.data.formats import Record
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description, JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace
-from adept.mechanisms.shuffling import Draw, central_epsilon
+from adept.mechanisms.shuffle_amplification import Draw, central_epsilon
 from adept.models import decoding
 from adept.models.config import DecodingConfig
-from adept.release import local
+from adept.release import local_release
 from adept.release.batches import PlainBatches, ShuffledBatches
 from adept.release.columns import ReleaseOptions
 from adept.release.journal import Entry
-from adept.release.local import preview_file, release_file
-from adept.release.shuffling import find_shuffled
+from adept.release.local_release import preview_file, release_file
+from adept.release.shuffled_release import find_shuffled
 from adept.rewriting.coding import pack
 from adept.rewriting.rewriter import Rewriter
 
@@ -96,7 +96,7 @@ def test_a_complete_release_is_stated_again_as_it_was(
     place = {"options": options, "key": b"k" * 32}
     release_file(rewriter, str(numbered), str(tmp_path / "out.jsonl"), **place)  # type: ignore[arg-type]
     described = json.loads((tmp_path / "out.jsonl.privacy.json").read_text())
-    monkeypatch.setattr(local, "datetime", Later)
+    monkeypatch.setattr(local_release, "datetime", Later)
     again = release_file(rewriter, str(numbered), str(tmp_path / "out.jsonl"), resume=True, **place)  # type: ignore[arg-type]
     assert json.loads(json.dumps(again.to_json())) == described
 
@@ -318,7 +318,7 @@ def test_draws_from_a_seed_are_noticed_before_the_permutation_and_harmless_after
 ) -> None:
     """After it a row is found where the permutation leaves it in its place: 12 of 60 with a probability below 1 / 12!."""
     monkeypatch.setattr(decoding, "fresh_uniform", seeded)
-    monkeypatch.setattr(local, "ShuffledBatches", WrittenBefore if before else ShuffledBatches)
+    monkeypatch.setattr(local_release, "ShuffledBatches", WrittenBefore if before else ShuffledBatches)
     found = placed(topic_run, 0, told_apart, tmp_path, ReleaseOptions(shuffle=True))
     assert found == 60 if before else found < 12
 

@@ -1,6 +1,6 @@
 """Worker of an isolated mechanism: answers batches inside its package's environment.
 
-Run as ``python wild_worker.py AUDIT_FILE CLASS FACTOR SOCKET``. Messages are plain types, written
+Run as ``python package_worker.py AUDIT_FILE CLASS FACTOR SOCKET``. Messages are plain types, written
 by `marshal` to pipes, so a package cannot send code back. A forked caller connects to the socket
 and gets a fork of the worker.
 """

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from adept.errors import ConfigurationError
-from adept.studies import wild
-from adept.studies.isolated_packages import NotInstalled, build_environment, isolated
+from adept.studies import other_packages
+from adept.studies.package_environments import NotInstalled, build_environment, isolated
 
 AUDIT = '''
 """A package: of this test."""
@@ -78,7 +78,7 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "audits" / "stand_in.py"
     path.parent.mkdir()
     path.write_text(AUDIT, "utf-8")
-    monkeypatch.setattr(wild, "DIRECTORY", path.parent)
+    monkeypatch.setattr(other_packages, "DIRECTORY", path.parent)
     return path
 
 
@@ -142,18 +142,18 @@ def process_exists(number: int) -> bool:
 def test_a_claim_is_judged_with_half_the_noise_as_a_control(
     environment: Path, stand_in: Path, claim: str, verdict: str, noted: str
 ) -> None:
-    module = wild.load_audit("stand_in")
+    module = other_packages.load_audit("stand_in")
     kind = getattr(module, claim)
-    row = wild.judge_claim(module, kind, environment, trials=2000, confidence=1 - 1e-7)
+    row = other_packages.judge_claim(module, kind, environment, trials=2000, confidence=1 - 1e-7)
     assert (row.verdict, row.noted, row.as_expected) == (verdict, noted, True), row
     assert row.halved.startswith("found") == (verdict == "not refuted")
 
 
 def test_a_control_that_cannot_be_found_makes_a_row_that_could_not_tell(environment: Path, stand_in: Path) -> None:
-    module = wild.load_audit("stand_in")
-    row = wild.judge_claim(module, module.Response, environment, trials=100, confidence=1 - 1e-7)
+    module = other_packages.load_audit("stand_in")
+    row = other_packages.judge_claim(module, module.Response, environment, trials=100, confidence=1 - 1e-7)
     assert (row.verdict, row.halved, row.as_expected) == ("could not tell", "not found", False)
-    row = wild.judge_claim(module, module.Failing, environment, trials=100, confidence=0.999)
+    row = other_packages.judge_claim(module, module.Failing, environment, trials=100, confidence=0.999)
     assert (row.verdict, row.evidence) == ("not judged", "ValueError: no such model")
 
 
@@ -163,20 +163,20 @@ def test_a_package_that_cannot_be_installed_is_said_to_be_missing(tmp_path: Path
 
 
 def test_every_audit_states_its_claim_and_what_is_expected() -> None:
-    assert len(wild.PACKAGES) >= 12
-    for name in wild.PACKAGES:
-        module = wild.load_audit(name)
+    assert len(other_packages.PACKAGES) >= 12
+    for name in other_packages.PACKAGES:
+        module = other_packages.load_audit(name)
         assert any(f"=={module.VERSION}" in argument for call in module.INSTALLS for argument in call)
-        for kind in wild.claims_of(module):
+        for kind in other_packages.claims_of(module):
             assert len(kind.says) == 2
             assert kind.claim["epsilon"] > 0
             assert kind.expected.startswith(("sound", "violated: "))
     with pytest.raises(ConfigurationError, match="mechanisms must be one of"):
-        next(wild.run(mechanisms=("nonsense",)))
+        next(other_packages.run(mechanisms=("nonsense",)))
 
 
 def test_a_study_writes_a_table_and_a_figure() -> None:
-    module = wild.load_audit("diffpriv_pure")
-    rows = [wild._row(module, kind, "not installed") for kind in wild.claims_of(module)]
-    assert len(wild.tables(rows)[0][2]) == len(rows)
-    assert "svg" in wild.draw(rows)
+    module = other_packages.load_audit("diffpriv_pure")
+    rows = [other_packages._row(module, kind, "not installed") for kind in other_packages.claims_of(module)]
+    assert len(other_packages.tables(rows)[0][2]) == len(rows)
+    assert "svg" in other_packages.draw(rows)

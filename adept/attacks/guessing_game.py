@@ -1,6 +1,6 @@
 """The game of every attack: secrets are drawn at random, released once, and guessed.
 
-Rounds are independent, so the bounds of ``adept.attacks.bounds`` hold for the share of right
+Rounds are independent, so the bounds of ``adept.attacks.success_bounds`` hold for the share of right
 guesses.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import Tensor
 
-from adept.attacks.bounds import Rate
+from adept.attacks.success_bounds import Rate
 from adept.data.corpus import Corpus
 from adept.mechanisms.guarantee import Guarantee, json_number, words
 from adept.mechanisms.odds import good_enough

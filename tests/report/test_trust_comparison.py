@@ -14,7 +14,7 @@ from adept.comparison.config import CompareConfig
 from adept.data.corpus import DataConfig, hold_out, load
 from adept.errors import ConfigurationError
 from adept.models.config import ModelConfig, TrainerConfig
-from adept.report import trust
+from adept.report import trust_comparison
 
 EPSILONS = [0.5, 2.0, 8.0]
 MADE = {
@@ -29,8 +29,8 @@ MADE = {
 
 def row(
     kind: str, mechanism: str, labels: str, epsilon: float | None, accuracy: float, seed: int = 0
-) -> trust.TrustRow:
-    return trust.TrustRow(
+) -> trust_comparison.TrustRow:
+    return trust_comparison.TrustRow(
         data="d",
         trust=kind,
         mechanism=mechanism,
@@ -45,7 +45,7 @@ def row(
     )
 
 
-def made() -> list[trust.TrustRow]:
+def made() -> list[trust_comparison.TrustRow]:
     """Two seeds, .02 apart."""
     references = [
         row("reference", name, labels, None, accuracy)
@@ -62,7 +62,7 @@ def made() -> list[trust.TrustRow]:
 
 
 def test_each_kind_of_trust_is_named_once_and_no_name_lies_over_another() -> None:
-    svg = trust.draw(made(), EPSILONS)
+    svg = trust_comparison.draw(made(), EPSILONS)
     for name in ("central", "shuffled", "local", "original ADePT", "the text itself", "random"):
         assert svg.count(f">{name}</text>") == 1
     named = re.findall(r'<text style="font-size: 11px[^>]* x="([\d.]+)" y="([\d.]+)"', svg)
@@ -71,11 +71,11 @@ def test_each_kind_of_trust_is_named_once_and_no_name_lies_over_another() -> Non
     assert len(at_the_end) == 6
     assert all(after - before > 10 for before, after in itertools.pairwise(at_the_end))
     assert "true epsilon for replacing one record, n public; shuffled: delta 1e-6" in svg
-    assert trust.draw(made(), EPSILONS) == svg
+    assert trust_comparison.draw(made(), EPSILONS) == svg
 
 
 def test_curves_are_means_at_true_budgets_private_labels_first() -> None:
-    found = trust.trace_curves(made())
+    found = trust_comparison.trace_curves(made())
     assert [(curve.trust, curve.mechanism, curve.labels) for curve in found] == [
         *[key for key in MADE if key[2] == "private"],
         *[key for key in MADE if key[2] == "copied"],
@@ -86,7 +86,7 @@ def test_curves_are_means_at_true_budgets_private_labels_first() -> None:
 
 
 def test_the_table_says_at_which_central_epsilon_a_shuffled_file_is_as_good() -> None:
-    grid = trust.accuracy_grid(made())
+    grid = trust_comparison.accuracy_grid(made())
     assert grid.headings == ["true epsilon", "labels", "0.5", "2", "8"]
     lines = {(line[0], line[1]): line[2:] for line in grid.sections[""]}
     assert lines["central", "private"] == ["0.610", "0.710", "0.810"]
@@ -96,7 +96,7 @@ def test_the_table_says_at_which_central_epsilon_a_shuffled_file_is_as_good() ->
 
 def test_several_local_mechanisms_are_told_apart() -> None:
     more = [row("local", "description", "private", epsilon, 0.3) for epsilon in EPSILONS]
-    svg = trust.draw([*made(), *more], EPSILONS)
+    svg = trust_comparison.draw([*made(), *more], EPSILONS)
     assert ">local, learned_codebook</text>" in svg
     assert ">local, description</text>" in svg
 
@@ -121,21 +121,25 @@ def asked(directory: Path, **changes: object) -> CompareConfig:
 
 
 @pytest.fixture(scope="module")
-def compared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[trust.TrustRow]]:
+def compared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[trust_comparison.TrustRow]]:
     """A small comparison of all kinds of trust: its directory and its rows."""
     directory = tmp_path_factory.mktemp("trust") / "run"
     with unaudited():
-        comparison = trust.TrustComparison(asked(directory))
+        comparison = trust_comparison.TrustComparison(asked(directory))
         told = list(comparison.run())
         assert (told[-1], len(told)) == (comparison.size, comparison.size)
         return directory, comparison.collect()
 
 
-def chosen(rows: list[trust.TrustRow], kind: str, mechanism: str, labels: str) -> list[trust.TrustRow]:
+def chosen(
+    rows: list[trust_comparison.TrustRow], kind: str, mechanism: str, labels: str
+) -> list[trust_comparison.TrustRow]:
     return [row for row in rows if (row.trust, row.mechanism, row.labels) == (kind, mechanism, labels)]
 
 
-def test_every_kind_of_trust_has_the_epsilons_that_were_asked_for(compared: tuple[Path, list[trust.TrustRow]]) -> None:
+def test_every_kind_of_trust_has_the_epsilons_that_were_asked_for(
+    compared: tuple[Path, list[trust_comparison.TrustRow]],
+) -> None:
     """Were the synthesizer not run at half of each, it would spend twice what stands beside its accuracy."""
     _, rows = compared
     central = chosen(rows, "central", "synthesizer", "private")
@@ -150,7 +154,7 @@ def test_every_kind_of_trust_has_the_epsilons_that_were_asked_for(compared: tupl
 
 
 def test_a_shuffled_row_is_a_local_one_with_the_epsilon_of_its_files_statement(
-    compared: tuple[Path, list[trust.TrustRow]],
+    compared: tuple[Path, list[trust_comparison.TrustRow]],
 ) -> None:
     _, rows = compared
     local, together = (chosen(rows, kind, "learned_codebook", "private") for kind in ("local", "shuffled"))
@@ -163,7 +167,7 @@ def test_a_shuffled_row_is_a_local_one_with_the_epsilon_of_its_files_statement(
     assert not chosen(rows, "shuffled", "original", "private")
 
 
-def test_labels_that_are_called_private_were_randomised(compared: tuple[Path, list[trust.TrustRow]]) -> None:
+def test_labels_that_are_called_private_were_randomised(compared: tuple[Path, list[trust_comparison.TrustRow]]) -> None:
     directory, _ = compared
     with (directory / "original-randomized_response" / "results.csv").open() as file:
         rows = {row["mechanism"]: row for row in csv.DictReader(file) if row["claimed_epsilon"] in ("", "2.0")}
@@ -184,7 +188,7 @@ def test_labels_that_are_called_private_were_randomised(compared: tuple[Path, li
         assert {row["labels"] for row in csv.DictReader(file) if row["claimed_epsilon"]} == {"joint_response"}
 
 
-def test_models_are_shared_and_a_table_is_written(compared: tuple[Path, list[trust.TrustRow]]) -> None:
+def test_models_are_shared_and_a_table_is_written(compared: tuple[Path, list[trust_comparison.TrustRow]]) -> None:
     directory, rows = compared
     assert sorted(path.name for path in (directory / "models").iterdir()) == ["l2-seed0", "sphere-topics-seed0"]
     assert not list(directory.glob("*/models"))
