@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from adept import audit, mechanisms
-    from adept.models.autoencoder import Autoencoder
+    from adept.models.saved_model import Autoencoder
     from adept.release.rewrite_frame import rewrite_frame
     from adept.rewriting.rewriter import Rewriter
     from adept.synthesis.synthesizer import Synthesizer
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Autoencoder", "Rewriter", "Synthesizer", "audit", "mechanisms", "rewrite_frame"]
 
 _HOMES = {
-    "Autoencoder": "adept.models.autoencoder",
+    "Autoencoder": "adept.models.saved_model",
     "Rewriter": "adept.rewriting.rewriter",
     "Synthesizer": "adept.synthesis.synthesizer",
     "rewrite_frame": "adept.release.rewrite_frame",

@@ -21,7 +21,7 @@ from pathlib import Path
 import torch
 torch.set_num_threads(1)
 from adept.data.corpus import DataConfig, Corpus, load
-from adept.models.autoencoder import Autoencoder
+from adept.models.saved_model import Autoencoder
 from adept.models.config import ModelConfig
 from adept.models.tokenizer import Tokenizer
 from adept.models.config import TrainerConfig

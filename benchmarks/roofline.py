@@ -18,9 +18,9 @@ from typing import Any
 import torch
 
 from adept.data.corpus import DataConfig, load
-from adept.models.autoencoder import Autoencoder, pad
 from adept.models.config import ModelConfig
 from adept.models.decoding import decode
+from adept.models.saved_model import Autoencoder, pad
 from adept.models.tokenizer import END, Tokenizer
 
 BATCH = 1024

@@ -14,8 +14,8 @@ from typing import cast
 import torch
 
 from adept.data.corpus import DataConfig, load
-from adept.models.autoencoder import Autoencoder
 from adept.models.config import ModelConfig, TrainerConfig, TrainingConfig, TrainSpec
+from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import PAD, Tokenizer
 from adept.models.training import LengthBatchSampler, fit, token_loader
 

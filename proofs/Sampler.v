@@ -1,6 +1,6 @@
 (** * The sampler: words from a tape, with rejection
 
-    [below], [below_each] of entropy.py, [exact_ranks] of noise.py.
+    [below], [below_each] of random_bits.py, [exact_ranks] of random_draws.py.
       A tape is a list of words that the operating system delivers, each
     of 2^b equally likely ones. All tapes of d words are equally likely too; so a number of tapes, divided by 2^(b d), is a
     probability. The theorems count tapes. *)
@@ -33,7 +33,7 @@ Definition draw_below (bound : Z) : list Z -> option (Z * list Z) := draw (fun w
 Definition draw_remainder (bits bound : Z) : list Z -> option (Z * list Z) :=
   draw (fun word => 2 ^ bits mod bound <=? word) (fun word => word mod bound).
 
-(** [noise.exact_ranks]: a number below W means a rank; the first [near] ranks have A numbers each, the others B. *)
+(** [random_draws.exact_ranks]: a number below W means a rank; the first [near] ranks have A numbers each, the others B. *)
 Definition rank_of (near heavy light number : Z) : Z :=
   if number <? near * heavy then number / heavy else near + (number - near * heavy) / light.
 

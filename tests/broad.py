@@ -8,10 +8,10 @@ import pytest
 import travel
 
 from adept.mechanisms import description
-from adept.models.autoencoder import Autoencoder
 from adept.models.codec import codec as codecs
 from adept.models.codec.codec import Codec
 from adept.models.lexicon import Lexicon
+from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.loading import load_model
 

@@ -4,8 +4,8 @@ import random
 
 import torch
 
-from adept.models.autoencoder import Autoencoder
 from adept.models.config import ModelConfig
+from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import END
 
 V = 60

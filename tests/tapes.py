@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adept.mechanisms import discrete_laplace, entropy
+from adept.mechanisms import discrete_laplace, random_bits
 
 MOST = 1 << 12  # possibilities of one draw
 
@@ -70,11 +70,11 @@ class Tape:
 @contextmanager
 def reading(tape: Tape) -> Iterator[None]:
     """Let every sampler read this tape."""
-    kept, entropy.source = entropy.source, tape
+    kept, random_bits.source = random_bits.source, tape
     try:
         yield
     finally:
-        entropy.source = kept
+        random_bits.source = kept
 
 
 def replacing(**parts: Callable[[Tape], Any]) -> Callable[[Tape], AbstractContextManager[None]]:

@@ -23,9 +23,9 @@ from adept.mechanisms import Description, JointResponse, LearnedCodebook
 from adept.mechanisms.base import MechanismChoice
 from adept.models import adapt as examples
 from adept.models.adapt import sentences_about
-from adept.models.autoencoder import Autoencoder
 from adept.models.codebooks import encode_public
 from adept.models.codec.codec import text_of, words_of
+from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.loading import best_exact, load_model, packaged_directory
 

@@ -19,7 +19,7 @@ from adept.errors import DataError
 from adept.evaluation import classifiers, lstm_classifier, metrics
 from adept.evaluation.classifiers import TextClassifier
 from adept.mechanisms import LearnedCodebook
-from adept.mechanisms.votes import Votes
+from adept.mechanisms.central_counts import Votes
 from adept.models.lexicon import TextVectors
 from adept.release.adapters import DatasetRewriter, release_texts
 from adept.release.rewrite_frame import rewrite_frame

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from adept.errors import ConfigurationError
 from adept.mechanisms import Codebook, DPText, LocalRandomizer, Mechanism, Random
-from adept.mechanisms.grid import to_grid
+from adept.mechanisms.clip_to_grid import to_grid
 from adept.mechanisms.privunit import PrivUnit, optimal_cap
 
 COMPARED_RELEASES = 64  # that are compared with all candidates at once

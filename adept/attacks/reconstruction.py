@@ -30,9 +30,9 @@ from adept.data.corpus import Corpus
 from adept.data.text_arguments import text_list
 from adept.errors import DataError
 from adept.mechanisms import Codebook
-from adept.mechanisms.odds import good_enough
-from adept.models.autoencoder import pad
+from adept.mechanisms.epsilon_as_odds import good_enough
 from adept.models.decoding import likelihood
+from adept.models.saved_model import pad
 from adept.rewriting.rewriter import Rewriter
 
 MAX_GIVEN_AWAY = 3

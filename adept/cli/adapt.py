@@ -11,9 +11,9 @@ from adept.data.labels import read_label_set
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError, DataError, ModelError
 from adept.models.adapt import adapt, are_terms, fine_tune, read_page, sentences_about
-from adept.models.autoencoder import Autoencoder
 from adept.models.config import MODEL
 from adept.models.model_card import model_card
+from adept.models.saved_model import Autoencoder
 from adept.rewriting.loading import is_packaged, load_model, packaged_directory
 
 

@@ -14,10 +14,10 @@ from adept.data.corpus import find_label_column
 from adept.data.formats import STANDARD_STREAM
 from adept.data.reading import declared_columns
 from adept.errors import DataError
+from adept.mechanisms.central_counts import COUNTS_MOVED, Votes
+from adept.mechanisms.epsilon_as_odds import risk
 from adept.mechanisms.guarantee import total
-from adept.mechanisms.odds import risk
-from adept.mechanisms.votes import COUNTS_MOVED, Votes
-from adept.models.autoencoder import Autoencoder
+from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.release.columns import ReleaseOptions
 from adept.release.input_files import Inputs

@@ -20,8 +20,8 @@ from adept.data.corpus import find_label_column, read_corpus
 from adept.data.formats import STANDARD_STREAM
 from adept.data.labels import read_label_set
 from adept.errors import ConfigurationError, DataError
+from adept.mechanisms.epsilon_as_odds import MAX_STATED_EPSILON, odds_change
 from adept.mechanisms.guarantee import words
-from adept.mechanisms.odds import MAX_STATED_EPSILON, odds_change
 from adept.release.columns import CheckedRecords, ReleaseOptions
 from adept.release.default_ledger import describe_overlap, find_key, open_ledger
 from adept.release.input_files import Inputs

@@ -9,9 +9,9 @@ from adept.cli.console import warn
 from adept.cli.rewrite import foreign_lines, print_lines, run_release, statement_place, tell_curator
 from adept.data.labels import read_label_set
 from adept.errors import ConfigurationError
+from adept.mechanisms.central_counts import ADD_OR_REMOVE
+from adept.mechanisms.epsilon_as_odds import odds_change
 from adept.mechanisms.guarantee import words
-from adept.mechanisms.odds import odds_change
-from adept.mechanisms.votes import ADD_OR_REMOVE
 from adept.release.central_release import check_label_set, preview_central, synthesize_file
 from adept.release.default_ledger import find_key
 from adept.release.input_files import Inputs

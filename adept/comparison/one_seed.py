@@ -13,10 +13,10 @@ from adept.comparison.results import ReleasedLabels
 from adept.data.corpus import Corpus, hold_out
 from adept.errors import ModelError
 from adept.mechanisms import Codebook, JointResponse, L1Laplace, RandomizedResponse
-from adept.models.autoencoder import Autoencoder
 from adept.models.codec.codec import Codec
 from adept.models.config import MODEL, TrainingData, TrainSpec
 from adept.models.lexicon import WordVectors, learn_word_vectors
+from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter

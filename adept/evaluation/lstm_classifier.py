@@ -11,8 +11,8 @@ from torch.utils.data import DataLoader
 
 from adept.data.corpus import Corpus
 from adept.data.text_arguments import text_list
-from adept.models.autoencoder import pad
 from adept.models.config import TrainerConfig
+from adept.models.saved_model import pad
 from adept.models.tokenizer import PAD, Tokenizer
 from adept.models.training import length_batches, make_trainer, quiet_lightning
 

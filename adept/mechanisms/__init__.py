@@ -1,18 +1,18 @@
 """Mechanisms that randomise a latent, description, label or counts and state a guarantee."""
 
 from adept.mechanisms.base import LocalRandomizer, Mechanism
+from adept.mechanisms.central_counts import Votes
 from adept.mechanisms.codebook import Codebook
 from adept.mechanisms.description import Description
 from adept.mechanisms.dptext import DPText
 from adept.mechanisms.gaussian import ClampedGaussian, Gaussian
 from adept.mechanisms.joint_response import JointResponse
-from adept.mechanisms.l2_norm import L2Norm
+from adept.mechanisms.l2_norm_mechanism import L2Norm
 from adept.mechanisms.laplace import L1Laplace, OriginalLaplace, SqrtNLaplace
 from adept.mechanisms.learned_codebook import LearnedCodebook
 from adept.mechanisms.privunit import PrivUnit
 from adept.mechanisms.randomized_response import RandomizedResponse, ScalarLaplace
-from adept.mechanisms.references import Identity, Random
-from adept.mechanisms.votes import Votes
+from adept.mechanisms.reference_mechanisms import Identity, Random
 
 BY_NAME: dict[str, type[LocalRandomizer]] = {
     mechanism.name: mechanism

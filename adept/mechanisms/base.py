@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from adept.errors import ConfigurationError
-from adept.mechanisms.grid import from_grid, to_grid
+from adept.mechanisms.clip_to_grid import from_grid, to_grid
 from adept.mechanisms.guarantee import Guarantee, Part
 from adept.ranges import CLIP_NORMS, check_between, check_positive
 

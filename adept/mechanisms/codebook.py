@@ -13,7 +13,7 @@ because every S_x is a set of exactly t indices (verified in integers for every 
 codeword's probability is A / W or B / W under any record, and two of them differ by a factor of at
 most A / B <= e^eps. Rounding errors, ties, duplicate codewords and the size of the batch only
 change *which* t codewords are heavy, independently of the draw. The proof uses no norm and no
-sensitivity. A comes from eps as an exact rational (``adept.mechanisms.noise.exact_odds``), the draw
+sensitivity. A comes from eps as an exact rational (``adept.mechanisms.random_draws.exact_odds``), the draw
 from ``secrets``.
 
 Blocks: a larger budget needs a larger codebook, and one codebook of the allowed size serves budgets
@@ -40,10 +40,10 @@ from torch import Tensor
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import Mechanism, Symbols
-from adept.mechanisms.grid import check_latents, clip_latents, grid_step, to_grid
+from adept.mechanisms.clip_to_grid import check_latents, clip_latents, grid_step, to_grid
 from adept.mechanisms.guarantee import Guarantee, Part, symbols_part, words
-from adept.mechanisms.noise import exact_odds, exact_ranks
 from adept.mechanisms.privunit import DIMS, optimal_cap
+from adept.mechanisms.random_draws import exact_odds, exact_ranks
 from adept.ranges import BUDGETS, check_between, check_integer
 
 SIZES = (2, 2**20)

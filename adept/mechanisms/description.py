@@ -58,7 +58,7 @@ from scipy.special import lambertw
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import SymbolRandomizer, Symbols
 from adept.mechanisms.guarantee import TEXT, TEXT_BY_LABEL, Guarantee, Part, often, symbols_part, words
-from adept.mechanisms.noise import exact_odds, exact_ranks
+from adept.mechanisms.random_draws import exact_odds, exact_ranks
 from adept.ranges import BUDGETS, check_between, check_integer
 
 MAX_SIZE = 2**120

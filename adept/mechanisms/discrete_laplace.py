@@ -5,7 +5,7 @@ on the integers, P(z) proportional to exp(-|z| / b), for b = t / 2^k with intege
 k >= 0.
 *Proof*, bottom up, each step an integer comparison with a uniform integer:
 
-1. ``below_each(m)`` is uniform on {0..m-1} (the counting lemma of `adept.mechanisms.entropy`).
+1. ``below_each(m)`` is uniform on {0..m-1} (the counting lemma of `adept.mechanisms.random_bits`).
 2. ``_decays(u, t)`` is true with probability exp(-g), g = u / t <= 1. Let A_j succeed with
    probability g / j (u of t, and one of j) and K be the first j that fails: P(K > j) = g^j / j!, so
    P(K odd) = sum_i (-1)^i g^i / i! = exp(-g). (Algorithm 1.)
@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from adept.errors import ConfigurationError
-from adept.mechanisms.entropy import below_each
+from adept.mechanisms.random_bits import below_each
 
 SCALE_BITS = 24  # significant bits of a scale: at most 2^-23 more noise than the smallest possible
 MAX_MAGNITUDE, MAX_SCALE = 1 << 62, 1 << 58

@@ -18,9 +18,9 @@ from torch import Tensor
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import Mechanism
-from adept.mechanisms.grid import check_latents, clip_latents
+from adept.mechanisms.clip_to_grid import check_latents, clip_latents
 from adept.mechanisms.guarantee import Guarantee, words
-from adept.mechanisms.noise import fresh_uniform
+from adept.mechanisms.random_draws import fresh_uniform
 
 NAN_RULES = ("redraw", "zero")
 

@@ -42,9 +42,17 @@ from torch import Tensor
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import Mechanism
-from adept.mechanisms.grid import check_latents, clip_latents, from_grid, grid_radius, grid_step, round_to_grid, to_grid
+from adept.mechanisms.clip_to_grid import (
+    check_latents,
+    clip_latents,
+    from_grid,
+    grid_radius,
+    grid_step,
+    round_to_grid,
+    to_grid,
+)
 from adept.mechanisms.guarantee import Guarantee, Part, gaussian_part, words
-from adept.mechanisms.noise import exact_gaussian, fresh_gaussian
+from adept.mechanisms.random_draws import exact_gaussian, fresh_gaussian
 from adept.ranges import BUDGETS, check_between
 
 CALIBRATIONS = ("exact", "analytic")

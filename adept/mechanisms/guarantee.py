@@ -25,7 +25,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-from adept.mechanisms.noise import exponential_series
+from adept.mechanisms.random_draws import exponential_series
 
 # What a part is of: the second compares records of one label alone
 TEXT, TEXT_BY_LABEL = "text", "text by label"

@@ -9,7 +9,7 @@ B.
 Claim: pure eps-LDP, exactly, for any two *pairs* of text and label. Proof: every record's heavy set
 has exactly t symbols, for any label, so W is the same for all, and each symbol's probability is A /
 W or B / W under any record. The program draws a *rank* in {0, .., k L - 1}, which has weight A
-below t and else B (``noise.exact_ranks``); its symbol is the codeword of rank r mod k and the label
+below t and else B (``random_draws.exact_ranks``); its symbol is the codeword of rank r mod k and the label
 of rank r div k. For every record the ranks of codewords are a permutation of all codewords with the
 t nearest first (``Block.place``), and the ranks of labels one of all labels with its own first
 (``RandomizedResponse.choose``): so ranks and symbols are in bijection, and the ranks below t are
@@ -40,7 +40,7 @@ from typing import Any, ClassVar
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import LocalRandomizer, SymbolRandomizer
 from adept.mechanisms.guarantee import Guarantee, Part, often, symbols_part, words
-from adept.mechanisms.noise import exact_odds, exact_ranks
+from adept.mechanisms.random_draws import exact_odds, exact_ranks
 from adept.mechanisms.randomized_response import RandomizedResponse
 
 MAX_AUDITED_SYMBOLS = 2**12  # symbols of the largest distribution that is written down for an audit

@@ -35,10 +35,10 @@ import torch
 from torch import Tensor
 
 from adept.mechanisms.base import Mechanism
+from adept.mechanisms.clip_to_grid import check_latents, clip_latents, from_grid, grid_radius, grid_step, to_grid
 from adept.mechanisms.discrete_laplace import exact_laplace, smallest_scale
-from adept.mechanisms.grid import check_latents, clip_latents, from_grid, grid_radius, grid_step, to_grid
 from adept.mechanisms.guarantee import Guarantee, Part, laplace_part, words
-from adept.mechanisms.noise import simulated_laplace
+from adept.mechanisms.random_draws import simulated_laplace
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,8 +31,8 @@ from torch import Tensor
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import SymbolRandomizer
+from adept.mechanisms.clip_to_grid import check_latents, clip_latents, to_grid
 from adept.mechanisms.codebook import SIZES, Block, Codebook, block_shape, random_codewords
-from adept.mechanisms.grid import check_latents, clip_latents, to_grid
 from adept.ranges import check_integer
 
 SIZE_POWERS, JOINT_SIZE_POWERS = (5, 10), (7, 10)  # of the default size, alone and beside labels

@@ -26,9 +26,9 @@ from torch import Tensor
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import Mechanism
-from adept.mechanisms.grid import check_latents, clip_latents, round_to_grid, to_grid
+from adept.mechanisms.clip_to_grid import check_latents, clip_latents, round_to_grid, to_grid
 from adept.mechanisms.guarantee import Guarantee, words
-from adept.mechanisms.noise import exact_bernoulli, fresh_gaussian, fresh_uniform
+from adept.mechanisms.random_draws import exact_bernoulli, fresh_gaussian, fresh_uniform
 from adept.ranges import BUDGETS, check_between
 
 DIMS = (2, 10_000)  # a sphere in one dimension is two points: use randomised response

@@ -21,7 +21,7 @@ from torch import Tensor
 from adept.errors import ConfigurationError
 from adept.mechanisms.discrete_laplace import exact_laplace, smallest_scale
 from adept.mechanisms.guarantee import Guarantee, Part, often, symbols_part, words
-from adept.mechanisms.noise import exact_odds, exact_ranks, fresh_uniform
+from adept.mechanisms.random_draws import exact_odds, exact_ranks, fresh_uniform
 from adept.ranges import BUDGETS, check_between, check_positive
 
 THETAS = ("tight", "lecture")
@@ -36,7 +36,7 @@ class RandomizedResponse:
     The true label has weight A, each other one weight B, both integers, out of W = A + (k - 1) B.
     Proof: any output has probability A / W or B / W for any true label, so two records'
     probabilities differ by a factor of at most A / B <= e^eps. A is computed from eps, read as an
-    exact rational, and rounded down (``noise.exact_odds``), which rounds P(keep) down too. The
+    exact rational, and rounded down (``random_draws.exact_odds``), which rounds P(keep) down too. The
     proof needs no norm and no sensitivity.
 
     Attributes:

@@ -30,7 +30,7 @@ distributions: weights and probabilities multiply, and (4) goes through factor b
 records* never make it worse: means over n form a reversed martingale, so the smallest group of
 records governs. A smaller eps is post-processing, so A may be rounded up.
 
-*The number* is an upper bound that ``adept.mechanisms.positive_part`` computes, with every rounding
+*The number* is an upper bound that ``adept.mechanisms.shuffle_numerics`` computes, with every rounding
 error counted. It is at most the value for one record alone, E[X+]. The program also checks that it
 is not below either of two *floors* of the claim, with p = t' / W (of several symbols: their
 product):
@@ -57,8 +57,8 @@ from adept.errors import ConfigurationError
 from adept.mechanisms.base import LocalRandomizer
 from adept.mechanisms.guarantee import total
 from adept.mechanisms.joint_response import JointResponse
-from adept.mechanisms.positive_part import SLACK, mean_positive_part
 from adept.mechanisms.randomized_response import RandomizedResponse
+from adept.mechanisms.shuffle_numerics import SLACK, mean_positive_part
 from adept.ranges import check_between, check_integer, check_positive
 
 Floats = NDArray[np.float64]

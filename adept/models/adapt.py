@@ -29,7 +29,6 @@ from torch.nn.functional import normalize
 from adept.data.corpus import Corpus
 from adept.errors import DataError, ModelError
 from adept.mechanisms.learned_codebook import learn_codebooks
-from adept.models.autoencoder import Autoencoder
 from adept.models.codebooks import TEXT_CODEWORDS, encode_public
 from adept.models.codec.codec import Codec, text_of, words_of
 from adept.models.codec.listed_texts import MAX_LISTED_WORDS, ListedTexts, Words
@@ -45,6 +44,7 @@ from adept.models.config import (
     TrainSpec,
 )
 from adept.models.lexicon import Lexicon
+from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import UNKNOWN, Tokenizer
 from adept.models.topics import MEANING
 

@@ -7,8 +7,8 @@ from torch import Tensor
 
 from adept.data.corpus import Corpus
 from adept.mechanisms.learned_codebook import learn_codebooks
-from adept.models.autoencoder import Autoencoder, pad
 from adept.models.config import TrainSpec
+from adept.models.saved_model import Autoencoder, pad
 from adept.models.tokenizer import Tokenizer
 from adept.models.topics import MEANING
 

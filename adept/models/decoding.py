@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from adept.mechanisms import entropy
-from adept.models.adept import fill_up
-from adept.models.autoencoder import Autoencoder
+from adept.mechanisms import random_bits
 from adept.models.config import DecodingConfig
+from adept.models.lstm_autoencoder import fill_up
+from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import END, FIRST_LABEL, PAD
 
 NEAREST_ROWS = 32  # latents in every product; fewer are filled up
@@ -77,7 +77,7 @@ def _draw(weights: Tensor) -> Tensor:
 
 def fresh_uniform(count: int) -> Tensor:
     """Return numbers (count,) in [0, 1), multiples of 2^-53, from system entropy."""
-    return torch.from_numpy((entropy.source.words(count) >> np.uint64(11)) * 2.0**-53)
+    return torch.from_numpy((random_bits.source.words(count) >> np.uint64(11)) * 2.0**-53)
 
 
 class PublicTexts:

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 
-from adept.models.autoencoder import Autoencoder
+from adept.models.saved_model import Autoencoder
 
 LICENSES = {"air_travel": "mit"}  # of the text that is bundled; other text brings its own
 ENGLISH = ("air_travel", "atis", "snips")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from adept.models.autoencoder import Autoencoder
+from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 
 MAX_RECORDS, MIN_SHARE = 200, 0.25

@@ -17,7 +17,7 @@ from torch import Tensor
 from adept.data.formats import PlacedRecord, Record
 from adept.errors import DataError
 from adept.mechanisms import RandomizedResponse
-from adept.mechanisms.entropy import shuffle
+from adept.mechanisms.random_bits import shuffle
 from adept.release import ray_cluster
 from adept.release.columns import ReleaseOptions
 from adept.release.journal import Entry

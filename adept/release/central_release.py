@@ -1,7 +1,7 @@
 """The release of a file as synthetic records, under a central guarantee: noisy counts of rows.
 
 *Claim*: output, statement, standard output and exit status are epsilon-DP for adding, removing or
-replacing a person's rows (``adept.mechanisms.votes``), however often a run is killed and resumed.
+replacing a person's rows (``adept.mechanisms.central_counts``), however often a run is killed and resumed.
 *Proof*. (1) A run keeps only the votes of rows, counted by ``adept.synthesis.vote_counting``, whose proof
 bounds the effect of a person. No content of a row raises an error: a damaged row has no vote, a
 file may be empty, and the ledger refuses because of other releases, never because of a row. (2)
@@ -29,7 +29,7 @@ import numpy as np
 
 from adept.data.formats import STANDARD_STREAM, Record, file_format, written_format
 from adept.errors import ConfigurationError
-from adept.mechanisms.votes import Counts
+from adept.mechanisms.central_counts import Counts
 from adept.release import ray_cluster
 from adept.release.input_files import Inputs
 from adept.release.journal import Entry

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from adept.data.writing import give_name
 from adept.errors import DataError
-from adept.mechanisms.votes import ADD_OR_REMOVE, Votes
+from adept.mechanisms.central_counts import ADD_OR_REMOVE, Votes
 from adept.release.journal import Database
 from adept.release.record_identity import PERSON_KIND, ROW_KIND, row_digest
 from adept.release.statement import PrivacyStatement

@@ -21,7 +21,7 @@ from adept.errors import ConfigurationError, ReleaseRefused
 from adept.mechanisms import JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.base import MechanismChoice
 from adept.mechanisms.guarantee import share
-from adept.models.autoencoder import Autoencoder
+from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.release import statement_fields
 from adept.release.batches import Batches, Drawing, PlainBatches, ShuffledBatches

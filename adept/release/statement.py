@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 from adept.errors import AdeptError
 from adept.mechanisms import BY_NAME, JointResponse, LocalRandomizer, RandomizedResponse
+from adept.mechanisms.central_counts import COUNTS_MOVED, Votes
 from adept.mechanisms.guarantee import Guarantee, Part, json_number, laplace_part, total
-from adept.mechanisms.votes import COUNTS_MOVED, Votes
 from adept.release import statement_wording
 from adept.release.shuffled_release import Shuffled
 from adept.release.statement_fields import label_facts
@@ -249,7 +249,7 @@ class CentralStatement(Statement):
         """Largest factor on epsilon, both for replacing one record and for a person.
 
         If a person's record is replaced, their next one may count: up to 4 counts change
-        (``adept.mechanisms.votes``), and one epsilon covers a change of at most ``sensitivity``
+        (``adept.mechanisms.central_counts``), and one epsilon covers a change of at most ``sensitivity``
         counts.
         """
         person = 2 // COUNTS_MOVED[self.votes.neighbours]

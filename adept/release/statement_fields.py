@@ -14,9 +14,9 @@ from safetensors.torch import save
 
 from adept.mechanisms import Codebook, JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.guarantee import Part, json_number
-from adept.models.autoencoder import WEIGHTS, Autoencoder
 from adept.models.codec.codec import Codec
 from adept.models.codec.codec_files import codec_sha256
+from adept.models.saved_model import WEIGHTS, Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.loading import PACKAGED, packaged_directory
 

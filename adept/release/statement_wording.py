@@ -9,8 +9,8 @@ may have named the model's directory, so the name stands in quotes, reduced to a
 import math
 from typing import TYPE_CHECKING, Any
 
+from adept.mechanisms.epsilon_as_odds import odds_change
 from adept.mechanisms.guarantee import words
-from adept.mechanisms.odds import odds_change
 from adept.release.shuffled_release import Shuffled
 from adept.release.statement_fields import plain_name
 

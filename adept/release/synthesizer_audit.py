@@ -16,7 +16,7 @@ import numpy as np
 from adept.audit.result import AuditResult, Check, Kind, MechanismFailure, Verdict, judge, judged
 from adept.data.formats import Record
 from adept.data.writing import record_writer
-from adept.mechanisms.votes import Counts, Votes
+from adept.mechanisms.central_counts import Counts, Votes
 from adept.release.central_release import synthesize_file
 from adept.release.publication import STATEMENT
 from adept.release.rewrite_options import CentralOptions

@@ -14,9 +14,9 @@ import torch
 from adept.data.text_arguments import text_list
 from adept.mechanisms.guarantee import Guarantee, share, words
 from adept.mechanisms.randomized_response import RandomizedResponse, exponential_choice
-from adept.models.autoencoder import Autoencoder, pad
 from adept.models.decoding import writable
 from adept.models.lexicon import Floats, Indices, WordVectors
+from adept.models.saved_model import Autoencoder, pad
 from adept.models.tokenizer import END, PAD, START, Tokenizer
 from adept.ranges import BUDGETS, check_between, check_integer
 

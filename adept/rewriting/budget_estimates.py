@@ -7,7 +7,7 @@ read.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from adept.mechanisms.odds import CANDIDATES
+from adept.mechanisms.epsilon_as_odds import CANDIDATES
 from adept.rewriting.expectation import Expectation, expectation, probe_texts, rewrite_public
 from adept.rewriting.rewriter import Rewriter
 
@@ -20,7 +20,7 @@ ADVICE = (
     "if nobody needs rows one by one, use synthesize at 1 to 2"
 )
 
-QUESTION = f"an attacker picks the right one of {CANDIDATES:,} candidates in"  # answered by ``odds.risk``
+QUESTION = f"an attacker picks the right one of {CANDIDATES:,} candidates in"  # answered by ``epsilon_as_odds.risk``
 KEPT = ("topic kept (by chance)", "words kept (by chance)", "word for word")
 
 

@@ -21,11 +21,11 @@ from torch import Tensor
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import JointResponse, LearnedCodebook, LocalRandomizer
 from adept.mechanisms.description import Described
-from adept.models.autoencoder import Autoencoder
 from adept.models.codebooks import encode_public
 from adept.models.codec.training import complete
 from adept.models.config import TOPICS, DecodingConfig
 from adept.models.decoding import PublicTexts, decode, likelihood
+from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 
 HALF_BITS = 60  # of a description, which may have 120 bits

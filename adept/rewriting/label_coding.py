@@ -14,9 +14,9 @@ from torch import Tensor
 
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import LocalRandomizer
-from adept.models.autoencoder import Autoencoder
 from adept.models.codec.codec import Codec
 from adept.models.label_cells import LabelCells, Places
+from adept.models.saved_model import Autoencoder
 from adept.rewriting.coding import Coding, Pair, unpack
 
 

@@ -13,9 +13,9 @@ from adept.mechanisms import Codebook, Description, JointResponse, L1Laplace, Le
 from adept.mechanisms.base import Kind
 from adept.mechanisms.description import cell_size
 from adept.mechanisms.guarantee import Guarantee
-from adept.models.autoencoder import CODEBOOKS, CONFIG, WEIGHTS, Autoencoder, pad
 from adept.models.codec.codec_files import DESCRIPTION, TABLES
 from adept.models.config import TrainingData
+from adept.models.saved_model import CODEBOOKS, CONFIG, WEIGHTS, Autoencoder, pad
 from adept.models.tokenizer import Tokenizer
 
 PROBE_TEXTS = ["show me the cheapest flight to boston", "", "zqxj 12:30, (a.m.)", "\U0001f600 é ß"]

@@ -17,9 +17,9 @@ from adept.data.text_arguments import plain_text, text_list, value_list
 from adept.errors import ConfigurationError
 from adept.mechanisms import JointResponse, LearnedCodebook, LocalRandomizer
 from adept.mechanisms.guarantee import Guarantee
-from adept.models.autoencoder import Autoencoder
 from adept.models.config import BATCH_SIZE, DecodingConfig
 from adept.models.model_card import model_card
+from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.coding import Coding, DescriptionCoding, LatentCoding, Pair, PairCoding, pool_size
 from adept.rewriting.label_coding import LabelCoding

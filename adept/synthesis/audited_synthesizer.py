@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adept.data.formats import Record
-from adept.mechanisms.votes import REPLACE
+from adept.mechanisms.central_counts import REPLACE
 from adept.synthesis.synthesizer import Synthesizer
 from adept.synthesis.vote_counting import Tally
 

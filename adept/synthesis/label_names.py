@@ -17,7 +17,7 @@ counts. Here cosines compare features.
 *Claim*: names cost no budget, and a released file is as private with them as without. *Proof*: the
 names come from the label set, and the sentences from the model. Both are fixed before any record is
 read, so the density, the codewords, and the rule that sends a record to a cell are fixed as well:
-the proof of ``adept.mechanisms.votes`` asks for no more, and its sensitivity and noise are the same
+the proof of ``adept.mechanisms.central_counts`` asks for no more, and its sensitivity and noise are the same
 for any cells. The output is a function of the released counts and of these public things. QED. A
 label set that was collected from private records is not public, with or without names.
 """

@@ -2,7 +2,7 @@
 
 Every record votes once, for the public cell of its text and label. The counts get exact noise.
 Synthetic records are public texts and labels; the noisy counts determine how often each occurs. The
-claim is that of ``adept.mechanisms.votes``.
+claim is that of ``adept.mechanisms.central_counts``.
 """
 
 import math
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from adept.data.labels import label_set_of
 from adept.data.text_arguments import plain_text, text_list, value_list
 from adept.errors import ConfigurationError, ModelError
+from adept.mechanisms.central_counts import ADD_OR_REMOVE, Counts, Votes
 from adept.mechanisms.guarantee import Guarantee
-from adept.mechanisms.votes import ADD_OR_REMOVE, Counts, Votes
-from adept.models.autoencoder import Autoencoder
+from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.ranges import check_integer
 from adept.rewriting.coding import Pair

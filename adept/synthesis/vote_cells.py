@@ -9,8 +9,8 @@ codeword and its own label.
 their number depend only on the model, the label set, the budget and the options. k-means has a
 fixed seed.
 
-*A vote is a function of its own record*, which the proof of ``adept.mechanisms.votes`` needs. A
-latent depends on its own text, to the last bit (``adept.models.adept``), and so does a sum of its
+*A vote is a function of its own record*, which the proof of ``adept.mechanisms.central_counts`` needs. A
+latent depends on its own text, to the last bit (``adept.models.lstm_autoencoder``), and so does a sum of its
 words' vectors. Rounding errors of matrix products could depend on the number of rows. So features
 and codewords are whole multiples of 1 / GRID, stored as whole numbers in floats: every partial sum
 of a product stays below GRID^2 * 2 < 2^53, where floats are exact, in any order of additions.
@@ -24,8 +24,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from adept.models.autoencoder import Autoencoder
 from adept.models.lexicon import TextVectors
+from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 
 GRID = 4096  # whole numbers to a unit of features

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from adept.data.text_arguments import plain_text
-from adept.mechanisms.votes import Counts
+from adept.mechanisms.central_counts import Counts
 
 NO_TEXT, OUTSIDE = -1, -2  # in the place of a vote: the reason why there is none
 DIGEST_BYTES = 16

@@ -24,9 +24,9 @@ from torch import Tensor
 from adept.attacks.likelihood import Candidates, read_candidates
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import OriginalLaplace
-from adept.mechanisms.odds import good_enough
-from adept.models.autoencoder import Autoencoder
+from adept.mechanisms.epsilon_as_odds import good_enough
 from adept.models.codec.codec import text_of
+from adept.models.saved_model import Autoencoder
 from adept.rewriting.rewriter import Rewriter
 
 PEOPLE = 1_000

@@ -45,7 +45,7 @@ PROOFS = {
     "original": ("adept.mechanisms.laplace",),
     "reader": ("adept.web.attacker_view", "adept.attacks.success_bounds"),
     "shuffled": ("adept.mechanisms.shuffle_amplification",),
-    "central": ("adept.mechanisms.votes",),
+    "central": ("adept.mechanisms.central_counts",),
 }
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-src 'self'; "

@@ -8,7 +8,7 @@ import torch
 from adept.attacks.likelihood import read_candidates
 from adept.attacks.success_bounds import best_success
 from adept.mechanisms import Description, LearnedCodebook
-from adept.mechanisms.noise import exact_odds
+from adept.mechanisms.random_draws import exact_odds
 from adept.rewriting.coding import pack
 
 EPSILONS = (1e-3, 1.0, 40.0, 600.0)

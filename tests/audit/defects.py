@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from adept.mechanisms import PrivUnit, SqrtNLaplace
-from adept.mechanisms.grid import clip_latents
-from adept.mechanisms.noise import fresh_directions, fresh_gaussian, fresh_uniform
+from adept.mechanisms.clip_to_grid import clip_latents
+from adept.mechanisms.random_draws import fresh_directions, fresh_gaussian, fresh_uniform
 
 
 def laplace(shape: tuple[int, ...], scale: float) -> Tensor:

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from adept.mechanisms import SqrtNLaplace
-from adept.mechanisms.grid import clip_latents
-from adept.mechanisms.noise import fresh_uniform
+from adept.mechanisms.clip_to_grid import clip_latents
+from adept.mechanisms.random_draws import fresh_uniform
 
 EPSILON = 4.0
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from tiny import Run
 
-from adept.mechanisms.odds import ALL_CASES, cases, good_enough
-from adept.mechanisms.votes import Votes
+from adept.mechanisms.central_counts import Votes
+from adept.mechanisms.epsilon_as_odds import ALL_CASES, cases, good_enough
 from adept.rewriting.budget_estimates import ADVICE, BUDGETS
 from adept.synthesis.synthesizer import share_standing_out
 

@@ -14,9 +14,9 @@ CERTIFIED = tests(
     "test_randomised_labels_are_certified_beside_the_text_and_with_it",
     "test_every_exact_mechanism_is_certified_at_every_budget",
 )
-ODDS = tests("test_noise", "test_odds_never_exceed_exp_epsilon_and_come_within_two_to_the_minus_sixty")
-K_ARY = tests("test_entropy", "test_k_ary_response_has_its_distribution")
-CODEBOOK = tests("test_entropy", "test_a_codebook_has_its_distribution")
+ODDS = tests("test_random_draws", "test_odds_never_exceed_exp_epsilon_and_come_within_two_to_the_minus_sixty")
+K_ARY = tests("test_random_bits", "test_k_ary_response_has_its_distribution")
+CODEBOOK = tests("test_random_bits", "test_a_codebook_has_its_distribution")
 RANKING = tests(
     "test_codebook_blocks",
     "test_the_nearest_codewords_have_the_largest_dot_products",
@@ -49,7 +49,7 @@ LECTURE = tests(
 )
 NUMBER = tests("test_randomized_response", "test_a_number_is_clamped_into_its_range_before_its_noise")
 JOINT = (
-    *tests("test_entropy", "test_a_joint_response_has_its_distribution"),
+    *tests("test_random_bits", "test_a_joint_response_has_its_distribution"),
     *tests(
         "test_joint_response",
         "test_every_records_ranks_are_all_symbols_and_its_heavy_ones_come_first",
@@ -60,7 +60,7 @@ JOINT = (
     CERTIFIED[0],
 )
 DECAYS = tests(
-    "test_entropy",
+    "test_random_bits",
     "test_a_decay_has_the_probability_of_its_exponential",
     "test_decays_of_several_numbers_are_independent_of_each_other",
 )
@@ -77,14 +77,14 @@ ENDS = (
         "test_noise_that_does_not_fit_goes_to_the_end_of_the_range",
     ),
     *tests(
-        "test_noise",
+        "test_random_draws",
         "test_exact_samplers_saturate_instead_of_wrapping_around",
         "test_exact_samplers_keep_the_shape_and_add_to_the_values",
     ),
     *tests("test_discrete_laplace", "test_the_noise_has_the_discrete_laplace_distribution_and_no_other"),
 )
 VOTES = tests(
-    "test_votes",
+    "test_central_counts",
     "test_the_scale_spends_the_budget_and_no_more",
     "test_what_is_no_count_is_refused",
     "test_parts_are_joined_in_the_shape_that_was_given",
@@ -101,7 +101,7 @@ TALLY = tests(
     "test_batches_change_nothing",
 )
 GRID = tests(
-    "test_grid",
+    "test_clip_to_grid",
     "test_a_clipped_row_has_its_direction_and_at_most_the_norm_of_the_clip",
     "test_the_grid_step_is_a_power_of_two_that_resolves_a_millionth_of_the_radius",
     "test_the_largest_norm_is_rounded_down_where_a_float_would_round_it_up",
@@ -143,15 +143,15 @@ GAUSSIAN = (
 )
 
 TARGETS = {
-    "entropy.below": tests("test_entropy", "test_an_integer_below_a_bound_is_uniform"),
-    "entropy.below_each": tests(
-        "test_entropy", "test_each_of_several_integers_is_uniform_and_independent_of_the_others"
+    "random_bits.below": tests("test_random_bits", "test_an_integer_below_a_bound_is_uniform"),
+    "random_bits.below_each": tests(
+        "test_random_bits", "test_each_of_several_integers_is_uniform_and_independent_of_the_others"
     ),
-    "entropy.shuffle": tests("test_entropy", "test_every_order_is_equally_likely"),
-    "noise.exact_ranks": tests("test_entropy", "test_ranks_have_their_weights"),
-    "noise.exact_bernoulli": tests("test_entropy", "test_a_bernoulli_draw_has_its_probability"),
-    "noise.exact_odds": ODDS,
-    "noise.exponential_series": (*ODDS, *CERTIFIED),
+    "random_bits.shuffle": tests("test_random_bits", "test_every_order_is_equally_likely"),
+    "random_draws.exact_ranks": tests("test_random_bits", "test_ranks_have_their_weights"),
+    "random_draws.exact_bernoulli": tests("test_random_bits", "test_a_bernoulli_draw_has_its_probability"),
+    "random_draws.exact_odds": ODDS,
+    "random_draws.exponential_series": (*ODDS, *CERTIFIED),
     "codebook.released_ranks": CODEBOOK,
     "codebook.Block.nearest": RANKING,
     "codebook.Block.place": (*RANKING, *CODEBOOK),
@@ -186,17 +186,17 @@ TARGETS = {
     ),
     "discrete_laplace.smallest_scale": SCALE,
     "discrete_laplace.exact_laplace": ENDS,
-    "discrete_laplace.laplace_noise": tests("test_entropy", "test_a_sign_counts_zero_once"),
+    "discrete_laplace.laplace_noise": tests("test_random_bits", "test_a_sign_counts_zero_once"),
     "discrete_laplace._magnitudes": (
         *ENDS[:2],
-        *tests("test_entropy", "test_a_magnitude_is_a_part_and_wholes_rounded_down"),
+        *tests("test_random_bits", "test_a_magnitude_is_a_part_and_wholes_rounded_down"),
     ),
-    "discrete_laplace._wholes": tests("test_entropy", "test_runs_of_successes_are_geometric"),
+    "discrete_laplace._wholes": tests("test_random_bits", "test_runs_of_successes_are_geometric"),
     "discrete_laplace._decays": DECAYS,
     "discrete_laplace._fraction": ENDS,
-    "votes.Votes.sensitivity": VOTES[-1:],
-    "votes.Votes.privatize": VOTES,
-    "votes._check": VOTES,
+    "central_counts.Votes.sensitivity": VOTES[-1:],
+    "central_counts.Votes.privatize": VOTES,
+    "central_counts._check": VOTES,
     "tally.Tally.add": TALLY,
     "tally.Tally._may_vote": TALLY,
     "tally.person_name": TALLY,
@@ -204,10 +204,10 @@ TARGETS = {
     "laplace._Laplace._true_epsilon": LAPLACE,
     "laplace._Laplace.guarantee": LAPLACE,
     "laplace.OriginalLaplace._assumed_diameter": LAPLACE,
-    "grid.clip_latents": GRID,
-    "grid.grid_step": GRID,
-    "grid.grid_radius": (*GRID, *LAPLACE),
-    "grid.to_grid": GRID,
+    "clip_to_grid.clip_latents": GRID,
+    "clip_to_grid.grid_step": GRID,
+    "clip_to_grid.grid_radius": (*GRID, *LAPLACE),
+    "clip_to_grid.to_grid": GRID,
     "gaussian.ClampedGaussian._units": CUBE,
     "gaussian.Gaussian._distance": GAUSSIAN,
     "gaussian.log_delta": GAUSSIAN,
@@ -225,7 +225,7 @@ MET = "the scale moves by less than its margin of 2^-20; that it meets (**) with
 
 # Mutants that do the same as the function, or the same for every caller.
 EQUIVALENT = {
-    "noise.exact_ranks: draw < border -> draw <= border": "at the border the other branch gives the same rank, `near`",
+    "random_draws.exact_ranks: draw < border -> draw <= border": "at the border the other branch gives the same rank, `near`",
     "codebook.Block.nearest: max(1, MAX_SCORES // self.shape.size) -> min(1, MAX_SCORES // self.shape.size)": (
         "rows are ranked one by one, however many at a time"
     ),
@@ -251,13 +251,13 @@ EQUIVALENT = {
     "discrete_laplace._magnitudes: wholes < -(-MAX_MAGNITUDE // t) -> wholes <= -(-MAX_MAGNITUDE // t)": CUT,
     "discrete_laplace._magnitudes: -MAX_MAGNITUDE // t -> -MAX_MAGNITUDE / t": CUT,
     "discrete_laplace._magnitudes: np.where(fits, wholes, 0) -> np.where(fits, wholes, 1)": "the other `where` leaves it out",
-    "votes.Votes.privatize: counts.reshape(-1) -> counts.reshape(-2)": "NumPy takes any negative number for the rest",
+    "central_counts.Votes.privatize: counts.reshape(-1) -> counts.reshape(-2)": "NumPy takes any negative number for the rest",
     "laplace._Laplace._true_epsilon: Fraction(ratio) * Fraction(self._scale(dim)) < self._true_diameter(dim) -> "
     "Fraction(ratio) * Fraction(self._scale(dim)) <= self._true_diameter(dim)": (
         "no smaller than D / b either: one float more where it was exact"
     ),
-    "grid.to_grid: values.isfinite().all(dim=-1, keepdim=True) -> values.isfinite().all(dim=1, keepdim=True)": SAME_AXIS,
-    "grid.to_grid: units.abs().pow(NORM_ORDER[clip]).sum(dim=-1, keepdim=True) -> "
+    "clip_to_grid.to_grid: values.isfinite().all(dim=-1, keepdim=True) -> values.isfinite().all(dim=1, keepdim=True)": SAME_AXIS,
+    "clip_to_grid.to_grid: units.abs().pow(NORM_ORDER[clip]).sum(dim=-1, keepdim=True) -> "
     "units.abs().pow(NORM_ORDER[clip]).sum(dim=1, keepdim=True)": SAME_AXIS,
     "gaussian.ClampedGaussian._units: values.isfinite().all(dim=-1, keepdim=True) -> "
     "values.isfinite().all(dim=1, keepdim=True)": SAME_AXIS,

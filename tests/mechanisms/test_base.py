@@ -13,7 +13,7 @@ import torch
 
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME, Description, L1Laplace, Mechanism
-from adept.mechanisms.grid import NORM_ORDER, grid_step
+from adept.mechanisms.clip_to_grid import NORM_ORDER, grid_step
 
 ON_LATENTS = {name: kind for name, kind in BY_NAME.items() if not issubclass(kind, Description)}
 PRIVATE = [name for name in ON_LATENTS if name not in ("identity", "random")]

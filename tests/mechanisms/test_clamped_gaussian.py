@@ -7,7 +7,7 @@ import torch
 from audit.asking import failed_of
 
 from adept.mechanisms import ClampedGaussian, Gaussian
-from adept.mechanisms.grid import grid_radius, grid_step
+from adept.mechanisms.clip_to_grid import grid_radius, grid_step
 
 
 @pytest.mark.parametrize("dim", [1, 3, 64, 1000])

@@ -19,7 +19,7 @@ from adept.audit.subject.value import ValueTarget
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description, JointResponse, LearnedCodebook, PrivUnit, joint_response
 from adept.mechanisms.description import joint_size
-from adept.mechanisms.noise import exact_ranks
+from adept.mechanisms.random_draws import exact_ranks
 
 LABELS = ("flight", "fare", "meal")
 WORDS = torch.nn.functional.normalize(torch.randn(6, 4, generator=torch.Generator().manual_seed(1)), dim=1)

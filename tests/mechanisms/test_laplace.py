@@ -12,7 +12,7 @@ import torch
 from scipy import stats
 
 from adept.mechanisms import L1Laplace, OriginalLaplace, SqrtNLaplace
-from adept.mechanisms.grid import grid_radius, grid_step
+from adept.mechanisms.clip_to_grid import grid_radius, grid_step
 
 P_LIMIT = 1e-10
 VARIANTS = [OriginalLaplace, L1Laplace, SqrtNLaplace]

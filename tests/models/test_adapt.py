@@ -11,9 +11,9 @@ from adept.data.corpus import Corpus
 from adept.errors import DataError, ModelError
 from adept.mechanisms import LearnedCodebook
 from adept.models.adapt import MAX_CODEWORDS, REDUNDANT_COSINE, adapt, codebooks_about, codebooks_at, fine_tune
-from adept.models.autoencoder import Autoencoder, pad
 from adept.models.codec.codec import text_of
 from adept.models.config import OptimiserConfig, TrainerConfig, TrainingData
+from adept.models.saved_model import Autoencoder, pad
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.coding import pool_size
 from adept.rewriting.loading import load_model

@@ -11,8 +11,8 @@ from torch import Tensor
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import DataError
 from adept.mechanisms import LearnedCodebook
-from adept.models.autoencoder import Autoencoder, pad
 from adept.models.config import ModelConfig, TrainerConfig, TrainingConfig, TrainSpec
+from adept.models.saved_model import Autoencoder, pad
 from adept.models.tokenizer import END, PAD, UNKNOWN, Tokenizer
 from adept.models.topics import TopicEncoder, _information, cooccurrence_vectors, supported_topics
 from adept.models.training import randomiser, train_model

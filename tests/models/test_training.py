@@ -19,8 +19,6 @@ from adept.cli.overrides import MechanismChoice
 from adept.data.corpus import Corpus
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms import BY_NAME, L1Laplace, LearnedCodebook, Mechanism, SqrtNLaplace
-from adept.models.adept import lightning_module
-from adept.models.autoencoder import Autoencoder, pad
 from adept.models.codebooks import draw_codewords
 from adept.models.codec import listed_texts
 from adept.models.codec import training as codec_training
@@ -33,6 +31,8 @@ from adept.models.config import (
     TrainingConfig,
     TrainSpec,
 )
+from adept.models.lstm_autoencoder import lightning_module
+from adept.models.saved_model import Autoencoder, pad
 from adept.models.tokenizer import Tokenizer
 from adept.models.training import LengthBatchSampler, fit, token_loader
 from adept.rewriting.expectation import expectation

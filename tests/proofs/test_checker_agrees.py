@@ -19,9 +19,9 @@ from release.test_forged_statements import central
 from release.test_verify_statement import LABELS, mechanism, statement
 
 from adept.mechanisms import BY_NAME, Codebook, Description, JointResponse, RandomizedResponse
+from adept.mechanisms.central_counts import ADD_OR_REMOVE, REPLACE, Votes
 from adept.mechanisms.guarantee import symbols_part
-from adept.mechanisms.noise import exact_odds, exponential_series
-from adept.mechanisms.votes import ADD_OR_REMOVE, REPLACE, Votes
+from adept.mechanisms.random_draws import exact_odds, exponential_series
 from adept.release import verify_statement
 from adept.release.verify_statement import SERIES_BITS
 

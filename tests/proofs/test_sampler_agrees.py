@@ -1,4 +1,4 @@
-"""The sampler whose tapes were counted in Coq, extracted, and entropy.py draw the same from the same tapes, and read as much."""
+"""The sampler whose tapes were counted in Coq, extracted, and random_bits.py draw the same from the same tapes, and read alike."""
 
 import itertools
 import random
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from proving import needs_coq
 
-from adept.mechanisms import description, entropy
-from adept.mechanisms.noise import exact_ranks
+from adept.mechanisms import description, random_bits
+from adept.mechanisms.random_draws import exact_ranks
 
 Words = tuple[int, ...]
 Draw = tuple[str, Callable[[], int], int, Words]
@@ -35,23 +35,23 @@ class Tape:
 def drawn(draw: Draw) -> str:
     """Return what the program draws from the tape, and how many words it leaves."""
     _, program, width, words = draw
-    tape, kept = Tape(words, width), entropy.source
-    entropy.source = tape
+    tape, kept = Tape(words, width), random_bits.source
+    random_bits.source = tape
     try:
         value = program()
     except IndexError:
         return "end"
     finally:
-        entropy.source = kept
+        random_bits.source = kept
     return f"{value:b} {len(tape.left)}"
 
 
 def below(bound: int, words: Words) -> Draw:
-    return f"below {bound:b}", lambda: entropy.below(bound), (bound - 1).bit_length(), words
+    return f"below {bound:b}", lambda: random_bits.below(bound), (bound - 1).bit_length(), words
 
 
 def remainder(bits: int, bound: int, words: Words) -> Draw:
-    return f"remainder {bits:b} {bound:b}", lambda: int(entropy.below_each(bound, 1)[0]), bits, words
+    return f"remainder {bits:b} {bound:b}", lambda: int(random_bits.below_each(bound, 1)[0]), bits, words
 
 
 def rank(near: int, far: int, heavy: int, light: int, words: Words) -> Draw:

@@ -22,7 +22,7 @@ from adept.data.formats import ReadingOptions
 from adept.data.reading import read_records
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms import Votes
-from adept.mechanisms.votes import Counts
+from adept.mechanisms.central_counts import Counts
 from adept.release import verify_statement
 from adept.release.central_release import TallyNotes, preview_central, synthesize_file
 from adept.release.journal import Journal

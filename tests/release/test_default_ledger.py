@@ -13,7 +13,7 @@ import pytest
 
 from adept.cli import ledger as ledger_command
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
-from adept.mechanisms.votes import Votes
+from adept.mechanisms.central_counts import Votes
 from adept.release.default_ledger import DefaultLedger, default_location, open_ledger
 from adept.release.ledger import Ledger
 from adept.release.ledger_file import Spending

@@ -18,7 +18,7 @@ from adept.cli.exit_status import guard
 from adept.cli.verify import VerifyConfig, run
 from adept.errors import DataError
 from adept.mechanisms import Codebook, Description, JointResponse, RandomizedResponse
-from adept.mechanisms.votes import REPLACE, Votes
+from adept.mechanisms.central_counts import REPLACE, Votes
 from adept.release import statement_fields, verify_statement
 from adept.release.shuffled_release import Shuffled
 from adept.release.statement import CentralStatement

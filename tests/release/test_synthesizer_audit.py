@@ -15,7 +15,7 @@ from adept import audit
 from adept.audit import AuditResult, NotJudged
 from adept.errors import ConfigurationError
 from adept.mechanisms import Votes
-from adept.mechanisms.votes import Counts
+from adept.mechanisms.central_counts import Counts
 from adept.release import central_release
 from adept.release.statement import CentralStatement
 from adept.release.synthesizer_audit import replay

@@ -15,7 +15,7 @@ import pytest
 from adept import audit
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Description
-from adept.mechanisms.noise import exponential_series
+from adept.mechanisms.random_draws import exponential_series
 from adept.models.codec import nearest_text
 from adept.models.codec.codec import text_of
 from adept.models.codec.meaning import MEANING_LENGTH

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from adept.data.corpus import Corpus, DataConfig, load
-from adept.models.autoencoder import Autoencoder
+from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.loading import load_model
 

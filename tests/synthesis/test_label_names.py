@@ -9,11 +9,11 @@ import travel
 from adept import Synthesizer
 from adept.data.corpus import Corpus
 from adept.mechanisms import Votes
-from adept.models.autoencoder import Autoencoder
 from adept.models.codec import codec as codecs
 from adept.models.codec.codec import Codec, text_of
 from adept.models.codec.listed_texts import ListedTexts
 from adept.models.lexicon import Lexicon
+from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.synthesis import label_names
 from adept.synthesis.label_names import TILT, choose_texts, draw_by_names, label_by_names

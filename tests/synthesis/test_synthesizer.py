@@ -15,9 +15,9 @@ from adept.data.corpus import Corpus
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.evaluation.classifiers import evaluate
 from adept.mechanisms import Votes
-from adept.mechanisms.votes import Counts
-from adept.models.autoencoder import Autoencoder
+from adept.mechanisms.central_counts import Counts
 from adept.models.config import TrainingData
+from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.synthesis.synthesizer import Pair
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from adept.data.corpus import Corpus
-from adept.models.autoencoder import Autoencoder
+from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.synthesis.vote_cells import GRID, MAX_CELLS, MAX_CODEWORDS, PublicCells, PublicTexts, default_size
 

@@ -24,7 +24,7 @@ from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.result import Check, MechanismFailure
 from adept.audit.stats.exact_tests import binomial_p_value, combined
 from adept.audit.subject.value import ValueTarget, outcome_key, response_of
-from adept.mechanisms.noise import exact_odds
+from adept.mechanisms.random_draws import exact_odds
 
 MAX_BINS, MIN_BIN_COUNT = 16, 5  # of the numbers other than the true one
 SLACK = Fraction(1, 1 << 58)  # by how much the best odds that integers reach may be missed

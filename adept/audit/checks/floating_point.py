@@ -14,7 +14,7 @@ from adept.audit.stats.confidence_bounds import GameCounts
 from adept.audit.stats.exact_tests import certified, combined, fisher
 from adept.audit.subject.foreign_code import Floats
 from adept.audit.subject.vector import VectorTarget
-from adept.mechanisms.grid import NORM_ORDER
+from adept.mechanisms.clip_to_grid import NORM_ORDER
 
 MANTISSA_BITS = 53
 MIN_ODD_SHARE = 0.4  # of exact noise whose scale is at least MIN_SCALE_STEPS steps of its grid

@@ -25,7 +25,7 @@ from adept.audit.stats.exact_tests import certified
 from adept.audit.subject.foreign_code import Target
 from adept.audit.subject.value import ValueTarget, alphabet_of
 from adept.audit.subject.vector import CLIPS, VectorTarget
-from adept.mechanisms.grid import NORM_ORDER
+from adept.mechanisms.clip_to_grid import NORM_ORDER
 
 SEARCH_SHARE = 0.25  # of the seconds of a check
 SAME_NORM = 1e-9  # how far from the sphere a record of the sphere may lie, in units of its radius

@@ -14,7 +14,7 @@ from adept.audit.result import MechanismFailure
 from adept.audit.stats.noise_tests import NOISES, Noise
 from adept.audit.subject.foreign_code import Floats, Target, cost
 from adept.audit.subject.wrappers import JointReports
-from adept.mechanisms.grid import clip_latents
+from adept.mechanisms.clip_to_grid import clip_latents
 
 CLIPS = ("l1", "l2", "sphere")
 CALL_ELEMENTS = 2**18  # numbers asked for in one call

@@ -96,7 +96,7 @@ class UnknownWords(Learned):
         numbers = [self._numbers.get(letter, 0) for letter in word]
         if not 0 < len(numbers) <= MAX_LETTERS or 0 in numbers:
             return []
-        from adept.models.language_model.coder import spell  # machine code, slow to import
+        from adept.models.language_model.interval_coder import spell  # machine code, slow to import
 
         shares = spell(self.letters.tables, np.array([*numbers, 0][:MAX_LETTERS]))  # the longest word needs no end
         return [*([(LISTED_SHARE, ONE)] if self._listed else []), *((low, high) for low, high in shares.tolist())]

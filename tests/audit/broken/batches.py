@@ -7,7 +7,7 @@ import torch
 from audit.sound import EPSILON, ball, laplace, length, noise, sound, width
 from torch import Tensor
 
-from adept.mechanisms.noise import fresh_gaussian
+from adept.mechanisms.random_draws import fresh_gaussian
 
 
 def scale_of_the_batch_mean(x: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ import torch
 from audit.sound import EPSILON, ball, laplace, length, noise, sound, width
 from torch import Tensor
 
-from adept.mechanisms.noise import fresh_gaussian, fresh_uniform
+from adept.mechanisms.random_draws import fresh_gaussian, fresh_uniform
 
 
 def half_of_the_noise(x: Tensor) -> Tensor:

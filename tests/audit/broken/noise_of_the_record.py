@@ -6,7 +6,7 @@ import torch
 from audit.sound import EPSILON, ball, laplace, length, noise
 from torch import Tensor
 
-from adept.mechanisms.noise import fresh_uniform
+from adept.mechanisms.random_draws import fresh_uniform
 
 
 def scale_follows_the_norm(x: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ import torch
 from audit.sound import ball, laplace, noise, width
 from torch import Tensor
 
-from adept.mechanisms.noise import fresh_uniform
+from adept.mechanisms.random_draws import fresh_uniform
 
 
 def eight_bits_of_seed(x: Tensor) -> Tensor:

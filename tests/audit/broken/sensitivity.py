@@ -4,7 +4,7 @@ import torch
 from audit.sound import EPSILON, ball, laplace, length, noise, sound
 from torch import Tensor
 
-from adept.mechanisms.grid import clip_latents
+from adept.mechanisms.clip_to_grid import clip_latents
 
 
 def clip_tolerates_half(x: Tensor) -> Tensor:

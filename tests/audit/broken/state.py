@@ -7,7 +7,7 @@ import torch
 from audit.sound import ball, laplace, length, noise, sound, width
 from torch import Tensor
 
-from adept.mechanisms.noise import fresh_uniform
+from adept.mechanisms.random_draws import fresh_uniform
 
 
 class the_first_call_is_bare:  # noqa: N801

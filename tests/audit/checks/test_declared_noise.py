@@ -10,7 +10,7 @@ from torch import Tensor
 from adept.audit import NotJudged, Verdict
 from adept.audit.stats.confidence_bounds import gaussian_delta
 from adept.mechanisms import Gaussian, L1Laplace
-from adept.mechanisms.noise import fresh_gaussian
+from adept.mechanisms.random_draws import fresh_gaussian
 
 SIGMA = 1.5
 

@@ -15,7 +15,7 @@ from numba.core.errors import TypingError
 from adept.models.language_model import machine_code as machine
 
 SCRIPT = """
-from adept.models.language_model.coder import WIDTH, narrow
+from adept.models.language_model.interval_coder import WIDTH, narrow
 import numpy as np
 interval = np.array([1 << WIDTH, 0])
 narrow(interval, 0, 1 << 20)

@@ -7,7 +7,7 @@ from functools import reduce
 import numpy as np
 import pytest
 
-from adept.models.language_model.coder import WIDTH, decode_spelling, decoder
+from adept.models.language_model.interval_coder import WIDTH, decode_spelling, decoder
 from adept.models.language_model.model import MAX_LETTERS, Span, UnknownWords
 from adept.models.language_model.ngrams import BITS
 

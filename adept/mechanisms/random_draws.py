@@ -22,7 +22,7 @@ from opendp.metrics import l2_distance
 from opendp.mod import Measurement, enable_features
 from torch import Tensor
 
-from adept.mechanisms import entropy
+from adept.mechanisms import random_bits
 
 enable_features("contrib")  # these modules and not OpenDP's prelude, which imports scikit-learn and pandas
 
@@ -87,19 +87,19 @@ def exact_ranks(records: int, *, near: int, far: int, odds: tuple[int, int]) -> 
     This is randomised response in its general form. With (A, B) = ``odds``, an input only decides
     which output stands at which rank, so each output has probability A/W or B/W with the same W =
     near A + far B, so the ratio for two inputs is at most A/B, exactly (the counting lemma of
-    `adept.mechanisms.entropy`).
+    `adept.mechanisms.random_bits`).
     """
     heavy, light = odds
     border = near * heavy
     total = border + far * light
-    draws = (entropy.below(total) for _ in range(records))
+    draws = (random_bits.below(total) for _ in range(records))
     return [draw // heavy if draw < border else near + (draw - border) // light for draw in draws]
 
 
 def exact_bernoulli(records: int, *, probability: float) -> Tensor:
     """Return ``records`` booleans, each True with exactly the float ``probability``."""
     ratio = Fraction(probability)
-    draws = (entropy.below(ratio.denominator) < ratio.numerator for _ in range(records))
+    draws = (random_bits.below(ratio.denominator) < ratio.numerator for _ in range(records))
     return torch.tensor(list(draws), dtype=torch.bool)
 
 
@@ -113,20 +113,22 @@ def fresh_uniform(*shape: int) -> Tensor:
     size = math.prod(shape)
     exponents, open_ends = np.zeros(size, dtype=np.int64), np.arange(size)
     while len(open_ends):
-        words = entropy.source.words(len(open_ends))
+        words = random_bits.source.words(len(open_ends))
         # frexp(w) = (m, e) with 2^(e-1) <= w < 2^e for w > 0: a word of 32 random bits has 32 - e
         # leading zeros.
         zeros = np.where(words > 0, 32 - np.frexp((words >> np.uint64(32)).astype(np.float64))[1], 32)
         exponents[open_ends] += zeros
         open_ends = open_ends[(zeros == 32) & (exponents[open_ends] < 960)]
-    mantissas = (entropy.source.words(size) >> np.uint64(12)).astype(np.float64) * 2.0**-53 + 0.5  # [1/2, 1)
+    mantissas = (random_bits.source.words(size) >> np.uint64(12)).astype(np.float64) * 2.0**-53 + 0.5  # [1/2, 1)
     return torch.from_numpy(np.ldexp(mantissas, -exponents)).reshape(shape)
 
 
 def fresh_gaussian(*shape: int) -> Tensor:
     """Return float64 standard normal numbers: an inverted lower tail, and a fair sign."""
     tail: Tensor = torch.special.ndtri(0.5 * fresh_uniform(*shape))
-    signs = torch.from_numpy((entropy.source.words(math.prod(shape)) & np.uint64(1)).astype(np.float64)).reshape(shape)
+    signs = torch.from_numpy((random_bits.source.words(math.prod(shape)) & np.uint64(1)).astype(np.float64)).reshape(
+        shape
+    )
     return tail * (2 * signs - 1)
 
 

@@ -11,9 +11,9 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from adept.errors import ConfigurationError, ModelError, printable
-from adept.mechanisms.grid import NORM_ORDER
-from adept.models.adept import Adept
+from adept.mechanisms.clip_to_grid import NORM_ORDER
 from adept.models.config import MAX_VOCABULARY, TOPICS, ModelConfig, TrainingData
+from adept.models.lstm_autoencoder import Adept
 from adept.models.tokenizer import FIRST_LABEL, MAX_LABELS, PAD, UNKNOWN
 from adept.models.topics import TopicEncoder
 from adept.models.untrusted_files import Shape, corrupt, read_json, read_tensors

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from adept.mechanisms import Mechanism
-from adept.mechanisms.grid import clip_latents
+from adept.mechanisms.clip_to_grid import clip_latents
 from adept.models.tokenizer import END, PAD, START, UNKNOWN  # 3, 0, 2 and 1: ids of tokens that are no words
 
 if TYPE_CHECKING:

@@ -16,18 +16,18 @@ import pytest
 import torch
 from scipy import stats
 
-from adept.mechanisms import entropy, noise
+from adept.mechanisms import random_bits, random_draws
 from adept.mechanisms.discrete_laplace import exact_laplace
 
 P_LIMIT = 1e-10
 
 SOURCES = {
     "laplace": lambda: exact_laplace(torch.zeros(8, dtype=torch.int64), scale=1e6).tolist(),
-    "gaussian": lambda: noise.exact_gaussian(torch.zeros(8, dtype=torch.int64), scale=1e6).tolist(),
-    "ranks": lambda: noise.exact_ranks(8, near=1, far=2**60, odds=(2, 1)),
-    "bernoulli": lambda: noise.exact_bernoulli(128, probability=0.5).tolist(),
-    "uniform": lambda: noise.fresh_uniform(8).tolist(),
-    "directions": lambda: noise.fresh_directions(2, 4).tolist(),
+    "gaussian": lambda: random_draws.exact_gaussian(torch.zeros(8, dtype=torch.int64), scale=1e6).tolist(),
+    "ranks": lambda: random_draws.exact_ranks(8, near=1, far=2**60, odds=(2, 1)),
+    "bernoulli": lambda: random_draws.exact_bernoulli(128, probability=0.5).tolist(),
+    "uniform": lambda: random_draws.fresh_uniform(8).tolist(),
+    "directions": lambda: random_draws.fresh_directions(2, 4).tolist(),
 }
 
 
@@ -45,18 +45,18 @@ def integer_distribution_p_value(sample: torch.Tensor, weight) -> float:
 @pytest.mark.parametrize(("planted", "rejected"), [(1.0, False), (0.5, True), (1.1, True)])
 def test_exact_gaussian_has_the_discrete_gaussian_distribution(planted: float, rejected: bool) -> None:
     """Half the scale, or a tenth more, is seen; the right scale passes."""
-    sample = noise.exact_gaussian(torch.zeros(40_000, dtype=torch.int64), scale=2.0 * planted)
+    sample = random_draws.exact_gaussian(torch.zeros(40_000, dtype=torch.int64), scale=2.0 * planted)
     assert (integer_distribution_p_value(sample, lambda z: math.exp(-(z**2) / 8.0)) < P_LIMIT) == rejected
 
 
-@pytest.mark.parametrize("sampler", [exact_laplace, noise.exact_gaussian])
+@pytest.mark.parametrize("sampler", [exact_laplace, random_draws.exact_gaussian])
 def test_exact_samplers_keep_the_shape_and_add_to_the_values(sampler) -> None:
     values = torch.tensor([[5, -(2**21), 0]])
     assert torch.equal(sampler(values, scale=2.0**-10), values)
     assert sampler(torch.empty(0, 3, dtype=torch.int64), scale=1.0).shape == (0, 3)
 
 
-@pytest.mark.parametrize("sampler", [exact_laplace, noise.exact_gaussian])
+@pytest.mark.parametrize("sampler", [exact_laplace, random_draws.exact_gaussian])
 def test_exact_samplers_saturate_instead_of_wrapping_around(sampler) -> None:
     """A wrapped sum would turn the largest latent into the smallest one; saturation is post-processing."""
     top = torch.full((64,), 2**63 - 1)
@@ -68,7 +68,7 @@ BUDGETS = [Fraction(e) for e in (0, 1e-300, 1e-9, 1e-3, 0.1, 1.0, 2.5, 8.0, 64.0
 
 @pytest.mark.parametrize("epsilon", [*BUDGETS, Fraction(8) / 3, Fraction(600) * 7 / 33])
 def test_odds_never_exceed_exp_epsilon_and_come_within_two_to_the_minus_sixty(epsilon: Fraction) -> None:
-    heavy, light = noise.exact_odds(epsilon)
+    heavy, light = random_draws.exact_odds(epsilon)
     with mpmath.workdps(700):
         bound = mpmath.exp(mpmath.mpf(epsilon.numerator) / epsilon.denominator)
         gap = 1 - mpmath.mpf(heavy) / light / bound
@@ -91,21 +91,21 @@ def test_every_rank_has_exactly_its_weight(monkeypatch: pytest.MonkeyPatch) -> N
         limits.add(limit)
         return next(draws)
 
-    monkeypatch.setattr(entropy, "below", every_draw)
-    counts = Counter(noise.exact_ranks(29, near=3, far=4, odds=(7, 2)))
+    monkeypatch.setattr(random_bits, "below", every_draw)
+    counts = Counter(random_draws.exact_ranks(29, near=3, far=4, odds=(7, 2)))
     assert limits == {29}
     assert counts == {0: 7, 1: 7, 2: 7, 3: 2, 4: 2, 5: 2, 6: 2}
 
 
 def test_a_bernoulli_draw_is_the_exact_rational_that_its_float_is(monkeypatch: pytest.MonkeyPatch) -> None:
     draws = itertools.count()
-    monkeypatch.setattr(entropy, "below", lambda limit: next(draws) % limit)
-    assert int(noise.exact_bernoulli(16, probability=0.3125).sum()) == 5
-    assert int(noise.exact_bernoulli(16, probability=0.0).sum()) == 0
+    monkeypatch.setattr(random_bits, "below", lambda limit: next(draws) % limit)
+    assert int(random_draws.exact_bernoulli(16, probability=0.3125).sum()) == 5
+    assert int(random_draws.exact_bernoulli(16, probability=0.0).sum()) == 0
 
 
 def test_a_bernoulli_of_tiny_probability_is_drawn_without_underflow() -> None:
-    assert not noise.exact_bernoulli(100, probability=1e-300).any()
+    assert not random_draws.exact_bernoulli(100, probability=1e-300).any()
 
 
 @pytest.mark.parametrize("byte", [b"\x00", b"\xff"])
@@ -113,17 +113,17 @@ def test_fresh_uniform_stays_inside_the_open_interval_at_both_ends(
     byte: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A uniform 0 or 1 would become an infinite Gaussian or an infinite radius."""
-    monkeypatch.setattr(entropy.os, "urandom", lambda count: byte * count)
-    assert 0 < float(noise.fresh_uniform(1)) < 1
-    assert noise.fresh_gaussian(1).isfinite().all()
+    monkeypatch.setattr(random_bits.os, "urandom", lambda count: byte * count)
+    assert 0 < float(random_draws.fresh_uniform(1)) < 1
+    assert random_draws.fresh_gaussian(1).isfinite().all()
 
 
 def test_fresh_noise_has_the_distributions_it_is_named_after() -> None:
-    assert stats.kstest(noise.fresh_uniform(20_000).numpy(), "uniform").pvalue > P_LIMIT
-    assert stats.kstest(noise.fresh_gaussian(20_000).numpy(), "norm").pvalue > P_LIMIT
-    assert stats.kstest(0.8 * noise.fresh_gaussian(20_000).numpy(), "norm").pvalue < P_LIMIT
+    assert stats.kstest(random_draws.fresh_uniform(20_000).numpy(), "uniform").pvalue > P_LIMIT
+    assert stats.kstest(random_draws.fresh_gaussian(20_000).numpy(), "norm").pvalue > P_LIMIT
+    assert stats.kstest(0.8 * random_draws.fresh_gaussian(20_000).numpy(), "norm").pvalue < P_LIMIT
     # A coordinate of a uniform direction in R^n has (1 + T) / 2 ~ Beta((n - 1) / 2, (n - 1) / 2).
-    directions = noise.fresh_directions(20_000, 5)
+    directions = random_draws.fresh_directions(20_000, 5)
     assert torch.allclose(directions.norm(dim=1), torch.ones(20_000, dtype=torch.float64))
     assert stats.kstest((1 + directions[:, 0].numpy()) / 2, stats.beta(2, 2).cdf).pvalue > P_LIMIT
 
@@ -169,11 +169,11 @@ def forked(source: str) -> str:
 def test_simulated_noise_follows_its_generator_and_has_its_distribution() -> None:
     like = torch.zeros(20_000, dtype=torch.float64)
     first, second = (
-        noise.simulated_laplace(like, scale=3.0, generator=torch.Generator().manual_seed(1)) for _ in range(2)
+        random_draws.simulated_laplace(like, scale=3.0, generator=torch.Generator().manual_seed(1)) for _ in range(2)
     )
     assert torch.equal(first, second)
     assert stats.kstest(first.numpy(), stats.laplace(scale=3.0).cdf).pvalue > P_LIMIT
-    directions = noise.simulated_directions(torch.zeros(5, 7), generator=torch.Generator().manual_seed(1))
+    directions = random_draws.simulated_directions(torch.zeros(5, 7), generator=torch.Generator().manual_seed(1))
     assert torch.allclose(directions.norm(dim=1), torch.ones(5))
 
 
@@ -187,13 +187,13 @@ def test_fresh_uniforms_reach_as_deep_as_their_distribution_says(monkeypatch: py
         zeros -= 1
         return bytes(size) if zeros >= 0 else last[:size].ljust(size, b"\0")
 
-    monkeypatch.setattr(entropy.os, "urandom", given)
-    assert 2.0**-202 < float(noise.fresh_uniform(1)) < 2.0**-198
+    monkeypatch.setattr(random_bits.os, "urandom", given)
+    assert 2.0**-202 < float(random_draws.fresh_uniform(1)) < 2.0**-198
 
 
 def test_fresh_uniforms_are_uniform_in_the_tail_as_well() -> None:
     # 400,000 numbers: those below 2^-k are binomial; 8 standard errors at each k (below 1e-14 a test, 12 tests).
-    numbers = noise.fresh_uniform(400_000).numpy()
+    numbers = random_draws.fresh_uniform(400_000).numpy()
     for k in range(1, 13):
         expected = 400_000 * 2.0**-k
         assert abs((numbers < 2.0**-k).sum() - expected) < 8 * expected**0.5

@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from adept.mechanisms.base import Mechanism
-from adept.mechanisms.grid import check_latents, clip_latents, grid_step, round_to_grid, to_grid
+from adept.mechanisms.clip_to_grid import check_latents, clip_latents, grid_step, round_to_grid, to_grid
 from adept.mechanisms.guarantee import Guarantee, words
-from adept.mechanisms.noise import fresh_directions, fresh_uniform, simulated_directions
+from adept.mechanisms.random_draws import fresh_directions, fresh_uniform, simulated_directions
 
 
 @dataclass(frozen=True, kw_only=True)

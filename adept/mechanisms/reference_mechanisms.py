@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from adept.mechanisms.base import Mechanism
-from adept.mechanisms.grid import check_latents, clip_latents
+from adept.mechanisms.clip_to_grid import check_latents, clip_latents
 from adept.mechanisms.guarantee import Guarantee
-from adept.mechanisms.noise import fresh_directions, simulated_directions
+from adept.mechanisms.random_draws import fresh_directions, simulated_directions
 
 
 @dataclass(frozen=True, kw_only=True)

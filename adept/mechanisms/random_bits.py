@@ -12,7 +12,7 @@ finite tape of bits.
    and there are a multiple of m of them, so every remainder modulo m occurs equally often.
 3. *Weights*: a number below W = t A + (k - t) B belongs to one of t intervals of length A and k - t
    of length B that fill {0, .., W-1} without overlap, so an outcome is as likely as its interval is
-   long (`adept.mechanisms.noise.exact_ranks`).
+   long (`adept.mechanisms.random_draws.exact_ranks`).
 4. `shuffle`: the last place gets each item with probability 1/n, the place before it each remaining
    one with 1/(n-1), and so on: n! equally likely sequences of draws, one for each order.
 

@@ -11,10 +11,10 @@ from torch import Tensor, nn
 
 from adept.mechanisms import L1Laplace
 from adept.models import decoding as decoding_module
-from adept.models.adept import ROWS, Adept, multiply, noise_between, step
-from adept.models.autoencoder import Autoencoder, pad
 from adept.models.config import DecodingConfig
 from adept.models.decoding import _draw, decode
+from adept.models.lstm_autoencoder import ROWS, Adept, multiply, noise_between, step
+from adept.models.saved_model import Autoencoder, pad
 from adept.models.tokenizer import END, FIRST_LABEL, PAD, START, UNKNOWN
 
 
@@ -246,7 +246,7 @@ def test_sampled_texts_end_and_hold_no_special_token() -> None:
 
 def test_the_excerpt_in_the_docs_is_the_source() -> None:
     root = Path(__file__).parents[2]
-    page, source = (root / name for name in ("docs/mechanisms.md", "adept/models/adept.py"))
+    page, source = (root / name for name in ("docs/mechanisms.md", "adept/models/lstm_autoencoder.py"))
     excerpt = page.read_text("utf-8").split("## The core")[1].split("```py\n")[1].split("```")[0]
     assert "def loss" in excerpt
     assert len(excerpt.splitlines()) <= 40

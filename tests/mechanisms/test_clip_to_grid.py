@@ -9,7 +9,15 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adept.mechanisms.grid import NORM_ORDER, clip_latents, from_grid, grid_radius, grid_step, round_to_grid, to_grid
+from adept.mechanisms.clip_to_grid import (
+    NORM_ORDER,
+    clip_latents,
+    from_grid,
+    grid_radius,
+    grid_step,
+    round_to_grid,
+    to_grid,
+)
 from adept.ranges import CLIP_NORMS
 
 RADII = [1e-6, 0.1, 0.7, 1.0, 1.5, math.pi, 10.0, 1e6]

@@ -15,7 +15,7 @@ import pytest
 from scipy import stats
 
 from adept.errors import ConfigurationError
-from adept.mechanisms import BY_NAME, Votes, votes
+from adept.mechanisms import BY_NAME, Votes, central_counts
 from adept.synthesis.vote_counting import Tally
 
 P_LIMIT, DRAWS = 1e-10, 200_000
@@ -113,8 +113,8 @@ def test_one_vote_is_not_seen_beyond_the_budget_and_defects_are(
 ) -> None:
     mechanism = Votes(epsilon=1.0)
     if defect == "half the scale":
-        exact = votes.exact_laplace
-        monkeypatch.setattr(votes, "exact_laplace", lambda values, scale: exact(values, scale=scale / 2))
+        exact = central_counts.exact_laplace
+        monkeypatch.setattr(central_counts, "exact_laplace", lambda values, scale: exact(values, scale=scale / 2))
     one, none = (
         mechanism.privatize(np.ones(DRAWS, dtype=np.int64)),
         mechanism.privatize(np.zeros(DRAWS, dtype=np.int64)),
@@ -132,7 +132,7 @@ def test_a_release_has_the_variance_of_the_discrete_laplace_distribution() -> No
 
 
 def test_parts_are_joined_in_the_shape_that_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(votes, "NOISE_BATCH", 7)
+    monkeypatch.setattr(central_counts, "NOISE_BATCH", 7)
     counts = np.arange(1, 61, dtype=np.int64).reshape(5, 12) * 1000
     released = Votes(epsilon=50.0).privatize(counts)
     assert released.shape == counts.shape
