@@ -42,7 +42,8 @@ def test_docstrings_name_theorems_that_are_there() -> None:
     assert [pair for pairs in found.values() for pair in pairs if pair not in known] == []
     assert set(found) >= {
         "verify_statement", "central_counts", "codebook", "description", "discrete_laplace", "guarantee", "joint_response",
-        "laplace", "learned_codebook", "random_bits", "random_draws", "randomized_response", "shuffling",
+        "laplace", "learned_codebook", "random_bits", "random_draws", "randomized_response",
+        "shuffle_amplification",
     }  # fmt: skip
 
 
