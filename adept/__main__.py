@@ -7,12 +7,10 @@ from difflib import get_close_matches
 from adept.cli.exit_status import (
     DONE,
     USER_ERROR,
-    collect_no_garbage,
+    begin_imports,
+    end_process,
     guard,
-    ignore_signals,
     keep_streams,
-    leave_garbage,
-    leave_on_signals,
     resume_collection,
 )
 from adept.cli.help import check_options, help_text, write_out
@@ -52,7 +50,7 @@ Exit status:
 
 
 def dispatch(arguments: list[str]) -> int:
-    """Run the command that ``arguments`` begin with; return its exit status."""
+    """Run the command that the first argument names, and return its exit status."""
     if arguments[:1] == ["help"]:
         arguments = [*arguments[1:], "--help"]
     command = arguments[0] if arguments else "--help"
@@ -92,13 +90,11 @@ def run(command: str, arguments: list[str]) -> int:
 
 
 def main() -> int:
-    """Run one command and return its exit status; take over streams and signals."""
-    collect_no_garbage()
-    leave_on_signals()
+    """Run one command and return its exit status; handle signals and closed streams."""
+    begin_imports()
     keep_streams()
     status = dispatch(sys.argv[1:])
-    ignore_signals()  # nothing is left to interrupt, and what was done is done
-    leave_garbage()
+    end_process()
     return status
 
 

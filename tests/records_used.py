@@ -14,7 +14,8 @@ from adept.data.formats import FORMATS
 from adept.mechanisms import JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace
 from adept.release.columns import ReleaseOptions
 from adept.release.ledger import Ledger
-from adept.release.local_release import preview_file, release_file
+from adept.release.local_release import prepare_file, release_file
+from adept.release.release_flow import preview
 from adept.rewriting.rewriter import Rewriter
 
 KEY = b"k" * 32
@@ -72,7 +73,7 @@ class Uses:
 
     def _previewed(self, path: Path, directory: Path, number: int) -> None:
         rewriter, options = self._options(number + 1)
-        preview_file(rewriter, str(path), str(directory / "previewed.jsonl"), options=options)
+        preview(*prepare_file(rewriter, str(path), str(directory / "previewed.jsonl"), options=options))
 
     def _corpus(self, path: Path, directory: Path, number: int) -> None:
         read_corpus(str(path))

@@ -1,1 +1,1 @@
-"""The commands: each module has `run(config) -> Result` and `main() -> exit status`."""
+"""The commands: ``main`` of each module runs one command with its configuration."""

@@ -74,7 +74,7 @@ def _card(model_dir: str | None) -> str:
 
 
 def _examples(config: AdaptConfig, model: Autoencoder, lines: list[str]) -> tuple[list[str], bool]:
-    """Return the file's texts and sentences about names; also True if the file holds texts."""
+    """Return the file's texts and sentences about names, and True if the file holds texts."""
     terms = list(config.label_set or []) + (lines if are_terms(lines) else [])
     said = [] if are_terms(lines) else lines
     if not terms:
@@ -85,7 +85,7 @@ def _examples(config: AdaptConfig, model: Autoencoder, lines: list[str]) -> tupl
 
 
 def _read_labelled(config: AdaptConfig) -> dict[str, list[str]]:
-    """Return the examples of each label; none without a column of labels."""
+    """Return the examples of each label; an empty dict without a column of labels."""
     if config.label_column is None:
         return {}
     if config.examples is None or config.examples.endswith(".md"):
@@ -108,7 +108,7 @@ def _lines(location: str, text_column: str) -> list[str]:
 
 
 def _source(config: AdaptConfig, lines: list[str]) -> str:
-    """Return a name of the examples for the model's card and for statements."""
+    """Return a name for the examples, which the model's card and statements show."""
     labels = f"the names of {len(config.label_set)} labels" if config.label_set else ""
     file = Path(config.examples).name if config.examples else ""
     return " and ".join(filter(None, [f"the names in {file}" if file and are_terms(lines) else file, labels]))

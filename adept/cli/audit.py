@@ -111,13 +111,13 @@ def _audit_mechanism(mechanism: Any, config: AuditConfig, advance: Advance, *, d
 
 
 def _pairs(texts: list[str]) -> list[tuple[str, str]]:
-    """Return pairs of the longest text with each other text, in order of the other's length."""
+    """Pair the longest text with each other text, and sort the pairs by the other text's length."""
     longest = max(texts, key=len)
     return [(longest, text) for text in sorted(set(texts) - {longest}, key=len)]
 
 
 def _audits_of_rewriter(config: AuditConfig, advance: Advance) -> list[Audited]:
-    """Return two audits of one pipeline: of its mechanism, and of text to text."""
+    """Return two audits of a rewriter: of its mechanism alone, and from text to text."""
     model, tokenizer = load_model(config.model_dir or "")
     sizes = model.config
     mechanism = config.mechanism.build(epsilon=config.epsilon, clip_norm=sizes.clip_norm)

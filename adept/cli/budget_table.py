@@ -1,6 +1,6 @@
 """``dry_run=true`` without ``epsilon``: a table that helps users to choose a budget.
 
-Of the file, only the names of columns are read, if a header or schema has them.
+Of the file, only the names of its columns are read, and only from a header or schema.
 """
 
 from dataclasses import replace
@@ -31,10 +31,9 @@ from adept.synthesis.synthesizer import share_standing_out
 EXPECTED_ROWS = (1_000, 10_000, 100_000)
 
 
-def show_rewrite_budgets(config: RewriteConfig, public: list[str] | None) -> None:
-    """Print for each budget how much of public texts it keeps, and how well it hides a record."""
-    inputs, loaded = Inputs.of(config.input, config), load_model(config.model_dir)
-    opened = partial(_open, config, loaded)
+def show_rewrite_budgets(config: RewriteConfig, inputs: Inputs, public: list[str] | None) -> None:
+    """Print for each budget how much of public texts is kept, and how well a record is hidden."""
+    opened = partial(_open, config, load_model(config.model_dir))
     _, options = opened(BUDGETS[0])
     _check_header(inputs, options.required)
     rows = list(preview_budgets(lambda epsilon: opened(epsilon)[0], public))
@@ -53,9 +52,9 @@ def _open(
     return open_release(replace(config, epsilon=epsilon, output=output), loaded)
 
 
-def show_synthesize_budgets(config: SynthesizeConfig) -> None:
-    """Print by budget and file size the smallest share of rows that stands out from the noise."""
-    _check_header(Inputs.of(config.input, config), config.required if config.label_set else RequiredColumns(()))
+def show_synthesize_budgets(config: SynthesizeConfig, inputs: Inputs) -> None:
+    """Print for each budget and size the smallest share of rows that stands out from the noise."""
+    _check_header(inputs, config.required if config.label_set else RequiredColumns(()))
     sizes = (config.expected_rows,) if config.expected_rows else EXPECTED_ROWS
     model, labels = load_model(config.model_dir)[0], max(1, len(config.label_set or ()))
     named = any(spell_label_set(model.codec, config.label_set or ()))

@@ -1,6 +1,7 @@
-"""Options of the commands, one class each; those of a release: `adept.release.rewrite_options`.
+"""Options of the commands, in one class for each command.
 
-Help prints them, so nothing here imports PyTorch or NumPy.
+Help prints them, so nothing here imports PyTorch or NumPy. The options of a release are in
+``adept.release.rewrite_options``.
 """
 
 from dataclasses import dataclass, field
@@ -97,8 +98,8 @@ class AttackConfig(Columns):
     private: str = "test"
     """Split of secret records: train | validation | test; the attacker has the train split."""
     records: int = 1000
-    """Number of records drawn from the private split; for membership, the number of records that
-    are paired, one of each pair being released; for file_membership, the number of releases."""
+    """Number of records drawn from the private split. For membership, they form pairs, and one
+    record of each pair is released; for file_membership, this is the number of releases."""
     candidates: int = 10_000
     """For reconstruction: number of texts among which the attacker looks for the record."""
     attribute: str = "label"
@@ -148,8 +149,8 @@ class AuditConfig:
     max_records_per_person: int = 2
     """For target=synthesizer: largest number of records that count for one person."""
     texts: list[str] = field(default_factory=lambda: list(HARD_TEXTS))
-    """For target=rewriter: texts to compare; the default texts differ widely, so a rewriter hides
-    their differences only with difficulty."""
+    """For target=rewriter: texts to compare; the default texts differ so much that a rewriter can
+    hardly hide their differences."""
     label: str | None = None
     """For target=rewriter and mechanism.by_label=true: the label of all texts."""
     foreign: str | None = None
@@ -165,8 +166,7 @@ class AuditConfig:
     noise, the audit then only adds a note)."""
     reports: int = 1
     """Number of reports of one record to judge together; together they may spend this many times
-    epsilon (with memoised=true, epsilon once).
-    """
+    epsilon (with memoised=true, epsilon once)."""
 
     # --- How it is tested
     trials: int = 10_000
@@ -202,7 +202,7 @@ class EvaluateConfig(ReadingOptions):
     # --- What is evaluated
     train: Any = REQUIRED
     """File to train an intent classifier on, such as a rewritten file. With several files, the
-    accuracy without each of them is shown, too."""
+    accuracy after training without each one of them is shown, too."""
     test: str = REQUIRED
     """File of original text to test the classifier on."""
     reference: str | None = None
@@ -312,8 +312,7 @@ class TrainConfig(Columns):
     """The directory of an interrupted training run to continue."""
     mechanism: Any = REQUIRED
     """Mechanism for which the model is trained; it determines the clip and, together with
-    training.epsilon, the noise.
-    """
+    training.epsilon, the noise."""
     labels: str = "drop"
     """Output of the decoder: drop (text alone) | joint (text and label, from one latent)."""
     seed: int = 0

@@ -23,7 +23,7 @@ def write_json(result: Any, path: Path) -> None:
 
 
 def show(title: str, rows: Iterable[Iterable[str]]) -> None:
-    """Print a line, and below it pairs of a name and a value."""
+    """Print a title, and below it one line for each pair of a name and a value."""
     sys.stdout.write(f"{title}\n")
     sys.stdout.flush()  # what follows has a writer of its own
     _print(Table(show_header=False, box=None, pad_edge=False), rows)
@@ -48,7 +48,7 @@ def show_table(title: str, headings: list[str], rows: Iterable[Iterable[str]]) -
 def progress(title: str, estimate: Callable[[], int | None] = lambda: None) -> Iterator[Callable[..., None]]:
     """Show progress, rate and remaining time of long work, but only on a terminal.
 
-    Yields a function that takes the number of steps done, and the total number unless ``estimate``
+    Yield a function that takes the number of steps done, and the total number unless ``estimate``
     gives it.
     """
     if not sys.stderr.isatty():

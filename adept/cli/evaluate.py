@@ -7,7 +7,7 @@ from typing import Any
 
 from adept.cli.config import EvaluateConfig
 from adept.cli.console import show, write_json
-from adept.data.corpus import Columns, Corpus, join, read_corpus, samples_of
+from adept.data.corpus import Corpus, join, read_corpus, samples_of
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError
 from adept.evaluation.classifiers import Evaluation, evaluate
@@ -71,8 +71,10 @@ def _names(given: object) -> list[str]:
 
 
 def _read(config: EvaluateConfig, location: str, stated: dict[str, Any]) -> Corpus:
-    columns = _columns(config, stated)
-    return read_corpus(location, text_column=columns.text_column, label_column=columns.label_column, options=config)
+    """Read a file; the options name its columns, or else the statement, or else the defaults."""
+    asked = {name: getattr(config, name) or stated.get(name) for name in ("text_column", "label_column")}
+    named: dict[str, Any] = {name: column for name, column in asked.items() if isinstance(column, str)}
+    return read_corpus(location, options=config, **named)
 
 
 def _flat(found: Evaluation) -> dict[str, Any]:
@@ -87,13 +89,6 @@ def _stated(location: str) -> dict[str, Any]:
     """Return the statement beside a file, or an empty dict without one."""
     statement = Path(location + STATEMENT)
     return read_json(statement)[1] if statement.is_file() else {}
-
-
-def _columns(config: EvaluateConfig, stated: dict[str, Any]) -> Columns:
-    """Return the text and label columns from the options, else the statement, else the defaults."""
-    named = {name: stated[name] for name in ("text_column", "label_column") if isinstance(stated.get(name), str)}
-    asked = {"text_column": config.text_column, "label_column": config.label_column}
-    return Columns(**named | {name: column for name, column in asked.items() if column is not None})
 
 
 def _figure(found: ConfidenceInterval) -> str:

@@ -85,7 +85,7 @@ def last_step() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Interruptible:
-    """Progress of long work, which stops on an interrupt until its last step."""
+    """A progress function that raises an interrupt, except during the last step of the work."""
 
     advance: Callable[[int], object]
     last_step = staticmethod(last_step)
@@ -96,9 +96,13 @@ class Interruptible:
         self.advance(count)
 
 
-def collect_no_garbage() -> None:
-    """Switch off garbage collection during imports, because imports leave almost no garbage."""
+def begin_imports() -> None:
+    """Prepare the process for imports: end at once on a signal, and collect no garbage.
+
+    During imports nothing needs to be cleaned up, and almost no garbage arises.
+    """
     gc.disable()
+    _handle(_leave)
 
 
 def resume_collection() -> None:
@@ -108,25 +112,16 @@ def resume_collection() -> None:
         gc.enable()
 
 
-def leave_garbage() -> None:
-    """Skip the last garbage collection, because the process ends now."""
+def end_process() -> None:
+    """Ignore signals, because the exit status is decided, and skip the last garbage collection."""
+    _handle(signal.SIG_IGN)
     gc.disable()
     gc.freeze()
 
 
-def leave_on_signals() -> None:
-    """End at once on a signal during imports, because nothing needs to be cleaned up then."""
-    _handle(_leave)
-
-
 def interrupt_on_signals() -> None:
-    """Raise a signal as KeyboardInterrupt, so that cleanup code runs."""
+    """Turn later signals into KeyboardInterrupt, so that cleanup code runs."""
     _handle(_interrupt)
-
-
-def ignore_signals() -> None:
-    """Ignore signals once a command is done, because its exit status is decided."""
-    _handle(signal.SIG_IGN)
 
 
 def _handle(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:

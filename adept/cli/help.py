@@ -32,7 +32,7 @@ You must give options with a star. adept {command} --cfg job prints all values a
 
 @dataclass(frozen=True)
 class Option:
-    """A field of a configuration, or of one that it holds."""
+    """A field of a configuration, or of a dataclass inside the configuration."""
 
     name: str  # with the fields that lead to it: decoding.top_k
     heading: str  # above the fields that have something in common
@@ -66,7 +66,7 @@ def configuration(command: str) -> type[Any]:
 
 
 def mechanism_options(name: str) -> list[Option]:
-    """Return a mechanism's options, as ``mechanism.delta``; the import takes seconds."""
+    """Return a mechanism's options, such as ``mechanism.delta``; this imports PyTorch."""
     from adept.mechanisms import BY_NAME
 
     if name not in BY_NAME:
@@ -85,7 +85,8 @@ def options_of(schema: type[Any], *, prefix: str = "", heading: str = "") -> Ite
             case ast.AnnAssign(target=ast.Name(id=name), annotation=kind) if "ClassVar" not in ast.unparse(kind):
                 found = map(HEADING.fullmatch, lines[before.end_lineno or 0 : line.lineno - 1])
                 heading = next((match[1] for match in found if match), heading)
-                factory = schema.__dataclass_fields__[name].default_factory
+                field = schema.__dataclass_fields__[name]
+                factory = field.default_factory
                 if isinstance(factory, type) and is_dataclass(factory):
                     inside = f"{prefix}{name}"
                     yield from options_of(factory, prefix=f"{inside}.", heading=f"{inside}: {_summary(factory)}")
@@ -94,7 +95,9 @@ def options_of(schema: type[Any], *, prefix: str = "", heading: str = "") -> Ite
                     after.value.value if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) else ""
                 )
                 sentence = " ".join(str(below or described.get(name, "")).split())
-                yield Option(prefix + name, heading, sentence, _default(schema, name), ast.unparse(kind))
+                default = field.default if factory is MISSING else factory()
+                default = REQUIRED if default is MISSING else default
+                yield Option(prefix + name, heading, sentence, default, ast.unparse(kind))
     own = {prefix + name for name in inspect.get_annotations(schema)}
     for base in filter(is_dataclass, schema.__bases__):
         inherited = options_of(base, prefix=prefix, heading=heading if prefix else _summary(base))
@@ -111,13 +114,6 @@ def _source(module: str) -> tuple[list[str], dict[str, ast.ClassDef]]:
 def _summary(schema: type[Any]) -> str:
     """Return the first sentence of a class's docstring."""
     return (schema.__doc__ or "").strip().split("\n")[0].rstrip(".").replace("``", "")
-
-
-def _default(schema: type[Any], name: str) -> Any:
-    field = schema.__dataclass_fields__[name]
-    if field.default_factory is not MISSING:
-        return field.default_factory()
-    return REQUIRED if field.default is MISSING else field.default
 
 
 def groups(command: str) -> dict[str, str | None]:
@@ -139,7 +135,7 @@ def config_directory() -> Path:
 
 
 def write_out(command: str, arguments: list[str]) -> list[str]:
-    """Name the option of a bare first word; turn ``mechanism=MODULE:...`` into ``foreign=``."""
+    """Write a bare first word as NAME=VALUE, and ``mechanism=MODULE:...`` as ``foreign=...``."""
     if command in BARE and arguments and "=" not in arguments[0] and not arguments[0].startswith("-"):
         return [f"{BARE[command]}={arguments[0]}", *arguments[1:]]
     if command == "audit":  # Hydra would look for a file of that name in conf/mechanism

@@ -99,7 +99,8 @@ def _literal(argument: str, kinds: dict[str, bool]) -> str:
     if is_list is None or not equals or QUOTED.fullmatch(value) or value.lower() == "null":
         return argument
     if not is_list:
-        return f"{name}={_quoted(_at_home(value))}"
+        at_home = str(Path("~").expanduser()) + value[1:] if value.startswith("~/") else value
+        return f"{name}={_quoted(at_home)}"
     if value.startswith(FROM_FILE):
         return f"{name}=[{_quoted(value)}]"
     items = value.removeprefix("[").removesuffix("]")
@@ -108,16 +109,12 @@ def _literal(argument: str, kinds: dict[str, bool]) -> str:
     return f"{name}=[{','.join(_quoted(item.strip()) for item in items.split(','))}]"
 
 
-def _at_home(value: str) -> str:
-    return str(Path("~").expanduser()) + value[1:] if value.startswith("~/") else value
-
-
 def _quoted(value: str) -> str:
     return QuotedString(text=value, quote=Quote.single).with_quotes()
 
 
 def _text_fields(schema: type[Any], prefix: str = "") -> Iterator[tuple[str, bool]]:
-    """Yield the names of a configuration's text fields, and True for lists."""
+    """Yield the name of each text field of a configuration, and True if it is a list of texts."""
     for name, hint in get_type_hints(schema).items():
         kinds = [kind for kind in get_args(hint) if kind is not type(None)] if isinstance(hint, UnionType) else [hint]
         if is_dataclass(hint):

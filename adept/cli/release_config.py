@@ -19,8 +19,8 @@ class FileNames:
     """File to read: txt, csv, tsv, jsonl, json or parquet, also gzipped; or a directory of
     parts, a pattern such as 'logs/*.jsonl', or - for standard input."""
     output: str = ""
-    """New file to write; - is standard output. The file's name decides its format, or else the
-    input does. You may leave output out only for dry_run=true without epsilon."""
+    """New file to write; - is standard output. Its format follows from the file's name, or else
+    from the input. You may leave output out only for dry_run=true without epsilon."""
 
     # --- Interrupted runs, and records that were released before
     resume: bool = False
@@ -87,8 +87,7 @@ class SynthesizeConfig(FileNames, LedgerOptions, CentralOptions):
     # --- Interrupted runs, and records that were released before
     ledger: str | None = None
     """File that lists releases; if it already lists one, add again=true; null: the default ledger;
-    none: no ledger.
-    """
+    none: no ledger."""
 
     def __post_init__(self) -> None:
         check_choice(NEIGHBOURS, neighbours=self.neighbours)

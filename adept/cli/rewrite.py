@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from adept.cli.budget_table import show_rewrite_budgets
 from adept.cli.config import RewriteConfig, SynthesizeConfig
@@ -17,7 +17,7 @@ from adept.cli.console import progress, warn
 from adept.cli.exit_status import Interruptible
 from adept.data.column_names import list_names
 from adept.data.corpus import find_label_column, read_corpus
-from adept.data.formats import STANDARD_STREAM
+from adept.data.formats import STANDARD_STREAM, Record
 from adept.data.labels import read_label_set
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.epsilon_as_odds import MAX_STATED_EPSILON, odds_change
@@ -25,11 +25,12 @@ from adept.mechanisms.guarantee import words
 from adept.release.columns import CheckedRecords, ReleaseOptions
 from adept.release.default_ledger import describe_overlap, find_key, open_ledger
 from adept.release.input_files import Inputs
-from adept.release.local_release import open_release, preview_file, release_file
+from adept.release.local_release import open_release, prepare_file, release_file
 from adept.release.publication import STATEMENT, Publication
+from adept.release.release_flow import preview
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.expectation import FIRST_TEXTS, MIN_TEXTS, expected_lines, first_texts, foreign_warnings
-from adept.rewriting.loading import is_packaged
+from adept.rewriting.loading import is_packaged, label_mechanism
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
 
@@ -41,26 +42,27 @@ TEXT_ENDINGS = ".txt", ".txt.gz"  # of outputs that hold no labels
 
 def main(config: RewriteConfig) -> None:
     """Rewrite a file, and print what was written and what is guaranteed."""
+    config.label_set = list(read_label_set(config.label_set))
+    inputs = Inputs.of(config.input, config)
+    public = _public_texts(config, inputs)
     if config.shows_budgets:
-        config.label_set = list(read_label_set(config.label_set))
-        show_rewrite_budgets(config, _public_texts(config, Inputs.of(config.input, config)))
+        show_rewrite_budgets(config, inputs, public)
         return
-    statement = run(config)
+    statement = run(config, inputs, public)
     print_lines(config, summary(statement, output=config.output, place=statement_place(config)))
     for line in _warnings(config, statement):
         warn(f"warning: {line}")
 
 
-def run(config: RewriteConfig) -> PrivacyStatement:
+def run(config: RewriteConfig, inputs: Inputs, public: list[str] | None) -> PrivacyStatement:
     """Rewrite a file; raise AdeptError for errors that the user can mend."""
-    config.label_set = list(read_label_set(config.label_set))
     rewriter, options = open_release(config)
-    inputs, notes = Inputs.of(config.input, config), list[CheckedRecords]()
-    expected = expected_lines(rewriter, _public_texts(config, inputs), packaged=is_packaged(config.model_dir))
-    if names := _codeword_lines(config, inputs, rewriter, options):
-        expected = [*(f"with label_codewords=off, {line}" for line in expected), *names]
-    first = first_texts(iter(inputs.first_records(FIRST_TEXTS)), config.text_column)
-    lines, private = [*expected, *_column_lines(config, inputs)], foreign_lines(rewriter, first)
+    first = inputs.first_records(FIRST_TEXTS)
+    codewords, columns = _codeword_lines(config, first, rewriter, options), _column_lines(config, first)
+    expected = expected_lines(rewriter, public, packaged=is_packaged(config.model_dir))
+    off, notes = "with label_codewords=off, " if codewords else "", list[CheckedRecords]()
+    lines = [*(f"{off}{line}" for line in expected), *codewords, *columns]
+    private = foreign_lines(rewriter, first_texts(iter(first), config.text_column))
 
     def tell() -> None:  # once, as soon as nothing of the file is refused any more
         for line in lines:
@@ -69,13 +71,13 @@ def run(config: RewriteConfig) -> PrivacyStatement:
         lines.clear()
         private.clear()
 
-    places: dict[str, Any] = {"source": config.input, "target": config.output, "options": options, "tell": notes.append}
+    places = rewriter, config.input, config.output
     if config.dry_run:
-        statement = preview_file(rewriter, **places)
+        statement = preview(*prepare_file(*places, options=options), notes.append)
     else:
         key = find_key(config, needed=config.resume)
-        release = partial(release_file, rewriter, key=key, **places)
-        statement = run_release(config, release, key=key, title="rewriting", begin=tell)
+        release = partial(release_file, *places, options=options, key=key, tell=notes.append)
+        statement = run_release(config, release, inputs, key=key, title="rewriting", begin=tell)
     tell()
     for checked in notes:
         tell_curator([] if inputs.repeatable else foreign_lines(rewriter, checked.first_texts))
@@ -83,9 +85,9 @@ def run(config: RewriteConfig) -> PrivacyStatement:
     return statement
 
 
-def _column_lines(config: RewriteConfig, inputs: Inputs) -> list[str]:
+def _column_lines(config: RewriteConfig, records: list[Record]) -> list[str]:
     """Return lines that point to columns which may hold labels, or may name persons."""
-    first = next(iter(inputs.first_records(1)), {})
+    first = next(iter(records), {})
     others = [name for name in first if name not in (config.text_column, config.person_column, *config.keep_columns)]
     asked = config.labels != "copy" or config.label_column or config.output.endswith(TEXT_ENDINGS)
     label = find_label_column(first, config.label_column)
@@ -103,10 +105,15 @@ def _column_lines(config: RewriteConfig, inputs: Inputs) -> list[str]:
     return lines
 
 
-def _codeword_lines(config: RewriteConfig, inputs: Inputs, rewriter: Rewriter, options: ReleaseOptions) -> list[str]:
+def _codeword_lines(
+    config: RewriteConfig, records: list[Record], rewriter: Rewriter, options: ReleaseOptions
+) -> list[str]:
     """Return a line if codewords depend on the names of copied labels."""
-    by_label = options.by_label and not config.output.endswith(TEXT_ENDINGS) and rewriter.by_label() is not rewriter
-    if not by_label or not find_label_column(next(iter(inputs.first_records(1)), {}), config.label_column):
+    by_label = options.by_label and label_mechanism(rewriter.model, epsilon=rewriter.mechanism.epsilon)
+    labelled = not config.output.endswith(TEXT_ENDINGS) and find_label_column(
+        next(iter(records), {}), config.label_column
+    )
+    if not (by_label and labelled):
         return []
     return [
         "a text is one of the public sentences near the name of its copied label, which keeps more of a record but can tell the "
@@ -142,7 +149,7 @@ def _same(one: str, other: str) -> bool:
 
 
 def summary(statement: PrivacyStatement, *, output: str, place: str | None) -> list[str]:
-    """Return the output, its guarantee and statement; ``place`` is None in a dry run."""
+    """Return lines on the output, its guarantee and statement; ``place`` is None in a dry run."""
     samples = f", {statement.samples} texts each" if statement.samples > 1 else ""
     by = f"by {statement.mechanism}{samples}"
     done = f"rewritten {by}: {output}" if place else f"would be rewritten {by}: dry run, nothing was released"
@@ -173,7 +180,7 @@ def _guaranteed(statement: PrivacyStatement) -> Iterator[str]:
 
 
 def _person_lines(statement: PrivacyStatement) -> list[str]:
-    """Return a line on the total of a person, if persons are named."""
+    """Return a line on the total epsilon of a person; none if no persons are named."""
     total, most = statement.person_epsilon, statement.max_records_per_person
     if total is None or math.isinf(total):
         return []
@@ -195,7 +202,7 @@ def _warnings(config: RewriteConfig, statement: PrivacyStatement) -> Iterator[st
     publication = Publication.of(config.output, config.statement, card=config.card, report=config.report)
     if not config.dry_run and (left := publication.leftovers):
         yield (
-            f"{config.output} is complete, but {', '.join(map(str, left))} could not be removed, or the ledger not be told: "
+            f"{config.output} is complete, but {left} could not be removed, or the ledger not be told: "
             "the same command with resume=true tidies up"
         )
     if math.isinf(statement.epsilon):
@@ -207,22 +214,23 @@ def _warnings(config: RewriteConfig, statement: PrivacyStatement) -> Iterator[st
 def run_release(
     config: ReleaseConfig,
     release: Callable[..., Stated],
+    inputs: Inputs,
     *,
     key: bytes | None,
     title: str,
     begin: Callable[[], None] = lambda: None,
 ) -> Stated:
-    """Make a release with ledger and progress bar ``title``, and return its statement.
+    """Make a release with a ledger and a progress bar, and return its statement.
 
-    ``release`` takes ``resume``, ``ledger`` and ``progress``; ``begin`` is called at each step.
+    ``release`` takes ``resume``, ``ledger`` and ``progress``. ``title`` stands beside the progress
+    bar, and ``begin`` is called at each step of progress.
     """
 
     def advance(count: int) -> None:
         begin()
         written(count)
 
-    estimate = Inputs.of(config.input, config).estimate
-    with open_ledger(config, key, tell=warn) as ledger, progress(title, estimate) as written:
+    with open_ledger(config, key, tell=warn) as ledger, progress(title, inputs.estimate) as written:
         statement = release(resume=config.resume, ledger=ledger, progress=Interruptible(advance))
         for line in describe_overlap(ledger):
             warn(line)

@@ -18,6 +18,8 @@ from adept.studies import sensitivity
 from adept.studies.catalogue import SIMULATED, STUDIES
 
 BATCH_TEXTS = 256
+# Options of which a study may use some
+OPTIONS = ("trials", "records", "dims", "epsilons", "mechanisms", "environments", "clip_norm", "seed", "model_dir")
 
 
 def main(config: StudyConfig) -> None:
@@ -47,19 +49,9 @@ def study_rows(config: StudyConfig) -> Iterator[Any]:
 
 
 def _options(config: StudyConfig) -> dict[str, Any]:
-    """Return the options that were set, by the study's names; refuse options that it ignores."""
+    """Return the options that were set, under the study's names for them; refuse all others."""
     study, options = STUDIES[config.study], {}
-    for name in (
-        "trials",
-        "records",
-        "dims",
-        "epsilons",
-        "mechanisms",
-        "environments",
-        "clip_norm",
-        "seed",
-        "model_dir",
-    ):
+    for name in OPTIONS:
         value = getattr(config, name)
         if value is None or (name == "model_dir" and study.measures_models):
             continue

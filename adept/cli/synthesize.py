@@ -1,7 +1,6 @@
 """``adept synthesize``: write synthetic records from a whole file under a central guarantee."""
 
 from functools import partial
-from typing import Any
 
 from adept.cli.budget_table import show_synthesize_budgets
 from adept.cli.config import SynthesizeConfig
@@ -12,9 +11,10 @@ from adept.errors import ConfigurationError
 from adept.mechanisms.central_counts import ADD_OR_REMOVE
 from adept.mechanisms.epsilon_as_odds import odds_change
 from adept.mechanisms.guarantee import words
-from adept.release.central_release import check_label_set, preview_central, synthesize_file
+from adept.release.central_release import TallyNotes, check_label_set, prepare_synthesis, synthesize_file
 from adept.release.default_ledger import find_key
 from adept.release.input_files import Inputs
+from adept.release.release_flow import preview
 from adept.release.statement import CentralStatement
 from adept.rewriting.expectation import first_texts
 from adept.synthesis.synthesizer import Synthesizer
@@ -22,11 +22,12 @@ from adept.synthesis.synthesizer import Synthesizer
 
 def main(config: SynthesizeConfig) -> None:
     """Synthesize a file, and print what was written and what is guaranteed."""
+    config.label_set = list(read_label_set(config.label_set))
+    inputs = Inputs.of(config.input, config)
     if config.shows_budgets:
-        config.label_set = list(read_label_set(config.label_set))
-        show_synthesize_budgets(config)
+        show_synthesize_budgets(config, inputs)
         return
-    statement = run(config)
+    statement = run(config, inputs)
     lines = summary(statement, output=config.output, place=statement_place(config))
     if not statement.stands_out:
         lines.append("at this budget next to nothing can be said: no count stands out of the noise")
@@ -35,7 +36,7 @@ def main(config: SynthesizeConfig) -> None:
         warn("warning: the model was trained on text declared private; no epsilon covers it")
 
 
-def run(config: SynthesizeConfig) -> CentralStatement:
+def run(config: SynthesizeConfig, inputs: Inputs) -> CentralStatement:
     """Synthesize a file; raise AdeptError for errors that the user can mend."""
     check_label_set(config, bool(config.label_set))
     if config.epsilon is None:
@@ -43,26 +44,28 @@ def run(config: SynthesizeConfig) -> CentralStatement:
     synthesizer = Synthesizer.from_pretrained(
         config.model_dir,
         epsilon=config.epsilon,
-        label_set=read_label_set(config.label_set),
+        label_set=config.label_set or (),
         neighbours=config.neighbours,
         max_records_per_person=config.max_records_per_person or 1,
         cells=config.cells,
         accept_private_model=config.accept_private_model,
     )
-    places: dict[str, Any] = {"source": config.input, "target": config.output, "options": config}
-    places["tell"] = lambda notes: tell_curator(notes.lines)
+    places = synthesizer, config.input, config.output
+
+    def tell(notes: TallyNotes) -> None:
+        tell_curator(notes.lines)
+
     if not config.dry_run:
-        release = partial(synthesize_file, synthesizer, **places)
-        return run_release(config, release, key=find_key(config), title="counting")
-    statement = preview_central(synthesizer, **places)
-    inputs = Inputs.of(config.input, config)
+        release = partial(synthesize_file, *places, options=config, tell=tell)
+        return run_release(config, release, inputs, key=find_key(config), title="counting")
+    statement = preview(*prepare_synthesis(*places, options=config), tell)
     if inputs.repeatable:  # nothing is released, so the curator may learn of foreign texts
         tell_curator(foreign_lines(synthesizer, first_texts(inputs.records(tolerant=True), config.text_column)))
     return statement
 
 
 def summary(statement: CentralStatement, *, output: str, place: str | None) -> list[str]:
-    """Return the output, its guarantee and statement; ``place`` is None in a dry run."""
+    """Return lines on the output, its guarantee and statement; ``place`` is None in a dry run."""
     protected = f"epsilon {words(statement.epsilon)} for each {statement.unit}"
     most = statement.votes.votes_per_person
     persons = f", of whom at most {most} record{'s' * (most > 1)} counted" if statement.persons else ""

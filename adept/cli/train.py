@@ -147,7 +147,7 @@ def _write_overrides(config: TrainConfig, overrides: list[str], directory: Path)
 
 
 def complete(given: list[str]) -> list[str]:
-    """Put a run's first overrides before those that resume it, so that the later ones count."""
+    """Put the overrides with which a run began before the given ones, which take precedence."""
     directories = [argument.partition("=")[2] for argument in given if argument.startswith("resume_from=")]
     if not directories:
         return given

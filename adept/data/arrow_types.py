@@ -1,8 +1,8 @@
 """Arrow types for untyped values, such as those of jsonl; they are found before writing.
 
 A type is widened only if every value can be read back unchanged: whole numbers become fractions if
-each is exact, and null fits any type. An object becomes a struct with the keys of all objects. A
-column is refused if a key is null in one object and missing in another.
+each one is exact as a fraction, and null fits any type. An object becomes a struct with the keys of
+all objects. A column is refused if a key is null in one object and missing in another.
 """
 
 import json

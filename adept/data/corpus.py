@@ -82,8 +82,8 @@ class DataConfig:
     hub_label_column: str = "intent"
     """The column that holds the labels in the Hub's data set."""
     seed: int = 0
-    """Seed for drawing the data.most records to keep and, if the data have none, the validation
-    split."""
+    """Seed that chooses the data.most records to keep and, if the data have no validation split,
+    draws one."""
     sizes: list[int] = field(default_factory=lambda: [6000, 600, 1000])
     """For air_travel: numbers of records in the training, validation and test split; the default
     uses all records."""
@@ -164,7 +164,7 @@ def _slots(words: Sequence[str], tagged: object) -> list[Slot] | None:
 
 
 def samples_of(location: str, options: ReadingOptions | None = None) -> int:
-    """Return a file's rows per record: the length of the first run 0, 1, 2, ... of ``sample``."""
+    """Return a file's rows per record, by the first run 0, 1, 2, ... in its column ``sample``."""
     count = 0
     for record in read_records(location, options=options):
         if str(record.get("sample")) != str(count):
@@ -176,8 +176,8 @@ def samples_of(location: str, options: ReadingOptions | None = None) -> int:
 def load(config: DataConfig, columns: Columns | None = None) -> dict[str, Corpus]:
     """Load the splits of a data set: "train", "validation", and "test" if there is one.
 
-    A missing validation split is a tenth of the training split. ``columns`` are the columns of
-    files in a path.
+    A missing validation split is a tenth of the training split. ``columns`` names the columns of
+    the files in ``data.path``.
 
     Raises:
         DataError: a file is missing or unreadable, or the Hub cannot be reached.
@@ -201,7 +201,7 @@ def load(config: DataConfig, columns: Columns | None = None) -> dict[str, Corpus
 
 
 def hold_out(corpus: Corpus, *, share: float, seed: int) -> tuple[Corpus, Corpus]:
-    """Split a corpus by a seeded shuffle; the second part is a ``share``, at least 1 record."""
+    """Shuffle and split a corpus; the second part has a ``share`` of it, and at least one record."""
     if len(corpus) < 2:
         raise DataError(
             f"the train split must have at least 2 records if some are held out, got {len(corpus)}: add some"

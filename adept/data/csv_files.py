@@ -7,11 +7,11 @@ the delimiter, are bare. *A row ends at the first CR or LF outside quotes, or wh
 An empty line is not a row, so CRLF ends one row and not two.
 
 *Claim*: where row n ends depends on where it begins and on its own characters. *Proof*: the rule
-reads them in order with a state (cell begins, bare, quoted, quote within quotes) that is the same
-at the beginning of every row, keeps nothing of earlier rows, and stops at the row's own last
-character. QED. So adding or removing a row whose quotes close changes no other row, because the
-next row begins at its end, in the same state. The only exception is a quote that is never closed:
-it takes everything that follows.
+reads these characters in order with a state (cell begins, bare, quoted, quote within quotes) that
+is the same at the beginning of every row, keeps nothing of earlier rows, and stops at the row's own
+last character. QED. So adding or removing a row whose quotes close changes no other row, because
+the next row begins at its end, in the same state. The only exception is a quote that is never
+closed: it takes everything that follows.
 
 For valid rows these are the rows of RFC 4180. A row is checked only after its end is known: it must
 be valid and not too long, without NUL, and have the right number of cells. At most
@@ -63,7 +63,7 @@ def _patterns(delimiter: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def state_after(text: str, delimiter: str) -> str:
-    """Return the state after ``text``, which begins a row or is preceded by a state."""
+    """Return the state after ``text``: the beginning of a row, or a state and what follows it."""
     if '"' not in text:
         return CELL_BEGINS if not text or text.endswith(delimiter) else BARE
     quoted, cells = _patterns(delimiter)
@@ -79,7 +79,7 @@ def state_after(text: str, delimiter: str) -> str:
 
 
 class Rows:
-    """Iterator over csv rows, opened with ``newline=""``; an overlong row is None or raises."""
+    """Iterator over the rows of a csv stream; an overlong row is None, or raises TooLong."""
 
     def __init__(self, stream: IO[str], delimiter: str, *, raises: bool = False) -> None:
         self._stream, self.delimiter, self._raises = stream, delimiter, raises

@@ -1,7 +1,7 @@
 """Formats of data files: their names, their common rules, and the format txt.
 
 In a central release, only a file's name and ``ReadingOptions`` decide container, format, delimiter
-and header. Otherwise its first row would decide how all rows are read.
+and header. Otherwise the file's first row could decide how all rows are read.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -40,14 +40,14 @@ class DamagedRecord(Exception):
 
 
 class PlacedRecord(Record):
-    """The values of a row, its file's column names, and its place in an Arrow batch or None."""
+    """The values of a row and its place: an Arrow batch or None, and the position there."""
 
-    def __init__(self, values: Mapping[str, Any], names: Sequence[str], batch: Any, index: int) -> None:
+    def __init__(self, values: Mapping[str, Any], batch: Any, index: int) -> None:
         super().__init__(values)
-        self.names, self.batch, self.index = names, batch, index
+        self.batch, self.index = batch, index
 
     def __or__(self, other: Any) -> "PlacedRecord":  # type: ignore[override]
-        return PlacedRecord({**self, **other}, self.names, self.batch, self.index)
+        return PlacedRecord({**self, **other}, self.batch, self.index)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return dict, (dict(self),)
@@ -128,7 +128,7 @@ class ReadingOptions:
 
 
 def is_gzip_name(location: str) -> bool:
-    """Return True if a file's name ends as that of a compressed file."""
+    """Return True if a file's name ends with .gz, in any case."""
     return location.lower().endswith(".gz")
 
 

@@ -73,7 +73,7 @@ def label_set_of(labels: Iterable[Any]) -> tuple[str, ...]:
 
 
 def read_label_descriptions(location: str | None) -> dict[str, tuple[str, ...]]:
-    """Return what a file says about labels: in each line a label, a tab and public sentences, with tabs between them.
+    """Read public sentences about labels; a line holds a label and sentences, separated by tabs.
 
     Raises:
         DataError: the file cannot be read.

@@ -45,7 +45,7 @@ def read_parquet(
     columns: Collection[str] | None = None,
     on_header: Callable[[Sequence[str]], None] = lambda names: None,
 ) -> Iterator[Record]:
-    """Yield rows with ``columns`` (None: all); ``on_header`` first gets all names."""
+    """Yield rows with the given columns (None: all); call ``on_header`` first with all names."""
     try:
         source = _searchable(stream)
         file = parquet.ParquetFile(source)
@@ -61,9 +61,7 @@ def read_parquet(
             batch = read.select(used)
             values = [_plain_values(column, tolerant=tolerant) for column in batch.columns]
             for index in range(batch.num_rows):
-                yield PlacedRecord(
-                    {name: row[index] for name, row in zip(used, values, strict=True)}, names, batch, index
-                )
+                yield PlacedRecord({name: row[index] for name, row in zip(used, values, strict=True)}, batch, index)
     except pyarrow.ArrowMemoryError:
         raise
     except FAILURES:
@@ -84,7 +82,7 @@ def _searchable(stream: Any) -> Any:
 
 
 def _without_dictionaries(source: Any) -> Any:
-    """Return metadata without dictionaries: one damaged text makes Arrow refuse a whole one."""
+    """Return metadata without dictionaries, which Arrow refuses whole for one damaged text."""
     size = source.seek(0, io.SEEK_END)
     source.seek(max(0, size - 8))
     length = int.from_bytes(source.read(4), "little") + 8

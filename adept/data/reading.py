@@ -4,16 +4,16 @@ Files of any size are read record by record. No message repeats a record, or a n
 first record of a file without a header. A *tolerant* reader refuses no file because of one record:
 a damaged record is one without columns.
 
-*Claim*: adding or removing one row of txt, jsonl or csv changes what a tolerant reader yields by
-that row's record alone. *Proof*. (1) Bytes become characters one by one: no byte of a line end
-belongs to a longer UTF-8 sequence, and a sequence that is cut short becomes U+FFFD before the next
-row begins. (2) Where a row ends depends on where it begins and on its own characters: in txt and
-jsonl at the first CR or LF, in csv as ``adept.data.csv_files`` proves. An empty line is not a row,
-so CRLF ends one row, even if a row was removed between CR and LF. (3) A record is a function of its
-row alone, and of names that stand in a csv's header or in options. A byte order mark is dropped at
-the beginning of every row, not only of the first. QED. ``adept.data.json_files`` proves (2) for the
-elements of a JSON array. The exceptions are a csv quote, and a JSON string or bracket in an array,
-that are never closed.
+*Claim*: adding or removing one row of txt, jsonl or csv changes the records that a tolerant reader
+yields only by the record of that row. *Proof*. (1) Bytes become characters one by one: no byte of a
+line end belongs to a longer UTF-8 sequence, and a sequence that is cut short becomes U+FFFD before
+the next row begins. (2) Where a row ends depends on where it begins and on its own characters: in
+txt and jsonl at the first CR or LF, in csv as ``adept.data.csv_files`` proves. An empty line is not
+a row, so CRLF ends one row, even if a row was removed between CR and LF. (3) A record is a function
+of its row alone, and of names that stand in a csv's header or in options. A byte order mark is
+dropped at the beginning of every row, not only of the first. QED. ``adept.data.json_files`` proves
+(2) for the elements of a JSON array. The exceptions are a quote in a csv, and a string or bracket
+in a JSON array, that is never closed.
 """
 
 import errno
@@ -75,43 +75,52 @@ def read_records(
     location: str,
     *,
     options: ReadingOptions | None = None,
-    at_least: int = 0,
     tolerant: bool = False,
     columns: Collection[str] | None = None,
     required: RequiredColumns | None = None,
-    may_be_empty: bool = False,
-) -> Generator[Record, None, int]:
-    """Yield the records of a file, ``-`` (standard input) or directory; return their number.
+) -> Iterator[Record]:
+    """Yield the records of a file, ``-`` (standard input) or directory.
 
     Every line of a txt file, even an empty one, is a record ``{"text": line}``; blank lines of
     jsonl and csv are skipped.
 
     Args:
         options: how to read the file; with None, the file's name decides.
-        at_least: smallest size in bytes that a plain file must have.
         tolerant: never raise because of one record. A damaged record has no columns, and a file may
             be empty.
         columns: the columns that are used; other columns of a parquet file are not read.
         required: columns that a csv's header or a Parquet file's schema must name.
-        may_be_empty: True to accept a file without records, as one of several files; columns are
-            then not required of a csv file without lines.
 
     Raises:
         DataError: the file is missing, empty, not UTF-8, of an unknown format or damaged, or
             becomes shorter. The record is named by its number alone, the first one being 1.
     """
     options = options or ReadingOptions()
-    number, parts, sizes = 0, [location], [at_least]
-    if is_directory(location):
-        options = replace(options, format=directory_format(location, options.format))
-        parts = part_files(location)
-        sizes = [0] * len(parts)
-    for part, size in zip(parts, sizes, strict=True):
-        may_lack = may_be_empty or len(parts) > 1
-        number += yield from _file_records(part, options, size, tolerant, columns, required, may_lack)
-    if number == 0 and not (tolerant or may_be_empty):
-        raise DataError(f"{location} has no records: give a file with at least one")
-    return number
+    parts, kind = data_files(location, options.format)
+    options = replace(options, format=kind)
+    yield from read_files(parts, options=options, tolerant=tolerant, columns=columns, required=required)
+
+
+def read_files(
+    parts: Sequence[str],
+    *,
+    options: ReadingOptions,
+    sizes: Sequence[int] | None = None,
+    tolerant: bool = False,
+    columns: Collection[str] | None = None,
+    required: RequiredColumns | None = None,
+) -> Iterator[Record]:
+    """Yield the records of several files as ``read_records`` does; not all of them may be empty.
+
+    One of several csv files may have no lines, and then it needs no columns. ``sizes`` are the
+    smallest sizes of the files in bytes.
+    """
+    number = 0
+    for part, least in zip(parts, sizes or [0] * len(parts), strict=True):
+        number += yield from _file_records(part, options, least, tolerant, columns, required, len(parts) > 1)
+    if number == 0 and not tolerant:
+        few = f"{parts[0]} has" if len(parts) == 1 else f"{', '.join(parts[:3])} and others have"
+        raise DataError(f"{few} no records: give a file with at least one")
 
 
 def _file_records(
@@ -159,7 +168,7 @@ def parquet_types(location: str, *, tolerant: bool = False) -> dict[str, Any]:
 
 
 def declared_columns(location: str, options: ReadingOptions) -> list[str] | None:
-    """Return the columns that a header, schema, format or option declares, or None."""
+    """Return the columns that a header, schema, format or option declares; None if nothing does."""
     kind = file_format(location, options.format)
     if kind in ("jsonl", "json") or location == STANDARD_STREAM:
         return None
@@ -192,9 +201,11 @@ def mismatch(location: str, options: ReadingOptions) -> str | None:
     return None
 
 
-def is_directory(location: str) -> bool:
-    """Return True for a directory; ``-`` is standard input."""
-    return location != STANDARD_STREAM and os.path.isdir(location)  # noqa: PTH112 - Path.is_dir raises for a long name
+def data_files(location: str, given: str | None) -> tuple[list[str], str | None]:
+    """Return the files that a location stands for, and their format if it is the same for all."""
+    if location == STANDARD_STREAM or not os.path.isdir(location):  # noqa: PTH112 - Path.is_dir raises for a long name
+        return [location], given
+    return part_files(location), given or format_of_name(location.rstrip("/"))
 
 
 def part_files(directory: str) -> list[str]:
@@ -208,11 +219,6 @@ def part_files(directory: str) -> list[str]:
     if any(path.is_dir() for path in found):
         raise DataError(f"{directory} holds directories, which are not read: name the files by a pattern such as '*/*'")
     return [str(path) for path in found]
-
-
-def directory_format(directory: str, given: str | None) -> str | None:
-    """Return the one format of all parts; None if each part's own name decides."""
-    return given or format_of_name(directory.rstrip("/"))
 
 
 @contextmanager

@@ -1,11 +1,10 @@
-"""Outputs: files of records that are written as streams and appear only when complete."""
+"""Writing of files: records one after the other, small files at once, and their final names."""
 
 import csv
 import errno
 import gzip
 import io
 import os
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -15,11 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from adept.data.csv_files import to_cell, write_csv
-from adept.data.formats import DELIMITERS, STANDARD_STREAM, Types, Write, is_gzip_name, write_txt
+from adept.data.formats import DELIMITERS, Types, Write, is_gzip_name, write_txt
 from adept.data.json_files import to_json, write_json, write_jsonl
 from adept.errors import DataError
 
-DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 # As FAT and some network disks say
 NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLINK)
 
@@ -59,10 +57,7 @@ def record_writer(location: str, *, format: str, columns: Sequence[str], types: 
 
 def check_value(value: Any, format: str) -> None:
     """Raise DataError for a value that a jsonl or csv file cannot hold."""
-    if format.startswith("csv"):
-        to_cell(value)
-    else:
-        to_json(value)
+    (to_cell if format.startswith("csv") else to_json)(value)
 
 
 def write_table(rows: Sequence[Any], path: Path) -> None:
@@ -79,70 +74,16 @@ def write_table(rows: Sequence[Any], path: Path) -> None:
     temporary.replace(path)
 
 
-@contextmanager
-def new_file(path: str) -> Iterator[str]:
-    """Yield a temporary name that becomes ``path`` on success; refuse to overwrite a file.
-
-    Standard output is spooled, so nothing appears there before everything is written.
-
-    Raises:
-        DataError: a file of this name exists at the beginning or at the end, or the disk is full or
-            cannot be written.
-    """
-    if path == STANDARD_STREAM:
-        with tempfile.NamedTemporaryFile() as spool:
-            yield spool.name
-            _copy_to_standard_output(spool.name)
-        return
-    partial = _claim(path)
-    try:
-        yield str(partial)
-        publish(partial, Path(path))
-    except FileExistsError:
-        raise DataError(f"{path} appeared during the run and is not overwritten: run again with another name") from None
-    except OSError as error:
-        if error.errno not in DISK:
-            raise
-        raise DataError(f"cannot write {path}: {error.strerror}") from None
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def _copy_to_standard_output(name: str) -> None:
-    try:
-        with Path(name).open("rb") as complete, os.fdopen(os.dup(1), "wb") as stream:
-            shutil.copyfileobj(complete, stream)
-    except OSError as error:
-        raise DataError(
-            f"cannot write standard output: {error.strerror}: what was read is a release, and another run is another release"
-        ) from None
-
-
-def _claim(path: str) -> Path:
-    if os.path.lexists(path):
-        raise DataError(f"{path} exists and is not overwritten: remove it or choose another name")
-    partial = Path(path + ".partial")
-    try:
-        partial.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"cannot make the directory of {path}: {error.strerror}") from None
-    try:
-        partial.touch(0o600, exist_ok=False)  # its owner's alone until it has its name
-    except FileExistsError:
-        raise DataError(
-            f"{partial} exists: another run is writing it or left it behind: remove it when no run writes it"
-        ) from None
-    except OSError as error:
-        raise DataError(f"cannot write {path}: {error.strerror}") from None
-    return partial
+def user_directory(variable: str, usual: str) -> Path:
+    """Return the user's directory for adept, by an environment variable or else in the home."""
+    given = os.environ.get(variable)
+    return (Path(given) if given else Path("~").expanduser() / usual) / "adept"
 
 
 def cache_directory() -> Path | None:
     """Return ``$XDG_CACHE_HOME/adept`` or ``~/.cache/adept``; None without a home directory."""
-    if given := os.environ.get("XDG_CACHE_HOME"):
-        return Path(given) / "adept"
     try:
-        return Path("~").expanduser() / ".cache" / "adept"
+        return user_directory("XDG_CACHE_HOME", ".cache")
     except RuntimeError:
         return None
 
@@ -173,7 +114,7 @@ def sync_directory(directory: Path) -> None:
 
 
 def give_name(partial: Path, final: Path) -> None:
-    """Give a file a free name, even if links are not supported; raise FileExistsError if taken."""
+    """Give a file its final name, also without links; FileExistsError if the name is taken."""
     try:
         os.link(partial, final)
     except OSError as error:
@@ -183,11 +124,42 @@ def give_name(partial: Path, final: Path) -> None:
         partial.replace(final)
 
 
-def write_once(path: Path, content: str | bytes) -> None:
-    """Write a small file whole or not at all; remove a temporary file that a crash left."""
-    Path(f"{path}.partial").unlink(missing_ok=True)
-    with new_file(str(path)) as temporary:
-        Path(temporary).write_bytes(content.encode() if isinstance(content, str) else content)
+@contextmanager
+def new_private_file(path: Path) -> Iterator[Path]:
+    """Yield a temporary file (mode 0600); name it afterwards, unless another run made the file."""
+    handle, name = tempfile.mkstemp(dir=path.parent)
+    os.close(handle)
+    partial = Path(name)
+    try:
+        yield partial
+        give_name(partial, path)
+    except FileExistsError:
+        pass  # the file of the other run counts
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def write_once(path: Path, content: str) -> None:
+    """Write a small file completely or not at all; replace a temporary file that a crash left.
+
+    Raises:
+        DataError: a file of this name exists, or the disk is full or cannot be written.
+    """
+    partial = Path(f"{path}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.unlink(missing_ok=True)
+        partial.touch(0o600)  # its owner's alone until it has its name
+        partial.write_text(content, "utf-8")
+        publish(partial, path)
+    except FileExistsError as error:
+        taken = error.filename2 or error.filename
+        raise DataError(f"{taken} exists and is not overwritten: remove it or choose another name") from None
+    except OSError as error:
+        raise DataError(f"cannot write {path}: {error.strerror}") from None
+    finally:
+        with suppress(OSError):  # one that cannot be made cannot be removed
+            partial.unlink(missing_ok=True)
 
 
 def new_directory(path: str) -> Path:

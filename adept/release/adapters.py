@@ -1,4 +1,4 @@
-"""Rewriting inside other libraries: a callable for ``datasets.Dataset.map``, and lists of texts.
+"""Releases inside other libraries: a callable for ``datasets.Dataset.map``, and lists of texts.
 
 Every call is a release with new noise, so texts that are passed twice are released twice. With
 ``ledger=`` a second release of a text is refused; with ``again=True`` it is allowed, and the
@@ -6,6 +6,7 @@ budgets add up.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,9 +28,9 @@ class DatasetRewriter:
 
     Pass ``remove_columns=dataset.column_names`` to ``map``, so that no original column remains.
 
-    It returns only the rewritten text. Columns that ``map`` does not remove stay in the data set
-    and are not private. A call checks only its own batch, so call ``check`` on the whole data set
-    first. Never pass this object to ``set_transform`` or ``with_transform``: they would call it
+    A call returns only the rewritten text. Columns that ``map`` does not remove stay in the data
+    set and are not private. A call checks only its own batch, so call ``check`` on the whole data
+    set first. Never pass this object to ``set_transform`` or ``with_transform``: they would call it
     whenever a row is read, and each call is a release.
 
     Attributes:
@@ -37,8 +38,8 @@ class DatasetRewriter:
         again: True if texts that the ledger lists may be released again.
         key: the file with the secret key for the ledger's digests; None means the usual file.
         name: the name of the output in the ledger.
-        ledger_limit: largest total epsilon of a text in the ledger; the ledger's own limit holds,
-            too.
+        ledger_limit: the largest total epsilon that a text may reach in the ledger; a limit that
+            the ledger stores holds, too.
         text_column: the column with the texts.
         label_column: the column with the labels of the texts, needed if the rewriter's codewords
             depend on the label.
@@ -89,17 +90,14 @@ def release_texts(
     if rewriter.measurement:
         raise ReleaseRefused("a rewriter for measurement must not release: open one with open_release")
     given = text_list(texts)
-    if options.ledger == NONE and options.ledger_limit is None:
-        return _rewrite(rewriter, given, labels)
-    spending = Spending(
-        mechanism=rewriter.mechanism.name,
-        epsilon=rewriter.guarantee.epsilon,
-        delta=rewriter.guarantee.delta,
-        model_sha256=model_sha256(rewriter.model),
-    )
-    with claim_records([{"text": text} for text in given], spending, options, name=name):
-        return _rewrite(rewriter, given, labels)
-
-
-def _rewrite(rewriter: Rewriter, texts: list[str], labels: Any) -> list[str]:
-    return rewriter.rewrite(texts) if labels is None else [text for text, _ in rewriter.rewrite_pairs(texts, labels)]
+    held: AbstractContextManager[None] = nullcontext()
+    if options.ledger != NONE or options.ledger_limit is not None:
+        spending = Spending(
+            mechanism=rewriter.mechanism.name,
+            epsilon=rewriter.guarantee.epsilon,
+            delta=rewriter.guarantee.delta,
+            model_sha256=model_sha256(rewriter.model),
+        )
+        held = claim_records([{"text": text} for text in given], spending, options, name=name)
+    with held:
+        return [text for text, _ in rewriter.rewrite_pairs(given, labels)]

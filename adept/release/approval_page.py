@@ -14,20 +14,20 @@ from adept.mechanisms.guarantee import words
 from adept.release.statement_fields import plain_name
 
 Json = dict[str, Any]
-LABELS = {
+LABELS: dict[str | None, str] = {
     "copy": "copied as they are: not private",
     "joint": "written by the model from the same release as the text",
     "joint_response": "released together with the text as one symbol",
     "randomized_response": "randomised with a budget of their own",
     "vote": "counted together with the text: private",
     "drop": "left out",
+    None: "none in the file",
 }
-
-TOLD = f"{LABELS['copy']}; a text can tell its label, so leaving the label column out later does not hide the labels"
+LABELS_IN_TEXTS = "; a text can tell its label, so leaving the label column out later does not hide the labels"
 
 
 def approval_page(described: Json, examples: Sequence[tuple[str, str]], *, title: str, statement: str) -> str:
-    """Return the page.
+    """Return the page for approval as HTML.
 
     Args:
         described: the statement's fields, as read from the statement's file.
@@ -54,7 +54,8 @@ def approval_page(described: Json, examples: Sequence[tuple[str, str]], *, title
 
 
 def _list_facts(said: Json) -> list[tuple[str, str]]:
-    people = said["max_records_per_person"]
+    people, labels = said["max_records_per_person"], said["labels"]
+    told = labels == "copy" and said["text_epsilon"] is None
     rows = "rows written" if said["trust"] == "central" else "records rewritten"
     return [
         (rows, f"{said['records']:,}"),
@@ -62,15 +63,11 @@ def _list_facts(said: Json) -> list[tuple[str, str]]:
             "mechanism",
             f"{said['mechanism']}, by a model of the text \u201c{plain_name(said['training_data'].get('name'))}\u201d",
         ),
-        ("labels", TOLD if _is_told(said) else LABELS.get(said["labels"], "none in the file")),
+        ("labels", LABELS[labels] + LABELS_IN_TEXTS * told),
         ("columns copied as they are", ", ".join(said["kept_columns"]) or "none"),
         ("records of one person", f"at most {people}" if people else "not bounded"),
         ("released", said["date"] or "not yet"),
     ]
-
-
-def _is_told(said: Json) -> bool:
-    return said["labels"] == "copy" and said["text_epsilon"] is None
 
 
 def _state_guarantee(said: Json) -> list[str]:

@@ -33,12 +33,11 @@ if TYPE_CHECKING:
     from adept.release.release_flow import Run
     from adept.release.statement import PrivacyStatement
 
-RELEASE_TYPES = {"int64": torch.int64, "float32": torch.float32, "float64": torch.float64}
 JOINT_TREATMENTS = ("joint", "joint_response")  # treatments that put the label into the release of the text
 
 
 class PlainBatches:
-    """Batches whose rows keep the input's order; if ``copied``, Arrow copies the kept columns."""
+    """A writer of rows in the order of the input; if ``copied``, Arrow copies the kept columns."""
 
     def __init__(
         self, rewriter: Rewriter, label_column: str | None, options: ReleaseOptions, *, copied: bool = False
@@ -51,13 +50,13 @@ class PlainBatches:
         return self.write(self.release(batch), self.randomise_labels(batch))
 
     def release(self, batch: Sequence[Record]) -> Tensor:
-        """Release texts, with labels if the release has them or its codewords depend on them."""
+        """Release a batch of texts, with their labels if the mechanism releases or reads them."""
         texts = [record[self.options.text_column] for record in batch]
         with_labels = self._joint or is_by_label(self.rewriter.mechanism)
         return self.rewriter.release(texts, self._labels(batch) if with_labels else None)
 
     def randomise_labels(self, batch: Sequence[Record]) -> list[Any] | None:
-        """Randomise labels that have a budget of their own."""
+        """Randomise the labels of a batch if they have a separate budget; otherwise return None."""
         labels, response = self._labels(batch), self.options.response
         return response.privatize(labels) if labels is not None and isinstance(response, RandomizedResponse) else None
 
@@ -71,7 +70,7 @@ class PlainBatches:
         return entry
 
     def rows(self, batch: Sequence[Record], entry: Entry) -> Iterator[Record]:
-        """Yield a batch's output rows; from records, they copy only kept columns and labels."""
+        """Yield a batch's output rows; a row copies only kept columns and the record's label."""
         labels, options = entry.get("labels"), self.options
         if labels is None:
             labels = _repeat(self._labels(batch) or [], options.samples)
@@ -86,7 +85,7 @@ class PlainBatches:
             yield row
 
     def last_rows(self) -> Iterator[list[Record]]:
-        """Yield the rows that are written only when every record is released; none by default."""
+        """Yield the rows that are written only after all records are released; here, none."""
         return iter(())
 
     def _labels(self, batch: Sequence[Record]) -> list[Any] | None:
@@ -99,11 +98,11 @@ class PlainBatches:
 
 
 class ShuffledBatches:
-    """Batches that are all released before texts are written, from the permuted releases alone.
+    """A writer of shuffled rows: it releases all records, permutes the releases, then writes texts.
 
     The permutation is uniform, comes from the operating system's entropy, and is not stored. Until
-    it is drawn, each release stays in memory with its copied or randomised label; equal releases
-    are stored once.
+    the permutation is drawn, each release stays in memory with its copied or randomised label;
+    equal releases are stored once.
     """
 
     def __init__(self, batches: PlainBatches) -> None:
@@ -124,7 +123,7 @@ class ShuffledBatches:
         return entry if labels is None else entry | {"labels": labels}
 
     def rows(self, batch: Sequence[Record], entry: Entry) -> Iterator[Record]:
-        """Keep the draws for the end, and yield nothing yet."""
+        """Keep the draws of a batch for ``last_rows``, and yield no rows."""
         column = self._batches.label_column if self._batches.options.labels == "copy" else None
         labels = entry.get("labels") or [record[column] if column else None for record in batch]
         rows, self._kind = base64.b64decode(entry["releases"]), entry["kind"]
@@ -138,7 +137,7 @@ class ShuffledBatches:
         shuffle(self._kept)
         batches, size = self._batches, self._batches.rewriter.batch_size
         for part in (self._kept[start : start + size] for start in range(0, len(self._kept), size)):
-            released = torch.frombuffer(bytearray(b"".join(row for row, _ in part)), dtype=RELEASE_TYPES[self._kind])
+            released = torch.frombuffer(bytearray(b"".join(row for row, _ in part)), dtype=getattr(torch, self._kind))
             yield list(batches.rows((), batches.write(released.reshape(len(part), -1), [label for _, label in part])))
 
 
@@ -166,11 +165,10 @@ class Drawing:
 
     def claim_all(self) -> None:
         """Check and claim all records before the first draw if the input can be read twice."""
-        plan, text, person, count = self._plan, self._plan.options.text_column, self._plan.options.person_column, 0
+        plan, count = self._plan, 0
         if ledger := self._ledger:
-            ledger.identity(text_column=text, person_column=person)
-            spending = Spending.of_local(plan.statement(), persons=person is not None)
-            ledger.begin(self._run.journal.run, spending, plan.publication.target)
+            ledger.identity(text_column=plan.options.text_column, person_column=plan.options.person_column)
+            ledger.begin(self._run.journal.run, Spending.of_local(plan.statement()), plan.publication.target)
         for batch in plan.parts(iter(plan.check(plan.records()))) if plan.inputs.repeatable else ():
             if ledger := self._ledger:
                 ledger.collect_records(batch, before=count)
@@ -225,7 +223,7 @@ class Drawing:
             yield batch, digest
 
     def _claim(self, batch: Sequence[Record], digest: bytes, before: int) -> None:
-        """Claim a batch, unless this run claimed it before its first draw."""
+        """Claim the records of a batch, unless ``claim_all`` has claimed them."""
         if (ledger := self._ledger) and self._collected.get(before) != _shorten(digest):
             ledger.collect_records(batch, before=before)
             ledger.claim()

@@ -6,12 +6,12 @@ replacing a person's rows (``adept.mechanisms.central_counts``), however often a
 bounds the effect of a person. No content of a row raises an error: a damaged row has no vote, a
 file may be empty, and the ledger refuses because of other releases, never because of a row. (2)
 Counts are released once, and are in the journal before anything is visible. A run that finds them
-there draws nothing and reads no record. A run that was killed earlier has released nothing. (3)
+there draws nothing and reads no record. A run that was killed before that has released nothing. (3)
 Rows, statement and standard output are functions of the released counts and of options. QED. Notes
 for the curator go to ``tell`` and are not part of the release.
 
-The file's format says what a *row* is; ``adept.data.reading`` proves that a row changes its own
-record alone. In a csv, a quote that is never closed takes everything that follows into its row, so
+The file's format says what a *row* is; ``adept.data.reading`` proves that a row affects only its
+own record. In a csv, a quote that is never closed takes everything that follows into its row, so
 write such files with a program that produces valid csv. A parquet or compressed file is read either
 completely or not at all. The names of columns in a header or schema are public.
 """
@@ -36,7 +36,7 @@ from adept.release.journal import Entry
 from adept.release.ledger import Ledger
 from adept.release.ledger_file import Spending
 from adept.release.publication import Publication, open_output
-from adept.release.release_flow import Plan, Progress, Run, find_files, ignore, preview, release
+from adept.release.release_flow import Plan, Progress, Run, find_files, ignore, release
 from adept.release.rewrite_options import CentralOptions
 from adept.release.statement import CentralStatement
 from adept.rewriting.budget_estimates import SHOWN_EXAMPLES, short_texts
@@ -63,26 +63,21 @@ def synthesize_file(
         synthesizer: object that counts votes, releases the counts and writes records; the options
             limit the number of votes per person.
         source, target: as for ``release_file``.
-        ledger: the ledger of the release; ``again`` is needed if it lists others.
+        ledger: the ledger in which the release is stored; if it lists other releases, it must have
+            been opened with ``again``.
         resume, progress, tell: as for ``release``; a resumed run that has already drawn its counts
             writes records without reading the input.
     """
+    prepared = prepare_synthesis(synthesizer, source, target, options=options, ledger=ledger)
+    return release(*prepared, resume=resume, ledger=ledger, progress=progress, tell=tell)
+
+
+def prepare_synthesis(
+    synthesizer: Synthesizer, source: str, target: str, *, options: CentralOptions, ledger: Ledger | None = None
+) -> tuple[Publication, Callable[[], "CentralPlan"]]:
+    """Return the first arguments of ``release`` and ``preview``: files, and a planning function."""
     inputs, publication = find_files(source, target, options, ledger=ledger)
-    plan = partial(plan_central, synthesizer, inputs, publication, options)
-    return release(publication, plan, resume=resume, ledger=ledger, progress=progress, tell=tell)
-
-
-def preview_central(
-    synthesizer: Synthesizer,
-    source: str,
-    target: str,
-    *,
-    options: CentralOptions,
-    tell: Callable[["TallyNotes"], None] = ignore,
-) -> CentralStatement:
-    """Check the options, count the records, and return the statement of a dry run."""
-    inputs, publication = find_files(source, target, options)
-    return preview(publication, partial(plan_central, synthesizer, inputs, publication, options), tell)
+    return publication, partial(plan_central, synthesizer, inputs, publication, options)
 
 
 @dataclass(frozen=True)
@@ -125,7 +120,7 @@ class CentralPlan(Plan[CentralStatement]):
     @property
     def columns(self) -> list[str]:
         """Columns of the output."""
-        return [self.options.text_column, *([self.options.label] if self.options.labels == "vote" else [])]
+        return list(filter(None, (self.options.text_column, self.options.label)))
 
     @cached_property
     def cells_sha256(self) -> str:
@@ -166,7 +161,7 @@ class CentralPlan(Plan[CentralStatement]):
             label_set=labels or None,
             persons=self.options.person_column is not None,
             text_column=self.options.text_column,
-            label_column=self.options.label if labels else None,
+            label_column=self.options.label,
             cells=self.writer.cells.size,
             cells_sha256=self.cells_sha256,
             date=self.date,
@@ -186,13 +181,13 @@ class CentralPlan(Plan[CentralStatement]):
         return tally
 
     def vote(self, batch: Sequence[Record]) -> Entry:
-        """Return the cells of a batch; nothing else leaves a worker, and nothing is random."""
+        """Return the cells that a batch votes for, without randomness; only they leave a worker."""
         texts = [record.get(self.options.text_column) for record in batch]
-        labels = [record.get(self.options.label) for record in batch] if self.options.labels == "vote" else None
+        labels = [record.get(self.options.label) for record in batch] if self.options.label else None
         return {"votes": self.writer.vote(texts, labels)}
 
     def draw(self, run: Run[CentralStatement]) -> tuple[CentralStatement, None]:
-        """Count votes and release the counts, unless an earlier run did, and write all rows."""
+        """Count votes and release the counts, unless a run has done this; then write all rows."""
         release = _draw_counts(self, run)
         rows, written = self.writer.write(release, rows=self.options.rows), 0
         with open_output(self.publication, format=self.format, columns=self.columns) as output:
@@ -224,10 +219,8 @@ def _draw_counts(plan: CentralPlan, run: Run[CentralStatement]) -> Counts:
 
 def _claim(plan: CentralPlan, run: Run[CentralStatement]) -> None:
     if run.ledger:
-        text, person = plan.options.text_column, plan.options.person_column
-        run.ledger.identity(text_column=text, person_column=person)
-        spending = Spending.of_votes(plan.writer.votes, persons=person is not None, model_sha256=plan.model_sha256)
-        run.ledger.begin(run.journal.run, spending, plan.publication.target)
+        run.ledger.identity(text_column=plan.options.text_column, person_column=plan.options.person_column)
+        run.ledger.begin(run.journal.run, Spending.of_central(plan.expected_statement()), plan.publication.target)
         run.ledger.claim()
 
 

@@ -5,10 +5,11 @@ written. Kept columns are copied unchanged, so they are not private. All other c
 
 *Claim*: every kept value is unchanged in the output (or becomes text, if ``docs/operation.md`` says
 so), or the release is refused before the record's batch is drawn; if the input can be read twice,
-before the first draw. *Proof*. From Parquet to Parquet a value is copied within Arrow, under the
-type of its column, and a file with another type is refused by its schema. Any other value is
-converted to its written form when it is read, and for Parquet also back. Batches are read before
-they are drawn. An input that can be read twice is read and checked once before the first draw. QED.
+before the first draw. *Proof*. If input and output are Parquet, Arrow copies a value with the type
+of its column, and a file whose schema has another type is refused. Any other value is converted to
+its written form as soon as it is read; for a Parquet output it is also converted back and compared.
+Batches are read before they are drawn. An input that can be read twice is read and checked once
+before the first draw. QED.
 """
 
 import hashlib
@@ -65,18 +66,17 @@ class ReleaseOptions(FileOptions):
 
     @property
     def by_label(self) -> bool:
-        """True if each copied label gets its own codewords, where the model has codewords."""
+        """True if each copied label gets separate codewords, provided that the model is broad."""
         return self.labels == "copy" and self.label_codewords == "auto"
 
     @property
     def used_columns(self) -> list[str]:
         """Columns of the input that a release may read."""
-        named = [self.text_column, self.label_column or "intent", self.person_column, *self.keep_columns]
-        return [column for column in named if column is not None]
+        return [self.label_column or "intent", *(column for _, column in self.required.columns)]
 
     @property
     def required(self) -> RequiredColumns:
-        """Required columns: those that the options name."""
+        """Columns that the options name, so that every file must have them."""
         label = self.label_column if self.labels != "drop" else None
         named = [("text_column", self.text_column), ("label_column", label), ("person_column", self.person_column)]
         kept = [("keep_columns", column) for column in self.keep_columns]
@@ -94,7 +94,7 @@ class ReleaseOptions(FileOptions):
 
 
 def find_label(first: Record, options: ReleaseOptions) -> str | None:
-    """Return the output's label column; the input needs none if the model writes labels."""
+    """Return the label column of the output; if the model writes labels, the input needs none."""
     found = find_label_column(first, options.label_column)
     if options.labels == "drop":
         if found in options.keep_columns:
@@ -125,10 +125,10 @@ class CheckedRecords:
     """Records that are checked one by one, and notes on the records read so far.
 
     *Claim*: with excess=drop, only the number of earlier records of the same person decides if a
-    record is passed on. *Proof*: ``_Persons`` counts each name separately, and reads nothing else
-    of a record before. QED. So if the content of a person's records changes, but not their person,
-    every other record keeps its place in the output; and a resumed run with the same records passes
-    on the same ones.
+    record is passed on. *Proof*: ``_Persons`` counts the records of each name separately, and
+    decides before anything else of a record is read. QED. So if the content of a person's records
+    changes, but not their person, every other record keeps its place in the output; and a resumed
+    run with the same records passes on the same ones.
 
     Args:
         label_column: the name of the label column in the output.
@@ -266,12 +266,12 @@ def _name_type(kind: Any) -> str:
 
 
 def _is_readable_as(found: Any, kind: Any) -> bool:
-    """Return True if a file's column can be written in the decided type."""
+    """Return True if a column of type ``found`` can be written with the type ``kind``."""
     return types.is_null(found) or bool(_plain(bare_type(found)).equals(_plain(kind)))
 
 
 def decide_kept(inputs: Inputs, options: ReleaseOptions, output_format: str, first: Record) -> KeptColumns:
-    """Return the kept columns with their types; reading the input once more if types need it."""
+    """Return the kept columns with their types; read the whole input first if the types need it."""
     columns = tuple(options.keep_columns)
     # Elsewhere no types are needed
     formats = inputs.formats if columns and output_format == "parquet" else set()
@@ -329,12 +329,12 @@ def _find_types(inputs: Inputs, columns: tuple[str, ...]) -> dict[str, Any]:
 
 
 def find_label_type(inputs: Inputs, column: str | None, drawn: Iterable[str], first: Record) -> Any:
-    """Return the integer type of the output's labels in every format; None if they are text.
+    """Return the integer type of the labels in the output, in any format; None if they are text.
 
     *Claim*: the choice reveals nothing about a record, and every written label has the type.
-    *Proof*. It is a function of the schemas and of ``drawn``, the public labels that may be written
-    instead of a record's own. A label that is copied comes from a column whose type the chosen one
-    includes; any other is in ``drawn``, and is checked here. QED.
+    *Proof*. The choice is a function of the schemas and of ``drawn``, the public labels that may be
+    written instead of a record's own. A copied label comes from a column whose values all fit the
+    chosen type; any other label is in ``drawn``, and is checked here. QED.
     """
     if column is None or not all(INTEGER.fullmatch(label) for label in drawn):
         return None
@@ -359,7 +359,7 @@ def _plain(kind: Any) -> Any:
 
 
 def _unite(column: str, schemas: list[dict[str, Any]]) -> Any:
-    """Return the common type of a column in all files, apart from null."""
+    """Return the type that a column has in all files, apart from files in which it is only null."""
     if any(column not in schema for schema in schemas):
         raise DataError(f"column {column!r} is missing in a file of the input: correct keep_columns=")
     found = [kind for schema in schemas if not types.is_null(kind := schema[column])]

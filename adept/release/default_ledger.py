@@ -21,11 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from adept.data.formats import Record
+from adept.data.writing import user_directory
 from adept.errors import AdeptError, ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms.guarantee import words
 from adept.release.ledger import Ledger
 from adept.release.ledger_file import Spending
-from adept.release.record_identity import ROW_KIND, TEXT, Identity, Role, secret_key, user_directory
+from adept.release.record_identity import ROW_KIND, TEXT, Identity, Role, secret_key
 from adept.release.rewrite_options import LedgerOptions
 
 LOG = logging.getLogger("adept")
@@ -48,7 +49,7 @@ def default_location(key: bytes) -> Path:
 
 
 def _guard(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a method so that after an error the ledger is given up and the method does not fail."""
+    """Wrap a method: if it fails, the ledger is given up, and the error is not raised."""
 
     def guarded(ledger: "DefaultLedger", *args: Any) -> Any:
         try:
@@ -80,7 +81,7 @@ class DefaultLedger(Ledger):
             tell(f"the default ledger of another key has a limit, which does not hold for this release ({path})")
 
     def identity(self, *, text_column: str, person_column: str | None) -> Identity:
-        """Return the records' identity; by text alone if the file lacks a column of the ledger."""
+        """Return the columns that identify records: only the text if the file lacks one of them."""
         try:
             return super().identity(text_column=text_column, person_column=person_column)
         except (ConfigurationError, DataError, OSError) as error:
@@ -182,12 +183,12 @@ def claim_records(
     text_column: str = "text",
     person_column: str | None = None,
 ) -> Iterator[None]:
-    """Hold the claims of records in a ledger during their release; do nothing without a ledger.
+    """Claim records in a ledger while the body releases them; do nothing if there is no ledger.
 
-    *Claim*: a call that fails leaves the ledger as it was, and a call that returns has its records
-    there. *Proof*. All records are claimed in one transaction before the body begins. No caller
-    sees a result before the context ends. If anything fails until then, the ledger forgets the run,
-    and nobody has read any of its rewrites. QED.
+    *Claim*: a call that fails leaves the ledger as it was, and after a call that returns, the
+    ledger lists its records. *Proof*. All records are claimed in one transaction before the body
+    begins. No caller sees a result before the context ends. If anything fails until then, the
+    ledger forgets the run, and nobody has read any of its rewrites. QED.
     """
     run = secrets.token_hex(8)
     with open_ledger(options, None if options.ledger == NONE else find_key(options)) as ledger:

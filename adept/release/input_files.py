@@ -19,15 +19,7 @@ from adept.data.formats import (
     tells_format,
 )
 from adept.data.parquet_files import bare_type, long_indices
-from adept.data.reading import (
-    declared_columns,
-    directory_format,
-    is_directory,
-    mismatch,
-    parquet_types,
-    part_files,
-    read_records,
-)
+from adept.data.reading import data_files, declared_columns, mismatch, parquet_types, part_files, read_files
 from adept.errors import DataError
 
 CHUNK_BYTES = 2**20
@@ -50,16 +42,13 @@ class Inputs:
 
     @classmethod
     def of(cls, source: str, options: ReadingOptions) -> "Inputs":
-        """Find the files of a name (a file, directory or pattern), sorted by name."""
-        given = options.format
-        found: tuple[str, ...] = (source,)
-        if is_directory(source):
-            given, found = directory_format(source, given), tuple(part_files(source))
-        elif source != STANDARD_STREAM and not Path(source).exists() and glob.has_magic(source):
-            found = tuple(_find(source))
+        """Find the files that a source (a file, directory or pattern) names, sorted by name."""
+        found, given = data_files(source, options.format)
+        if source != STANDARD_STREAM and not Path(source).exists() and glob.has_magic(source):
+            found = _find(source)
         reading = ReadingOptions(format=given, delimiter=options.delimiter, columns=options.columns)
         reading.check_used(found)
-        return cls(found, reading, _sizes(found))
+        return cls(tuple(found), reading, _sizes(found))
 
     @property
     def repeatable(self) -> bool:
@@ -73,21 +62,10 @@ class Inputs:
         columns: Collection[str] | None = None,
         required: RequiredColumns | None = None,
     ) -> Iterator[Record]:
-        """Yield the records of all files like ``read_records``; no file may shrink meanwhile."""
+        """Return the records of all files, as ``read_files`` does; no file may shrink meanwhile."""
+        options: dict[str, Any] = {"options": self.options, "sizes": self.sizes, "tolerant": tolerant}
         wanted = None if columns is None else (*columns, *self.also)
-        several, total = len(self.locations) > 1, 0
-        for location, size in zip(self.locations, self.sizes or [0] * len(self.locations), strict=True):
-            total += yield from read_records(
-                location,
-                options=self.options,
-                at_least=size,
-                tolerant=tolerant,
-                columns=wanted,
-                required=required,
-                may_be_empty=several,
-            )
-        if total == 0 and not tolerant:
-            raise DataError(f"{', '.join(self.locations[:3])} and others have no records: give files with at least one")
+        return read_files(self.locations, columns=wanted, required=required, **options)
 
     def first_records(self, most: int) -> list[Record]:
         """Return the first records: fewer if one is damaged, none if the input is a stream."""
@@ -102,7 +80,7 @@ class Inputs:
         return {file_format(name, self.options.format) for name in self.locations}
 
     def schemas(self, first: Record) -> list[dict[str, Any]]:
-        """Return the Arrow column types of each parquet file, or of a stream; [] for others."""
+        """Return the column types of each parquet file or stream; [] for other formats."""
         if self.formats != {"parquet"}:
             return []
         if self.repeatable:

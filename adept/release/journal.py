@@ -1,8 +1,8 @@
 r"""The journal of a release: all draws in order, so an interrupted run never draws twice.
 
-*Visible* are the rows in a file with the output's final name, and those written to standard output.
-Until a file has that name, only its owner can read it (mode 0600). A *release* is one randomised
-output of the mechanism (and of randomised response, where labels are randomised).
+A row is *visible* if it is in a file with the output's final name, or was written to standard
+output. Until a file has its final name, only its owner can read it (mode 0600). A *release* is one
+randomised output of the mechanism (and of randomised response, where labels are randomised).
 
 *Claim*: all visible rows of a record are written from one and the same release of this record, no
 matter how often, and at which moments, the run is killed and resumed. So the budget in the
@@ -17,14 +17,15 @@ They were not on the disk, so by (1) nothing of them was visible. Other damage i
 below. (4) A run first replays the entries against the same records, and draws for a record only if
 no entry holds it. So exactly one entry holds a record whose rows are visible, in this run and in
 every one before. (5) An entry belongs to its record: it holds a keyed digest of all rows of the
-input up to this one, and another input is refused. So is another model, mechanism, budget or
-option, or another version of the programs that draw and write. QED.
+input up to this one, and another input is refused. Another model, mechanism, budget or option is
+refused, too, and so is another version of the programs that draw and write. QED.
 
 *Damage*. The journal is an SQLite file. A batch is committed to its write-ahead log, which survives
-the death of the process; ``sync`` moves the log into the file itself, and so on the disk. If a
-checksum in the log is wrong, SQLite ignores the rest of the log, which loses only entries that were
-never visible. The pages of the file have no checksums. So each row has a digest of its number and
-content, and one row counts the entries. A file with other rows is refused.
+the death of the process; ``sync`` moves the log into the file itself, and waits until the file is
+on the disk. If a checksum in the log is wrong, SQLite ignores the rest of the log, which loses only
+entries that were never visible. The pages of the file have no checksums. So each row has a digest
+of its number and content, and one row counts the entries. A file whose rows do not fit their
+digests and this count is refused.
 
 If draws were lost before they were on the disk, nobody has seen them. Such draws cost no budget if
 the moment at which the run dies does not depend on the drawn values. If it did depend on them, only
@@ -130,10 +131,10 @@ class Database(sqlite3.Connection):
 
 
 class Journal:
-    """An open journal, locked.
+    """An open journal, which this process has locked.
 
     Attributes:
-        run: the identity of the release, also when it is resumed.
+        run: the identifier of the release; a resumed run has the same one.
         records: number of records that have an entry.
         finished: True once everything has been published.
     """
@@ -191,7 +192,7 @@ class Journal:
             yield json.loads(content)
 
     def append(self, entry: Entry, *, durable: bool) -> None:
-        """Store the draws of the next records; if ``durable``, on the disk at once."""
+        """Store the draws of the next records; if ``durable``, wait until they are on the disk."""
         number, records = self._entries + 1, self.records + entry["records"]
         self._write({number: entry, PROGRESS: _progress(number, records)})
         self._entries, self.records = number, records
@@ -205,7 +206,7 @@ class Journal:
         self.finished = True
 
     def sync(self) -> None:
-        """Put every entry on the disk, in the file itself."""
+        """Move all entries from the log into the file, and wait until the file is on the disk."""
         (busy, *_) = self._database.row("PRAGMA wal_checkpoint(TRUNCATE)")
         if busy:
             raise OSError(errno.EBUSY, "the journal is being read", str(self.path))
@@ -213,12 +214,12 @@ class Journal:
         self._synced = time.monotonic()
 
     def give_up(self) -> None:
-        """Delete all draws; nobody can have read them."""
+        """Delete all draws, which nobody can have read."""
         self._start()
         self.sync()
 
     def remove(self) -> None:
-        """Remove the files; the journal itself goes last."""
+        """Remove the files that SQLite has beside the journal, and then the journal."""
         self._database.close()
         path, *others = journal_files(self.path)
         for other in others:
@@ -264,7 +265,7 @@ class Journal:
         self._entries = self.records = 0
 
     def _use_log(self) -> None:
-        """Use a write-ahead log from now on; a new file is already complete."""
+        """Switch to a write-ahead log; a new file must have its table already."""
         self._database.run("PRAGMA journal_mode = WAL")
         self._database.run("PRAGMA synchronous = NORMAL")  # ``sync`` alone waits for the disk
         self._database.run("PRAGMA secure_delete = ON")  # overwrite what is deleted
@@ -289,7 +290,7 @@ def journal_files(path: Path) -> list[Path]:
 
 
 def _connect(path: Path) -> Database:
-    """Open the file; SQLite needs no locks of its own, as ``_lock`` has locked it."""
+    """Open the file without SQLite's locks, because ``_lock`` has locked it already."""
     for other in journal_files(path)[1:]:
         if os.path.lexists(other):
             _check_owner(other, other.lstat().st_uid)

@@ -19,16 +19,17 @@ in the release or not. QED. The refusal of a local run reveals that a record was
 release; the statement's ``not_hidden`` says so.
 
 *What adds up*. A local release with epsilon e is e-DP for replacing one record in a file of a
-public number of rows. A central one of single records that is e-DP for adding or removing one is 2
-e-DP for this: one record is removed, the other added. With a ``person_column`` the unit is a
-person, and replacing one record changes the rows of two persons, the old one's and the new one's.
-Each is a change of one person's rows: e under ``replace``, and under ``add_or_remove`` 2 e, as all
-the person's rows are removed and the changed ones added. So such a release counts 2 e or 4 e. For a
+public number of rows. A central release without persons that is e-DP for adding or removing a
+record is 2 e-DP for replacing one: the old record is removed, and the new one is added. With a
+``person_column`` the unit is a person, and replacing one record changes the rows of two persons:
+the person of the old record and the person of the new one. Changing the rows of one person costs e
+under ``replace``, and 2 e under ``add_or_remove``, where all rows of the person are removed and the
+changed rows are added. So such a release counts 2 e (``replace``) or 4 e (``add_or_remove``). For a
 person whose rows are all replaced, a local release counts e for each of their records, and a
-central one with persons e (``replace``) or 2 e (``add_or_remove``). A release that named no persons
-may hold any number of a person's records, so then no total of a person is bounded. Equal records of
-one run are different records, each released once; equal records of different runs may be the same
-record, and their budgets add up.
+central release with persons counts e (``replace``) or 2 e (``add_or_remove``). A release that named
+no persons may hold any number of a person's records, so the total of a person is then unbounded.
+Equal records of one run are different records, each released once; equal records of different runs
+may be the same record, and their budgets add up.
 
 *Limit*. A claim is refused if it would raise the total of a record (or of a person, if persons are
 named) above the limit. In a ledger with a limit, either all releases name persons or none does.
@@ -90,7 +91,7 @@ ON CONFLICT DO UPDATE SET times = MAX(times, excluded.times)
 
 @dataclass
 class Overlap:
-    """Records that earlier releases claimed: their number, most releases of one, largest total."""
+    """Records that were released before: their number, most releases of one, and largest total."""
 
     records: int = 0
     releases: int = 0
@@ -101,9 +102,10 @@ class Ledger(LedgerFile):
     """An open ledger.
 
     Args:
-        path, key, seconds: as for ``LedgerFile``; the key is always the same for a ledger.
+        path, key, seconds: as for ``LedgerFile``; a ledger needs the same key each time.
         again: True if records may be released that were released before.
-        limit: largest total epsilon of a record or person; the ledger's own limit holds, too.
+        limit: the largest total epsilon of a record or person; a limit stored in the ledger holds,
+            too.
         record_columns: the columns that identify a record; None: those of the ledger.
     """
 
@@ -133,7 +135,7 @@ class Ledger(LedgerFile):
 
     @property
     def limit(self) -> float | None:
-        """The smaller of the ledger's own limit and the run's."""
+        """The smaller one of the limit stored in the ledger and the limit of this run."""
         limits = (self._own_limit(), self._asked_limit)
         return min((limit for limit in limits if limit is not None), default=None)
 
@@ -142,7 +144,7 @@ class Ledger(LedgerFile):
         self._database.run("UPDATE adept SET epsilon_limit = ?", check_limit(limit, "limit"))
 
     def identity(self, *, text_column: str, person_column: str | None) -> Identity:
-        """Return the columns that identify records: the ledger's or, if it is new, the run's."""
+        """Return the columns that identify records: the ledger's, or the run's if it is new."""
         asked = choose_roles(self.record_columns, text_column=text_column, person_column=person_column)
         kept = self._kept_roles()
         if asked and kept and asked != kept:
@@ -180,12 +182,12 @@ class Ledger(LedgerFile):
             self._database.executemany(COLLECT, subjects)
 
     def collect_records(self, records: Iterable[Record], *, before: int = 0) -> None:
-        """Collect records and their persons, by ``identity``, after ``before`` records."""
+        """Collect digests of records and of their persons; ``before`` counts earlier records."""
         numbered = enumerate(records, start=before + 1)
         self.collect(found for number, record in numbered for found in self._identity.subjects(record, number))
 
     def claim(self) -> None:
-        """Claim the collected new digests; ReleaseRefused if a record must not be released."""
+        """Claim the new digests; raise ReleaseRefused if a record must not be released."""
         (due,) = self._database.row(f"SELECT EXISTS {DUE}")
         if not due and self._release_id():
             return
@@ -248,7 +250,7 @@ class Ledger(LedgerFile):
                 )
 
     def _after(self, found: Counter[Asked], kind: int) -> Counter[Budget]:
-        """Return how many records, or persons, have each total epsilon after the run."""
+        """Count the records, or the persons, by their total epsilon after this run."""
         spending, spent, everywhere = self._spending, self._spent(), self._everywhere(kind)
         counts: Counter[Budget] = Counter()
         if spending.central:

@@ -11,7 +11,6 @@ shorter than its header says; an empty file, and one that lacks a table, are ref
 import math
 import os
 import sqlite3
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import closing
@@ -21,12 +20,12 @@ from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
-from adept.data.writing import give_name
+from adept.data.writing import new_private_file
 from adept.errors import DataError
-from adept.mechanisms.central_counts import ADD_OR_REMOVE, Votes
+from adept.mechanisms.central_counts import ADD_OR_REMOVE
 from adept.release.journal import Database
 from adept.release.record_identity import PERSON_KIND, ROW_KIND, row_digest
-from adept.release.statement import PrivacyStatement
+from adept.release.statement import CentralStatement, PrivacyStatement
 
 CACHE_KILOBYTES = 32_768  # memory for the digests that a run collects
 WAIT_SECONDS = 60.0  # time to wait for another run's claim
@@ -102,25 +101,26 @@ class Spending:
     per_person: int = 1
 
     @classmethod
-    def of_local(cls, statement: PrivacyStatement, *, persons: bool) -> "Spending":
+    def of_local(cls, statement: PrivacyStatement) -> "Spending":
         return cls(
             mechanism=statement.mechanism,
             epsilon=statement.epsilon,
             delta=statement.guarantee.delta,
             model_sha256=statement.model_sha256,
             neighbours=statement.neighbours,
-            persons=persons,
+            persons=statement.max_records_per_person is not None,
         )
 
     @classmethod
-    def of_votes(cls, votes: Votes, *, persons: bool, model_sha256: str | None) -> "Spending":
+    def of_central(cls, statement: CentralStatement) -> "Spending":
+        votes, persons = statement.votes, statement.persons
         twice = 2 if votes.neighbours == ADD_OR_REMOVE else 1
         return cls(
             mechanism=votes.name,
             epsilon=votes.epsilon,
             delta=0.0,
-            model_sha256=model_sha256,
-            unit="person" if persons else "record",
+            model_sha256=statement.model_sha256,
+            unit=statement.unit,
             neighbours=votes.neighbours,
             persons=persons,
             central=True,
@@ -131,7 +131,7 @@ class Spending:
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One release in the ledger; in a record's total its epsilon counts ``counted`` times."""
+    """One release in the ledger; its epsilon counts ``counted`` times in the total of a record."""
 
     started: str
     finished: str | None
@@ -151,7 +151,7 @@ class LedgerEntry:
 
 @dataclass(frozen=True)
 class LedgerSum:
-    """All releases together: the largest total epsilon of one record, and of one person.
+    """Sums over all releases: the largest total epsilon of a record, and of a person.
 
     Attributes:
         rows, persons: numbers of different records and persons in local releases.
@@ -300,7 +300,7 @@ class LedgerFile:
         return {release: exact(epsilon) for release, epsilon in rows}
 
     def _everywhere(self, kind: int) -> Budget:
-        """Return the epsilon that other central releases spent on every record, or person."""
+        """Return the epsilon that other central releases spent on each record, or each person."""
         factor = "per_row" if kind == ROW_KIND else "per_person"
         rows = self._database.run(
             f"SELECT epsilon, {factor} FROM releases WHERE scope = '{EVERYWHERE}' AND run != ?", self._run
@@ -310,28 +310,15 @@ class LedgerFile:
 
 def _check_file(path: str) -> None:
     if not os.path.lexists(path):
-        _make(path)
+        with new_private_file(Path(path)) as partial, closing(sqlite3.connect(partial, factory=Database)) as database:
+            database.name(path, f"cannot make the ledger {path}", "give another one")
+            with database.reported():
+                database.executescript(f"BEGIN; {SCHEMA} COMMIT;")
     state = Path(path).stat()
     if state.st_mode & 0o077:
         raise DataError(f"{path} must be readable by its owner alone: chmod 600 it")
     if not state.st_size:
         raise DataError(f"{path} is empty, which a ledger never is: restore it, or remove it if it never was a ledger")
-
-
-def _make(path: str) -> None:
-    handle, name = tempfile.mkstemp(dir=Path(path).parent)  # mode 0600
-    os.close(handle)
-    partial = Path(name)
-    try:
-        with closing(sqlite3.connect(name, factory=Database)) as database:
-            database.name(path, f"cannot make the ledger {path}", "give another one")
-            with database.reported():
-                database.executescript(f"BEGIN; {SCHEMA} COMMIT;")
-        give_name(partial, Path(path))
-    except FileExistsError:
-        pass  # another run was faster
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _definitions(database: sqlite3.Connection) -> dict[str, list[str]]:
@@ -366,7 +353,7 @@ def exact(budget: float) -> Budget:
 
 
 def add_up(spent: Mapping[int, Budget], claims: Iterable[tuple[int, int]]) -> Budget:
-    """Add up budgets times their counts; releases missing in ``spent`` are counted elsewhere."""
+    """Add up the budgets of claims times their counts, for those releases that ``spent`` lists."""
     return sum((spent[release] * times for release, times in claims if release in spent), Fraction())
 
 

@@ -38,7 +38,7 @@ from adept.release.columns import (
 from adept.release.input_files import Inputs
 from adept.release.ledger import Ledger
 from adept.release.publication import Publication
-from adept.release.release_flow import Plan, Progress, Run, find_files, ignore, preview, release
+from adept.release.release_flow import Plan, Progress, Run, find_files, ignore, release
 from adept.release.rewrite_options import FileOptions, ReleaseRequest
 from adept.release.shuffled_release import check_shuffling, find_shuffled
 from adept.release.statement import PrivacyStatement
@@ -56,7 +56,7 @@ FREE_OPTIONS = (
 def open_release(
     request: ReleaseRequest, loaded: tuple[Autoencoder, Tokenizer] | None = None
 ) -> tuple[Rewriter, ReleaseOptions]:
-    """Load the model and give it the budget; return the rewriter and the options of the release.
+    """Load the model, choose mechanism and budget; return the rewriter and the release's options.
 
     ``loaded`` is the model of ``request.model_dir``, if it was loaded before.
 
@@ -67,9 +67,9 @@ def open_release(
         ReleaseRefused: the release would make a promise that it cannot keep.
     """
     model, tokenizer = loaded or load_model(request.model_dir)
-    choice = request.mechanism or MechanismChoice(best_exact(model, epsilon=_share(request, request.epsilon)))
-    choice = replace(choice, epsilon=_share(request, choice.budget(request.epsilon)))
-    text = choice.build(clip_norm=model.config.clip_norm)
+    epsilon = _share(request, request.mechanism.budget(request.epsilon) if request.mechanism else request.epsilon)
+    choice = request.mechanism or MechanismChoice(best_exact(model, epsilon=epsilon))
+    text = replace(choice, epsilon=epsilon).build(clip_norm=model.config.clip_norm)
     response = _label_response(request, text, tokenizer)
     rewriter = Rewriter(
         model,
@@ -152,25 +152,14 @@ def release_file(
     """
     if resume and key is None:
         raise ConfigurationError("key must be given for resume=true, got none: use secret_key()")
-    publication, plan = _prepare(rewriter, source, target, options, ledger)
-    return release(publication, plan, resume=resume, key=key, ledger=ledger, progress=progress, tell=tell)
+    prepared = prepare_file(rewriter, source, target, options=options, ledger=ledger)
+    return release(*prepared, resume=resume, key=key, ledger=ledger, progress=progress, tell=tell)
 
 
-def preview_file(
-    rewriter: Rewriter,
-    source: str,
-    target: str,
-    *,
-    options: ReleaseOptions,
-    tell: Callable[[CheckedRecords], None] = ignore,
-) -> PrivacyStatement:
-    """Check all records, and return the statement of a dry run."""
-    return preview(*_prepare(rewriter, source, target, options, None), tell)
-
-
-def _prepare(
-    rewriter: Rewriter, source: str, target: str, options: ReleaseOptions, ledger: Ledger | None
+def prepare_file(
+    rewriter: Rewriter, source: str, target: str, *, options: ReleaseOptions, ledger: Ledger | None = None
 ) -> tuple[Publication, Callable[[], "LocalPlan"]]:
+    """Return the first arguments of ``release`` and ``preview``: files, and a planning function."""
     inputs, publication = find_files(source, target, options, card=options.card, ledger=ledger)
     if ledger:
         identity = ledger.identity(text_column=options.text_column, person_column=options.person_column)
@@ -185,7 +174,7 @@ class LocalPlan(Plan[PrivacyStatement]):
     Attributes:
         labels: the public labels that may be written instead of a record's own label.
         label_type: the integer type with which labels are written; None if they are text.
-        begun: the iterator over the records, from which the first has already been read.
+        begun: an iterator over all records; the first one was read from the input already.
     """
 
     same = (
@@ -236,11 +225,11 @@ class LocalPlan(Plan[PrivacyStatement]):
         return [row | {column: int(row[column])} for row in rows] if self.label_type else rows
 
     def check(self, records: Iterator[Record]) -> CheckedRecords:
-        """Return the records; each one is checked when it is read."""
+        """Return the records as an iterable that checks each record when it is read."""
         return CheckedRecords(self.kept.check(records), self.label_column, self.options, labels=self.labels or None)
 
     def records(self) -> Iterator[Record]:
-        """Return the records from the beginning, if the input can be read again."""
+        """Return all records; read them from the input again if that is possible."""
         return self.inputs.records(columns=self.options.used_columns) if self.inputs.repeatable else self.begun
 
     def own_terms(self) -> dict[str, Any]:
@@ -258,7 +247,7 @@ class LocalPlan(Plan[PrivacyStatement]):
         }
 
     def statement(self, checked: CheckedRecords | None = None, *, output_sha256: str | None = None) -> PrivacyStatement:
-        """Return the statement; without a digest, it describes a release not made yet."""
+        """Return the statement; without ``output_sha256`` it describes a planned release."""
         rewriter, options = self.writer, self.options
         dim, mechanism = rewriter.model.config.latent_dim, rewriter.mechanism
         response = options.response if self.label_column else None
@@ -302,7 +291,7 @@ class LocalPlan(Plan[PrivacyStatement]):
 
 
 def plan_local(rewriter: Rewriter, inputs: Inputs, publication: Publication, options: ReleaseOptions) -> LocalPlan:
-    """Plan a release; of the records, only the first one is read."""
+    """Plan a release, and read only the first record."""
     written = written_format(publication.target, inputs.options, inputs.locations)
     _check_treatment(rewriter, options, written)
     options = replace(options, label_response=rewriter.joint or options.label_response)
@@ -332,7 +321,7 @@ def plan_local(rewriter: Rewriter, inputs: Inputs, publication: Publication, opt
 
 
 def _with_label_codewords(rewriter: Rewriter, label_column: str | None, options: ReleaseOptions) -> Rewriter:
-    """Return a rewriter with codewords of their own for copied labels, if options ask for them."""
+    """Return a rewriter with separate codewords for each copied label, if options ask for it."""
     copied = label_column is not None and options.labels == "copy"
     writer = rewriter.by_label(options.label_descriptions) if copied and options.by_label else rewriter
     if isinstance(writer.coding, LabelCoding):

@@ -2,8 +2,8 @@
 
 Each file is first written under a temporary name beside its final name. A link then gives the file
 its final name, and fails if another file has taken the name meanwhile. The data file appears last,
-so a statement with its digest always lies beside it. The temporary names stay until all is done, so
-that a resumed run recognises its own files.
+so a statement that holds its digest always lies beside it. The temporary names stay until all is
+done, so that a resumed run recognises its own files.
 
 A release into a file has these states. Every step is on the disk before the next begins.
 
@@ -24,11 +24,11 @@ ledger has forgotten the claims. (b) Records are drawn after their rows are clai
 gives up removes the draws before the ledger forgets. A journal without draws begins anew, and first
 forgets its claims. (c) ``complete`` reads only the final names: data are published if the statement
 beside them holds their digest. Remaining steps are repeated until they are done. (d) is the claim
-of ``adept.release.journal`` for a journal that was not damaged. The ledger notices one that was
-restored from a copy or has lost its end: before records can be read, it stores their number, and a
-journal with fewer draws is not resumed. So the ledger forgets only records that nobody can have
-read. QED. On standard output rows are visible batch by batch: they are drawn, journalled, marked as
-readable in the ledger, and then written. A default ledger that was given up
+of ``adept.release.journal`` for a journal that was not damaged. The ledger detects a journal that
+was restored from a copy or has lost its end: before records can be read, it stores their number,
+and a journal with fewer draws is not resumed. So the ledger forgets only records that nobody can
+have read. QED. On standard output rows are visible batch by batch: they are drawn, journalled,
+marked as readable in the ledger, and then written. A default ledger that was given up
 (``adept.release.default_ledger``) keeps its earlier claims, and a resumed run claims in it again.
 """
 
@@ -64,7 +64,7 @@ class Publication:
     def of(
         cls, target: str, statement: str | None, *, card: bool, report: bool = False, others: tuple[str, ...] = ()
     ) -> "Publication":
-        """Name a release's files; raise DataError if the run uses one of them otherwise."""
+        """Name the files of a release; raise DataError if the run uses one for another purpose."""
         if target == STANDARD_STREAM and (statement is None or card or report):
             raise DataError(
                 "statement= must name a file, and card=false and report=false, when the output is standard output"
@@ -74,7 +74,7 @@ class Publication:
         if places.statement == STANDARD_STREAM:
             raise DataError(f"statement must be a file of its own, got {places.statement}: choose another name")
         taken: set[str] = set()
-        for name in (*places.names, *map(str, (*places.temporary, *journal_files(places.journal))), *others):
+        for name in (*places.names, *map(str, places._working_files), *others):
             if (real := os.path.realpath(name)) in taken:
                 raise DataError(
                     f"statement must be a file of its own, and so must ledger, key and input, got {name} twice: choose "
@@ -90,7 +90,7 @@ class Publication:
 
     @property
     def journal(self) -> Path:
-        """Journal, beside the data, or beside the statement if the data is not a file."""
+        """Path of the journal: beside the data file, or beside the statement if there is none."""
         return Path((self.statement if self.streaming else self.target) + JOURNAL)
 
     @property
@@ -105,8 +105,13 @@ class Publication:
         return [Path(name + PARTIAL) for name in self.names]
 
     @property
-    def leftovers(self) -> list[Path]:
-        return [path for path in (*self.temporary, *journal_files(self.journal)) if os.path.lexists(path)]
+    def leftovers(self) -> str:
+        """List the temporary files and the files of the journal that exist; "" if none does."""
+        return ", ".join(str(path) for path in self._working_files if os.path.lexists(path))
+
+    @property
+    def _working_files(self) -> list[Path]:
+        return [*self.temporary, *journal_files(self.journal)]
 
     def check_free(self, *, resume: bool = False) -> None:
         """Refuse final names that exist already, unless a journal shows an interrupted run."""
@@ -135,21 +140,16 @@ class Publication:
         self._synchronise()  # or a final name could outlive the temporary one
 
     def check_leftovers(self) -> None:
-        """Refuse to begin beside temporary files that no journal explains."""
-        if self.leftovers:
-            raise DataError(
-                f"a run that was killed left {self._list_leftovers()}: remove them if no other run is writing them"
-            )
+        """Refuse to begin if there are temporary files of another run, but no journal."""
+        if left := self.leftovers:
+            raise DataError(f"a run that was killed left {left}: remove them if no other run is writing them")
 
     def refuse_to_restart(self, done: str) -> None:
-        """Refuse to begin again; ``done`` is a verb and its object: the earlier run's action."""
+        """Refuse to begin again; ``done`` tells in words what the earlier run did."""
         raise DataError(
-            f"an interrupted run {done} and left {self._list_leftovers()}: resume=true continues it; removing them and "
+            f"an interrupted run {done} and left {self.leftovers}: resume=true continues it; removing them and "
             "running again is a second release of those records, and budgets add up"
         )
-
-    def _list_leftovers(self) -> str:
-        return ", ".join(map(str, self.leftovers))
 
     def make_directories(self) -> None:
         """Make the directories of the final names, and refuse names that are too long."""
@@ -158,7 +158,7 @@ class Publication:
                 Path(name).parent.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise DataError(f"cannot make the directory of {name}: {error.strerror}") from None
-        for path in (*self.temporary, *journal_files(self.journal)):
+        for path in self._working_files:
             try:
                 path.lstat()
             except FileNotFoundError:
@@ -167,7 +167,7 @@ class Publication:
                 raise DataError(f"cannot write {path}: {error.strerror}") from None
 
     def publish(self) -> None:
-        """Give each complete file its name, one after the other; DataError if one is taken."""
+        """Give the files their final names, one by one; raise DataError if a name is taken."""
         for path, name in zip(self.temporary, self.names, strict=True):
             try:
                 publish(path, Path(name))
@@ -193,7 +193,7 @@ class Publication:
         return described if found else None
 
     def withdraw(self, *, all_ours: bool = False) -> None:
-        """Take back the names that an earlier run gave before it was killed."""
+        """Remove the final names that an earlier run gave before it was killed."""
         for name in self.names:
             if all_ours or _ours(name):
                 Path(name).unlink(missing_ok=True)

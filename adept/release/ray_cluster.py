@@ -1,11 +1,12 @@
 """Drawing on a Ray cluster: many machines draw, one process writes the journal and the output.
 
-*Claim*: all visible rows of a record are written from one release of it, however often workers die
-and Ray repeats their work. *Proof*. A worker's draws leave it only as the result of its call, which
-goes to the calling process and into its journal. Ray gives a call one result, whichever attempt it
-comes from. The draws of a lost attempt were only in the memory of the cluster. So exactly one draw
-of a record enters the journal, before anything of it is visible, and from there on the proof of
-``adept.release.journal`` applies. QED. As there, a worker's death does not depend on its draws.
+*Claim*: all visible rows of a record are written from a single release of this record, however
+often workers die and Ray repeats their work. *Proof*. A worker's draws leave it only as the result
+of its call, which goes to the calling process and into its journal. Ray gives a call one result,
+whichever attempt it comes from. The draws of a lost attempt were only in the memory of the cluster.
+So exactly one draw of a record enters the journal, before anything of it is visible, and from there
+on the proof of ``adept.release.journal`` applies. QED. As in that proof, the death of a worker does
+not depend on its draws.
 
 You must trust the cluster like your own machine: its memory holds records, and Ray writes data that
 do not fit there to the cluster's disks. A cluster that this module starts listens only at
@@ -44,7 +45,7 @@ Draw = Callable[[Sequence[Record]], Entry]
 
 
 def draw_parts(draw: Draw, parts: Iterator[Part], options: PersonOptions) -> Iterator[tuple[Part, Entry]]:
-    """Yield every part (its batch comes first) with the draw for it, made here or on a cluster."""
+    """Yield each part, which begins with a batch, and the draw for this batch."""
     if options.engine == "ray":
         return draw_on_cluster(draw, parts, workers=options.workers)
     return ((part, draw(part[0])) for part in parts)
@@ -137,7 +138,7 @@ def _own_signals() -> Iterator[None]:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Discard the output of Ray's C++ code to the file descriptor of standard error."""
+    """Discard output that Ray's C++ code writes to the file descriptor of standard error."""
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
     try:

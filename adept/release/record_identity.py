@@ -22,7 +22,6 @@ import numbers
 import os
 import re
 import secrets
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -30,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from adept.data.text_arguments import plain_text
+from adept.data.writing import new_private_file, user_directory
 from adept.errors import ConfigurationError, DataError
 from adept.synthesis.vote_counting import person_name
 
@@ -47,7 +47,7 @@ UNWRITTEN = "a value that cannot be written down"  # stands for all such values,
 def identity_text(value: Any) -> str | None:
     """Return the text that represents a value in its record's digest; None for a missing value.
 
-    It is the value's ``plain_text``, if there is one. Otherwise fractions are written as Python
+    This is the value's ``plain_text`` if it has one. Otherwise fractions are written as Python
     writes a float, dates in ISO 8601, bytes as the text that they encode, and nested values as JSON
     with sorted keys.
     """
@@ -96,7 +96,7 @@ class Identity:
 
     @classmethod
     def of(cls, key: bytes, roles: Sequence[Role], *, text_column: str, person_column: str | None) -> "Identity":
-        """Return a file's record identity; ConfigurationError if it needs an unnamed column."""
+        """Return a file's record identity; ConfigurationError without a needed person column."""
         if PERSON in roles and person_column is None:
             raise ConfigurationError(
                 "person_column must be given, got none: the ledger identifies records by their person too; name the column, or "
@@ -106,7 +106,7 @@ class Identity:
         return cls(key, tuple((role, plays.get(role, role[1])) for role in sorted(roles)), person_column)
 
     def subjects(self, record: Mapping[str, Any], number: int) -> Iterator[tuple[bytes, int]]:
-        """Yield the digest of a record and of its person, if named, each with its kind."""
+        """Yield the digest of a record and, if named, of its person, each with its kind."""
         yield self._record(record, number), ROW_KIND
         if self.person_column is not None:
             name = person_name(record.get(self.person_column)) or ""
@@ -150,14 +150,8 @@ def _digest(key: bytes, content: str, domain: bytes) -> bytes:
 # --- The key
 
 
-def user_directory(variable: str, usual: str) -> Path:
-    """Return a variable's directory, else one in the home; RuntimeError if there is no home."""
-    given = os.environ.get(variable)
-    return (Path(given) if given else Path("~").expanduser() / usual) / "adept"
-
-
 def key_location() -> Path:
-    """Return the usual file of the key."""
+    """Return the default location of the key."""
     return user_directory("XDG_CONFIG_HOME", ".config") / "key"
 
 
@@ -167,7 +161,11 @@ def secret_key(path: str | None = None) -> bytes:
     try:
         location = Path(path) if path else key_location()
         if not location.exists():
-            _make(location)
+            location.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with new_private_file(location) as partial, partial.open("wb") as stream:
+                stream.write(throwaway_key())
+                stream.flush()
+                os.fsync(stream.fileno())
         if location.stat().st_mode & 0o077:
             raise DataError(f"{location} must be readable by its owner alone: chmod 600 it")
         key = location.read_bytes()
@@ -179,23 +177,8 @@ def secret_key(path: str | None = None) -> bytes:
 
 
 def throwaway_key() -> bytes:
-    """Return a fresh key that is never stored."""
+    """Return a fresh key."""
     return secrets.token_bytes(KEY_BYTES)
-
-
-def _make(location: Path) -> None:
-    location.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=location.parent)  # mode 0600
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(secrets.token_bytes(KEY_BYTES))
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.link(name, location)
-    except FileExistsError:
-        pass  # another run was faster; its key counts
-    finally:
-        Path(name).unlink()
 
 
 def row_digest(key: bytes, record: Mapping[str, Any]) -> bytes:
@@ -209,5 +192,5 @@ def text_digest(key: bytes, text: str) -> bytes:
 
 
 def prefix_digest(key: bytes) -> "hashlib.blake2b":
-    """Return the running digest of rows; ``update`` adds the digest of the next row."""
+    """Return a digest of no rows yet; ``update`` adds the digest of the next row."""
     return hashlib.blake2b(key=key, digest_size=DIGEST_BYTES, person=b"adept prefix")

@@ -75,7 +75,7 @@ class Plan(ABC, Generic[Stated]):
 
     @abstractmethod
     def own_terms(self) -> dict[str, Any]:
-        """Return the further terms that this kind of release has."""
+        """Return the terms that only this kind of release has."""
 
     @abstractmethod
     def preview(self) -> tuple[Stated, Any]:
@@ -87,11 +87,11 @@ class Plan(ABC, Generic[Stated]):
 
     @abstractmethod
     def draw(self, run: "Run[Stated]") -> tuple[Stated, Any]:
-        """Draw, journal and write all rows; return the statement, and curator's notes or None."""
+        """Make all draws and write all rows; return the statement, and curator's notes or None."""
 
     @abstractmethod
     def examples(self) -> list[tuple[str, str]]:
-        """Return public texts with a rewrite each, or with "" if rows are not rewritten."""
+        """Return pairs of a public text and its rewrite, or "" if this release rewrites no rows."""
 
     def complete(self, described: dict[str, Any]) -> Stated:
         """Return the statement of a complete release; raise DataError if its terms differ."""
@@ -135,8 +135,8 @@ def release(
         resume: True to continue an interrupted release or, if there is none, begin one.
         key: the key of the digests by which a resumed run knows its input.
         ledger: the ledger in which records are claimed; None keeps none.
-        progress: called with the number of records that are done. If it has an attribute
-            ``last_step``, this context protects the publication and all later steps from
+        progress: called with the number of records that are done. If this function has an attribute
+            ``last_step``, that context manager protects the publication and all later steps from
             interrupts.
         tell: called with notes for the curator.
     """
@@ -158,7 +158,7 @@ def release(
         return run.finish()
 
 
-def preview(publication: Publication, plan: Callable[[], Plan[Stated]], tell: Tell) -> Stated:
+def preview(publication: Publication, plan: Callable[[], Plan[Stated]], tell: Tell = ignore) -> Stated:
     """Return the statement of a dry run, which draws and writes nothing."""
     publication.check_names()
     statement, notes = plan().preview()
@@ -248,7 +248,7 @@ class Run(Generic[Stated]):
             publication.publish()
 
     def _leave(self, error: BaseException, *, keep: bool) -> None:
-        """Keep files that a resumed run needs, or none if a user's mistake stopped a first run."""
+        """Keep files that a resumed run needs, but none if a user's mistake stopped a first run."""
         self.publication.withdraw()
         self.publication.clear()
         if not self.journal.begun or (isinstance(error, AdeptError) and not keep):
@@ -280,7 +280,7 @@ def _is_interrupt(error: BaseException | None) -> bool:
 
 
 def _check_newest(journal: Journal, ledger: Ledger) -> None:
-    """Refuse a journal that lacks readable records; forget the claims of an empty run."""
+    """Refuse a journal that lacks records somebody may have read; forget an empty run's claims."""
     if journal.records < (shown := ledger.count_shown(journal.run)):
         raise DataError(
             f"{journal.path} holds {journal.records} records, but {ledger.path} knows that {shown} of its release may have been "

@@ -95,7 +95,7 @@ def rewrite_frame(
     records = list(checked)
     places = np.repeat([cast(PlacedRecord, record).index for record in records], asked.samples).tolist()
     stated = plan.statement(checked)
-    spending = Spending.of_local(stated, persons=person is not None)
+    spending = Spending.of_local(stated)
     held = claim_records(records, spending, request, name=place.statement, text_column=text, person_column=person)
     with _reserve(place), held:
         rows = plan.type_labels(list(_draw_rows(plan, records)))
@@ -223,7 +223,7 @@ class Table:
         """Return the given columns as records."""
         columns = [self.values(name) for name in names]
         rows = enumerate(zip(*columns, strict=True))
-        return [PlacedRecord(dict(zip(names, row, strict=True)), names, None, place) for place, row in rows]
+        return [PlacedRecord(dict(zip(names, row, strict=True)), None, place) for place, row in rows]
 
     def integer_types(self, names: Sequence[str]) -> dict[str, Any]:
         """Return the Arrow types of those columns that are declared as whole numbers."""
@@ -295,7 +295,7 @@ class _DataSet(Table):
         return self.frame.select_columns([name]).with_format("arrow")[:].column(name)
 
     def _take(self, name: str, places: Any) -> Any:
-        """Return a column's values and their feature, without class labels that do not occur."""
+        """Return a column's values at these places and their feature; class labels become names."""
         import pyarrow as pa
 
         library, feature = sys.modules["datasets"], self.frame.features[name]

@@ -1,4 +1,4 @@
-"""Options of `adept rewrite`, `adept synthesize` and `rewrite_frame`: all but input and output.
+"""Options of `adept rewrite`, `adept synthesize` and `rewrite_frame`, except input and output.
 
 Nothing here imports PyTorch.
 """
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adept.data.column_names import RequiredColumns
-from adept.data.corpus import Columns, find_label_column
+from adept.data.corpus import Columns
 from adept.errors import ConfigurationError
 from adept.models.config import BATCH_SIZE, DecodingConfig
 from adept.ranges import check_between, check_choice
@@ -66,8 +66,7 @@ class FileOptions(PersonOptions):
     """Further columns to copy unchanged, without any privacy; all other columns are dropped."""
     schema: str | None = None
     """Types of the kept columns: a parquet file that has these columns, or JSON such as {"score":
-    "float64"}; needed if these columns go from standard input into a parquet file.
-    """
+    "float64"}; needed if these columns go from standard input into a parquet file."""
 
     # --- Labels
     labels: str = "copy"
@@ -93,7 +92,7 @@ class FileOptions(PersonOptions):
     """Declare that a trusted party shuffles this number of records together before anyone else
     reads them."""
     central_delta: float | None = None
-    """Delta for N shuffled records; null: the smaller of 1e-6 and a tenth of 1 / N."""
+    """Delta of the guarantee for N shuffled records; null: the smaller of 1e-6 and 0.1 / N."""
 
     # --- Where it runs
     flush_every: int | None = None
@@ -123,8 +122,7 @@ class CentralOptions(PersonOptions):
     # --- Persons
     person_column: str | None = None
     """Column that names the person who contributed each record. The guarantee then protects whole
-    persons, and not only single records. The column is not written to the output.
-    """
+    persons, and not only single records. The column is not written to the output."""
     max_records_per_person: int | None = None
     """Largest number of records that count for one person; further records are left out
     silently."""
@@ -142,20 +140,18 @@ class CentralOptions(PersonOptions):
     @property
     def used_columns(self) -> list[str]:
         """Columns that are read."""
-        label = self.label if self.labels == "vote" else None
-        return [column for column in (self.text_column, self.person_column, label) if column is not None]
+        return [column for _, column in self.required.columns]
 
     @property
-    def label(self) -> str:
-        """The column that holds the label; it is chosen before the file is read."""
-        return find_label_column({"intent": None}, self.label_column) or ""
+    def label(self) -> str | None:
+        """Column that holds the label, chosen before the file is read; None with labels=drop."""
+        return (self.label_column or "intent") if self.labels == "vote" else None
 
     @property
     def required(self) -> RequiredColumns:
         """Columns that a file must declare, because without them no row could count."""
-        named = [("text_column", self.text_column), ("person_column", self.person_column)]
-        labels = [("label_column", self.label)] if self.labels == "vote" else []
-        return RequiredColumns(tuple((option, name) for option, name in [*named, *labels] if name), central=True)
+        named = {"text_column": self.text_column, "person_column": self.person_column, "label_column": self.label}
+        return RequiredColumns(tuple((option, name) for option, name in named.items() if name), central=True)
 
 
 @dataclass
@@ -168,8 +164,8 @@ class LedgerOptions:
     default ledger, which adds up budgets and refuses only above a limit that you set; none: no
     ledger."""
     record_columns: list[str] | None = None
-    """Columns that identify a record in the ledger; its first release decides them for all later
-    ones. null: the text, and person_column if it is given."""
+    """Columns that identify a record in the ledger; the ledger's first release decides them for all
+    later releases. null: the text, and person_column if it is given."""
     ledger_limit: float | None = None
     """Refuse a release that would raise the total epsilon of a record or person above this limit,
     even with again=true."""
@@ -207,8 +203,8 @@ class ReleaseRequest(LedgerOptions, FileOptions):
     line; null: the model's labels. With labels=copy, the codewords of these labels are computed
     before the first record is released."""
     label_descriptions: str | None = None
-    """File that explains the copied labels, whose names may say too little. Each line holds a
-    label, a tab, and public sentences separated by tabs."""
+    """File with sentences that explain the copied labels, for labels whose names say too little.
+    Each line holds a label, a tab, and public sentences separated by tabs."""
     label_codewords: str = "auto"
     """Codewords when labels are copied: auto (each label has codewords near its name, if the model
     is broad and no mechanism is chosen; a rewrite can then reveal its label) | off (all labels have

@@ -19,14 +19,13 @@ say which of several candidates fits best, which are refused; (3) the texts of a
 on who asks for them. So moving the rows gives the same as writing moved releases. QED.
 
 Nothing else about a record may be in its rows (kept columns are refused), and nobody may read its
-release in the old order. The journal has it: a file of the user who runs the release (mode 0600),
-which is removed when the output is complete; its blocks may stay on the disk. Against whoever reads
-it, only the local guarantee holds.
+release in the old order. The journal holds the releases in the old order. It is a file of the user
+who runs the release (mode 0600), and is removed when the output is complete; its blocks may stay on
+the disk. Against a reader of the journal, only the local guarantee holds.
 
 If labels are copied, a record is hidden only among the records with the same label, so the label
-with the fewest records determines the guarantee. If, besides, the number of records that are
-declared to be shuffled together is smaller than the file's, each record counts as hidden among no
-others.
+with the fewest records determines the guarantee. If, besides, fewer records are declared to be
+shuffled together than the file holds, each record counts as hidden among no other records.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
 """A scikit-learn transformer that releases texts, and this process's memory of released texts.
 
 Cross-validation clones the transformer and transforms a text once for each fold. So the memory of
-released texts belongs to the process and not to the transformer. It holds digests, under a key that
-each process draws anew. A forked process begins with a copy of its parent's memory.
+released texts belongs to the process and not to the transformer. The memory holds digests of texts,
+whose key each process draws anew. A forked process begins with a copy of its parent's memory.
 """
 
 import os
@@ -31,11 +31,11 @@ class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A pipeline step that rewrites texts: ``make_pipeline(PrivateText(rewriter), ...)``.
 
     ``fit`` learns nothing and releases nothing. ``transform`` releases: each call draws new noise.
-    Cross-validation transforms the same texts many times, and budgets would add up. So a step
-    refuses a text that any ``PrivateText`` of this process has released: rewrite the texts once,
-    before the cross-validation. With ``again=True`` a text is released again, and ``spent`` returns
-    its total epsilon. Only a ledger counts the releases of other processes, such as the workers of
-    ``n_jobs=2``.
+    Cross-validation transforms the same texts many times, and budgets would add up. So a pipeline
+    step refuses a text that any ``PrivateText`` of this process has released: rewrite the texts
+    once, before the cross-validation. With ``again=True`` a text is released again, and ``spent``
+    returns its total epsilon. Only a ledger counts the releases of other processes, such as the
+    workers of ``n_jobs=2``.
 
     Args:
         rewriter, ledger, again, key, ledger_limit: as for ``DatasetRewriter``.
@@ -61,7 +61,7 @@ class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, texts: Any) -> list[str]:
-        """Return one rewrite of each text, from one release each; a single string is refused."""
+        """Release each text once, and return the rewrites in order; refuse a single string."""
         given = text_list(texts)
         release = DatasetRewriter(self.rewriter, self.ledger, self.again, self.key, "transform", self.ledger_limit)
         with _remember(given, self.rewriter.guarantee.epsilon, again=self.again):
@@ -78,7 +78,7 @@ class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 @contextmanager
 def _remember(texts: Sequence[str], epsilon: float, *, again: bool) -> Iterator[None]:
-    """Record that the body releases texts; equal texts of one call count once.
+    """Note that the body of the context releases texts; equal texts of one call count once.
 
     *Claim*: no two calls of one process both release a text unless the later one says ``again``; a
     call that fails spends nothing. *Proof*. Looking up and adding happen under one lock, before the

@@ -41,7 +41,7 @@ SHARED = (
 LOCAL = (
     "mechanism", "mechanism_options", "dim", "clip", "clip_norm", "samples", "labels", "kept_columns", "max_records_per_person",
 )  # fmt: skip
-"""Fields that a statement, and a local one, hold as they are given."""
+"""Fields that every statement (``SHARED``) or a local one (``LOCAL``) stores as they are given."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +76,7 @@ class Statement(ABC):
         """Return the fields whose JSON values are computed rather than stored as attributes."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as JSON values, and the certificate with their digest."""
+        """Return the fields as JSON values, and a certificate that holds their digest."""
         values = self.values()
         found = {
             name: values[name] if name in values else getattr(self, name, None) for name in FIELDS if name != self.lacks
@@ -106,7 +106,8 @@ class PrivacyStatement(Statement):
         dim, clip, clip_norm: dimensions, clip and radius of the released latent; None for a
             description.
         labels: treatment of labels; None if the input has none.
-        label_response: the mechanism of randomised labels, beside the text or with it.
+        label_response: the mechanism that randomises labels, either alone or together with the
+            text.
         certificate: public numbers from which the guarantee follows; None if no proof covers it.
     """
 
@@ -143,7 +144,7 @@ class PrivacyStatement(Statement):
 
     @property
     def epsilon(self) -> float:
-        """True total epsilon per record, for everything that ``neighbours`` says is private."""
+        """True total epsilon per record, for the pairs of records that ``neighbours`` describes."""
         return total(self.guarantee.epsilon, self.label_budget)
 
     @property
@@ -158,7 +159,7 @@ class PrivacyStatement(Statement):
 
     @property
     def text_epsilon(self) -> float | None:
-        """True epsilon of the text alone, for any two records; None if it reveals its label."""
+        """True epsilon of the text alone, for any two records; None if it can reveal its label."""
         response = self.label_response
         if self.by_label:
             return None
@@ -231,22 +232,23 @@ class CentralStatement(Statement):
 
     @property
     def guarantee(self) -> Guarantee:
-        """Guarantee of a person, or of a record if no persons are named."""
+        """Guarantee for a person, or for a record if no persons are named."""
         return self.votes.guarantee(persons=self.persons)
 
     @property
     def epsilon(self) -> float:
-        """Budget of a person, or of a record."""
+        """Epsilon for a person, or for a record if no persons are named."""
         return self.votes.epsilon
 
     @property
     def unit(self) -> str:
-        """Whom the guarantee protects."""
+        """Unit that the guarantee protects: a person or a record."""
         return "person" if self.persons else "record"
 
     @property
     def times_counted(self) -> int:
-        """Largest factor on epsilon, both for replacing one record and for a person.
+        """Factor by which epsilon counts at most, if one record or one person's records are
+        replaced.
 
         If a person's record is replaced, their next one may count: up to 4 counts change
         (``adept.mechanisms.central_counts``), and one epsilon covers a change of at most ``sensitivity``

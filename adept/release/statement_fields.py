@@ -56,7 +56,8 @@ def codebook_facts(
     """Return the size k of the codebook in use, its number t of heavy codewords, and its digest.
 
     For several draws, the numbers and digests are lists. The digest covers the codewords as
-    little-endian float32 rows, or the codec and the sentences ``about`` labels that it reads.
+    little-endian float32 rows, or the codec together with ``about``, the public sentences that
+    explain labels.
     """
     if not (symbols := mechanism.symbols(dim)):
         return {"size": None, "top": None, "codebook_sha256": None}

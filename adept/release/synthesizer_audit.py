@@ -38,7 +38,7 @@ class _Frozen(Votes):
 
 
 def replay(files: NeighbouringFiles) -> AuditResult:
-    """Release the same counts for all files, compare the rest; NotJudged if every release fails."""
+    """Release all files with the same counts, and compare the rest; raise NotJudged if all fail."""
     started = time.monotonic()
     check = judge("replay", lambda: _compare_answers(files), sees=SEES, kind=Kind.METADATA)
     result = AuditResult(

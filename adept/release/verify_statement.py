@@ -39,7 +39,7 @@ DECLARED = (
     "mechanism", "mechanism_options", "claimed_epsilon", "max_records_per_person", "labels", "label_set", "kept_columns",
     "codebook_sha256", "records", "samples", "training_data", "date", "versions", "text_column", "label_column",
 )  # fmt: skip
-"""Fields that no certificate can show; other fields are checked against them, they themselves are not."""
+"""Fields that no certificate can prove: not checked, but other fields are checked against them."""
 DERIVED = (
     "statement_version", "epsilon", "text_epsilon", "label_epsilon", "delta", "person_epsilon", "person_delta", "holds", "exact",
     "private_model", "sensitivity", "scale", "dim", "clip", "clip_norm", "size", "top", "label_keep_probability", "unit",
@@ -114,7 +114,7 @@ def statement_sha256(said: Json) -> str:
 
 
 def _implied(said: Json, parts: list[Json]) -> tuple[list[str], list[str]]:
-    """Check the other fields by parts and facts; return a sentence, and unchecked fields."""
+    """Check fields against the certificate's parts; return a sentence, and the unchecked fields."""
     central = _check_kind(said, [part["of"] for part in parts])
     whole = {name: sum((_number(part.get(name, "0")) for part in parts), Fraction(0)) for name in ("epsilon", "delta")}
     _budgets(said, _number(parts[-1]["epsilon"]), central, whole, by_label=parts[0]["of"] == BY_LABEL)
@@ -217,7 +217,7 @@ def _shuffling(said: Json, symbols: bool) -> None:
 
 
 def _symbols(said: Json, part: Json) -> None:
-    """Check A / B <= e^epsilon, and the same for halves alone.
+    """Check heavy / light <= e^epsilon, and the bounds of text and label alone.
 
     Checked proof: ``proofs/Checker.v``, ``accepted_symbols_are_private``.
     """
@@ -252,7 +252,7 @@ def _at_most_e_to(epsilon: Fraction, ratio: Fraction, terms: int, name: str) -> 
 
 
 def _laplace(said: Json, part: Json) -> None:
-    """Check D / b <= epsilon: D is the clip's l1 diameter or a person's effect on counts."""
+    """Check D / b <= epsilon for the scale b: D is the clip's l1 diameter, or a person's effect."""
     scale, distance = _number(part["scale"]), _whole(part["sensitivity"])
     if part["of"] == "counts":
         step = Fraction(1)

@@ -63,7 +63,7 @@ def crowd_of(model: Autoencoder) -> list[str]:
 
 
 class Reader:
-    """A reader of one mechanism's releases, who knows the crowd; works until ``ended``."""
+    """A reader of one mechanism's releases who knows the crowd; ``ended`` stops the preparation."""
 
     def __init__(self, rewriter: Rewriter, crowd: Sequence[str], ended: threading.Event) -> None:
         self._rewriter, self._crowd, self._ended = rewriter, crowd, ended
@@ -110,7 +110,7 @@ class Reader:
 
 
 def worst_pair(*, epsilon: float, dim: int) -> list[float]:
-    r"""Return the log-odds of 100 releases of ADePT as published, for its worst record.
+    r"""Return the log-odds of 100 releases of ADePT as published, for its worst pair of records.
 
     The pair is +-(C / sqrt n)(1, ..., 1), both of l2 norm C: their l1 distance is 2 C sqrt n, while
     the claim assumes 2 C. With noise of scale b = 2 C / eps the log-odds of a release z are sum_i
@@ -127,7 +127,7 @@ def worst_pair(*, epsilon: float, dim: int) -> list[float]:
 
 
 def bound(epsilon: float) -> float:
-    """Return the largest belief in one of PEOPLE that an epsilon allows."""
+    """Return the largest belief that epsilon allows a reader to have in one of PEOPLE people."""
     return good_enough(1 / PEOPLE, epsilon=epsilon)
 
 

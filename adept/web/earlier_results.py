@@ -20,7 +20,7 @@ IN_SENTENCE = {"sentence", "violated", "judged", "outcome", "refutes_claim", "be
 
 @dataclass(frozen=True)
 class EarlierResult:
-    """One output directory."""
+    """The result of an earlier command, as read from its output directory."""
 
     name: str
     kind: str

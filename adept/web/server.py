@@ -1,9 +1,9 @@
 """Server of the page and of answers to its script, protected against other web sites.
 
 The page is for one person at this machine. A name that is made to resolve to 127.0.0.1 (DNS
-rebinding) fails the check of Host, and a form or script of another site the check of Origin. A page
-for other machines needs a token. Nothing outside the page is ever loaded (Content-Security-Policy),
-and there are no cookies.
+rebinding) fails the check of Host, and a form or script of another site fails the check of Origin.
+A page for other machines needs a token. Nothing outside the page is ever loaded
+(Content-Security-Policy), and there are no cookies.
 """
 
 import hmac
@@ -129,7 +129,7 @@ class Play:
         return PlainTextResponse("\n\n\n".join(said) or "There is no such proof.", 200 if said else 404)
 
     async def play(self, request: Request) -> Response:
-        """Release a sentence once by each mechanism; answer first the texts, then the readers."""
+        """Release a sentence once by each mechanism; answer with texts, then with beliefs."""
         asked = await _question(request)
         text, mechanisms = asked.get("text"), _names(asked.get("mechanisms", [OURS]))
         if not isinstance(text, str):
@@ -178,7 +178,7 @@ class Play:
         return JSONResponse(await self._work(partial(self.files.explain, dropped, choices)))
 
     async def release(self, request: Request) -> Response:
-        """Begin a release; the page asks for its progress by ``file``."""
+        """Begin a release; ``file`` answers later questions about its progress."""
         dropped, choices = await self._read_choices(request)
         if dropped.running or dropped.finished:
             raise ConfigurationError("this file is released already: drop it again for another release")

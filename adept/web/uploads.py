@@ -1,4 +1,4 @@
-"""Files dropped on the page: checked, released like ``adept rewrite``, returned, removed.
+"""Files that a user drops on the page; they are released as ``adept rewrite`` would, and removed.
 
 Each file lies in a folder that only this user can read, until the page removes it, the server ends,
 or an hour has passed.
@@ -18,8 +18,10 @@ from adept.data.reading import read_records
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms.guarantee import words
 from adept.release.default_ledger import NONE, open_ledger
-from adept.release.local_release import open_release, preview_file, release_file
+from adept.release.local_release import open_release, prepare_file, release_file
+from adept.release.publication import CARD, STATEMENT
 from adept.release.record_identity import secret_key
+from adept.release.release_flow import preview
 from adept.release.rewrite_options import ReleaseRequest
 from adept.release.statement_fields import has_packaged_weights, model_sha256
 from adept.rewriting.expectation import expected_lines
@@ -55,12 +57,8 @@ class Dropped:
 
     def results(self) -> dict[str, Path]:
         """Return the files that can be fetched when the release is complete."""
-        target = self.target
-        return {
-            "text": target,
-            "statement": target.with_name(target.name + ".privacy.json"),
-            "card": target.with_name(target.name + ".card.md"),
-        }
+        endings = {"text": "", "statement": STATEMENT, "card": CARD}
+        return {part: Path(f"{self.target}{ending}") for part, ending in endings.items()}
 
 
 class Files:
@@ -119,7 +117,7 @@ class Files:
     def explain(self, dropped: Dropped, choices: Choices) -> dict[str, Any]:
         """Describe a release without making it, as ``dry_run=true`` does."""
         rewriter, options = open_release(self._request(dropped, choices))
-        statement = preview_file(rewriter, str(dropped.source), str(dropped.target), options=options)
+        statement = preview(*prepare_file(rewriter, str(dropped.source), str(dropped.target), options=options))
         packaged = has_packaged_weights(rewriter.model, model_sha256(rewriter.model))
         return {
             "records": statement.records,

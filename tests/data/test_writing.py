@@ -21,7 +21,7 @@ from pyarrow import parquet
 
 from adept.data.formats import ReadingOptions, file_format
 from adept.data.reading import read_records
-from adept.data.writing import new_directory, new_file, record_writer, write_table
+from adept.data.writing import new_directory, record_writer, write_once, write_table
 from adept.errors import DataError
 
 ODD_TEXTS = [
@@ -49,8 +49,8 @@ def test_every_format_returns_each_text_as_it_was_written(tmp_path: Path, name: 
 
 
 def test_gz_names_are_really_compressed_even_under_their_temporary_name(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt.gz"
-    with new_file(str(path)) as temporary, record_writer(temporary, format="txt", columns=["text"]) as write:
+    path = tmp_path / "a.txt.gz.partial"
+    with record_writer(str(path), format="txt", columns=["text"]) as write:
         write([{"text": "hello"}])
     assert gzip.decompress(path.read_bytes()) == b"hello\n"
 
@@ -139,28 +139,28 @@ def test_standard_input_needs_a_format() -> None:
     assert file_format("-", "csv") == "csv"
 
 
-def test_a_new_file_appears_only_when_all_went_well(tmp_path: Path) -> None:
-    path = tmp_path / "deep" / "a.txt"
+def test_a_new_file_appears_only_when_all_went_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.txt"
 
-    def fail() -> None:
-        with new_file(str(path)) as temporary:
-            Path(temporary).write_text("half")
-            raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        fail()
-    assert list(path.parent.iterdir()) == []
-    with new_file(str(path)) as temporary:
-        Path(temporary).write_text("whole")
+    def fail(number: int) -> None:
         assert not path.exists()
-    assert [p.name for p in path.parent.iterdir()] == ["a.txt"]
+        raise RuntimeError
+
+    (tmp_path / "a.txt.partial").write_text("of a run that crashed")
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", fail)
+        with pytest.raises(RuntimeError):
+            write_once(path, "half")
+    assert list(tmp_path.iterdir()) == []
+    write_once(path, "whole")
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("a.txt", "whole")]
 
 
 def test_an_existing_file_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("mine")
-    with pytest.raises(DataError, match="not overwritten"), new_file(str(path)):
-        pass
+    with pytest.raises(DataError, match="not overwritten"):
+        write_once(path, "ours")
     assert path.read_text() == "mine"
 
 
@@ -169,13 +169,6 @@ def test_a_run_directory_must_be_new_or_empty(tmp_path: Path) -> None:
     (tmp_path / "run" / "result.json").write_text(json.dumps({}))
     with pytest.raises(DataError, match="not empty"):
         new_directory(str(tmp_path / "run"))
-
-
-def test_what_another_run_is_writing_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "a.txt.partial").write_text("theirs")
-    with pytest.raises(DataError, match="another run"), new_file(str(tmp_path / "a.txt")):
-        pass
-    assert (tmp_path / "a.txt.partial").read_text() == "theirs"
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
@@ -335,16 +328,11 @@ def test_a_column_with_a_dot_is_no_path_into_another_one(tmp_path: Path) -> None
     assert list(read_records(str(tmp_path / "b.parquet"), columns=["a.b"])) == [{}]
 
 
-def test_a_name_that_is_taken_during_the_run_is_left_alone(tmp_path: Path) -> None:
+def test_a_name_that_is_taken_during_the_run_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.txt"
-
-    def publish() -> None:
-        with new_file(str(path)) as temporary:
-            Path(temporary).write_text("ours")
-            path.write_text("theirs")
-
-    with pytest.raises(DataError, match="appeared during the run"):
-        publish()
+    monkeypatch.setattr(os, "fsync", lambda number: path.write_text("theirs"))
+    with pytest.raises(DataError, match="not overwritten"):
+        write_once(path, "ours")
     assert path.read_text() == "theirs"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -358,18 +346,12 @@ def test_a_file_system_without_links_does_not_overwrite_either(
 
     monkeypatch.setattr(os, "link", no_links)
     path = tmp_path / "a.txt"
-
-    def publish() -> None:
-        with new_file(str(path)) as temporary:
-            Path(temporary).write_text("ours")
-            if appears:
-                path.write_text("theirs")
-
     if appears:
-        with pytest.raises(DataError, match="appeared during the run"):
-            publish()
+        path.write_text("theirs")
+        with pytest.raises(DataError, match="not overwritten"):
+            write_once(path, "ours")
     else:
-        publish()
+        write_once(path, "ours")
     assert path.read_text() == ("theirs" if appears else "ours")
     assert list(tmp_path.iterdir()) == [path]
 
@@ -381,36 +363,56 @@ def test_a_file_and_its_name_are_on_the_disk_before_it_is_done(tmp_path: Path, m
         synced.append((stat.S_ISDIR(os.fstat(number).st_mode), (tmp_path / "a.txt").exists()))
 
     monkeypatch.setattr(os, "fsync", fsync)
-    with new_file(str(tmp_path / "a.txt")) as temporary:
-        Path(temporary).write_text("ours")
+    write_once(tmp_path / "a.txt", "ours")
     assert synced == [(False, False), (True, True)]
 
 
 def test_names_that_cannot_be_made_are_user_errors(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
-    for name, message in [("a" * 300, "too long"), ("file/a", "cannot make the directory"), ("dangling", "exists")]:
-        with pytest.raises(DataError, match=message), new_file(str(tmp_path / name)):
-            pass
+    for name, message in [("a" * 300, "too long"), ("file/a", "file exists"), ("dangling", "exists")]:
+        with pytest.raises(DataError, match=message):
+            write_once(tmp_path / name, "ours")
+
+
+FULL_DISK = """
+import os, random, resource
+from pathlib import Path
+from adept.data.writing import record_writer, write_once
+from adept.errors import DataError
+resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+"""
+
+
+def run_on_full_disk(directory: Path, program: str) -> str:
+    code = f"{FULL_DISK}{program}"
+    done = subprocess.run([sys.executable, "-c", code], cwd=directory, capture_output=True, text=True, check=False)
+    assert not done.stderr
+    return done.stdout
 
 
 @pytest.mark.parametrize("format", ["txt", "csv", "jsonl", "parquet"])
 @pytest.mark.parametrize("ending", ["", ".gz"])
-def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path, format: str, ending: str) -> None:
+def test_a_full_disk_is_noticed_in_every_format(tmp_path: Path, format: str, ending: str) -> None:
     program = f"""
-import os, random, resource
-from adept.data.writing import new_file, record_writer
-from adept.errors import DataError
-resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
 try:
-    with new_file("a.{format}{ending}") as name, record_writer(name, format="{format}", columns=["text"]) as write:
+    with record_writer("a.{format}{ending}", format="{format}", columns=["text"]) as write:
         for _ in range(20):
             write([{{"text": random.randbytes(1000).hex()}}])
+except OSError as error:
+    print(error.strerror)
+"""
+    assert run_on_full_disk(tmp_path, program) == "File too large\n"
+
+
+def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
+    program = """
+try:
+    write_once(Path("a.txt"), "ours" * 10_000)
 except DataError as error:
     print(error, os.listdir())
 """
-    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.stdout == f"cannot write a.{format}{ending}: File too large []\n", done.stderr
+    assert run_on_full_disk(tmp_path, program) == "cannot write a.txt: File too large []\n"
 
 
 @pytest.mark.parametrize(

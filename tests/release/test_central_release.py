@@ -24,10 +24,11 @@ from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms import Votes
 from adept.mechanisms.central_counts import Counts
 from adept.release import verify_statement
-from adept.release.central_release import TallyNotes, preview_central, synthesize_file
+from adept.release.central_release import TallyNotes, prepare_synthesis, synthesize_file
 from adept.release.journal import Journal
 from adept.release.ledger import Ledger
 from adept.release.record_identity import secret_key
+from adept.release.release_flow import preview
 from adept.release.rewrite_options import CentralOptions
 from adept.release.statement import CentralStatement
 from adept.release.verify_statement import Refused, statement_sha256
@@ -542,7 +543,7 @@ def test_a_dry_run_draws_nothing_and_says_how_many_would_count(
     monkeypatch.delattr(Votes, "privatize")
     told = list[TallyNotes]()
     out = str(tmp_path / "out.jsonl")
-    statement = preview_central(synthesizer, str(given), out, options=OPTIONS, tell=told.append)
+    statement = preview(*prepare_synthesis(synthesizer, str(given), out, options=OPTIONS), told.append)
     assert statement.records is None
     assert told[0].lines == ["40 rows read, 40 counted"]
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]

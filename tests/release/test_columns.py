@@ -14,7 +14,8 @@ from adept.errors import ConfigurationError, DataError, Interrupted
 from adept.mechanisms import LearnedCodebook, SqrtNLaplace
 from adept.release.columns import CheckedRecords, ReleaseOptions
 from adept.release.ledger import Ledger
-from adept.release.local_release import preview_file, release_file
+from adept.release.local_release import prepare_file, release_file
+from adept.release.release_flow import preview
 from adept.rewriting.rewriter import Rewriter
 
 KEY = b"k" * 32
@@ -80,14 +81,14 @@ def test_the_first_records_of_each_person_are_written_in_their_order(
 
 def test_the_statement_compares_records_of_the_same_person(rewriter: Rewriter, tmp_path: Path) -> None:
     given_file = people_file(tmp_path / "in.jsonl")
-    described = preview_file(rewriter, given_file, f"{tmp_path}/out.jsonl", options=options()).to_json()
+    described = preview(*prepare_file(rewriter, given_file, f"{tmp_path}/out.jsonl", options=options())).to_json()
     assert described["neighbours"] == "any two records of the same person"
     assert described["excess"] == "drop"
     assert "which records exceed their person's bound and were left out" in described["not_hidden"]
     assert "how many records, up to 2, a person has" in described["not_hidden"]
     assert "the epsilon of a record compares records of the same person" in described["statement"]
     refusing = ReleaseOptions(person_column="who", max_records_per_person=5)
-    described = preview_file(rewriter, given_file, f"{tmp_path}/out.jsonl", options=refusing).to_json()
+    described = preview(*prepare_file(rewriter, given_file, f"{tmp_path}/out.jsonl", options=refusing)).to_json()
     assert (described["neighbours"], described["excess"]) == ("any two records", "refuse")
     assert not any("left out" in fact for fact in described["not_hidden"])
 
@@ -162,7 +163,7 @@ def test_records_that_are_left_out_are_not_read_and_refuse_nobody(rewriter: Rewr
     rows = [{"text": "a", "who": "ann"}, {"who": "ann"}, {"text": "b", "who": None}]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     with pytest.raises(DataError, match="must name a person, got nothing in record 3"):
-        preview_file(rewriter, f"{tmp_path}/in.jsonl", f"{tmp_path}/out.jsonl", options=options(1))
+        preview(*prepare_file(rewriter, f"{tmp_path}/in.jsonl", f"{tmp_path}/out.jsonl", options=options(1)))
 
 
 def test_excess_needs_a_person_column() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from adept.release.ledger import Ledger
 from adept.release.ledger_file import Spending
 from adept.release.record_identity import UNWRITTEN, identity_text
 from adept.release.rewrite_options import LedgerOptions
+from adept.release.statement import CentralStatement
 
 KEY = b"k" * 32
 Subjects = list[tuple[bytes, int]]
@@ -29,7 +31,9 @@ def local(epsilon: float, *, persons: bool = False) -> Spending:
 
 
 def central(epsilon: float, *, persons: bool = False, neighbours: str = "add_or_remove") -> Spending:
-    return Spending.of_votes(Votes(epsilon=epsilon, neighbours=neighbours), persons=persons, model_sha256="")
+    votes = Votes(epsilon=epsilon, neighbours=neighbours)
+    facts: dict[str, Any] = {"training_data": {}, "versions": {}, "label_set": None, "cells": 1, "cells_sha256": ""}
+    return Spending.of_central(CentralStatement(votes=votes, persons=persons, records=None, **facts))
 
 
 def release(ledger: Ledger, run: str, spending: Spending, records: Iterable[dict[str, object]] = ()) -> None:

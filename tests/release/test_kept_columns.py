@@ -21,7 +21,9 @@ from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms import SqrtNLaplace
 from adept.release.columns import ReleaseOptions, decide_kept, find_label_type
 from adept.release.input_files import Inputs
-from adept.release.local_release import preview_file, release_file
+from adept.release.local_release import prepare_file, release_file
+from adept.release.release_flow import preview
+from adept.release.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter
 
 
@@ -52,6 +54,10 @@ COLUMNS = {
     "list of structs": pa.array([[{"a": 1}], [], [None, {"a": None}]] * 500),
     "fixed lists": pa.array([[1, 2], None, [None, 4]] * 500, pa.list_(pa.int8(), 2)),
 }
+
+
+def preview_file(*places: Any, options: ReleaseOptions) -> PrivacyStatement:
+    return preview(*prepare_file(*places, options=options))
 
 
 def copied(source: Path, target: Path, *, samples: int = 1, batch: int = 64, **options: Any) -> list[str]:

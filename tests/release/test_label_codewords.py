@@ -222,7 +222,7 @@ def test_a_resumed_release_has_the_codewords_that_it_began_with(loaded: Any, giv
     terms = []
     for codewords in ("auto", "off"):
         rewriter, options = open_release(ReleaseRequest(epsilon=4.0, label_codewords=codewords))
-        _, plan = local_release._prepare(rewriter, str(given), str(given.with_name("o.jsonl")), options, None)
+        _, plan = local_release.prepare_file(rewriter, str(given), str(given.with_name("o.jsonl")), options=options)
         terms.append(plan().own_terms())
     assert terms[0] != terms[1]
     assert [term["label_codewords"] for term in terms] == ["auto", "off"]

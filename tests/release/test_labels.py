@@ -14,11 +14,12 @@ from adept.data.labels import label_set_of
 from adept.data.reading import read_records
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms import JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace, Votes
-from adept.release.central_release import TallyNotes, preview_central
+from adept.release.central_release import TallyNotes, prepare_synthesis
 from adept.release.columns import ReleaseOptions
 from adept.release.input_files import Inputs
 from adept.release.ledger import Ledger
-from adept.release.local_release import open_release, preview_file, release_file
+from adept.release.local_release import open_release, prepare_file, release_file
+from adept.release.release_flow import preview
 from adept.release.rewrite_options import CentralOptions, ReleaseRequest
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
@@ -60,8 +61,10 @@ def test_copied_labels_are_written_as_their_text(rewriter: Rewriter, tmp_path: P
 
 def test_spellings_of_a_label_are_one_group_of_shuffled_records(coded: Rewriter, tmp_path: Path) -> None:
     """Groups by spelling would be of one record each; by text the smallest holds two."""
-    statement = preview_file(
-        coded, labelled(tmp_path / "in.jsonl", MIXED), f"{tmp_path}/out.jsonl", options=ReleaseOptions(shuffle=True)
+    statement = preview(
+        *prepare_file(
+            coded, labelled(tmp_path / "in.jsonl", MIXED), f"{tmp_path}/out.jsonl", options=ReleaseOptions(shuffle=True)
+        )
     )
     assert statement.shuffled is not None
     assert statement.shuffled.smallest == 2
@@ -119,7 +122,7 @@ def test_a_response_over_labels_that_are_no_texts_is_refused(topic_run: Path, tm
     made = Rewriter(*load_model(topic_run), mechanism=joint)
     given = labelled(tmp_path / "in.jsonl", ["a", "b"])
     with pytest.raises(ConfigurationError, match="pass them through label_set_of"):
-        preview_file(made, given, f"{tmp_path}/out.jsonl", options=ReleaseOptions(labels="joint_response"))
+        preview(*prepare_file(made, given, f"{tmp_path}/out.jsonl", options=ReleaseOptions(labels="joint_response")))
 
 
 def test_a_rewriter_refuses_two_labels_that_become_one(topic_run: Path) -> None:
@@ -131,7 +134,7 @@ def test_labels_vote_whatever_spells_them_and_others_have_no_vote(topic_run: Pat
     made = Synthesizer(*load_model(topic_run), votes=Votes(epsilon=2.0), label_set=[1, "réservation", True], cells=4)  # type: ignore[list-item]
     told: list[TallyNotes] = []
     given = labelled(tmp_path / "in.jsonl", [*MIXED, None, 0.5, ["1"], "", "2"])
-    preview_central(made, given, f"{tmp_path}/out.jsonl", options=CentralOptions(), tell=told.append)
+    preview(*prepare_synthesis(made, given, f"{tmp_path}/out.jsonl", options=CentralOptions()), told.append)
     assert told[0].tally.counts.reshape(4, 3).sum(axis=0).tolist() == [5, 3, 2]
     assert told[0].tally.notes.outside == 5
 

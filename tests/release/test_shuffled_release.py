@@ -24,7 +24,8 @@ from adept.release import local_release
 from adept.release.batches import PlainBatches, ShuffledBatches
 from adept.release.columns import ReleaseOptions
 from adept.release.journal import Entry
-from adept.release.local_release import preview_file, release_file
+from adept.release.local_release import prepare_file, release_file
+from adept.release.release_flow import preview
 from adept.release.shuffled_release import find_shuffled
 from adept.rewriting.coding import pack
 from adept.rewriting.rewriter import Rewriter
@@ -102,7 +103,7 @@ def test_a_complete_release_is_stated_again_as_it_was(
 
 
 def test_without_shuffling_nothing_central_is_said(rewriter: Rewriter, numbered: Path, tmp_path: Path) -> None:
-    statement = preview_file(rewriter, str(numbered), str(tmp_path / "o.jsonl"), options=ReleaseOptions())
+    statement = preview(*prepare_file(rewriter, str(numbered), str(tmp_path / "o.jsonl"), options=ReleaseOptions()))
     assert statement.to_json()["central_epsilon"] is None
     assert "shuffle" not in statement.text
 
