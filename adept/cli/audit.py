@@ -151,7 +151,7 @@ def _audits_of_synthesizer(config: AuditConfig, advance: Advance) -> list[Audite
 
 
 def _summary(results: list[AuditResult]) -> dict[str, Any]:
-    """Return the first audit's fields, with the checks and the verdict of all."""
+    """Return the fields of the first audit, with the checks and the verdict of all audits."""
     return {
         **results[0].to_dict(),
         "sentence": _sentence(results),

@@ -11,7 +11,7 @@ from adept.report.trust_comparison import write as write_trust
 
 
 def main(config: CompareConfig) -> None:
-    """Compare, write the report, and print the page's first lines, its tables and its path."""
+    """Compare, write the report, and print its first lines, its tables and its path."""
     comparison = TrustComparison(config) if config.trust == ALL else Comparison(config)
     with progress("rows", lambda: comparison.size) as advance:
         for done in comparison.run():

@@ -78,7 +78,7 @@ def _read(config: EvaluateConfig, location: str, stated: dict[str, Any]) -> Corp
 
 
 def _flat(found: Evaluation) -> dict[str, Any]:
-    """Return the fields of result.json; the two ends of an interval are fields of their own."""
+    """Return the fields of result.json; the two ends of an interval are separate fields."""
     fields = {name: value for name, value in vars(found).items() if name != "others"}
     intervals = {name: getattr(found, name) for name in ("accuracy", "macro_f1")}
     fields |= {name: interval.value for name, interval in intervals.items()}

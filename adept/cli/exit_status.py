@@ -28,7 +28,7 @@ _late: list[int] | None = None  # signals that came in a command's last step or 
 
 
 def guard(action: Callable[[], int]) -> int:
-    """Return an action's exit status; an error becomes one line on stderr and its status.
+    """Run an action and return its exit status; an error becomes one line on stderr and a status.
 
     The line quotes only our own errors, because the message of any other error may hold a record.
     """

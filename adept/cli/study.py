@@ -38,7 +38,7 @@ def main(config: StudyConfig) -> None:
 
 
 def study_rows(config: StudyConfig) -> Iterator[Any]:
-    """Yield the rows of a study, and of a given model; show progress on a terminal."""
+    """Yield the rows of a study and, if there is one, of the model; show progress on a terminal."""
     study, options = STUDIES[config.study], _options(config)
     with progress(config.study, lambda: study.cells(options)) as advance:
         for done, row in enumerate(study.module.run(**options), start=1):

@@ -69,7 +69,7 @@ class SeenValues:
             raise UnfitValues(f"objects with more than {MAX_KEYS:,} different keys")
 
     def arrow_type(self) -> pyarrow.DataType:
-        """Return the narrowest type that holds all values, or raise UnfitValues; text for nulls."""
+        """Return the narrowest type of all values (text if all are null), or raise UnfitValues."""
         match sorted(self.kinds):
             case [] | ["text"]:
                 return pyarrow.string()

@@ -89,7 +89,7 @@ def cache_directory() -> Path | None:
 
 
 def publish(partial: Path, final: Path) -> None:
-    """Give a complete file its name and the user's file mode; on return, it is on the disk.
+    """Give a complete file its final name and usual mode, and wait until it is on the disk.
 
     Raises:
         FileExistsError: another file took the name meanwhile; that file is left unchanged.

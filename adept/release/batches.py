@@ -1,8 +1,7 @@
 """Batches of records: their draws, which go into the journal, and the rows written from the draws.
 
-``draw`` is the only place where a file's records meet a mechanism; ``rows`` and ``last_rows`` are
-post-processing, apart from the copied columns. So if a journal holds every draw, all rows can be
-written again from it.
+Only ``draw`` passes records to a mechanism; ``rows`` and ``last_rows`` are post-processing, except
+that they copy columns. So all rows can be written again from a journal that holds every draw.
 """
 
 import base64

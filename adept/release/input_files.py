@@ -1,4 +1,4 @@
-"""The records of a release: one file, several by a pattern, or standard input."""
+"""The input of a release: one file, several files that match a pattern, or standard input."""
 
 import glob
 from collections.abc import Collection, Iterator, Sequence
@@ -68,7 +68,7 @@ class Inputs:
         return read_files(self.locations, columns=wanted, required=required, **options)
 
     def first_records(self, most: int) -> list[Record]:
-        """Return the first records: fewer if one is damaged, none if the input is a stream."""
+        """Return up to ``most`` records: fewer if one is damaged, none if the input is a stream."""
         found: list[Record] = []
         with suppress(DataError):  # the release itself reports errors
             found.extend(islice(self.records(), most if self.repeatable else 0))

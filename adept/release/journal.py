@@ -10,15 +10,15 @@ statement is spent once.
 
 *Proof*. (1) A row becomes visible only after ``sync`` has put its entry on the disk: before
 standard output is written to, and before the output gets its name. (2) Entries are numbered in the
-order of the input, added by one process at a time, and never changed; a lock ensures this, which
-the kernel releases when its holder dies. Without locks, no run begins. If machines do not share
-locks, the claim is about the runs of one machine. (3) A crash loses whole entries from the end.
-They were not on the disk, so by (1) nothing of them was visible. Other damage is refused, as shown
-below. (4) A run first replays the entries against the same records, and draws for a record only if
-no entry holds it. So exactly one entry holds a record whose rows are visible, in this run and in
-every one before. (5) An entry belongs to its record: it holds a keyed digest of all rows of the
-input up to this one, and another input is refused. Another model, mechanism, budget or option is
-refused, too, and so is another version of the programs that draw and write. QED.
+order of the input, added by one process at a time, and never changed; this is ensured by a lock,
+which the kernel releases when its holder dies. Without locks, no run begins. If machines do not
+share locks, the claim is about the runs of one machine. (3) A crash loses whole entries from the
+end. They were not on the disk, so by (1) nothing of them was visible. Other damage is refused, as
+shown below. (4) A run first replays the entries against the same records, and draws for a record
+only if no entry holds it. So exactly one entry holds a record whose rows are visible, in this run
+and in every one before. (5) An entry belongs to its record: it holds a keyed digest of all rows of
+the input up to this one, and another input is refused. Another model, mechanism, budget or option
+is refused, too, and so is another version of the programs that draw and write. QED.
 
 *Damage*. The journal is an SQLite file. A batch is committed to its write-ahead log, which survives
 the death of the process; ``sync`` moves the log into the file itself, and waits until the file is

@@ -169,7 +169,7 @@ def prepare_file(
 
 @dataclass(frozen=True, kw_only=True)
 class LocalPlan(Plan[PrivacyStatement]):
-    """The plan of a local release, before its first record.
+    """The plan of a local release: everything that is decided before its first record is drawn.
 
     Attributes:
         labels: the public labels that may be written instead of a record's own label.

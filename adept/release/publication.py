@@ -101,7 +101,7 @@ class Publication:
 
     @property
     def temporary(self) -> list[Path]:
-        """Temporary names, in the same order."""
+        """Temporary names, in the order of the final names."""
         return [Path(name + PARTIAL) for name in self.names]
 
     @property
@@ -258,7 +258,7 @@ def open_output(
 
 
 class _StandardOutput(io.RawIOBase):
-    """Standard output by its file descriptor, with a digest of what is written."""
+    """Standard output, written through its file descriptor, with a digest of the written bytes."""
 
     def __init__(self) -> None:
         self.digest = hashlib.sha256()

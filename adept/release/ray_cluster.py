@@ -1,12 +1,12 @@
 """Drawing on a Ray cluster: many machines draw, one process writes the journal and the output.
 
 *Claim*: all visible rows of a record are written from a single release of this record, however
-often workers die and Ray repeats their work. *Proof*. A worker's draws leave it only as the result
-of its call, which goes to the calling process and into its journal. Ray gives a call one result,
-whichever attempt it comes from. The draws of a lost attempt were only in the memory of the cluster.
-So exactly one draw of a record enters the journal, before anything of it is visible, and from there
-on the proof of ``adept.release.journal`` applies. QED. As in that proof, the death of a worker does
-not depend on its draws.
+often workers die and Ray repeats their work. *Proof*. The draws of a worker leave the worker only
+as the result of a call, which goes to the calling process and into the journal of that process. Ray
+returns one result for a call, even if several workers attempted the call. The draws of a lost
+attempt were only in the memory of the cluster. So exactly one draw of a record enters the journal,
+before anything of it is visible, and from there on the proof of ``adept.release.journal`` applies.
+QED. As in that proof, the death of a worker does not depend on its draws.
 
 You must trust the cluster like your own machine: its memory holds records, and Ray writes data that
 do not fit there to the cluster's disks. A cluster that this module starts listens only at

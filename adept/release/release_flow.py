@@ -40,7 +40,7 @@ def ignore(notes: Any) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(ABC, Generic[Stated]):
-    """The plan of a release, before its first record."""
+    """The plan of a release: everything that is decided before its first record is drawn."""
 
     same: ClassVar[tuple[str, ...]]  # fields that two statements of the same release have in common
     released: ClassVar[tuple[str, ...]]  # fields that are known once everything is released
@@ -168,7 +168,7 @@ def preview(publication: Publication, plan: Callable[[], Plan[Stated]], tell: Te
 
 @dataclass(frozen=True)
 class Run(Generic[Stated]):
-    """One run of a release; arguments are as for ``release``."""
+    """One run of a release; its fields are as the arguments of ``release``."""
 
     plan: Plan[Stated]
     journal: Journal

@@ -46,7 +46,7 @@ LOCAL = (
 
 @dataclass(frozen=True, kw_only=True)
 class Statement(ABC):
-    """A release, with the fields of its statement.
+    """A release as its statement describes it.
 
     Attributes:
         records: number of records that are written; None before that is known.

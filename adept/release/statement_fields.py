@@ -24,7 +24,7 @@ MAX_NAME_LENGTH = 100
 
 
 def mechanism_options(mechanism: LocalRandomizer) -> dict[str, Any]:
-    """Return the mechanism's fields that JSON can hold, without unset flags; infinity is "inf"."""
+    """Return the mechanism's fields that JSON can hold, without false flags; infinity is "inf"."""
     values = {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}
     plain = {
         name: value

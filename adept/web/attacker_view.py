@@ -72,11 +72,11 @@ class Reader:
 
     @property
     def ready(self) -> bool:
-        """True once the crowd has been read."""
+        """True once the sentences of the crowd are encoded."""
         return self._others is not None
 
     def prepare(self) -> Candidates:
-        """Read the crowd once, and return it.
+        """Encode the sentences of the crowd, unless this was done before, and return them.
 
         Raises:
             ConfigurationError: the page has ended.

@@ -70,7 +70,7 @@ class Sentences:
         }
 
     def warm(self) -> None:
-        """Prepare the slider's default stop and, once somebody plays, all others, until ``end``."""
+        """Prepare the default budget and, after a first release, all others, until ``end``."""
         self._at(OURS, DEFAULT)[1].prepare()
         self._played.wait()
         ours = [(OURS, epsilon) for epsilon in sorted(STOPS, key=lambda stop: abs(stop - DEFAULT))]

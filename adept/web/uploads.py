@@ -37,7 +37,7 @@ Choices = dict[str, Any]  # options of ``adept rewrite``, under their names
 
 @dataclass
 class Dropped:
-    """One file in a folder of its own, and the progress of its release."""
+    """One dropped file, which has a separate folder, and the progress of its release."""
 
     source: Path
     records: int
