@@ -14,8 +14,7 @@ from typing import Any
 from adept.data.column_names import missing_column
 from adept.data.formats import ReadingOptions, Record
 from adept.data.reading import read_records
-from adept.data.text_arguments import is_missing as is_absent
-from adept.data.text_arguments import plain_text
+from adept.data.text_arguments import is_null, plain_text
 from adept.errors import ConfigurationError, DataError
 
 FROM_FILE = "@"  # before the name of a file with a label on each line
@@ -46,7 +45,7 @@ def label_of(record: Record, column: str, *, number: int) -> str:
 
 def is_missing(value: Any) -> bool:
     """Return True for a missing value of any format: null, NaN, an empty or blank cell."""
-    return is_absent(value) or (isinstance(value, str) and not value.strip())
+    return is_null(value) or (isinstance(value, str) and not value.strip())
 
 
 def label_set_of(labels: Iterable[Any]) -> tuple[str, ...]:

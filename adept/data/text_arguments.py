@@ -127,10 +127,10 @@ def _plain(value: Any) -> Any:
         return str.__str__(value)
     if instance_of(value, SCALARS):
         value = value.item()
-    return None if is_missing(value) else value
+    return None if is_null(value) else value
 
 
-def is_missing(value: object) -> bool:
+def is_null(value: object) -> bool:
     """Return True for None, NaN and the missing values of pandas."""
     if value is None or instance_of(value, [("pandas", "NAType"), ("pandas", "NaTType")]):
         return True
@@ -138,7 +138,7 @@ def is_missing(value: object) -> bool:
 
 
 def _kind(value: object) -> str:
-    return "a missing value" if is_missing(value) else f"a value of type {type(value).__name__}"
+    return "a missing value" if is_null(value) else f"a value of type {type(value).__name__}"
 
 
 def plain_text(value: Any) -> str | None:

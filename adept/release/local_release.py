@@ -8,7 +8,7 @@ are visible (``adept.release.journal``).
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -67,10 +67,11 @@ def open_release(
         ReleaseRefused: the release would make a promise that it cannot keep.
     """
     model, tokenizer = loaded or load_model(request.model_dir)
-    epsilon = _share(request, request.mechanism.budget(request.epsilon) if request.mechanism else request.epsilon)
+    asked = request.mechanism.budget(request.epsilon) if request.mechanism else request.epsilon
+    epsilon, label_epsilon = (_share(request, budget) for budget in (asked, request.label_epsilon))
     choice = request.mechanism or MechanismChoice(best_exact(model, epsilon=epsilon))
     text = replace(choice, epsilon=epsilon).build(clip_norm=model.config.clip_norm)
-    response = _label_response(request, text, tokenizer)
+    response = _label_response(request, text, label_epsilon, request.label_set or tokenizer.labels)
     rewriter = Rewriter(
         model,
         tokenizer,
@@ -84,15 +85,15 @@ def open_release(
     given = {option.name: getattr(request, option.name) for option in fields(FileOptions)}
     by_label = request.label_codewords if request.mechanism is None else "off"
     options = ReleaseOptions(**given, label_response=response, label_codewords=by_label)
-    if not options.by_label:
-        if request.label_descriptions is not None:
-            raise ConfigurationError(
-                "label_descriptions must be left out where no names of labels are read: use labels=copy and label_codewords=auto, "
-                "without mechanism="
-            )
-        return rewriter, options
-    about = read_label_descriptions(request.label_descriptions)
-    return rewriter, replace(options, label_set=label_set_of(request.label_set or ()), label_descriptions=about)
+    if options.by_label:
+        about = read_label_descriptions(request.label_descriptions)
+        options = replace(options, label_set=label_set_of(request.label_set or ()), label_descriptions=about)
+    elif request.label_descriptions is not None:
+        raise ConfigurationError(
+            "label_descriptions must be left out where no names of labels are read: use labels=copy and label_codewords=auto, "
+            "without mechanism="
+        )
+    return rewriter, options
 
 
 def _share(request: ReleaseRequest, epsilon: float | None) -> float | None:
@@ -103,11 +104,10 @@ def _share(request: ReleaseRequest, epsilon: float | None) -> float | None:
 
 
 def _label_response(
-    request: ReleaseRequest, text: LocalRandomizer, tokenizer: Tokenizer
+    request: ReleaseRequest, text: LocalRandomizer, epsilon: float | None, labels: Sequence[str]
 ) -> RandomizedResponse | JointResponse | None:
     if request.labels not in RANDOMISED_TREATMENTS:
         return None
-    labels, epsilon = request.label_set or tokenizer.labels, _share(request, request.label_epsilon)
     if request.labels == "joint_response" and epsilon is not None:
         raise ConfigurationError(
             "label_epsilon must be left out for labels=joint_response, whose epsilon is that of text and label together, "

@@ -17,8 +17,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from adept.data.text_arguments import text_list
 from adept.errors import ReleaseRefused
 from adept.mechanisms.guarantee import total, words
-from adept.release.adapters import DatasetRewriter
+from adept.release.adapters import release_texts
+from adept.release.default_ledger import NONE
 from adept.release.record_identity import text_digest, throwaway_key
+from adept.release.rewrite_options import LedgerOptions
 from adept.rewriting.rewriter import Rewriter
 
 # By a text's digest: the epsilon of each of its releases
@@ -63,9 +65,9 @@ class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, texts: Any) -> list[str]:
         """Release each text once, and return the rewrites in order; refuse a single string."""
         given = text_list(texts)
-        release = DatasetRewriter(self.rewriter, self.ledger, self.again, self.key, "transform", self.ledger_limit)
+        options = LedgerOptions(self.ledger or NONE, again=self.again, key=self.key, ledger_limit=self.ledger_limit)
         with _remember(given, self.rewriter.guarantee.epsilon, again=self.again):
-            return list(release({"text": given})["text"])
+            return release_texts(self.rewriter, given, options, name="transform")
 
     def spent(self) -> float:
         """Return the largest total epsilon that one text has spent in this process."""
