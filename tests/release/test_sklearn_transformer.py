@@ -108,7 +108,7 @@ def test_a_call_that_fails_spends_nothing(rewriter: Rewriter, monkeypatch: pytes
     with pytest.raises(DataError, match="position 2"):
         step.fit_transform(["a fare", None])
     broken = copy.copy(rewriter)
-    monkeypatch.setattr(broken, "rewrite", lambda texts: 1 / 0)
+    monkeypatch.setattr(broken, "rewrite_pairs", lambda texts, labels: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         PrivateText(broken).transform(["a fare"])
     assert step.spent() == 0
