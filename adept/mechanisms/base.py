@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from adept.errors import ConfigurationError
-from adept.mechanisms.clip_to_grid import from_grid, to_grid
+from adept.mechanisms.clip_to_grid import check_latents, clip_latents, from_grid, to_grid
 from adept.mechanisms.guarantee import Guarantee, Part
 from adept.ranges import CLIP_NORMS, check_between, check_positive
 
@@ -107,9 +107,16 @@ class Mechanism(LocalRandomizer):
 
     def project(self, latents: Tensor) -> Tensor:
         """Clip latents (B, n) and put them on the public grid; the norm bound holds exactly."""
-        return from_grid(
-            to_grid(latents, clip=self.clip, clip_norm=self.clip_norm), clip_norm=self.clip_norm, like=latents
-        )
+        return from_grid(self.clip_to_units(latents), clip_norm=self.clip_norm, like=latents)
+
+    def clip_to_units(self, latents: Tensor) -> Tensor:
+        """Clip latents (B, n) and return them in units of the public grid: int64 on the CPU."""
+        return to_grid(latents, clip=self.clip, clip_norm=self.clip_norm)
+
+    def clip_as_floats(self, latents: Tensor) -> Tensor:
+        """Clip latents (B, n) in floating point, differentiably, for a simulation."""
+        check_latents(latents)
+        return clip_latents(latents, clip=self.clip, clip_norm=self.clip_norm)
 
     @abstractmethod
     def privatize(self, latents: Tensor) -> Tensor:

@@ -40,7 +40,7 @@ from torch import Tensor
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import Mechanism, Symbols
-from adept.mechanisms.clip_to_grid import check_latents, clip_latents, grid_step, to_grid
+from adept.mechanisms.clip_to_grid import grid_step
 from adept.mechanisms.guarantee import Guarantee, Part, symbols_part, words
 from adept.mechanisms.privunit import DIMS, optimal_cap
 from adept.mechanisms.random_draws import exact_odds, exact_ranks
@@ -144,14 +144,13 @@ class Codebook(Mechanism):
         return tuple(Symbols(block.shape.size, block.shape.top) for block in self.layout(dim))
 
     def privatize(self, latents: Tensor) -> Tensor:
-        units = to_grid(latents, clip=self.clip, clip_norm=self.clip_norm)
-        chosen = [block.choose(part, released_ranks(len(part), block.shape)) for block, part in self._parts(units)]
+        parts = self._parts(self.clip_to_units(latents))
+        chosen = [block.choose(part, released_ranks(len(part), block.shape)) for block, part in parts]
         return self._join(chosen, like=latents)
 
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
         """Simulate a seeded release with the gradient of mean_cosine times the direction."""
-        check_latents(latents)
-        centres = clip_latents(latents, clip=self.clip, clip_norm=self.clip_norm)
+        centres = self.clip_as_floats(latents)
         chosen = [
             block.choose(part, simulated_ranks(part, block.shape, generator))
             for block, part in self._parts(centres.detach())

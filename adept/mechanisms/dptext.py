@@ -18,7 +18,6 @@ from torch import Tensor
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import Mechanism
-from adept.mechanisms.clip_to_grid import check_latents, clip_latents
 from adept.mechanisms.guarantee import Guarantee, words
 from adept.mechanisms.random_draws import fresh_uniform
 
@@ -57,8 +56,7 @@ class DPText(Mechanism):
         return projected + self._noise(fresh_uniform, projected)
 
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
-        check_latents(latents)
-        clipped = clip_latents(latents, clip=self.clip, clip_norm=self.clip_norm)
+        clipped = self.clip_as_floats(latents)
 
         def uniform(*shape: int) -> Tensor:
             return torch.rand(shape, dtype=torch.float64, device=latents.device, generator=generator)
@@ -75,7 +73,6 @@ class DPText(Mechanism):
         return Guarantee(
             claimed_epsilon=self.epsilon,
             epsilon=math.inf,
-            delta=0.0,
             holds=False,
             exact=False,
             sensitivity=2 * self.clip_norm,

@@ -42,15 +42,7 @@ from torch import Tensor
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import Mechanism
-from adept.mechanisms.clip_to_grid import (
-    check_latents,
-    clip_latents,
-    from_grid,
-    grid_radius,
-    grid_step,
-    round_to_grid,
-    to_grid,
-)
+from adept.mechanisms.clip_to_grid import check_latents, from_grid, grid_radius, grid_step, round_to_grid
 from adept.mechanisms.guarantee import Guarantee, Part, gaussian_part, words
 from adept.mechanisms.random_draws import exact_gaussian, fresh_gaussian
 from adept.ranges import BUDGETS, check_between
@@ -100,16 +92,8 @@ class Gaussian(Mechanism):
         """The ball's l2 diameter in grid units; exact, as the grid's step is a power of two."""
         return 2 * self.clip_norm / grid_step(self.clip_norm)
 
-    def _units(self, latents: Tensor) -> Tensor:
-        """Clip latents (B, n) onto the grid: integers (B, n)."""
-        return to_grid(latents, clip=self.clip, clip_norm=self.clip_norm)
-
-    def _clipped(self, latents: Tensor) -> Tensor:
-        """Clip latents (B, n) in floating point, differentiably."""
-        return clip_latents(latents, clip=self.clip, clip_norm=self.clip_norm)
-
     def privatize(self, latents: Tensor) -> Tensor:
-        units = self._units(latents)
+        units = self.clip_to_units(latents)
         step, scale = grid_step(self.clip_norm), self._scale(latents.shape[1])
         if self.calibration == "exact":
             return from_grid(exact_gaussian(units, scale=scale / step), clip_norm=self.clip_norm, like=latents)
@@ -117,8 +101,7 @@ class Gaussian(Mechanism):
         return round_to_grid(noisy, clip_norm=self.clip_norm, like=latents)
 
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
-        check_latents(latents)
-        clipped = self._clipped(latents)
+        clipped = self.clip_as_floats(latents)
         return clipped + self._scale(latents.shape[1]) * torch.empty_like(clipped).normal_(generator=generator)
 
     def guarantee(self, dim: int) -> Guarantee:
@@ -132,7 +115,6 @@ class Gaussian(Mechanism):
             claimed_epsilon=self.epsilon,
             epsilon=self.epsilon,
             delta=self.delta,
-            holds=True,
             exact=exact,
             sensitivity=2 * self.clip_norm,
             scale=self._scale(dim),
@@ -167,10 +149,7 @@ class ClampedGaussian(Gaussian):
 
     name: ClassVar[str] = "clamped_gaussian"
 
-    def project(self, latents: Tensor) -> Tensor:
-        return from_grid(self._units(latents), clip_norm=self.clip_norm, like=latents)
-
-    def _units(self, latents: Tensor) -> Tensor:
+    def clip_to_units(self, latents: Tensor) -> Tensor:
         check_latents(latents)
         values = latents.detach().to("cpu", torch.float64)
         values = torch.where(values.isfinite().all(dim=-1, keepdim=True), values, 0.0)
@@ -178,7 +157,8 @@ class ClampedGaussian(Gaussian):
         step = grid_step(self.clip_norm)
         return (values.clamp(-(side + 1) * step, (side + 1) * step) / step).trunc().to(torch.int64).clamp(-side, side)
 
-    def _clipped(self, latents: Tensor) -> Tensor:
+    def clip_as_floats(self, latents: Tensor) -> Tensor:
+        check_latents(latents)
         half_side = self.clip_norm / math.sqrt(latents.shape[1])
         return latents.clamp(-half_side, half_side)
 

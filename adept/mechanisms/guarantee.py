@@ -43,35 +43,18 @@ class Guarantee:
 
     claimed_epsilon: float  # what the mechanism's author says, in nats
     epsilon: float  # what holds: the smallest proven bound, possibly infinite
-    delta: float
-    holds: bool  # is the claim true, that is epsilon <= claimed_epsilon
+    delta: float = 0.0
+    holds: bool = True  # is the claim true, that is epsilon <= claimed_epsilon
     exact: bool  # is the release exact arithmetic, so that the proof covers the program and not only the formula
     # True largest distance in the mechanism's norm of two clipped latents, or of counts
-    sensitivity: float | None
-    scale: float | None  # scale of the noise per coordinate, in the units of latents or counts
+    sensitivity: float | None = None
+    scale: float | None = None  # scale of the noise per coordinate, in the units of latents or counts
     text: str  # the guarantee in words
 
     @classmethod
-    def pure(
-        cls,
-        *,
-        epsilon: float,
-        exact: bool,
-        text: str,
-        sensitivity: float | None = None,
-        scale: float | None = None,
-    ) -> "Guarantee":
+    def pure(cls, *, epsilon: float, **others: Any) -> "Guarantee":
         """Return the guarantee of a mechanism whose claim of pure epsilon-LDP is true."""
-        return cls(
-            claimed_epsilon=epsilon,
-            epsilon=epsilon,
-            delta=0.0,
-            holds=True,
-            exact=exact,
-            sensitivity=sensitivity,
-            scale=scale,
-            text=text,
-        )
+        return cls(claimed_epsilon=epsilon, epsilon=epsilon, **others)
 
 
 def json_number(value: float | None) -> float | str | None:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from adept.mechanisms.base import Mechanism
-from adept.mechanisms.clip_to_grid import check_latents, clip_latents, grid_step, round_to_grid, to_grid
+from adept.mechanisms.clip_to_grid import grid_step, round_to_grid
 from adept.mechanisms.guarantee import Guarantee, words
 from adept.mechanisms.random_draws import fresh_directions, fresh_uniform, simulated_directions
 
@@ -40,7 +40,7 @@ class L2Norm(Mechanism):
         return 2 * self.clip_norm / self.epsilon
 
     def privatize(self, latents: Tensor) -> Tensor:
-        centres = to_grid(latents, clip=self.clip, clip_norm=self.clip_norm) * grid_step(self.clip_norm)
+        centres = self.clip_to_units(latents) * grid_step(self.clip_norm)
         # A sum of n standard exponentials is Gamma(n, 1): exact for integer n, and free of
         # rejection.
         radius = -self._scale() * fresh_uniform(*centres.shape).log().sum(dim=-1, keepdim=True)
@@ -48,8 +48,7 @@ class L2Norm(Mechanism):
         return round_to_grid(noisy, clip_norm=self.clip_norm, like=latents)
 
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
-        check_latents(latents)
-        clipped = clip_latents(latents, clip=self.clip, clip_norm=self.clip_norm)
+        clipped = self.clip_as_floats(latents)
         exponentials = torch.empty_like(clipped).exponential_(generator=generator)
         radius = self._scale() * exponentials.sum(dim=-1, keepdim=True)
         return clipped + radius * simulated_directions(clipped, generator=generator)

@@ -35,7 +35,7 @@ import torch
 from torch import Tensor
 
 from adept.mechanisms.base import Mechanism
-from adept.mechanisms.clip_to_grid import check_latents, clip_latents, from_grid, grid_radius, grid_step, to_grid
+from adept.mechanisms.clip_to_grid import from_grid, grid_radius, grid_step
 from adept.mechanisms.discrete_laplace import exact_laplace, smallest_scale
 from adept.mechanisms.guarantee import Guarantee, Part, laplace_part, words
 from adept.mechanisms.random_draws import simulated_laplace
@@ -61,14 +61,12 @@ class _Laplace(Mechanism):
         return smallest_scale(self._assumed_diameter(dim), epsilon=self.epsilon)
 
     def privatize(self, latents: Tensor) -> Tensor:
-        units = to_grid(latents, clip=self.clip, clip_norm=self.clip_norm)
-        noisy = exact_laplace(units, scale=self._scale(latents.shape[1]))
+        noisy = exact_laplace(self.clip_to_units(latents), scale=self._scale(latents.shape[1]))
         return from_grid(noisy, clip_norm=self.clip_norm, like=latents)
 
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
-        check_latents(latents)
+        clipped = self.clip_as_floats(latents)
         scale = self._scale(latents.shape[1]) * grid_step(self.clip_norm)
-        clipped = clip_latents(latents, clip=self.clip, clip_norm=self.clip_norm)
         return clipped + simulated_laplace(clipped, scale=scale, generator=generator)
 
     def guarantee(self, dim: int) -> Guarantee:
@@ -79,7 +77,6 @@ class _Laplace(Mechanism):
         return Guarantee(
             claimed_epsilon=self.epsilon,
             epsilon=epsilon,
-            delta=0.0,
             holds=holds,
             exact=True,
             sensitivity=true * step,

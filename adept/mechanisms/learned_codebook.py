@@ -31,7 +31,7 @@ from torch import Tensor
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import SymbolRandomizer
-from adept.mechanisms.clip_to_grid import check_latents, clip_latents, to_grid
+from adept.mechanisms.clip_to_grid import check_latents, clip_latents
 from adept.mechanisms.codebook import SIZES, Block, Codebook, block_shape, random_codewords
 from adept.ranges import check_integer
 
@@ -122,7 +122,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
 
     def places(self, latents: Tensor, ranks: Sequence[int]) -> Tensor:
         """Return the index (B,) of the codeword at each latent's rank; rank 0 is the nearest."""
-        units = to_grid(latents, clip=self.clip, clip_norm=self.clip_norm)
+        units = self.clip_to_units(latents)
         (block,) = self.layout(units.shape[1])
         return block.place(units, torch.tensor(ranks, dtype=torch.int64))
 

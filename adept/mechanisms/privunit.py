@@ -26,7 +26,7 @@ from torch import Tensor
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import Mechanism
-from adept.mechanisms.clip_to_grid import check_latents, clip_latents, round_to_grid, to_grid
+from adept.mechanisms.clip_to_grid import check_latents, clip_latents, round_to_grid
 from adept.mechanisms.guarantee import Guarantee, words
 from adept.mechanisms.random_draws import exact_bernoulli, fresh_gaussian, fresh_uniform
 from adept.ranges import BUDGETS, check_between
@@ -68,7 +68,7 @@ class PrivUnit(Mechanism):
         check_between(*BUDGETS, epsilon=self.epsilon)
 
     def privatize(self, latents: Tensor) -> Tensor:
-        units = to_grid(latents, clip=self.clip, clip_norm=self.clip_norm).to(torch.float64)
+        units = self.clip_to_units(latents).to(torch.float64)
         centres = units / torch.linalg.vector_norm(units, dim=-1, keepdim=True)
         cap = optimal_cap(latents.shape[1], epsilon=self.epsilon)
         inside = ~exact_bernoulli(len(centres), probability=cap.escape)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from adept.mechanisms.base import Mechanism
-from adept.mechanisms.clip_to_grid import check_latents, clip_latents
+from adept.mechanisms.clip_to_grid import check_latents
 from adept.mechanisms.guarantee import Guarantee
 from adept.mechanisms.random_draws import fresh_directions, simulated_directions
 
@@ -39,8 +39,7 @@ class Identity(Reference):
         return self.project(latents)
 
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
-        check_latents(latents)
-        return clip_latents(latents, clip=self.clip, clip_norm=self.clip_norm)
+        return self.clip_as_floats(latents)
 
     def guarantee(self, dim: int) -> Guarantee:
         return Guarantee.pure(

@@ -92,7 +92,7 @@ VOTES = tests(
     "test_the_sensitivity_is_the_distance_of_the_worst_neighbours",
 )
 TALLY = tests(
-    "test_tally",
+    "test_vote_counting",
     "test_a_person_moves_the_counts_by_at_most_m_whatever_the_others_do",
     "test_what_has_no_vote_is_noted_and_changes_no_count",
     "test_a_person_has_one_name_however_it_is_written",
@@ -197,9 +197,9 @@ TARGETS = {
     "central_counts.Votes.sensitivity": VOTES[-1:],
     "central_counts.Votes.privatize": VOTES,
     "central_counts._check": VOTES,
-    "tally.Tally.add": TALLY,
-    "tally.Tally._may_vote": TALLY,
-    "tally.person_name": TALLY,
+    "vote_counting.Tally.add": TALLY,
+    "vote_counting.Tally._may_vote": TALLY,
+    "vote_counting.person_name": TALLY,
     "laplace._Laplace._true_diameter": LAPLACE,
     "laplace._Laplace._true_epsilon": LAPLACE,
     "laplace._Laplace.guarantee": LAPLACE,
@@ -208,7 +208,7 @@ TARGETS = {
     "clip_to_grid.grid_step": GRID,
     "clip_to_grid.grid_radius": (*GRID, *LAPLACE),
     "clip_to_grid.to_grid": GRID,
-    "gaussian.ClampedGaussian._units": CUBE,
+    "gaussian.ClampedGaussian.clip_to_units": CUBE,
     "gaussian.Gaussian._distance": GAUSSIAN,
     "gaussian.log_delta": GAUSSIAN,
     "gaussian.analytic_scale": GAUSSIAN,
@@ -259,12 +259,12 @@ EQUIVALENT = {
     "clip_to_grid.to_grid: values.isfinite().all(dim=-1, keepdim=True) -> values.isfinite().all(dim=1, keepdim=True)": SAME_AXIS,
     "clip_to_grid.to_grid: units.abs().pow(NORM_ORDER[clip]).sum(dim=-1, keepdim=True) -> "
     "units.abs().pow(NORM_ORDER[clip]).sum(dim=1, keepdim=True)": SAME_AXIS,
-    "gaussian.ClampedGaussian._units: values.isfinite().all(dim=-1, keepdim=True) -> "
+    "gaussian.ClampedGaussian.clip_to_units: values.isfinite().all(dim=-1, keepdim=True) -> "
     "values.isfinite().all(dim=1, keepdim=True)": SAME_AXIS,
-    "gaussian.ClampedGaussian._units: -(side + 1) * step -> -(side + 1) + step": FIRST_CLAMP,
-    "gaussian.ClampedGaussian._units: (side + 1) * step -> side + 1 + step": FIRST_CLAMP,
-    "gaussian.ClampedGaussian._units: side + 1 -> side + 2": FIRST_CLAMP,
-    "gaussian.ClampedGaussian._units: side + 1 -> side + 2 (2)": FIRST_CLAMP,
+    "gaussian.ClampedGaussian.clip_to_units: -(side + 1) * step -> -(side + 1) + step": FIRST_CLAMP,
+    "gaussian.ClampedGaussian.clip_to_units: (side + 1) * step -> side + 1 + step": FIRST_CLAMP,
+    "gaussian.ClampedGaussian.clip_to_units: side + 1 -> side + 2": FIRST_CLAMP,
+    "gaussian.ClampedGaussian.clip_to_units: side + 1 -> side + 2 (2)": FIRST_CLAMP,
     "gaussian.log_delta: low < -30 -> low <= -30": "both formulas hold there",
     "gaussian.log_delta: low < -30 -> low < -31": "both formulas hold there",
     "gaussian.analytic_scale: max(1.0, math.sqrt(-2 * target)) / min(epsilon, 1.0) + 1 -> "
