@@ -24,9 +24,9 @@ from adept.mechanisms.base import MechanismChoice
 from adept.models import adapt as examples
 from adept.models.adapt import sentences_about
 from adept.models.codebooks import encode_public
-from adept.models.codec.codec import text_of, words_of
+from adept.models.codec.codec import words_of
 from adept.models.saved_model import Autoencoder
-from adept.models.tokenizer import Tokenizer
+from adept.models.tokenizer import Tokenizer, join_words
 from adept.rewriting.loading import best_exact, load_model, packaged_directory
 
 MEBIBYTE = 1 << 20
@@ -103,7 +103,7 @@ def test_its_codewords_are_texts_and_the_budget_says_how_many_are_heavy(
     sizes = [(mechanism.count, mechanism.heavy) for mechanism in used if isinstance(mechanism, LearnedCodebook)]
     assert sizes == [(8192, 3663), (8192, 1252), (8192, 289), (8192, 80), (8192, 16), (8192, 1), (8192, 3), (1024, 15)]
     assert model.codec is not None
-    own = encode_public(model, tokenizer, [text_of(words) for words in model.codec.utterances[:64]])
+    own = encode_public(model, tokenizer, [join_words(words) for words in model.codec.utterances[:64]])
     assert ((own * model.codebooks[8192][:64]).sum(dim=1) > 0.999).all()
 
 
@@ -114,10 +114,10 @@ def test_it_holds_no_utterance_of_the_development_corpora(packaged: tuple[Autoen
     codec = packaged[0].codec
     assert codec is not None
     listed = (codec.listed[place] for place in range(len(codec.listed)))
-    held = {text_of(words) for words in [*codec.utterances, *codec.held_out, *listed] if len(words) > COMMONPLACE}
+    held = {join_words(words) for words in [*codec.utterances, *codec.held_out, *listed] if len(words) > COMMONPLACE}
     lines = [line for path in (DEVELOPMENT / corpus).glob("*.jsonl") for line in path.read_text("utf-8").splitlines()]
     rows = [json.loads(line)["text"] for line in lines]
-    assert not held & {text_of(words_of(text)) for text in rows}
+    assert not held & {join_words(words_of(text)) for text in rows}
 
 
 def test_a_local_directory_of_its_name_wins(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,14 +158,14 @@ def test_few_examples_and_names_bring_sentences_about_them_and_every_size_of_cod
         assert adapted.codec
         assert set(examples.TEXT_CODEWORDS) <= adapted.codebooks.keys()
         assert len(torch.unique(adapted.codebooks[8192], dim=0)) == 8192  # none twice
-        first = [text for text in map(text_of, adapted.codec.utterances[:64]) if text in given]
+        first = [text for text in map(join_words, adapted.codec.utterances[:64]) if text in given]
         assert len(first) >= len(given) - 2  # but for those held out
         likeness = encode_public(adapted, tokens, first).cpu() @ adapted.codebooks[8192].T
         assert likeness.max(dim=1).values.min() > 0.999
         assert adapted.config.latent_dim > model.config.latent_dim  # topics of their own
         assert not np.array_equal(adapted.codec.listed.flat[:1000], model.codec.listed.flat[:1000])
     about = sentences_about(model.codec, said[:12])
-    held = {text_of(row) for row in few.codec.utterances[: len(about)]} if few.codec else set()
+    held = {join_words(row) for row in few.codec.utterances[: len(about)]} if few.codec else set()
     assert len(held & set(about)) > 0.9 * len(about)
     assert max(many.codebooks) == examples.MAX_BROAD_CODEWORDS
 

@@ -139,6 +139,20 @@ def fresh_directions(records: int, dim: int) -> Tensor:
     return gaussian / norm
 
 
+def fresh_index(weights: Tensor) -> Tensor:
+    """Draw an index (B,) from each row of weights (B, K), in their proportion, by inversion.
+
+    The first index whose cumulated weight exceeds u * total, for uniform u in (0, 1), has a weight
+    above 0. If rounding makes u * total equal to the total, the largest float below the total is
+    used.
+    """
+    cumulated = weights.cumsum(dim=1)
+    total = cumulated[:, -1:]
+    uniform = fresh_uniform(len(total)).to(weights)[:, None]
+    level = torch.minimum(uniform * total, torch.nextafter(total, torch.zeros_like(total)))
+    return torch.searchsorted(cumulated, level, right=True)[:, 0].clamp(max=weights.shape[1] - 1)
+
+
 def simulated_laplace(like: Tensor, *, scale: float, generator: torch.Generator | None) -> Tensor:
     """Return seeded float Laplace noise with shape, dtype, device of ``like``. Not private."""
     first, second = (torch.empty_like(like).exponential_(generator=generator) for _ in range(2))

@@ -21,7 +21,7 @@ from torch import Tensor
 from adept.errors import ConfigurationError
 from adept.mechanisms.discrete_laplace import exact_laplace, smallest_scale
 from adept.mechanisms.guarantee import Guarantee, Part, often, symbols_part, words
-from adept.mechanisms.random_draws import exact_odds, exact_ranks, fresh_uniform
+from adept.mechanisms.random_draws import exact_odds, exact_ranks, fresh_index
 from adept.ranges import BUDGETS, check_between, check_positive
 
 THETAS = ("tight", "lecture")
@@ -224,13 +224,8 @@ def exponential_choice(scores: Tensor, *, epsilon: float) -> Tensor:
         epsilon: the budget of each choice.
     """
     rows = max(1, MAX_WEIGHTS // max(1, scores.shape[1]))
-    parts = [_choose(part, epsilon) for part in torch.split(scores, rows)]
-    return torch.cat(parts) if parts else torch.empty(0, dtype=torch.int64)
-
-
-def _choose(scores: Tensor, epsilon: float) -> Tensor:
-    bounded = scores.detach().to("cpu", torch.float64).nan_to_num(0.0).clamp(0.0, 1.0)
-    weights = torch.exp(epsilon / 2 * (bounded - 1.0))  # 1 at most: nothing overflows
-    cumulated = weights.cumsum(dim=1)
-    levels = fresh_uniform(len(scores), 1) * cumulated[:, -1:]
-    return torch.searchsorted(cumulated, levels, right=True)[:, 0].clamp(max=scores.shape[1] - 1)
+    chosen = [torch.empty(0, dtype=torch.int64)]
+    for part in torch.split(scores.detach(), rows):
+        bounded = part.to("cpu", torch.float64).nan_to_num(0.0).clamp(0.0, 1.0)
+        chosen.append(fresh_index(torch.exp(epsilon / 2 * (bounded - 1.0))))  # 1 at most: nothing overflows
+    return torch.cat(chosen)

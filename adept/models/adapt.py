@@ -30,7 +30,7 @@ from adept.data.corpus import Corpus
 from adept.errors import DataError, ModelError
 from adept.mechanisms.learned_codebook import learn_codebooks
 from adept.models.codebooks import TEXT_CODEWORDS, encode_public
-from adept.models.codec.codec import Codec, text_of, words_of
+from adept.models.codec.codec import Codec, words_of
 from adept.models.codec.listed_texts import MAX_LISTED_WORDS, ListedTexts, Words
 from adept.models.codec.meaning import Codes, Meanings, join_groups, multiply_all
 from adept.models.codec.training import drop_known
@@ -45,7 +45,7 @@ from adept.models.config import (
 )
 from adept.models.lexicon import Lexicon
 from adept.models.saved_model import Autoencoder
-from adept.models.tokenizer import UNKNOWN, Tokenizer
+from adept.models.tokenizer import UNKNOWN, Tokenizer, join_words
 from adept.models.topics import MEANING
 
 MIN_EXAMPLES, MAX_TOPICS = 8, 400
@@ -94,7 +94,7 @@ def adapt(
             examples = list(dict.fromkeys([*examples, *sentences_about(model.codec, examples)]))
         by_chance = round(chance * len(own))
         near, far, listed = nearest_first(model.codec, examples, most=len(own) - by_chance, besides=by_chance)
-        own, others = ([text_of(words) for words in some] for some in (near, far))
+        own, others = ([join_words(words) for words in some] for some in (near, far))
     held_out = set(rng.sample(examples, min(MAX_HELD_OUT, len(examples) // EXAMPLES_PER_HELD_OUT)))
     given = set(examples)
     own, others = ([text for text in some if text not in given] for some in (own, others))
@@ -291,7 +291,7 @@ def sentences_about(codec: Codec, terms: Iterable[str]) -> list[str]:
     each = max(MIN_PER_TERM, MAX_SENTENCES // max(1, len(asked)))
     products = multiply_all(meanings.of(map(words_of, asked)), table)
     found = [place for row in products for place in np.argsort(-row, kind="stable")[:each].tolist() if row[place] > 0]
-    return [text_of(sentence_at(codec, place)) for place in dict.fromkeys(found)]
+    return [join_words(sentence_at(codec, place)) for place in dict.fromkeys(found)]
 
 
 def nearest_first(

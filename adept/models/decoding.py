@@ -6,11 +6,10 @@ shuffled file.
 
 from collections.abc import Sequence
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from adept.mechanisms import random_bits
+from adept.mechanisms.random_draws import fresh_index
 from adept.models.config import DecodingConfig
 from adept.models.lstm_autoencoder import fill_up
 from adept.models.saved_model import Autoencoder
@@ -58,26 +57,7 @@ def choose(logits: Tensor, decoding: DecodingConfig) -> Tensor:
         ordered, order = probabilities.sort(dim=1, descending=True)
         beyond = ordered.cumsum(dim=1) - ordered >= decoding.top_p  # the word that crosses the line stays
         probabilities = ordered.masked_fill(beyond, 0.0).gather(1, order.argsort(dim=1))
-    return _draw(probabilities)
-
-
-def _draw(weights: Tensor) -> Tensor:
-    """Draw an index (B,) from each row of weights (B, V), in their proportion, by inversion.
-
-    The first index whose cumulated weight exceeds u * total, for uniform u in [0, 1), has a weight
-    above 0. If rounding makes u * total equal to the total, the largest float below the total is
-    used.
-    """
-    cumulated = weights.cumsum(dim=1)
-    total = cumulated[:, -1:]
-    uniform = fresh_uniform(len(total)).to(weights)[:, None]
-    level = torch.minimum(uniform * total, torch.nextafter(total, torch.zeros_like(total)))
-    return torch.searchsorted(cumulated, level, right=True)[:, 0].clamp(max=weights.shape[1] - 1)
-
-
-def fresh_uniform(count: int) -> Tensor:
-    """Return numbers (count,) in [0, 1), multiples of 2^-53, from system entropy."""
-    return torch.from_numpy((random_bits.source.words(count) >> np.uint64(11)) * 2.0**-53)
+    return fresh_index(probabilities)
 
 
 class PublicTexts:

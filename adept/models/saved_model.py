@@ -14,7 +14,7 @@ from adept.errors import ConfigurationError, ModelError, printable
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 from adept.models.config import MAX_VOCABULARY, TOPICS, ModelConfig, TrainingData
 from adept.models.lstm_autoencoder import Adept
-from adept.models.tokenizer import FIRST_LABEL, MAX_LABELS, PAD, UNKNOWN
+from adept.models.tokenizer import FIRST_LABEL, MAX_LABELS, PAD, UNKNOWN, join_words
 from adept.models.topics import TopicEncoder
 from adept.models.untrusted_files import Shape, corrupt, read_json, read_tensors
 from adept.ranges import check_integer
@@ -85,15 +85,11 @@ class Autoencoder(Adept):
 
     @property
     def public_texts(self) -> list[str]:
-        from adept.models.codec.codec import text_of
-
-        return [text_of(words) for words in self.codec.utterances] if self.codec else []
+        return [join_words(words) for words in self.codec.utterances] if self.codec else []
 
     @property
     def held_out_texts(self) -> list[str]:
-        from adept.models.codec.codec import text_of
-
-        return [text_of(words) for words in self.codec.held_out] if self.codec else self.held_out
+        return [join_words(words) for words in self.codec.held_out] if self.codec else self.held_out
 
     def save_pretrained(self, directory: str | Path) -> None:
         directory = Path(directory)

@@ -175,11 +175,15 @@ class Tokenizer:
         kept = [row[: row.index(END)] if END in row else row for row in rows]
         written = self._backend.decode_batch(kept, skip_special_tokens=True)
         # Bytes of harmless tokens can spell a line break: so lines are checked when written.
-        lines = (" ".join(CONTROL.normalize_str(text).split()) for text in written)
-        return [re.sub(r" ([.,;:!?)\]])", r"\1", line) for line in lines]
+        return [join_words(CONTROL.normalize_str(text).split()) for text in written]
 
     def decode_labels(self, rows: list[list[int]]) -> list[str]:
         return [self.labels[row[0] - FIRST_LABEL] for row in rows]
+
+
+def join_words(words: Sequence[str]) -> str:
+    """Return the text of words and punctuation marks, without spaces before the marks."""
+    return re.sub(r" ([.,;:!?)\]])", r"\1", " ".join(words))
 
 
 def build(config: TokenizerConfig) -> tokenizers.Tokenizer:

@@ -9,13 +9,13 @@ its *spelling*, the parts of three to five letters that it shares with others; b
 (``adept.models.lexicon``). After fitting, only a table of words is kept.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix, hstack, identity
+from scipy.sparse import csr_matrix, diags, hstack, identity
 from torch import Tensor, nn
 
 from adept.errors import DataError
@@ -72,10 +72,13 @@ class TopicEncoder(nn.Module):
         use neither.
         """
         from sklearn.decomposition import TruncatedSVD  # fitting alone needs scikit-learn, slow to import
-        from sklearn.feature_extraction.text import TfidfTransformer
+        from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
-        counts = _counts(rows, vocabulary_size=len(self.rarity))
-        known = np.asarray(counts.getnnz(axis=0) > 0)
+        counting = CountVectorizer(analyzer=list, vocabulary=range(len(self.rarity)), dtype=np.float64)
+        counts = counting.transform(rows)
+        known = np.asarray(counts.getnnz(axis=0) >= MIN_TEXTS) & (np.arange(len(self.rarity)) >= FIRST_LABEL)
+        counts = counts @ diags(known.astype(np.float64), format="csr")
+        counts.eliminate_zeros()
         found = min(self.directions.shape[1], int(known.sum()) - 1, len(rows) - 1)
         if found < 1:
             raise DataError("topics need texts that share words, got none: set training.content.kind=none")
@@ -109,20 +112,6 @@ def _spelling(words: Sequence[str]) -> csr_matrix:
         return csr_matrix(parts.fit_transform(["" if n < FIRST_LABEL else word for n, word in enumerate(words)]))
     except ValueError:  # no part is shared
         return csr_matrix((len(words), 0))
-
-
-def _counts(rows: Sequence[Sequence[int]], *, vocabulary_size: int) -> csr_matrix:
-    """Return word counts (N, V), without special tokens and words of a single text."""
-    texts_with = Counter(word for row in rows for word in set(row))
-    entries = Counter(
-        (place, word)
-        for place, row in enumerate(rows)
-        for word in row
-        if word >= FIRST_LABEL and texts_with[word] >= MIN_TEXTS
-    )
-    places, words = np.array(list(entries), dtype=np.int64).reshape(-1, 2).T
-    times = np.array(list(entries.values()), dtype=np.float64)
-    return csr_matrix((times, (places, words)), shape=(len(rows), vocabulary_size))
 
 
 def cooccurrence_vectors(rows: Sequence[Sequence[int]], *, words: int, seed: int) -> NDArray[np.float64]:

@@ -28,9 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adept.models.adapt import read_meanings, sentence_at
-from adept.models.codec.codec import Codec, text_of, words_of
+from adept.models.codec.codec import Codec, words_of
 from adept.models.codec.meaning import MEANING_LENGTH, multiply_all
 from adept.models.label_cells import compare_names, spell_names
+from adept.models.tokenizer import join_words
 from adept.synthesis.vote_cells import GRID, PublicCells, PublicTexts
 
 MAX_NAMED_LABELS = 512  # above, names are not read: regression has a column for each label
@@ -58,7 +59,7 @@ def choose_texts(codec: Codec, spelled: Sequence[tuple[str, ...]]) -> PublicText
     taken[:own] = True
     first: dict[str, int] = {}
     for place in np.flatnonzero(taken).tolist():
-        first.setdefault(text_of(sentence_at(codec, place)), place)
+        first.setdefault(join_words(sentence_at(codec, place)), place)
     places = np.array([*first.values()], dtype=np.int64)
     chances = 1 - (1 - drawn[places]) * (1 - own / len(density))
     return PublicTexts([*first], density[places] * len(density), chances)
@@ -116,7 +117,7 @@ def draw_by_names(codec: Codec, labels: Sequence[str], *, seed: int) -> list[str
     for label, products in compare_names(codec, spell_names(codec, names)):
         own = np.flatnonzero(wanted == label)
         places[own] = generator.choice(np.argsort(-products, kind="stable")[:NAMED_SENTENCES], size=len(own))
-    return [text_of(sentence_at(codec, place)) for place in places.tolist()]
+    return [join_words(sentence_at(codec, place)) for place in places.tolist()]
 
 
 def label_by_names(codec: Codec, names: Sequence[str], texts: Sequence[str]) -> list[str]:

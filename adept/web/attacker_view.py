@@ -25,8 +25,8 @@ from adept.attacks.likelihood import Candidates, read_candidates
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import OriginalLaplace
 from adept.mechanisms.epsilon_as_odds import good_enough
-from adept.models.codec.codec import text_of
 from adept.models.saved_model import Autoencoder
+from adept.models.tokenizer import join_words
 from adept.rewriting.rewriter import Rewriter
 
 PEOPLE = 1_000
@@ -53,7 +53,7 @@ def crowd_of(model: Autoencoder) -> list[str]:
     Raises:
         ModelError: the model holds fewer sentences.
     """
-    texts = list(dict.fromkeys(text_of(words) for words in model.codec.utterances)) if model.codec else []
+    texts = list(dict.fromkeys(join_words(words) for words in model.codec.utterances)) if model.codec else []
     if len(texts) < PEOPLE - 1:
         raise ModelError(
             f"the model must hold at least {PEOPLE - 1} public sentences, got {len(texts)}: leave model_dir out"

@@ -7,7 +7,7 @@ import pytest
 import travel
 from tiny import Run
 
-from adept.models.codec.codec import text_of
+from adept.models.tokenizer import join_words
 from adept.rewriting.loading import load_model
 
 
@@ -88,7 +88,7 @@ def test_the_names_of_labels_and_a_page_of_help_place_the_packaged_model(tmp_pat
     model, _ = load_model(tmp_path / "bank")
     placed = 500
     assert model.codec
-    first = [text_of(words) for words in model.codec.utterances[:placed]]
+    first = [join_words(words) for words in model.codec.utterances[:placed]]
     for about in (("card",), ("pin", "password"), ("exchange", "rate")):
         assert sum(any(word in text for word in about) for text in first) >= placed // 12
 
@@ -120,7 +120,7 @@ def test_the_recipe_of_the_packaged_model_numbers_the_sentences_of_two_collectio
     codec = load_model(tmp_path / "run")[0].codec
     assert codec is not None
     assert codec.lexicon is not None
-    held = {text_of(words) for words in codec.utterances}
+    held = {join_words(words) for words in codec.utterances}
     (tmp_path / "in.txt").write_text("what is the lowest fare to boston\n")
     rewrite = [
         "rewrite",

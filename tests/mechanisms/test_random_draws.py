@@ -199,3 +199,15 @@ def test_fresh_uniforms_are_uniform_in_the_tail_as_well() -> None:
         assert abs((numbers < 2.0**-k).sum() - expected) < 8 * expected**0.5
     scaled = numbers[numbers < 2.0**-4] * 16
     assert stats.kstest(scaled, "uniform").pvalue > P_LIMIT
+
+
+@pytest.mark.parametrize("uniform", [0.0, 0.5, 1 - 2**-24])
+def test_inversion_never_draws_a_word_without_probability(monkeypatch: pytest.MonkeyPatch, uniform: float) -> None:
+    weights = torch.rand(500, 11, generator=torch.Generator().manual_seed(1)) + 0.01
+    weights[:, [0, 1, 5, 9, 10]] = 0.0
+    weights[:3] = torch.tensor([[0.0] * 4 + [1.0] + [0.0] * 6])
+    monkeypatch.setattr(random_draws, "fresh_uniform", lambda count: torch.full((count,), uniform, dtype=torch.float64))
+    drawn = random_draws.fresh_index(weights)
+    assert bool((weights.gather(1, drawn[:, None]) > 0).all())
+    if uniform == 0:
+        assert drawn.tolist()[3:] == [2] * 497

@@ -11,10 +11,9 @@ from adept.data.corpus import Corpus
 from adept.errors import DataError, ModelError
 from adept.mechanisms import LearnedCodebook
 from adept.models.adapt import MAX_CODEWORDS, REDUNDANT_COSINE, adapt, codebooks_about, codebooks_at, fine_tune
-from adept.models.codec.codec import text_of
 from adept.models.config import OptimiserConfig, TrainerConfig, TrainingData
 from adept.models.saved_model import Autoencoder, pad
-from adept.models.tokenizer import Tokenizer
+from adept.models.tokenizer import Tokenizer, join_words
 from adept.rewriting.coding import pool_size
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
@@ -62,11 +61,11 @@ def test_codewords_and_utterances_begin_with_the_examples(adapted: Loaded) -> No
     """But for a few of them, which nothing was learned from."""
     model, _ = adapted
     assert model.codec is not None
-    held_out = {text_of(words) for words in model.codec.held_out}
+    held_out = {join_words(words) for words in model.codec.held_out}
     count = len(EXAMPLES) - len(held_out)
     assert len(held_out) == 2
     assert torch.equal(model.codebooks[count], model.codebooks[max(model.codebooks)][:count])
-    assert {text_of(words) for words in model.codec.utterances[:count]} == set(EXAMPLES) - held_out
+    assert {join_words(words) for words in model.codec.utterances[:count]} == set(EXAMPLES) - held_out
 
 
 def test_few_examples_share_their_codewords_with_texts_near_to_them_and_with_others() -> None:
@@ -149,7 +148,7 @@ def test_no_text_that_is_held_out_is_trained_on(
     monkeypatch.setattr("adept.models.training.fit", fit)
     one = TrainerConfig(max_epochs=1)
     fine_tune(*adapted, Corpus(EXAMPLES), optimiser=OptimiserConfig(), trainer=one, output_dir=tmp_path)
-    held_out = {text_of(words) for words in adapted[0].codec.held_out}
+    held_out = {join_words(words) for words in adapted[0].codec.held_out}
     assert held_out
     assert not held_out & set(read)
     assert set(EXAMPLES) - held_out <= set(read)

@@ -9,10 +9,11 @@ from adept.errors import ModelError
 from adept.models import adapt as nearby
 from adept.models.adapt import are_terms, nearest_first, read_page, sentences_about, spell_out
 from adept.models.codec import codec as codecs
-from adept.models.codec.codec import Codec, text_of, words_of
+from adept.models.codec.codec import Codec, words_of
 from adept.models.codec.codec_files import load_codec, save_codec
 from adept.models.codec.meaning import Meanings
 from adept.models.lexicon import Lexicon
+from adept.models.tokenizer import join_words
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +25,10 @@ def codec() -> Codec:
 
 
 def all_texts(codec: Codec) -> list[str]:
-    return [*map(text_of, codec.utterances), *(text_of(codec.listed[place]) for place in range(len(codec.listed)))]
+    return [
+        *map(join_words, codec.utterances),
+        *(join_words(codec.listed[place]) for place in range(len(codec.listed))),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -74,8 +78,8 @@ def test_the_nearest_sentences_come_first_others_by_chance_and_none_is_lost(code
     first, second, others = nearest_first(codec, texts, most=50, besides=20)
     assert (len(first), len(second)) == (50, 20)
     assert second == [words for words in codec.utterances if words not in first][:20]
-    listed = [text_of(others[place]) for place in range(len(others))]
-    assert sorted([*map(text_of, [*first, *second]), *listed]) == sorted(all_texts(codec))
+    listed = [join_words(others[place]) for place in range(len(others))]
+    assert sorted([*map(join_words, [*first, *second]), *listed]) == sorted(all_texts(codec))
     meanings = Meanings(Lexicon.load(), codec.weigh)
     asked = meanings.of(map(words_of, texts)).astype(int)
     left = [*second, *map(words_of, listed)]

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adept.models import label_cells
-from adept.models.codec.codec import Codec, text_of
+from adept.models.codec.codec import Codec
 from adept.models.label_cells import LabelCells, choose_cell, choose_tilt
+from adept.models.tokenizer import join_words
 
 ODD_NAMES = ["", " ", "X17", "42", "zzqxv", "Überweisung", "\U0001f600", "a" * 5000, "-", "q_1"]
 
@@ -70,7 +71,7 @@ def test_cells_lie_near_their_names_and_the_same_words_share_one(codec: Codec) -
     assert np.array_equal(cells["ground_transportation"], cells["GroundTransportation"])
     shares = []
     for places in cells.values():
-        texts = [text_of(codec.utterances[p] if p < 200 else codec.listed[p - 200]) for p in places.tolist()]
+        texts = [join_words(codec.utterances[p] if p < 200 else codec.listed[p - 200]) for p in places.tolist()]
         shares.append(np.mean(["transportation" in text for text in texts]))
     assert shares[0] > 2 * shares[2]
 
@@ -98,5 +99,5 @@ def test_sentences_about_a_label_move_its_cell_and_no_other(codec: Codec) -> Non
     assert not np.array_equal(described["X17"], plain["X17"])
     assert np.array_equal(described["fare"], plain["fare"])
     assert np.array_equal(described["meal"], plain["meal"])  # no word of the sentence is known
-    texts = [text_of(codec.utterances[p] if p < 200 else codec.listed[p - 200]) for p in described["X17"].tolist()]
+    texts = [join_words(codec.utterances[p] if p < 200 else codec.listed[p - 200]) for p in described["X17"].tolist()]
     assert any("taxi" in text for text in texts)

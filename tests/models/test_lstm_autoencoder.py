@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from adept.mechanisms import L1Laplace
 from adept.models import decoding as decoding_module
 from adept.models.config import DecodingConfig
-from adept.models.decoding import _draw, decode
+from adept.models.decoding import decode
 from adept.models.lstm_autoencoder import ROWS, Adept, multiply, noise_between, step
 from adept.models.saved_model import Autoencoder, pad
 from adept.models.tokenizer import END, FIRST_LABEL, PAD, START, UNKNOWN
@@ -217,20 +217,6 @@ def test_a_row_is_written_the_same_after_others_have_left_the_batch() -> None:
     for place in (0, 31, 63):
         alone = decode(model, latents[place : place + 1])[0].tolist()
         assert together[place].tolist()[: len(alone)] == alone
-
-
-@pytest.mark.parametrize("uniform", [0.0, 0.5, 1 - 2**-24])
-def test_inversion_never_draws_a_word_without_probability(monkeypatch: pytest.MonkeyPatch, uniform: float) -> None:
-    weights = torch.rand(500, 11, generator=torch.Generator().manual_seed(1)) + 0.01
-    weights[:, [0, 1, 5, 9, 10]] = 0.0
-    weights[:3] = torch.tensor([[0.0] * 4 + [1.0] + [0.0] * 6])
-    monkeypatch.setattr(
-        decoding_module, "fresh_uniform", lambda count: torch.full((count,), uniform, dtype=torch.float64)
-    )
-    drawn = _draw(weights)
-    assert bool((weights.gather(1, drawn[:, None]) > 0).all())
-    if uniform == 0:
-        assert drawn.tolist()[3:] == [2] * 497
 
 
 def test_sampled_texts_end_and_hold_no_special_token() -> None:

@@ -16,9 +16,8 @@ import torch
 
 from adept.data.formats import Record
 from adept.errors import ConfigurationError
-from adept.mechanisms import Description, JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace
+from adept.mechanisms import Description, JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace, random_draws
 from adept.mechanisms.shuffle_amplification import Draw, central_epsilon
-from adept.models import decoding
 from adept.models.config import DecodingConfig
 from adept.release import local_release
 from adept.release.batches import PlainBatches, ShuffledBatches
@@ -318,7 +317,7 @@ def test_draws_from_a_seed_are_noticed_before_the_permutation_and_harmless_after
     topic_run: Path, told_apart: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: bool
 ) -> None:
     """After it a row is found where the permutation leaves it in its place: 12 of 60 with a probability below 1 / 12!."""
-    monkeypatch.setattr(decoding, "fresh_uniform", seeded)
+    monkeypatch.setattr(random_draws, "fresh_uniform", seeded)
     monkeypatch.setattr(local_release, "ShuffledBatches", WrittenBefore if before else ShuffledBatches)
     found = placed(topic_run, 0, told_apart, tmp_path, ReleaseOptions(shuffle=True))
     assert found == 60 if before else found < 12

@@ -17,9 +17,9 @@ from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Description
 from adept.mechanisms.random_draws import exponential_series
 from adept.models.codec import nearest_text
-from adept.models.codec.codec import text_of
 from adept.models.codec.meaning import MEANING_LENGTH
 from adept.models.label_cells import LabelCells
+from adept.models.tokenizer import join_words
 from adept.rewriting.label_coding import CellCoding, LabelCoding
 from adept.rewriting.loading import label_mechanism
 from adept.rewriting.rewriter import Rewriter
@@ -106,7 +106,7 @@ def test_the_heavy_sentences_are_the_nearest_of_the_cell(loaded: Loaded) -> None
     said = [*codec.utterances, *(codec.listed[place] for place in range(len(codec.listed)))]
     cell = rewriter.coding.of_label("cheapest_airfare")  # type: ignore[attr-defined]
     for place in cell.cell[[0, 50, 299]].tolist():
-        nearest = cell.encode([text_of(said[place])])[0, 1].item()
+        nearest = cell.encode([join_words(said[place])])[0, 1].item()
         assert Counter(said[nearest]) == Counter(said[place])
 
 

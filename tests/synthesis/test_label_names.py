@@ -10,11 +10,11 @@ from adept import Synthesizer
 from adept.data.corpus import Corpus
 from adept.mechanisms import Votes
 from adept.models.codec import codec as codecs
-from adept.models.codec.codec import Codec, text_of
+from adept.models.codec.codec import Codec
 from adept.models.codec.listed_texts import ListedTexts
 from adept.models.lexicon import Lexicon
 from adept.models.saved_model import Autoencoder
-from adept.models.tokenizer import Tokenizer
+from adept.models.tokenizer import Tokenizer, join_words
 from adept.synthesis import label_names
 from adept.synthesis.label_names import TILT, choose_texts, draw_by_names, label_by_names
 from adept.synthesis.vote_cells import GRID
@@ -45,7 +45,7 @@ def few_added() -> Iterator[None]:
 def listed_texts(broad: Loaded) -> set[str]:
     """Texts of the codec behind its utterances."""
     listed = broad[0].codec.listed if broad[0].codec else ListedTexts()
-    return {text_of(listed[place]) for place in range(len(listed))}
+    return {join_words(listed[place]) for place in range(len(listed))}
 
 
 def build(broad: Loaded, names: list[str], epsilon: float = 1.0) -> Synthesizer:
@@ -171,7 +171,7 @@ def test_more_texts_than_there_are_sentences_are_all_of_them(broad: Loaded, monk
     codec, synthesizer = broad[0].codec, build(broad, NAMES)
     assert codec is not None
     assert set(choose_texts(codec, [("airfare",)]).texts) == set(synthesizer.cells.texts)
-    assert set(synthesizer.cells.texts) == {*map(text_of, codec.utterances)} | listed_texts(broad)
+    assert set(synthesizer.cells.texts) == {*map(join_words, codec.utterances)} | listed_texts(broad)
 
 
 def test_reference_texts_are_sentences_near_to_the_names_of_their_labels(broad: Loaded) -> None:
@@ -182,7 +182,7 @@ def test_reference_texts_are_sentences_near_to_the_names_of_their_labels(broad: 
     assert texts == draw_by_names(codec, labels, seed=0) != draw_by_names(codec, labels, seed=1)
     named, coded = (np.mean(["fare" in text for text in texts[part::2]]) for part in (0, 1))
     assert named > 1.5 * coded
-    assert set(texts) <= {*map(text_of, codec.utterances)} | listed_texts(broad)
+    assert set(texts) <= {*map(join_words, codec.utterances)} | listed_texts(broad)
 
 
 def test_texts_are_labelled_by_the_nearest_name_and_never_by_a_code(broad: Loaded) -> None:

@@ -37,7 +37,7 @@ from adept.models.language_model.model import LanguageModel
 from adept.models.language_model.ngrams import BITS
 from adept.models.language_model.vocabulary import MAX_WORDS, Learned
 from adept.models.lexicon import Lexicon
-from adept.models.tokenizer import PUNCTUATION
+from adept.models.tokenizer import PUNCTUATION, join_words
 
 if TYPE_CHECKING:  # machine code, slow to import, and needed by large K alone
     from adept.models.codec.arithmetic_code import ArithmeticCode
@@ -155,7 +155,7 @@ class Codec(Learned):
                 raise ConfigurationError(
                     f"descriptions must be integers from 0 to {size - 1}, got another value in record {row}"
                 )
-        return [text_of(sized.write(number)) for number in descriptions]
+        return [join_words(sized.write(number)) for number in descriptions]
 
     def _sized(self, size: int) -> "_Sized":
         if size < 2:
@@ -259,7 +259,3 @@ def words_of(text: str) -> Words:
         clean = "".join(" " if unicodedata.category(c)[0] == "C" else c for c in clean)
     words = (MARKS.sub(r" \1 ", word).split() for word in clean.lower().split())
     return tuple(part for parts in words for part in parts)[:MAX_WORDS]
-
-
-def text_of(words: Sequence[str]) -> str:
-    return re.sub(r" ([.,;:!?)\]])", r"\1", " ".join(words))

@@ -23,12 +23,13 @@ from adept.models.codec import arithmetic_code as text_code
 from adept.models.codec import codec as codec_module
 from adept.models.codec.arithmetic_code import ArithmeticCode, Band
 from adept.models.codec.beam_search import ANYWHERE, UNIT, BeamSearch, Found
-from adept.models.codec.codec import SEAM_COST, Codec, text_of, words_of
+from adept.models.codec.codec import SEAM_COST, Codec, words_of
 from adept.models.codec.codec_files import DESCRIPTION, TABLES, load_codec, save_codec
 from adept.models.codec.meaning import MISSING_COST
 from adept.models.language_model.model import LanguageModel, UnknownWords
 from adept.models.language_model.next_word import find, span
 from adept.models.language_model.vocabulary import END, UNKNOWN
+from adept.models.tokenizer import join_words
 
 SIZES = [2, 37, 5_000, 600_000, 2**41, 2**120]
 STRANGE = [
@@ -112,7 +113,7 @@ def test_more_numbers_say_more_and_at_last_everything(codec: Codec, others: list
     exact = []
     for size in (37, 2**19, 2**41, 2**120):
         written = codec.write(codec.describe(others, size=size), size=size)
-        exact.append(sum(text == text_of(words_of(own)) for text, own in zip(written, others, strict=True)))
+        exact.append(sum(text == join_words(words_of(own)) for text, own in zip(written, others, strict=True)))
     assert exact == sorted(exact)
     assert exact[0] < exact[-2]
     assert exact[-1] > 0.9 * len(others)

@@ -18,7 +18,7 @@ from adept.errors import ModelError
 from adept.models.codec import listed_texts as likely_texts
 from adept.models.codec.arithmetic_code import ArithmeticCode
 from adept.models.codec.beam_search import BeamSearch
-from adept.models.codec.codec import Codec, text_of, words_of
+from adept.models.codec.codec import Codec, words_of
 from adept.models.codec.codec_files import DESCRIPTION, TABLES, load_codec, save_codec
 from adept.models.codec.listed_texts import list_likely, next_shares
 from adept.models.codec.training import learn_codec
@@ -26,6 +26,7 @@ from adept.models.config import CodecConfig
 from adept.models.language_model.model import LanguageModel
 from adept.models.language_model.next_word import span
 from adept.models.language_model.ngrams import ONE
+from adept.models.tokenizer import join_words
 
 COUNT = 20_000
 
@@ -106,8 +107,8 @@ def test_a_beginning_that_leaves_too_few_bits_for_the_rest_is_given_up(codec: Co
 
 def test_likely_texts_have_the_first_numbers_behind_the_utterances(codec: Codec) -> None:
     said, size = len(codec.utterances), 4_000
-    assert codec.write([said, said + 7], size=size) == [text_of(codec.listed[0]), text_of(codec.listed[7])]
-    described = codec.describe([text_of(codec.listed[place]) for place in (0, 7, 2_000)], size=size)
+    assert codec.write([said, said + 7], size=size) == [join_words(codec.listed[0]), join_words(codec.listed[7])]
+    described = codec.describe([join_words(codec.listed[place]) for place in (0, 7, 2_000)], size=size)
     assert described == [said, said + 7, said + 2_000]
     assert all(codec.write(range(said + 3), size=said + 3))
 
@@ -118,7 +119,7 @@ def test_the_likely_texts_say_more_than_numbers_of_the_code(codec: Codec, texts:
     exact = {}
     for name, used in (("with", codec), ("without", without)):
         written = used.write(used.describe(records, size=COUNT), size=COUNT)
-        exact[name] = sum(text == text_of(words_of(own)) for text, own in zip(written, records, strict=True))
+        exact[name] = sum(text == join_words(words_of(own)) for text, own in zip(written, records, strict=True))
     assert exact["with"] > 1.15 * exact["without"] > 0
 
 
@@ -144,8 +145,8 @@ def test_where_most_numbers_are_texts_at_hand_nothing_is_searched_for(
 def test_words_keep_their_order_where_texts_of_the_same_words_have_numbers(codec: Codec) -> None:
     """Whatever stands first: a text with the same words is as near."""
     place, back = _turned(codec)
-    there = text_of(codec.listed[place])
-    for record in (there, text_of(back)):
+    there = join_words(codec.listed[place])
+    for record in (there, join_words(back)):
         assert codec.write(codec.describe([record], size=COUNT), size=COUNT) == [record]
 
 
