@@ -92,15 +92,17 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
     "release.rewrite_frame.rewrite_frame": lambda given, bad: rewrite_frame(
         bad, text="text", statement=given.directory / "s", model_dir=given.run, epsilon=8
     ),
-    "release.transformer.PrivateText.fit": lambda given, bad: PrivateText(given.rewriter).fit(bad),
-    "release.transformer.PrivateText.transform": lambda given, bad: PrivateText(given.rewriter).transform(bad),
-    "rewriting.alternatives.PromptSampling.privatize": lambda given, bad: PromptSampling(
+    "release.sklearn_transformer.PrivateText.fit": lambda given, bad: PrivateText(given.rewriter).fit(bad),
+    "release.sklearn_transformer.PrivateText.transform": lambda given, bad: PrivateText(given.rewriter).transform(bad),
+    "rewriting.alternative_rewriters.PromptSampling.privatize": lambda given, bad: PromptSampling(
         epsilon=8.0, model=given.model[0], tokenizer=given.model[1], length=4, logits=(0.0, 1.0)
     ).privatize(bad),
-    "rewriting.alternatives.public_logits": lambda given, bad: public_logits(*given.model, bad),
-    "rewriting.alternatives.Redaction.from_public": lambda given, bad: Redaction.from_public(bad),
-    "rewriting.alternatives.Redaction.privatize": lambda given, bad: Redaction(common=frozenset()).privatize(bad),
-    "rewriting.alternatives.WordByWord.privatize": lambda given, bad: WordByWord.privatize(None, bad),  # type: ignore[arg-type]
+    "rewriting.alternative_rewriters.public_logits": lambda given, bad: public_logits(*given.model, bad),
+    "rewriting.alternative_rewriters.Redaction.from_public": lambda given, bad: Redaction.from_public(bad),
+    "rewriting.alternative_rewriters.Redaction.privatize": lambda given, bad: Redaction(common=frozenset()).privatize(
+        bad
+    ),
+    "rewriting.alternative_rewriters.WordByWord.privatize": lambda given, bad: WordByWord.privatize(None, bad),  # type: ignore[arg-type]
     "rewriting.expectation.foreign_warnings": lambda given, bad: foreign_warnings(
         given.rewriter.tokenizer, bad, max_length=4
     ),
@@ -134,14 +136,14 @@ WITHOUT = {
     "rewriting.coding.LatentCoding.encode": "called by Rewriter with checked texts",
     "rewriting.coding.PairCoding.encode": "called by Rewriter with checked texts",
     "rewriting.expectation.Expectation.__init__": "counts texts",
-    "synthesis.cells.PublicCells.vote": "called by Synthesizer with texts alone",
-    "synthesis.cells.PublicCells.of": "called by Synthesizer with texts alone",
-    "synthesis.cells.PublicTexts.__init__": "made of checked texts",
-    "synthesis.cells.PublicTexts.alike": "made of checked texts",
-    "synthesis.cells.default_size": "counts texts",
+    "synthesis.vote_cells.PublicCells.vote": "called by Synthesizer with texts alone",
+    "synthesis.vote_cells.PublicCells.of": "called by Synthesizer with texts alone",
+    "synthesis.vote_cells.PublicTexts.__init__": "made of checked texts",
+    "synthesis.vote_cells.PublicTexts.alike": "made of checked texts",
+    "synthesis.vote_cells.default_size": "counts texts",
     "synthesis.label_names.label_by_names": "reads a Corpus",
     "synthesis.synthesizer.share_standing_out": "counts texts",
-    "rewriting.budgets.short_texts": "reads public texts of the model, or of a Corpus",
+    "rewriting.budget_estimates.short_texts": "reads public texts of the model, or of a Corpus",
     "rewriting.expectation.rewrite_public": "reads public texts of the model, or of a Corpus",
     "synthesis.synthesizer.Synthesizer.vote": "reads files whose rows must not make it raise",
     "release.rewrite_frame.table_of": "called by rewrite_frame",
