@@ -31,6 +31,7 @@ COLOURS = {
     "token_exponential": "#5f9ea0",
     "prompt_sampling": "#b07aa1",
     "synthesizer": "#11698e",
+    "lookup": "#a08c00",
 }
 NAMES = {
     "original": "original (claim false)",
@@ -44,6 +45,7 @@ NAMES = {
     "redaction": "redaction (no guarantee)",
 }
 PALETTE = ("#1f77b4", "#e08e0b", "#2a9d5c", "#c0392b", "#8e5ea2", "#5c4033", "#17818f", "#7f7f7f")
+VERDICT_COLOURS = {"violated": "#c0392b", "not refuted": "#2a9d5c", "not judged": "#7f7f7f"}
 INK = "#222"
 STYLE: dict[Any, Any] = {"font.size": 10, "svg.fonttype": "none", "svg.hashsalt": "adept"}
 STYLE |= {"axes.spines.right": False, "axes.spines.top": False}
@@ -109,5 +111,5 @@ def legend(figure: Any, *axes: Any, columns: int) -> None:
 
 
 def number(value: float | None, *, digits: int = 3) -> str:
-    """Return a number for a table: empty if there is none, and "inf" and "nan" as words."""
+    """Return a number for a table: empty for None, and "inf" or "nan" if it is not finite."""
     return "" if value is None else f"{value:.{digits}f}" if math.isfinite(value) else str(value)

@@ -29,7 +29,7 @@ from adept.cli.overrides import config_directory, instantiate, literal_overrides
 from adept.errors import AdeptError
 from adept.mechanisms import BY_NAME, LearnedCodebook
 from adept.mechanisms.base import MechanismChoice
-from adept.studies.limits import reconstruction
+from adept.mechanisms.epsilon_as_odds import good_enough
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
@@ -368,8 +368,8 @@ def test_the_odds_are_those_of_epsilon() -> None:
     assert len(rows) == 6
     for epsilon, odds, _, of_two, of_many in rows:
         assert float(odds.replace(",", "")) == pytest.approx(math.exp(float(epsilon)), rel=2e-3)
-        assert float(of_two) == pytest.approx(reconstruction(2, epsilon=float(epsilon)), abs=1e-3)
-        assert float(of_many) == pytest.approx(reconstruction(1000, epsilon=float(epsilon)), abs=1e-3)
+        assert float(of_two) == pytest.approx(good_enough(1 / 2, epsilon=float(epsilon)), abs=1e-3)
+        assert float(of_many) == pytest.approx(good_enough(1 / 1000, epsilon=float(epsilon)), abs=1e-3)
     readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
     assert f"a factor of {math.exp(8):,.0f} (at 4: 55, at 2: 7.4, at 1: 2.8)" in readme
 

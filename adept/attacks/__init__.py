@@ -1,1 +1,1 @@
-"""Attacks on releases, and bounds on their success; no command lines and no files."""
+"""Attacks on releases, and bounds on their success. Nothing here reads options or files."""

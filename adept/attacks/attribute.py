@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.special import logit
 
 from adept.attacks.guessing_game import AttackGame, AttackRow
 from adept.attacks.likelihood import guess
@@ -55,18 +56,14 @@ class TextReader:
         return [str(value) for value in self._model.predict(texts)]
 
     def confidence(self, texts: Sequence[str], values: Sequence[str]) -> NDArray[np.float64]:
-        """Return the logit of the probability of each text's own class."""
+        """Return the logit of the probability of each text's class in ``values``."""
         texts = text_list(texts)
-        chances = np.full(len(texts), UNSEEN_CHANCE)
+        chances, places = np.full(len(texts), UNSEEN_CHANCE), {value: i for i, value in enumerate(self.classes)}
         if len(self.classes) > 1:
             table = self._model.predict_proba(texts)
-            places = {value: place for place, value in enumerate(self.classes)}
             for row, value in enumerate(values):
-                if value in places:
-                    chances[row] = table[row, places[value]]
-        clipped = np.clip(chances, 1e-9, 1 - 1e-9)
-        logits: NDArray[np.float64] = np.log(clipped) - np.log1p(-clipped)
-        return logits
+                chances[row] = table[row, places[value]] if value in places else UNSEEN_CHANCE
+        return np.asarray(logit(np.clip(chances, 1e-9, 1 - 1e-9)))
 
 
 def read_attribute(corpus: Corpus, name: str) -> list[str]:
@@ -99,10 +96,9 @@ def play(game: AttackGame, *, attribute: str) -> list[AttackRow]:
     guesses = {
         "static": TextReader(public.texts, others, seed=game.seed).guess(written),
         "adaptive": TextReader(rewriter.rewrite(public.texts), others, seed=game.seed).guess(written),
-        "release": [values[i] for i in ([] if named is None else named.tolist())],
+        "release": [values[i] for i in named.tolist()],
     }
     prior = torch.bincount(classes).double() / len(own)
-    optima = {"release": best_success(candidates, flat, classes)}
     return [
         game.row(
             "attribute",
@@ -110,7 +106,7 @@ def play(game: AttackGame, *, attribute: str) -> list[AttackRow]:
             attribute,
             torch.tensor([value == own[place] for value, place in zip(said, draws, strict=True)]),
             prior,
-            optimum=optima.get(knows),
+            optimum=best_success(candidates, flat, classes) if knows == "release" else None,
             detail={"values": len(prior)},
         )
         for knows, said in guesses.items()

@@ -35,7 +35,7 @@ class AttackRow:
     without_release: float  # success of the best guess
     bound: float  # largest success at the true epsilon
     claimed_bound: float  # the same at the claimed epsilon
-    optimum: float | None  # exact success of the best attack, where it is known
+    optimum: float | None = None  # exact success of the best attack, where it is known
     detail: dict[str, Any]  # further figures
 
     @property
@@ -55,7 +55,7 @@ class AttackRow:
 
     @property
     def words(self) -> str:
-        """The figures in a sentence."""
+        """A sentence with the success rate, the bounds on it, and a refuted claim."""
         of_100 = f"Of 100 guesses {per_hundred(self.rate.value)} are right"
         without = f"{per_hundred(self.without_release)} without any release"
         allowed = f"at most {per_hundred(self.bound)} are possible at the true epsilon"
@@ -95,7 +95,7 @@ class GivenAway:
 
 @dataclass(frozen=True, kw_only=True)
 class AttackGame:
-    """A rewriter under attack."""
+    """The game against one rewriter, with the private records and the attacker's public text."""
 
     rewriter: Rewriter  # made for measurement
     private: Corpus  # that secrets are drawn from
@@ -109,7 +109,7 @@ class AttackGame:
         return random.Random(self.seed).choices(range(count), weights=weights, k=self.records)
 
     def release(self, secrets: Sequence[str]) -> Tensor:
-        """Release secrets (m, .)."""
+        """Release each secret once; return the releases (m, .)."""
         return self.rewriter.release(secrets).cpu()
 
     def row(
@@ -123,10 +123,13 @@ class AttackGame:
         optimum: float | None = None,
         detail: Mapping[str, float] | None = None,
     ) -> AttackRow:
-        """Return the row for guesses, ``right`` (m,) or wrong: their success rate and bounds."""
+        """Return the row of an attack: the rate of ``right`` guesses (m,), and the bounds on it."""
         promise = self.rewriter.guarantee
         epsilons = promise.epsilon, promise.claimed_epsilon
-        bounds = [largest_rate(prior, epsilon=epsilon, delta=promise.delta) for epsilon in epsilons]
+        if promise.delta:
+            bounds = [good_enough(float(prior.max()), epsilon=each, delta=promise.delta) for each in epsilons]
+        else:  # of several exclusive values
+            bounds = [best_guess(prior.tolist(), epsilon=each) for each in epsilons]
         return AttackRow(
             attack=attack,
             knows=knows,
@@ -138,13 +141,6 @@ class AttackGame:
             optimum=optimum,
             detail=dict(detail or {}),
         )
-
-
-def largest_rate(prior: Tensor, *, epsilon: float, delta: float) -> float:
-    """Return the bound on the chance to guess which of several exclusive values is true."""
-    if delta:
-        return good_enough(float(prior.max()), epsilon=epsilon, delta=delta)
-    return best_guess(prior.tolist(), epsilon=epsilon)
 
 
 def per_hundred(share: float) -> str:

@@ -11,6 +11,7 @@ have weight 1.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -45,13 +46,13 @@ class Candidates:
         return Candidates(self.mechanism, tuple(map(torch.cat, zip(self.views, others.views, strict=True))), self.dim)
 
     def log_likelihood(self, released: Tensor) -> Tensor:
-        """Return ln p(z|x), up to a constant per release (m, .): float32 (m, j candidates)."""
+        """Return ln p(z|x) for m releases and j candidates (m, j), up to a constant per release."""
         score = _score(self)
         return torch.cat([score(part) for part in torch.split(released, COMPARED_RELEASES)])
 
 
 def read_candidates(mechanism: LocalRandomizer, encoded: Tensor) -> Candidates:
-    """Prepare candidates by their latents (j, n), or their descriptions (j, 2 t)."""
+    """Return the candidates with these latents (j, n), or with these descriptions (j, 2 t)."""
     match mechanism:
         case Codebook():
             units = to_grid(encoded, clip=mechanism.clip, clip_norm=mechanism.clip_norm)
@@ -144,7 +145,7 @@ def _codebook_score(mechanism: Codebook, candidates: Candidates) -> Callable[[Te
 
 
 def released_symbols(mechanism: Codebook, released: Tensor) -> Tensor:
-    """Return the index of each block's released codeword, (m, blocks); of equal ones, the first."""
+    """Return the index of each block's released codeword (m, blocks), the first of equal ones."""
     blocks = mechanism.layout(released.shape[1])
     parts = torch.split(released.double(), [block.shape.dim for block in blocks], dim=1)
     return torch.stack(
@@ -152,34 +153,30 @@ def released_symbols(mechanism: Codebook, released: Tensor) -> Tensor:
     )
 
 
-@dataclass(frozen=True)
-class Guesses:
+class Guesses(NamedTuple):
     """The candidate that an attack names for each of m releases."""
 
     best: Tensor  # with the largest posterior (m,)
-    best_class: Tensor | None  # with the largest posterior (m,); None without classes
+    best_class: Tensor  # with the largest posterior (m,)
     posterior: Tensor  # of the best candidate (m,)
     odds: Tensor  # how far the release moved the odds between two candidates at most (m,), in nats
 
 
 def guess(candidates: Candidates, released: Tensor, *, prior: Tensor, classes: Tensor | None = None) -> Guesses:
-    """Name the likeliest candidate, and the likeliest class, behind each release (m, .)."""
+    """Name the likeliest candidate, and the likeliest class, behind each release (m, .).
+
+    Without ``classes`` (j,), each candidate is a class of its own.
+    """
     rows = max(1, MAX_SCORES // len(candidates))
+    classes = torch.arange(len(candidates)) if classes is None else classes
     parts = [_guess(candidates, part, prior.log(), classes) for part in torch.split(released, rows)]
-    return Guesses(
-        torch.cat([part.best for part in parts]),
-        None if classes is None else torch.cat([part.best_class for part in parts if part.best_class is not None]),
-        torch.cat([part.posterior for part in parts]),
-        torch.cat([part.odds for part in parts]),
-    )
+    return Guesses(*(torch.cat(tensors) for tensors in zip(*parts, strict=True)))
 
 
-def _guess(candidates: Candidates, released: Tensor, log_prior: Tensor, classes: Tensor | None) -> Guesses:
+def _guess(candidates: Candidates, released: Tensor, log_prior: Tensor, classes: Tensor) -> Guesses:
     scores = candidates.log_likelihood(released)
     odds = scores.amax(dim=1) - scores.amin(dim=1)
     posterior = torch.softmax(scores.double() + log_prior, dim=1)
     top, best = posterior.max(dim=1)
-    if classes is None:
-        return Guesses(best, None, top, odds)
     sums = torch.zeros(len(released), int(classes.max()) + 1, dtype=torch.float64).index_add_(1, classes, posterior)
     return Guesses(best, sums.argmax(dim=1), top, odds)

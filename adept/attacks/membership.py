@@ -1,4 +1,4 @@
-r"""Membership: was a record used for a classifier's training rewrites, or for synthetic records?
+r"""Membership: was a record rewritten to train a classifier, or is it in a file of released counts?
 
 *Among rewrites.* Private records of one label are paired. For each pair a coin decides which of the
 two is released; a classifier is trained on all rewrites with their labels. The attacker sees the
@@ -26,22 +26,21 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from adept.attacks.attribute import TextReader
 from adept.attacks.guessing_game import AttackGame, AttackRow
 from adept.attacks.success_bounds import Rate, membership_auc, membership_power
+from adept.audit.stats.confidence_bounds import Floats
 from adept.errors import DataError
 from adept.synthesis.audited_synthesizer import NeighbouringFiles
 
 FALSE_POSITIVES = 0.01
 WHICH_OF_TWO, AREA, POWER = "which of the two", "area under the curve", "true positives at 1 % false ones"
 Pairs = list[tuple[int, int]]
-Floats = NDArray[np.float64]
 
 
 def pair_records(labels: Sequence[str], draw: random.Random) -> Pairs:
-    """Pair records of the same label at random; of an odd number, one record has no partner."""
+    """Pair records of the same label at random; if their number is odd, one has no partner."""
     groups: defaultdict[str, list[int]] = defaultdict(list)
     for place, label in enumerate(labels):
         groups[label].append(place)
@@ -94,22 +93,8 @@ def _train_shadows(
     return first, second
 
 
-def _row(success: str, rate: Rate, chance: float, bound: float, detail: dict[str, float]) -> AttackRow:
-    return AttackRow(
-        attack="membership",
-        knows="all other rows",
-        success=success,
-        rate=rate,
-        without_release=chance,
-        bound=bound,
-        claimed_bound=bound,
-        optimum=None,
-        detail=detail,
-    )
-
-
 def play_file(files: NeighbouringFiles, *, rounds: int, confidence: float = 0.999) -> list[AttackRow]:
-    """Attack a file without and with one person's rows, by ``rounds`` releases of each."""
+    """Attack two files, with and without one person's rows, by ``rounds`` releases of each."""
     without, among = files.pairs[0]
     outside, inside = (
         np.array(
@@ -122,10 +107,20 @@ def play_file(files: NeighbouringFiles, *, rounds: int, confidence: float = 0.99
     false = Rate.of(int((outside[half:] > threshold).sum()), rounds - half, confidence=confidence)
     power = Rate.of(int((inside > threshold).sum()), rounds, confidence=confidence)
     curve = Rate(area(inside, outside), 0.0, 1.0, rounds, confidence)  # without an interval
-    detail, epsilon = {"rounds": rounds, "false_positives": false.value}, files.epsilon
+    bounds = membership_auc(epsilon=files.epsilon), membership_power(false.high, epsilon=files.epsilon)
+    found = (AREA, curve, 0.5, bounds[0]), (POWER, power, false.value, bounds[1])
     return [
-        _row(AREA, curve, 0.5, membership_auc(epsilon=epsilon), detail),
-        _row(POWER, power, false.value, membership_power(false.high, epsilon=epsilon), detail),
+        AttackRow(
+            attack="membership",
+            knows="all other rows",
+            success=success,
+            rate=rate,
+            without_release=chance,
+            bound=bound,
+            claimed_bound=bound,
+            detail={"rounds": rounds, "false_positives": false.value},
+        )
+        for success, rate, chance, bound in found
     ]
 
 

@@ -44,7 +44,7 @@ ATTACK = "reconstruction"
 
 @dataclass(frozen=True)
 class Pool:
-    """Candidates, which are all different."""
+    """The candidates of an attack, which are all different, and their prior probabilities."""
 
     texts: list[str]
     prior: Tensor  # what the attacker holds likely (j,), summing to one
@@ -80,7 +80,7 @@ class Round:
         self.guesses = guess(self.candidates, self.released, prior=pool.prior, classes=pool.classes)
 
     def exact_row(self, knows: str) -> AttackRow:
-        """Return the row for the posterior's guesses of the exact text."""
+        """Return the row for guesses of the exact text by its posterior probability."""
         optimum = best_success(self.candidates, self.pool.prior, torch.arange(len(self.pool.texts)))
         promise, odds = self.game.rewriter.guarantee, self.guesses.odds
         detail = {"largest_odds": float(odds.max())}
@@ -95,7 +95,7 @@ class Round:
 
 
 def view(rewriter: Rewriter, texts: Sequence[str]) -> Candidates:
-    """Return candidates as a rewriter's mechanism reads them."""
+    """Return texts as candidates, in the form that the rewriter's mechanism reads."""
     return read_candidates(rewriter.mechanism, rewriter.encode(text_list(texts)).cpu())
 
 
@@ -120,7 +120,7 @@ def play(game: AttackGame, *, candidates: int, read_text: bool = True) -> tuple[
 
 def _good_enough(played: Round) -> list[AttackRow]:
     game, pool, named = played.game, played.pool, played.guesses.best_class
-    if pool.classes is None or named is None:
+    if pool.classes is None:
         return []
     prior = torch.zeros(int(pool.classes.max()) + 1, dtype=torch.float64).index_add(0, pool.classes, pool.prior)
     optimum = best_success(played.candidates, pool.prior, pool.classes)

@@ -1,4 +1,4 @@
-r"""Bounds on any attacker at the true epsilon: guesses of a record, and of its membership.
+r"""Bounds on the success of any attacker who guesses a record, or a record's membership.
 
 Every bound but ``best_success`` follows from P[M(x) in S] <= e^eps P[M(x') in S] + delta alone, so
 it holds for everything computed from one release, if the secret is drawn from the prior that the
@@ -41,7 +41,7 @@ class Rate:
 
 
 def membership_power(false_positives: float, *, epsilon: float, delta: float = 0.0) -> float:
-    """Return the largest true positive rate of a test of membership at a false positive rate.
+    """Return the largest true positive rate of a membership test at a given false positive rate.
 
     Claim: TPR <= min(1, e^eps FPR + delta, 1 - e^-eps (1 - delta - FPR)). Proof: the definition for
     the event "says yes" under x against x', and for "says no" under x' against x (Kairouz, Oh and
@@ -66,7 +66,7 @@ def membership_auc(*, epsilon: float, delta: float = 0.0) -> float:
 
 
 def best_success(candidates: Candidates, prior: Tensor, classes: Tensor) -> float | None:
-    r"""Return the exact success of the best attack; None without one finite alphabet.
+    r"""Return the exact success of the best attack; None unless a release is a single symbol.
 
     Claim: of all attacks that see one release v of a record x ~ pi, none names x's class c(x) with
     a probability above

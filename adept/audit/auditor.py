@@ -1,9 +1,9 @@
 """The audit of one mechanism: it asks every question of `adept.audit.questions`.
 
-All refutations and certified bounds of an audit are true together with probability ``confidence``:
-alpha = 1 - confidence is split over the questions (union bound). A mechanism that takes latents of
-any dimension makes its claim at every dimension. So it is also tested at dimensions 1, 2, 8 and
-1,024, unless it has a ``dim``.
+With probability at least ``confidence``, all refutations and certified bounds of one audit are
+true: alpha = 1 - confidence, the chance of any error, is split over the questions (union bound). A
+mechanism without an attribute such as ``dim`` takes latents of any dimension, and its claim covers
+each of them. So it is also tested at dimensions 1, 2, 8 and 1,024.
 """
 
 import math
@@ -17,23 +17,17 @@ from typing import Any
 import numpy as np
 
 from adept.audit import questions
+from adept.audit.distinguisher import input_pairs
 from adept.audit.distinguisher.distinguisher_choice import MAX_DISTINGUISHERS
 from adept.audit.distinguisher.experiment import MIN_TRIALS, Experiment, Progress
-from adept.audit.distinguisher.input_pairs import (
-    InputPair,
-    every_pair,
-    given_pairs,
-    given_values,
-    named_pairs,
-    value_pairs,
-)
+from adept.audit.distinguisher.input_pairs import InputPair
 from adept.audit.questions import Question
-from adept.audit.result import AuditResult, Check, Kind, MechanismFailure, Verdict, judge, judged
+from adept.audit.result import AuditResult, Check, Kind, Verdict, judge, judged
 from adept.audit.stats.confidence_bounds import rounds_needed
-from adept.audit.subject.foreign_code import fresh_copy
-from adept.audit.subject.value import ValueTarget, alphabet_of
+from adept.audit.subject.foreign_code import try_copy
+from adept.audit.subject.value import ValueTarget, alphabet_of, response_of
 from adept.audit.subject.vector import VectorTarget
-from adept.audit.subject.wrappers import CALLER, JointReports, Rewriting
+from adept.audit.subject.wrappers import CALLER, Rewriting
 from adept.errors import ConfigurationError
 from adept.ranges import check_positive
 
@@ -60,17 +54,19 @@ def run(
 ) -> AuditResult:
     """Audit a mechanism's claim of (epsilon, delta)-local DP for any two records.
 
-    If the mechanism does not declare its claim, alphabet or memory, the caller can:
+    If the mechanism does not declare its claim, alphabet or memory, declare them for it:
     ``Claim(mechanism, epsilon=..., alphabet=..., memoised=True)``.
 
     Args:
-        mechanism: one of three kinds, with ``epsilon`` and, if it has one, ``delta``. On *vectors*:
-            ``privatize``, latents (B, n) -> one row each; tensors or NumPy arrays, float64 or
-            float32. Also tested, if declared: ``clip`` ("l2"), ``clip_norm`` (1), ``project``,
-            ``guarantee(dim)`` with ``exact`` and ``scale``, and the additive ``noise``: "laplace",
-            "gaussian", "l2_norm" or "cap". On *values*: the same with an ``alphabet`` (or an
-            integer ``size``, or ``labels``), or with ``pairs`` of values. Of *texts*:
-            ``rewrite(texts)``, ``release(texts)`` and ``mechanism``, and ``pairs`` of texts.
+        mechanism: an object with ``epsilon`` and, if the claim has one, ``delta``. There are three
+            kinds. A mechanism on *vectors* has ``privatize``, which maps latents (B, n) to one row
+            for each, as tensors or NumPy arrays of float64 or float32. If it declares them, these
+            are tested too: ``clip`` (by default "l2"), ``clip_norm`` (by default 1), ``project``,
+            ``guarantee(dim)`` with ``exact`` and ``scale``, and the additive ``noise`` ("laplace",
+            "gaussian", "l2_norm" or "cap"). A mechanism on *values* also has an ``alphabet`` (or an
+            integer ``size``, or ``labels``), unless ``pairs`` of values are given. A rewriter of
+            *texts* has ``rewrite(texts)``, ``release(texts)`` and ``mechanism``, and needs
+            ``pairs`` of texts.
         dim: n, the number of coordinates.
         trials: number of releases of each of two inputs, at least 100; for a rewriter, the total
             number of rewrites.
@@ -90,29 +86,22 @@ def run(
     if callable(getattr(mechanism, "rewrite", None)) and not hasattr(mechanism, "privatize"):
         experiment, table = _of_texts(mechanism, trials // 2, pairs), questions.OF_TEXTS
     else:
-        given = _copy_of(mechanism)  # before anything is asked
+        given = try_copy(mechanism)  # before anything is asked
         _check_mechanism(mechanism)
         claimed = {"time_limit": time_limit, "given": given, "memoised": bool(getattr(mechanism, "memoised", False))}
         if (tried := _value_pairs(mechanism, pairs)) is not None:
             of_values = ValueTarget(mechanism, _values_of(tried), **claimed)
             experiment, table = Experiment(of_values, lambda _: tried, trials), questions.OF_VALUES
         else:
-            of_vectors, given_too = VectorTarget(mechanism, dim, **claimed), given_pairs(pairs, dim=dim)
-            experiment, table = Experiment(of_vectors, every_pair, trials, given_too), questions.OF_VECTORS
+            of_vectors, given_too = VectorTarget(mechanism, dim, **claimed), input_pairs.given_pairs(pairs, dim=dim)
+            experiment, table = Experiment(of_vectors, input_pairs.every_pair, trials, given_too), questions.OF_VECTORS
     experiment.progress = progress or experiment.progress
     return _answer(experiment, table, trials=trials, confidence=confidence)
 
 
-def _copy_of(mechanism: Any) -> Any:
-    try:
-        return fresh_copy(mechanism)
-    except MechanismFailure:
-        return None
-
-
 def _value_pairs(mechanism: Any, pairs: Sequence[tuple[Any, Any]] | None) -> list[InputPair] | None:
-    given, values = given_values(pairs), alphabet_of(mechanism)
-    return [*(given or ()), *value_pairs(values)] if values else given
+    given, values = input_pairs.given_values(pairs), alphabet_of(mechanism)
+    return [*(given or ()), *input_pairs.value_pairs(values)] if values else given
 
 
 def _values_of(pairs: Sequence[InputPair]) -> list[Any]:
@@ -120,7 +109,7 @@ def _values_of(pairs: Sequence[InputPair]) -> list[Any]:
 
 
 def _of_texts(rewriter: Any, trials: int, pairs: Sequence[tuple[Any, Any]] | None) -> Experiment[ValueTarget]:
-    tried = given_values(pairs)
+    tried = input_pairs.given_values(pairs)
     if tried is None or not all(isinstance(text, str) for text in _values_of(tried)):
         raise ConfigurationError("pairs must hold the texts that a rewriter is tried on: add pairs=[(text, another)]")
     return Experiment(ValueTarget(Rewriting(rewriter), _values_of(tried)), lambda _: tried, trials)
@@ -131,15 +120,15 @@ def _at(experiment: Experiment[VectorTarget], dim: int) -> Experiment[VectorTarg
     if not target.any_dimension or (target.dim >= dim if is_large else target.dim <= dim):
         return None
     if not is_large:
-        return Experiment(target.at(dim), every_pair, OTHER_DIM_FACTOR * experiment.trials)
+        return Experiment(target.at(dim), input_pairs.every_pair, OTHER_DIM_FACTOR * experiment.trials)
     trials = OTHER_DIM_FACTOR * target.dim * experiment.trials // dim
-    return Experiment(target.at(dim), partial(named_pairs, names=LARGE_DIM_PAIRS), trials)
+    return Experiment(target.at(dim), partial(input_pairs.named_pairs, names=LARGE_DIM_PAIRS), trials)
 
 
 def _posed(experiment: Experiment[Any], table: Iterable[Question]) -> Iterator[tuple[Question, Any]]:
     at: dict[int | None, Experiment[Any] | None] = {None: experiment}
     for question in table:
-        if not question.concerns(experiment.target):
+        if question.of_responses and response_of(experiment.target.mechanism) is None:
             continue
         if question.dim is not None and question.dim not in at:
             at[question.dim] = _at(experiment, question.dim)
@@ -171,24 +160,20 @@ def _answer(experiment: Experiment[Any], table: Sequence[Question], *, trials: i
         seconds=time.monotonic() - started,
         releases_judged=any(check.verdict is not Verdict.UNJUDGED for check in decisive.values()),
         checks=tuple(checks.values()),
-        caveats=(ONE_REPORT,) if getattr(target, "memoised", False) and not _of_reports(target.mechanism) else (),
+        caveats=(ONE_REPORT,) if target.memoised and target.reports == 1 else (),
         not_looked_at=not_looked_at(checks.values(), trials=trials, claimed=target.epsilon, alpha=event_alpha),
     )
     return judged(result)
 
 
-def _of_reports(mechanism: Any) -> bool:
-    return isinstance(mechanism, JointReports) and mechanism.reports > 1
-
-
 def _with_seeding(check: Check, question: Question, *, leave: bool) -> Check:
-    """Return the check; mark it as noted if it found repeated noise and callers do the seeding."""
+    """Return the check, as "noted" if noise repeats and the caller is responsible for seeding."""
     repeats = question.of_seeding and check.verdict is Verdict.FAILED and check.kind is Kind.RANDOMNESS
     return replace(check, verdict=Verdict.NOTED) if leave and repeats else check
 
 
 def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha: float) -> tuple[str, ...]:
-    """Return sentences on what an audit cannot see; ``alpha`` is the event check's error."""
+    """Return sentences on what an audit cannot see; ``alpha`` is that of the event check."""
     return (
         _name_rare_failures(trials, claimed, alpha),
         "inputs other than those tried: a record that triggers something else must be given in `pairs`",
@@ -202,7 +187,7 @@ def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha
 
 
 def failure_trials(probability: float, *, claimed: float, alpha: float) -> float:
-    """Return the number of trials that certify a total failure of some probability.
+    """Return the number of trials that certify a total failure with the given probability.
 
     Claim: each of 2 * CERTIFYING_SHARE * trials rounds is right with that probability, and
     `rounds_needed` right rounds refute the claim.

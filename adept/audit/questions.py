@@ -1,7 +1,7 @@
 """The questions of an audit.
 
-Each question has a share of the chance of error, and the shares of a table add up to at most 1
-(union bound). A check with a share of 0 cannot err by chance.
+Each question has a share of alpha, the audit's chance of error, and the shares of a table add up to
+at most 1 (union bound). A check with a share of 0 cannot err by chance.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,6 @@ from adept.audit.checks import (
 )
 from adept.audit.distinguisher.experiment import event, event_elsewhere
 from adept.audit.result import FINITENESS, Check, Kind
-from adept.audit.subject.value import response_of
 
 TEST_SHARE = 0.015  # of alpha, for each test with a p-value in an audit of vectors
 
@@ -37,9 +36,6 @@ class Question:
     of_responses: bool = False  # of k-ary response alone
     kind: Kind = Kind.DISTRIBUTION  # of the violation that it looks for
     of_seeding: bool = False  # a finding is left to the caller where the claim says so
-
-    def concerns(self, target: Any) -> bool:
-        return not self.of_responses or response_of(target.mechanism) is not None
 
     @property
     def sees(self) -> str:

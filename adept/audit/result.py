@@ -14,7 +14,7 @@ class Verdict(StrEnum):
     """The outcome of one check.
 
     ``FAILED``: the check refutes the claim or a declaration that its proof needs. ``NOTED``: a
-    finding for which the caller is responsible under the claim.
+    finding that the claim leaves to the caller, such as a repeated seed.
     """
 
     PASSED = "passed"
@@ -43,7 +43,7 @@ KIND_OUTCOMES = {  # of a kind, by the most serious verdict of its checks
 
 
 class MechanismFailure(Exception):
-    """Failure of a mechanism: an error, too much time, no release or too few declarations."""
+    """A failure of a mechanism: an error, a timeout, no release or a missing declaration."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,19 +81,22 @@ class AuditResult:
     seconds: float
     releases_judged: bool  # if not, passing the other checks means nothing
     checks: tuple[Check, ...]
-    caveats: tuple[
-        str, ...
-    ] = ()  # what the verdict has to be read with, if nothing is refuted; those of checks beside them
+    caveats: tuple[str, ...] = ()  # to read a verdict with that refutes nothing; checks have further ones
     not_looked_at: tuple[str, ...] = ()  # what this audit cannot have seen, in sentences
+
+    @property
+    def failed(self) -> list[Check]:
+        """The checks that refute the claim."""
+        return [check for check in self.checks if check.verdict is Verdict.FAILED]
 
     @property
     def violated(self) -> bool:
         """True if a check failed."""
-        return any(check.verdict is Verdict.FAILED for check in self.checks)
+        return bool(self.failed)
 
     @property
     def kinds(self) -> dict[str, str]:
-        """Outcome per kind: "violated", "noted" (for callers), "not refuted", "not judged"."""
+        """The outcome for each kind: "violated", "noted", "not refuted" or "not judged"."""
         found = {kind: {check.verdict for check in self.checks if check.kind is kind} for kind in Kind}
         return {
             kind.value: next((word for verdict, word in KIND_OUTCOMES.items() if verdict in verdicts), "not judged")
@@ -102,12 +105,12 @@ class AuditResult:
 
     @property
     def outcome(self) -> str:
-        """One of "violated", "not refuted" (no proof) and "not judged" (`NotJudged` raises)."""
+        """The outcome: "violated", "not refuted" (which is no proof) or "not judged"."""
         return ("violated" if self.violated else "not refuted") if self.judged else "not judged"
 
     @property
     def strongest(self) -> Check | None:
-        """The check with the largest certified epsilon, of the first violated kind or of all."""
+        """The check with the largest certified epsilon in the first violated kind, else among all."""
         failed = self._with(Verdict.FAILED)
         return failed[0] if failed else _most_certain(self._with(Verdict.PASSED))
 
@@ -137,7 +140,7 @@ class AuditResult:
         return " ".join([said, *also, *left])
 
     def _caveats(self, strongest: Check) -> list[str]:
-        """Return the caveats; of the games, only the strongest or else the event adds one."""
+        """Return the caveats; of the games, the strongest adds one, or else the event does."""
         games = [each.caveat for each in (strongest, *self.checks) if each is strongest or each.name == "event"]
         others = [each.caveat for each in self.checks if each.certified_epsilon is None]
         return list(filter(None, [*self.caveats, *others, next(filter(None, games), "")]))
@@ -201,8 +204,8 @@ def judged(result: AuditResult) -> AuditResult:
 def judge(name: str, question: Callable[[], Check], *, sees: str, kind: Kind = Kind.DISTRIBUTION) -> Check:
     """Ask one question; if the mechanism fails to answer, the outcome is "not judged".
 
-    The check gets the question's ``kind``, unless it found a kind other than distribution; then it
-    keeps that kind.
+    A check that found a kind other than distribution keeps it; any other check gets the question's
+    ``kind``.
     """
     try:
         found = question()

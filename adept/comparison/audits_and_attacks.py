@@ -16,8 +16,8 @@ import re
 from adept import audit
 from adept.attacks.guessing_game import AttackGame
 from adept.attacks.reconstruction import play
-from adept.audit import AuditResult, Kind, Verdict
-from adept.comparison.config import JOINT_RESPONSE, PAPER
+from adept.audit import AuditResult
+from adept.comparison.config import JOINT_RESPONSE, PAPER, STAND_INS
 from adept.comparison.one_seed import Trial, model_kind
 from adept.comparison.plan import ALTERNATIVES, DESCRIBED, LSTM, Cell
 from adept.comparison.results import AttackedRelease, AuditVerdict, Example, ResultRow, WrittenTexts, exceeds
@@ -25,7 +25,6 @@ from adept.comparison.table_row import build_alternative
 from adept.mechanisms import JointResponse
 
 AUDIT_TRIALS = 4000
-STAND_INS = ("a", "b", "c", "d")  # labels: an audit sees no data
 SECRETS, CANDIDATES = 1000, 10_000  # secrets, and what they may be, as in ``adept attack``
 ATTACK_CONFIDENCE = 0.9999  # of each interval: a page has dozens
 EXAMPLES = 6
@@ -35,9 +34,8 @@ WITHHELD = "(withheld: the model was trained on it)"
 def judge(trial: Trial, cell: Cell) -> AuditVerdict:
     """Audit a cell's mechanism."""
     result, guarantee = (_audit_text if cell.mechanism in ALTERNATIVES else _audit)(trial, cell)
-    failed = [check for check in result.checks if check.verdict is Verdict.FAILED]
-    first = min(failed, key=lambda check: list(Kind).index(check.kind), default=None)
-    evidence = f"{first.evidence} ({first.kind})" if first else ""
+    strongest = result.strongest if result.violated else None
+    evidence = f"{strongest.evidence} ({strongest.kind})" if strongest else ""
     return AuditVerdict(
         cell.mechanism, cell.text_epsilon, result.violated, result.certified_epsilon, evidence, guarantee
     )
@@ -89,10 +87,11 @@ def choose_examples(trial: Trial, rows: list[tuple[Cell, ResultRow]]) -> list[Ex
     config, records, public = trial.config, trial.private.texts, trial.config.data.public
     if not (public or (config.examples and config.protocol != PAPER)):
         return []
-    found = [
-        (row, trial.store.find(WrittenTexts, trial.seed, cell)) for cell, row in _choose_shown(rows, public=public)
+    written = [
+        (row, kept.texts[:: row.samples])
+        for cell, row in _choose_shown(rows, public=public)
+        if (kept := trial.store.find(WrittenTexts, trial.seed, cell))
     ]
-    written = [(row, kept.texts[:: row.samples]) for row, kept in found if kept]
     secret = set() if public else set(map(bare, [*trial.public.texts, *trial.validation.texts]))
     return [
         Example(
@@ -115,7 +114,7 @@ def spread(total: int, count: int) -> list[int]:
 
 
 def _choose_shown(rows: list[tuple[Cell, ResultRow]], *, public: bool) -> list[tuple[Cell, ResultRow]]:
-    """Return the first seed's and classifier's ``random`` rows, and mechanisms at two budgets."""
+    """Return rows of the first seed and classifier: ``random``, and mechanisms at two budgets."""
     budgets = {row.claimed_epsilon for _, row in rows if row.claimed_epsilon is not None}
     outermost = {min(budgets), max(budgets)} if budgets else set()
     first = rows[0][1]

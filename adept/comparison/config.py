@@ -15,7 +15,7 @@ PAPER = "paper"  # the rewriter is trained on the very records that it rewrites
 PROTOCOLS = ("disjoint", PAPER)
 REFERENCES = ("identity", "random")  # of each model
 SYNTHESIZER = "synthesizer"  # in the place of a mechanism
-SYMBOL_LABELS = ("any", "other")  # to try joint_response
+STAND_INS = ("a", "b", "c", "d")  # labels for trials and audits, which see no data
 COPY = "copy"  # labels are public
 JOINT = "joint"  # the decoder writes them
 JOINT_RESPONSE = "joint_response"  # one symbol with the text
@@ -70,7 +70,8 @@ class CompareConfig(Columns):
     samples: int = 1
     """Number of rewrites of each record; all are written from one release."""
     baselines: bool = False
-    """Also show the look-up, a classifier trained on labelled public text, and text quality."""
+    """Also show the look-up (the nearest public texts), a classifier trained on labelled public
+    text, and the quality of the rewrites."""
     alternatives: bool = False
     """Also show alternatives to a rewriter: noise for each word, DP-Prompt with our decoder, and
     redaction by rules."""
@@ -163,17 +164,17 @@ class CompareConfig(Columns):
                 built = self.mechanism(name, epsilon - (self.label_part(epsilon) or 0.0))
                 built.guarantee(self.model.latent_dim)
                 if self.labels == JOINT_RESPONSE:
-                    JointResponse.of(built, SYMBOL_LABELS)
+                    JointResponse.of(built, STAND_INS)
 
     def mechanism(self, name: str, epsilon: float) -> "LocalRandomizer":
-        """Return a mechanism of the library at the epsilon of its text."""
+        """Return the mechanism of this name, with the epsilon that the text gets."""
         from adept.mechanisms import BY_NAME
         from adept.mechanisms.base import MechanismChoice
 
         return MechanismChoice(BY_NAME[name]).build(epsilon=epsilon, clip_norm=self.model.clip_norm)
 
     def label_part(self, epsilon: float | None) -> float | None:
-        """Return the label's part of a row's claimed epsilon; None if it has none."""
+        """Return the label's part of a row's claimed epsilon; None if the label has no part."""
         if self.label_share is None:
             return self.label_epsilon
         return None if epsilon is None else self.label_share * epsilon

@@ -62,7 +62,7 @@ class Trial:
         return Rewriter.for_measurement(model, tokenizer, mechanism=mechanism, decoding=decoding)
 
     def model(self, cell: Cell) -> tuple[Autoencoder, Tokenizer]:
-        """Return the given model, or one trained here unless an earlier run did that."""
+        """Return the given model, or the one of this seed, trained unless an earlier run did."""
         kind = model_kind(cell)
         if kind not in self._models:
             self._models[kind] = load_model(self._directory(kind))
@@ -115,7 +115,7 @@ class Trial:
 
 
 def model_kind(cell: Cell) -> ModelKind:
-    """Return the kind of a cell's model, which it must have."""
+    """Return the kind of a cell's model; raise ValueError if the cell has none."""
     if cell.model is None:
         raise ValueError(f"the cell must have a model, got {cell.mechanism} without one")
     return cell.model

@@ -6,11 +6,11 @@ same. A key names everything that its file depends on. Each file is written whol
 one was damaged later, an error names it, and it is never read in part.
 
     models/        a run of training for each model and seed
-    labels/        every record's released label, once, whatever stands beside it
-    rewrites/      texts that were written from one release of every record, their labels, and what was spent
-    rows/          what a classifier made of them, and the quality of the texts where it was measured
+    labels/        every record's released label, drawn once for all rows that use it
+    rewrites/      texts that were written from one release of every record, their labels, and the epsilon spent
+    rows/          a classifier's accuracy, and the quality of the texts where it was measured
     audits/        verdicts on the mechanisms' claims
-    attacks/       what a reconstruction found, of releases of its own
+    attacks/       the success of reconstruction, on separate releases
 """
 
 import json
@@ -48,7 +48,7 @@ Stored = TypeVar("Stored", ReleasedLabels, WrittenTexts, ResultRow, AuditVerdict
 
 
 class Store:
-    """The stored results of a comparison; ``models``: their directory, if it is shared."""
+    """The stored results of a comparison; ``models`` is a directory of models shared by several."""
 
     def __init__(self, config: CompareConfig, *, models: Path | None = None) -> None:
         self.config, self.directory = config, open_directory(config)

@@ -80,13 +80,13 @@ class AuditVerdict:
     epsilon: float
     violated: bool
     certified_epsilon: float
-    evidence: str  # of the first failed check
+    evidence: str  # of the strongest failed check
     guarantee: str  # in words
 
 
 @dataclass(frozen=True, kw_only=True)
 class AttackedRelease:
-    """Findings about records from releases of one mechanism at one budget."""
+    """The results of attacks on releases of one mechanism at one budget."""
 
     mechanism: str
     model: ModelKind
@@ -96,7 +96,7 @@ class AttackedRelease:
     rows: list[AttackRow]
 
     def lines(self) -> list[dict[str, Any]]:
-        """Return the lines of ``attacks.csv``; each has the target and one attack's figures."""
+        """Return the lines of ``attacks.csv``; each has the mechanism and one attack's figures."""
         shared = {name: getattr(self, name) for name in ("mechanism", "claimed_epsilon", "epsilon", "delta")}
         return [{**shared, **asdict(self.model), **_figures(row)} for row in self.rows]
 

@@ -13,20 +13,10 @@ from typing import Any
 
 import torch
 
+from adept.comparison import plan
 from adept.comparison.config import CENTRAL, COPY, JOINT, JOINT_RESPONSE, SYNTHESIZER
 from adept.comparison.one_seed import Trial
-from adept.comparison.plan import (
-    ALTERNATIVES,
-    LOOKUP,
-    NAMES,
-    NAMES_DIRECTLY,
-    NONE,
-    PROMPTED,
-    PUBLIC_TEXTS,
-    REDACTED,
-    VOTE,
-    Cell,
-)
+from adept.comparison.plan import Cell
 from adept.comparison.results import ResultRow, WrittenTexts
 from adept.data.corpus import Corpus
 from adept.evaluation import metrics
@@ -90,24 +80,18 @@ def _make_row(trial: Trial, cell: Cell) -> ResultRow:
 
 
 def _evaluate(trial: Trial, cell: Cell) -> tuple[Evaluation, Columns]:
-    if cell.mechanism == NAMES_DIRECTLY:
+    if cell.mechanism == plan.NAMES_DIRECTLY:
         predicted = label_by_names(trial.broad_codec, trial.label_set, trial.test.texts)
         return score(predicted, trial.test, learned=[], majority=trial.private.labels or []), {"epsilon": 0.0}
     corpus, spent = _learn_from(trial, cell)
-    noisy = cell.labels not in (COPY, VOTE)
-    options: Columns = {
-        "classifier": cell.classifier,
-        "seed": trial.seed,
-        "samples": cell.samples,
-        "noisy_labels": noisy,
-    }
-    return evaluate(corpus, trial.test, **options), spent
+    options: Columns = {"classifier": cell.classifier, "seed": trial.seed, "samples": cell.samples}
+    return evaluate(corpus, trial.test, **options, noisy_labels=cell.labels not in (COPY, plan.VOTE)), spent
 
 
 def _learn_from(trial: Trial, cell: Cell) -> tuple[Corpus, Columns]:
-    if cell.mechanism == NONE:
+    if cell.mechanism == plan.NONE:
         return trial.private, {"epsilon": math.inf}
-    if cell.mechanism == NAMES:
+    if cell.mechanism == plan.NAMES:
         labels = _copy_or_cycle_labels(trial)
         return Corpus(draw_by_names(trial.broad_codec, labels, seed=trial.seed), labels), {"epsilon": 0.0}
     if cell.decoder is None:
@@ -117,19 +101,19 @@ def _learn_from(trial: Trial, cell: Cell) -> tuple[Corpus, Columns]:
 
 
 def _copy_or_cycle_labels(trial: Trial) -> list[str]:
-    """Return the private half's labels if copied, else all public labels equally often."""
+    """Return the private half's labels if labels are copied, else all labels equally often."""
     own = trial.private.labels or []
     return list(islice(cycle(trial.label_set), len(own))) if trial.config.trust == CENTRAL else own
 
 
 def _open_source(trial: Trial, cell: Cell) -> Source:
-    if cell.decoder == PUBLIC_TEXTS:
+    if cell.decoder == plan.PUBLIC_TEXTS:
         return _open_synthesizer(trial, cell)
-    if cell.mechanism in ALTERNATIVES:
+    if cell.mechanism in plan.ALTERNATIVES:
         mechanism = build_alternative(trial, cell)
         spent = _list_promise(trial, cell, mechanism.guarantee())
         return spent, lambda: _leave_unlabelled(mechanism.privatize(trial.private.texts))
-    return (_open_look_up if cell.mechanism == LOOKUP else _open_rewriter)(trial, cell)
+    return (_open_look_up if cell.mechanism == plan.LOOKUP else _open_rewriter)(trial, cell)
 
 
 def _write(trial: Trial, cell: Cell) -> WrittenTexts:
@@ -137,7 +121,7 @@ def _write(trial: Trial, cell: Cell) -> WrittenTexts:
     begin = time.monotonic()
     pairs = write()
     speed = len(trial.private) / (time.monotonic() - begin)
-    if cell.labels == VOTE:
+    if cell.labels == plan.VOTE:
         labels = [str(label) for _, label in pairs]
     else:
         beside = [label for label in trial.labels(cell) for _ in range(cell.samples)]
@@ -158,11 +142,11 @@ def _list_promise(trial: Trial, cell: Cell, promise: Guarantee) -> Columns:
 
 
 def build_alternative(trial: Trial, cell: Cell) -> TextMechanism:
-    """Build an alternative to a rewriter; all positions of a record share its budget."""
+    """Build an alternative to a rewriter; all words of a record share the record's budget."""
     texts, epsilon = trial.public.texts, cell.text_epsilon
-    if cell.mechanism == REDACTED:
+    if cell.mechanism == plan.REDACTED:
         return Redaction.from_public(texts)
-    if cell.mechanism == PROMPTED:
+    if cell.mechanism == plan.PROMPTED:
         model, tokenizer = trial.model(cell)
         rows = tokenizer.encode(texts, max_length=model.config.max_length)
         length = min(common_length([len(row) for row in rows]), model.config.max_length)

@@ -1,4 +1,4 @@
-"""Classifiers, trained on private text; accuracy on text that people wrote measures its worth.
+"""Classifiers that are trained on private text and tested on text that people wrote.
 
 The classifier "tfidf" reads TF-IDF of words and word pairs and the mean of the words' vectors;
 cross-validation chooses the strength of its logistic regression. If copies of a text were in both
@@ -122,7 +122,7 @@ def predict(
 
 
 class HeldOut(NamedTuple):
-    """Held-out texts and what the classifier reads in them."""
+    """The figures of a classifier on held-out texts."""
 
     likelihood: float  # nats a text, at the temperature that suits the scores
     hits: float  # share
@@ -227,7 +227,7 @@ class TextClassifier:
         return parts if records >= MIN_RECORDS_TO_TUNE and judged else []
 
     def _counts(self, chosen: NDArray[np.bool_] | slice = slice(None)) -> Tensor:
-        """Count the chosen records per different text and label (m, L)."""
+        """Count the chosen records that have each different text and each label (m, L)."""
         size = len(self.names)
         cells = np.bincount(self.rows[chosen] * size + self.columns[chosen], minlength=self._distinct * size)
         return torch.from_numpy(cells.astype(np.float32)).reshape(self._distinct, size)
@@ -236,9 +236,9 @@ class TextClassifier:
 def fit_linear_encoder(public: Corpus, *, dim: int = LINEAR_DIM, seed: int) -> Encoder:
     """Return the linear encoder fitted on public text: N texts to unit vectors (N, dim).
 
-    It takes TF-IDF of words and word pairs, and its first singular directions after the mean one,
-    whitened. Directions that the text does not support are zero, and a text without a known word
-    becomes the first axis.
+    It computes TF-IDF of words and word pairs, projects it onto the first singular directions after
+    the mean direction, and whitens the result. Directions that the text does not support are zero,
+    and a text without a known word becomes the first axis.
     """
     from sklearn.decomposition import TruncatedSVD  # takes seconds to import
     from sklearn.feature_extraction.text import TfidfVectorizer

@@ -135,7 +135,7 @@ class NgramModel:
         self._followers = Counter(window[:-1] for window in self._seen)
 
     def probability(self, *window: str) -> float:
-        """Return the probability of the last word after the ones before it."""
+        """Return the probability of the last word, given the words before it."""
         before = window[:-1]
         followers = self._followers[before]
         less = self.probability(*window[1:]) if before else 1 / (followers + 1)

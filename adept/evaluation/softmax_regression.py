@@ -1,7 +1,8 @@
 """Logistic regression on counts of labels, so that many equal rows cost as much as one row.
 
 The objective is that of scikit-learn's ``LogisticRegression``, strength * sum over records of -log
-p(label | features) + |W|^2 / 2, with a free intercept. L-BFGS minimises it from any start.
+p(label | features) + |W|^2 / 2, with a free intercept. L-BFGS minimises it; any start leads to the
+same minimum.
 """
 
 import warnings

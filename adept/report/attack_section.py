@@ -1,4 +1,4 @@
-"""Attacks on a comparison's page: correct guesses in 100, beside claimed and true bounds."""
+"""Attacks on a comparison's page: correct guesses in 100, and the claimed and the true bound."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,8 +1,9 @@
 """The two figures of a report, as SVG files.
 
 The main figure has accuracy, what a rewrite keeps of its record, and macro-F1. The headline shows
-the point of the papers: over the epsilon that is *claimed*, the original with its false claim, its
-two corrections and the best other mechanism, between the text itself and random latents.
+the point of the papers over the *claimed* epsilon: the original with its false claim, its two
+corrections and the best other mechanism. The accuracies of the text itself and of random latents
+are levels.
 """
 
 import math
@@ -17,14 +18,16 @@ from adept.comparison.plan import LOOKUP
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.guarantee import words
 from adept.plotting import COLOURS, INK, NAMES, drawing, legend, log_axis
-from adept.report.table import KEPT_MEASURES, MAJORITY, METRICS, ComparisonTable, Curve, Line
+from adept.report.table import MAJORITY, METRICS, ComparisonTable, Curve, Line
 
-LOOKUP_COLOUR = "#a08c00"
+NamedEnd = tuple[float, str, str]  # height, name, colour
+Style = dict[str, Any]  # of a line, as matplotlib takes it
+
 BAR_SHIFT = 1.02  # factor between neighbouring curves, so that their bars do not hide each other
 PANEL_SIZE = (5.5, 5.2)
 KEPT_DASHES = {"slots": "-", "words": "--", "exact": ":"}
 GREY = "#888"
-LEVEL_STYLES: dict[str, dict[str, Any]] = {
+LEVEL_STYLES: dict[str, Style] = {
     "none": {"color": INK, "lw": 1.2},
     "redaction": {"color": INK, "ls": (0, (6, 2, 1, 2)), "lw": 1.0},
     "public_only": {"color": INK, "ls": ":", "lw": 1.2},
@@ -34,6 +37,7 @@ LEVEL_STYLES: dict[str, dict[str, Any]] = {
     "names_directly": {"color": "#b0653a", "ls": (0, (1, 4)), "lw": 1.4},
     MAJORITY: {"color": "#bbb", "ls": "-.", "lw": 1.2},
 }
+LOOKUP_STYLE: Style = {"label": "look-up of public text", "ls": "-.", "lw": 1.5, "marker": "s"}
 HEADLINE_SIZE = (7.0, 4.2)
 HEADLINE_LEVELS = {
     "none": ("the text itself", INK, "-"),
@@ -45,11 +49,6 @@ HEADLINE_CURVES = 4
 NAME_GAP = 0.06  # least distance of two names, of the axis's height
 NAME_MARGIN = 0.06  # of the axis, above and below what is drawn
 MAX_TICKS = 10  # of an axis of powers of two
-
-NamedEnd = tuple[float, str, str]  # height, name, colour
-
-
-Style = dict[str, Any]  # of a line, as matplotlib takes it
 
 
 def draw(table: ComparisonTable) -> str:
@@ -86,19 +85,19 @@ def draw_metric(axis: Any, table: ComparisonTable, metric: str) -> None:
 def draw_kept(axis: Any, table: ComparisonTable) -> None:
     """Draw how much of a record its rewrite keeps, over the *true* epsilon."""
     dashes = {name: dash for name, dash in KEPT_DASHES.items() if _is_measured(table, name)}
-    finite = [[line for line in curve.at.values() if math.isfinite(line.epsilon)] for curve in table.curves]
-    random = [line for line in table.texts if line.mechanism == "random"]
+    finite = [[line for line in curve.at.values() if math.isfinite(line.row.epsilon)] for curve in table.curves]
+    random = [line for line in table.texts if line.row.mechanism == "random"]
     for name, dash in dashes.items():
         for curve, lines in zip(table.curves, finite, strict=True):
             style = {**_style_curve(curve), "ls": dash, "lw": 1.4, "label": None}
             if lines:
-                axis.plot([line.epsilon for line in lines], [_share(line, name) for line in lines], **style)
+                axis.plot([line.row.epsilon for line in lines], [_share(line, name) for line in lines], **style)
         for line in random:
             axis.axhline(_share(line, name), color=GREY, ls=dash, lw=0.8, zorder=1)
-    log_axis(axis, _powers([line.epsilon for lines in finite for line in lines]), "true epsilon")
+    log_axis(axis, _powers([line.row.epsilon for lines in finite for line in lines]), "true epsilon")
     axis.set_ylabel("share kept in the rewrite")
     axis.set_ylim(0, 1.02)
-    keys = [Line2D([], [], color=INK, ls=dash, lw=1.4, label=KEPT_MEASURES[name]) for name, dash in dashes.items()]
+    keys = [Line2D([], [], color=INK, ls=dash, lw=1.4, label=name) for name, dash in dashes.items()]
     keys.append(Line2D([], [], color=GREY, lw=0.8, label="random"))
     axis.legend(handles=keys, loc="upper left", frameon=False, handlelength=3)
 
@@ -115,18 +114,9 @@ def _powers(epsilons: Iterable[float]) -> list[float]:
 
 
 def _style_curve(curve: Curve) -> Style:
-    if curve.mechanism == LOOKUP:
-        return {
-            "label": "look-up of public text",
-            "color": LOOKUP_COLOUR,
-            "ls": "-.",
-            "lw": 1.5,
-            "marker": "s",
-            "ms": 4,
-        }
     dash, width = ("--", 2.2) if curve.false_claim else ("-", 1.6)
-    colour = COLOURS[curve.mechanism]
-    return {"label": curve.title, "color": colour, "ls": dash, "lw": width, "marker": "o", "ms": 4}
+    style = {"color": COLOURS[curve.mechanism], "ls": dash, "lw": width, "marker": "o", "ms": 4, "label": curve.title}
+    return style | (LOOKUP_STYLE if curve.mechanism == LOOKUP else {})
 
 
 def _draw_curve(axis: Any, curve: Curve, metric: str, *, factor: float) -> None:
@@ -152,14 +142,12 @@ def _draw_levels(axis: Any, table: ComparisonTable, metric: str) -> None:
 
 
 def _draw_true_axis(axis: Any, table: ComparisonTable) -> None:
-    broken = next((curve for curve in table.curves if curve.mechanism == "original"), None)
-    if broken is None:
-        return
-    above = axis.secondary_xaxis("top")
-    above.set_xticks(list(broken.at), [words(line.epsilon) for line in broken.at.values()])
-    above.set_xticks([], minor=True)
-    above.set_xlabel("true epsilon of the original", color=COLOURS["original"])
-    above.tick_params(colors=COLOURS["original"])
+    for broken in (curve for curve in table.curves if curve.mechanism == "original"):
+        above = axis.secondary_xaxis("top")
+        above.set_xticks(list(broken.at), [words(line.row.epsilon) for line in broken.at.values()])
+        above.set_xticks([], minor=True)
+        above.set_xlabel("true epsilon of the original", color=COLOURS["original"])
+        above.tick_params(colors=COLOURS["original"])
 
 
 def draw_headline(table: ComparisonTable) -> str:
@@ -168,8 +156,18 @@ def draw_headline(table: ComparisonTable) -> str:
     with drawing(1, 1, size=HEADLINE_SIZE) as opened:
         axis = opened.axes[0][0]
         log_axis(axis, table.budgets, "claimed epsilon of a record")
-        ends = [_draw_named_curve(axis, curve) for curve in shown]
-        ends += [_draw_named_level(axis, name, height) for name, height in levels.items()]
+        ends: list[NamedEnd] = []
+        for curve in shown:
+            heights, style = (
+                [line.accuracy.mean for line in curve.at.values()],
+                _style_curve(curve) | {"lw": 2, "ms": 5},
+            )
+            axis.plot(list(curve.at), heights, **style)
+            ends.append((heights[-1], curve.title, style["color"]))
+        for level, height in levels.items():
+            name, colour, dash = HEADLINE_LEVELS[level]
+            axis.axhline(height, color=colour, lw=1.2, ls=dash, zorder=1)
+            ends.append((height, name, colour))
         axis.set_ylabel("accuracy of a classifier trained on rewrites")
         low, high = axis.get_ylim()
         axis.set_ylim(low - NAME_MARGIN * (high - low), high + NAME_MARGIN * (high - low))
@@ -191,31 +189,18 @@ def choose_curves(curves: Sequence[Curve]) -> list[Curve]:
 
 
 def choose_levels(texts: Sequence[Line]) -> dict[str, float]:
-    """Return the accuracy of the text itself, of random latents and, if above these, of names.
+    """Return the accuracy of the text itself, of random latents and, if higher, of label names.
 
     If several models have a level, the highest one is used.
     """
     heights = {
-        name: max(line.accuracy.mean for line in texts if line.mechanism == name)
+        name: max(line.accuracy.mean for line in texts if line.row.mechanism == name)
         for name in HEADLINE_LEVELS
-        if any(line.mechanism == name for line in texts)
+        if any(line.row.mechanism == name for line in texts)
     }
     if heights.get("names", math.inf) <= heights.get("random", -math.inf):
         del heights["names"]
     return heights
-
-
-def _draw_named_curve(axis: Any, curve: Curve) -> NamedEnd:
-    points = [(epsilon, line.accuracy.mean) for epsilon, line in curve.at.items()]
-    style = {**_style_curve(curve), "lw": 2, "ms": 5}
-    axis.plot(*zip(*points, strict=True), **style)
-    return points[-1][1], curve.title, style["color"]
-
-
-def _draw_named_level(axis: Any, name: str, height: float) -> NamedEnd:
-    title, colour, dash = HEADLINE_LEVELS[name]
-    axis.axhline(height, color=colour, lw=1.2, ls=dash, zorder=1)
-    return height, title, colour
 
 
 def name_ends(axis: Any, ends: Sequence[NamedEnd]) -> None:

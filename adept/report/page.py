@@ -83,11 +83,11 @@ def write(results: Results) -> Report:
 def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
     """Return the content of the page, by the names that its template uses."""
     config, attacked = results.config, attack_section.describe_attacks(results.attacks)
-    first = next(line for line in lines.texts if line.mechanism == "none")
+    first = next(line.row for line in lines.texts if line.row.mechanism == "none")
     return {
         "config": config,
         "version": version("adept-dp"),
-        "train_records": first.records,
+        "train_records": first.train_records,
         "test_records": first.test_records,
         "findings": [state_point(lines), *attacked["findings"], advise(lines)],
         "warnings": [
@@ -99,7 +99,7 @@ def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
         ],
         "claims": [describe_claim(audited, lines) for audited in results.audits],
         "fair": [fair_grid(lines, classifier) for classifier in lines.classifiers],
-        "present": {line.mechanism for line in lines.lines},
+        "present": {line.row.mechanism for line in lines.lines},
         "quality": any(line.measures[name] is not None for line in lines.lines for name in QUALITY),
         "settings": settings(config),
         "audit_trials": AUDIT_TRIALS,
@@ -112,8 +112,10 @@ def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
 
 def describe_claim(audited: AuditVerdict, lines: ComparisonTable) -> dict[str, Any]:
     """Return a mechanism's claim: each budget once, and the true epsilon if it is larger."""
-    own = [line for line in lines.texts if line.mechanism == audited.mechanism and line.claimed_epsilon is not None]
-    spent = dict(sorted((line.claimed_epsilon or 0.0, line.epsilon) for line in own))
+    own = [
+        line for line in lines.texts if line.row.mechanism == audited.mechanism and line.row.claimed_epsilon is not None
+    ]
+    spent = dict(sorted((line.row.claimed_epsilon or 0.0, line.row.epsilon) for line in own))
     return {
         "audited": audited,
         "title": own[0].title,
@@ -149,7 +151,7 @@ def _cells(example: Example, columns: list[str]) -> list[list[tuple[str, str]]]:
 
 def _spent(row: ResultRow) -> str:
     if row.claimed_epsilon is None:
-        return name_model(row.clip or "", row.content or "")
+        return name_model(row)
     if exceeds(row.epsilon, row.claimed_epsilon):
         return f"claimed eps {row.claimed_epsilon:g}, true {words(row.epsilon)}"
     return f"eps {row.claimed_epsilon:g}"
@@ -162,13 +164,13 @@ def settings(config: CompareConfig) -> str:
 
 
 def budget_grid(table: ComparisonTable, metric: str) -> Grid:
-    """Return results on decoded text: lines of mechanisms, columns of budgets, and references."""
+    """Return results on decoded text: a line per mechanism and reference, a column per budget."""
     cells = []
     for curve in table.curves:
         found = [curve.at.get(epsilon) for epsilon in table.budgets]
         cells.append([curve.title, *("" if line is None else str(getattr(line, metric)) for line in found)])
         if curve.false_claim:
-            cells.append(["  its true epsilon", *("" if line is None else words(line.epsilon) for line in found)])
+            cells.append(["  its true epsilon", *("" if line is None else words(line.row.epsilon) for line in found)])
     for name, level in table.levels[metric].items():
         cells.append([name, *[str(level)] * len(table.budgets)])
     headings = ["claimed epsilon", *(f"{epsilon:g}" for epsilon in table.budgets)]
@@ -177,7 +179,7 @@ def budget_grid(table: ComparisonTable, metric: str) -> Grid:
 
 def fair_grid(table: ComparisonTable, classifier: str) -> Grid:
     """Return all results at every budget, judged by one classifier."""
-    chosen = [line for line in table.lines if line.classifier == classifier]
+    chosen = [line for line in table.lines if line.row.classifier == classifier]
     quality = [name for name in QUALITY if any(line.measures[name] is not None for line in chosen)]
     found: dict[str, list[list[str]]] = {"without a model": []}
     for line in chosen:
@@ -189,9 +191,9 @@ def fair_grid(table: ComparisonTable, classifier: str) -> Grid:
 
 
 def _fair_line(line: Line, quality: list[str]) -> list[str]:
-    claimed = ABSENT if line.claimed_epsilon is None else f"{line.claimed_epsilon:g}"
+    claimed = ABSENT if line.row.claimed_epsilon is None else f"{line.row.claimed_epsilon:g}"
     return [
-        *(line.title, claimed, words(line.epsilon) if line.epsilon else "0"),
+        *(line.title, claimed, words(line.row.epsilon) if line.row.epsilon else "0"),
         *(getattr(line, metric).spread for metric in METRICS),
         ABSENT if line.above_random is None else line.above_random.spread,
         *(_quality_cell(line, name) for name in quality),
@@ -210,7 +212,7 @@ def _mean_cell(value: float | None) -> str:
 
 
 def state_point(table: ComparisonTable) -> str:
-    """Return the point of the comparison in a sentence or two."""
+    """Return the main finding of the comparison in one or two sentences."""
     best = find_best(table)
     broken = next((curve for curve in table.curves if curve.mechanism == "original"), None)
     compared = [epsilon for epsilon in broken.at if epsilon in best.at] if broken and best else []
@@ -227,12 +229,12 @@ def state_point(table: ComparisonTable) -> str:
         f"and the best mechanism whose claim holds ({best.title}) {_accuracy(best, claimed):.3f}; text that knows "
         f"nothing of the records reaches {chance:.3f}. But the original's claim is false: it adds noise as if two clipped "
         "latents were never farther apart than 2C, but in n dimensions they can be sqrt(n) times as far. There it truly "
-        f"spends epsilon {words(broken.at[claimed].epsilon)}."
+        f"spends epsilon {words(broken.at[claimed].row.epsilon)}."
     )
 
 
 def _means(table: ComparisonTable, mechanism: str) -> list[float]:
-    return [line.accuracy.mean for line in table.texts if line.mechanism == mechanism]
+    return [line.accuracy.mean for line in table.texts if line.row.mechanism == mechanism]
 
 
 def warn_of_seen_records(config: CompareConfig) -> list[str]:
@@ -249,18 +251,18 @@ def warn_of_seen_records(config: CompareConfig) -> list[str]:
 
 def warn_of_short_training(config: CompareConfig, table: ComparisonTable) -> list[str]:
     """Return a warning if the trained decoder is too weak to tell mechanisms apart."""
-    decoded = [line for line in table.texts if line.decoder == "lstm" and config.model_dir is None]
-    identity = {line.model: line.accuracy.mean for line in decoded if line.mechanism == "identity"}
+    decoded = [line for line in table.texts if line.row.decoder == "lstm" and config.model_dir is None]
+    identity = {line.model: line.accuracy.mean for line in decoded if line.row.mechanism == "identity"}
     low = [
         f"random reaches {line.accuracy} ({line.model}), less than the majority label with {line.majority}"
         for line in decoded
-        if line.mechanism == "random" and line.accuracy.mean + _error(line) < line.majority.mean
+        if line.row.mechanism == "random" and line.accuracy.mean + _error(line) < line.majority.mean
     ]
     above = [
-        f"{line.title} at epsilon {line.claimed_epsilon:g} reaches {line.accuracy}, more than its model without noise "
+        f"{line.title} at epsilon {line.row.claimed_epsilon:g} reaches {line.accuracy}, more than its model without noise "
         f"(identity) with {identity[line.model]:.3f}"
         for line in decoded
-        if line.claimed_epsilon and line.accuracy.mean - _error(line) > identity.get(line.model, math.inf)
+        if line.row.claimed_epsilon and line.accuracy.mean - _error(line) > identity.get(line.model, math.inf)
     ]
     if not low and not above:
         return []
@@ -272,13 +274,13 @@ def warn_of_short_training(config: CompareConfig, table: ComparisonTable) -> lis
 
 def _error(line: Line) -> float:
     """Return two standard errors of an accuracy on the test records."""
-    return 2 * math.sqrt(line.accuracy.mean * (1 - line.accuracy.mean) / line.test_records)
+    return 2 * math.sqrt(line.accuracy.mean * (1 - line.accuracy.mean) / line.row.test_records)
 
 
 def warn_of_losses(table: ComparisonTable) -> list[str]:
     """Return a warning if a rewriter loses much of the text even without noise."""
     [text] = _means(table, "none")
-    identity = [line for line in table.texts if line.mechanism == "identity"]
+    identity = [line for line in table.texts if line.row.mechanism == "identity"]
     lost = [f"{line.accuracy} ({line.model})" for line in identity if line.accuracy.mean < GOOD_REWRITER * text]
     if not lost:
         return []
@@ -308,7 +310,7 @@ def warn_of_names(table: ComparisonTable) -> list[str]:
 
 
 def advise(table: ComparisonTable) -> str:
-    """Return the best mechanism whose claim holds, and its result."""
+    """Return a sentence on the best mechanism whose claim holds, and on its accuracy."""
     best = find_best(table)
     if best is None:
         return "No mechanism of this comparison can be used: none has a claim that holds."
@@ -323,7 +325,7 @@ def advise(table: ComparisonTable) -> str:
 def _describe_accuracy(line: Line) -> str:
     gain = line.above_random
     beside = f" ({abs(gain.mean):.3f} {'above' if gain.mean >= 0 else 'below'} random)" if gain else ""
-    return f"{line.accuracy} at epsilon {line.claimed_epsilon:g}{beside}"
+    return f"{line.accuracy} at epsilon {line.row.claimed_epsilon:g}{beside}"
 
 
 def find_best(table: ComparisonTable) -> Curve | None:

@@ -18,15 +18,14 @@ from scipy.stats import t as student
 from adept.comparison.config import REFERENCES, SYNTHESIZER
 from adept.comparison.plan import ALTERNATIVES, BY_NAMES, LOOKUP, NONE, PUBLIC, REDACTED
 from adept.comparison.results import ResultRow, exceeds
-from adept.evaluation.metrics import OTHER
+from adept.evaluation.metrics import OTHER, PAIRED
 from adept.mechanisms import BY_NAME
 from adept.plotting import NAMES, group_rows
 
 METRICS = {"accuracy": "accuracy", "macro_f1": "macro-F1"}
-KEPT_MEASURES = {name: name for name in ("slots", "words", "exact")}
-QUALITY = {"bleu": "BLEU", "distinct": "distinct", "perplexity": "perplexity"}
-QUALITY |= KEPT_MEASURES | {"fluency": "fluency", "verbatim_public": "public text"}
-OTHERS = {name: f"{name}{OTHER}" for name in KEPT_MEASURES}
+QUALITY = {name: name for name in ("bleu", "distinct", "perplexity", *PAIRED, "fluency", "verbatim_public")}
+QUALITY |= {"bleu": "BLEU", "verbatim_public": "public text"}
+OTHERS = {name: f"{name}{OTHER}" for name in PAIRED}
 MEASURES = (*QUALITY, *OTHERS.values())
 MAJORITY = "always the majority label"
 CURVE_ORDER = [*BY_NAME, SYNTHESIZER, LOOKUP, *ALTERNATIVES]
@@ -56,18 +55,10 @@ class SeedMean:
 class Line:
     """Means over seeds of one mechanism, decoder, model and classifier at one budget."""
 
-    mechanism: str
-    decoder: str
-    clip: str
-    content: str
-    classifier: str
-    claimed_epsilon: float | None
-    epsilon: float
+    row: ResultRow  # of the first seed
     false_claim: bool
     title: str
     model: str  # in words
-    records: int
-    test_records: int
     accuracy: SeedMean
     macro_f1: SeedMean
     majority: SeedMean  # accuracy of the majority label
@@ -88,7 +79,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class ComparisonTable:
-    """All lines of a comparison, and the findings from them."""
+    """All lines of a comparison, and the curves and reference levels that they form."""
 
     lines: list[Line]  # in the order of the rows
     texts: list[Line]  # those of the first classifier
@@ -99,45 +90,36 @@ class ComparisonTable:
 
 
 def table(rows: Sequence[ResultRow]) -> ComparisonTable:
-    """Return all rows as lines, averaged over seeds, with the findings."""
+    """Return all rows as lines, averaged over seeds, with their curves and reference levels."""
     groups = group_rows(rows, lambda row: (*_reader(row), row.mechanism, row.claimed_epsilon))
     classifiers = list(dict.fromkeys(row.classifier for row in rows))
     random = {(*_reader(row), row.seed): row.accuracy for row in rows if row.mechanism == "random"}
     lines = [_line(own, random) for own in groups.values()]
-    texts = [line for line in lines if line.classifier == classifiers[0]]
+    texts = [line for line in lines if line.row.classifier == classifiers[0]]
     return ComparisonTable(
         lines,
         texts,
-        sorted({line.claimed_epsilon for line in texts if line.claimed_epsilon is not None}),
+        sorted({line.row.claimed_epsilon for line in texts if line.row.claimed_epsilon is not None}),
         _curves(texts),
         {metric: _levels(texts, metric) for metric in METRICS},
         classifiers,
     )
 
 
-def _reader(row: ResultRow | Line) -> tuple[str, str, str, str]:
+def _reader(row: ResultRow) -> tuple[str | None, ...]:
     """Return the key that a row shares with its references: model, decoder, classifier."""
-    return row.clip or "", row.content or "", row.decoder or "", row.classifier
+    return row.clip, row.content, row.decoder, row.classifier
 
 
-def _line(own: list[ResultRow], random: dict[tuple[str, str, str, str, int], float]) -> Line:
+def _line(own: list[ResultRow], random: dict[tuple[str | int | None, ...], float]) -> Line:
     row, claim = own[0], own[0].claimed_epsilon
-    clip, content, decoder, classifier = _reader(row)
     chance = [(row.accuracy, random.get((*_reader(row), row.seed))) for row in own if row.mechanism != "random"]
     gains = [value - floor for value, floor in chance if floor is not None]
     return Line(
-        mechanism=row.mechanism,
-        decoder=decoder,
-        clip=clip,
-        content=content,
-        classifier=classifier,
-        claimed_epsilon=claim,
-        epsilon=row.epsilon,
+        row=row,
         false_claim=claim is not None and any(exceeds(row.epsilon, claim) for row in own),
         title=title(row.mechanism),
-        model=name_model(clip, content),
-        records=row.train_records,
-        test_records=row.test_records,
+        model=name_model(row),
         accuracy=estimate(row.accuracy for row in own),
         macro_f1=estimate(row.macro_f1 for row in own),
         majority=estimate(row.majority_accuracy for row in own),
@@ -164,29 +146,29 @@ def title(mechanism: str) -> str:
     return NAMES.get(mechanism, mechanism)
 
 
-def name_model(clip: str, content: str) -> str:
-    """Return a model's name for readers, by its clip and content; "" if there is no model."""
-    return (f"{clip} model" + (f", {content}" if content not in ("", "none") else "")) if clip else ""
+def name_model(row: ResultRow) -> str:
+    """Return the name of a row's model for readers, by its clip and content; "" without a model."""
+    return (f"{row.clip} model" + (f", {row.content}" if row.content not in (None, "none") else "")) if row.clip else ""
 
 
 def _curves(lines: list[Line]) -> list[Curve]:
-    random = {_reader(line): line for line in lines if line.mechanism == "random"}
-    claiming = [line for line in lines if line.claimed_epsilon is not None]
+    random = {_reader(line.row): line for line in lines if line.row.mechanism == "random"}
+    claiming = [line for line in lines if line.row.claimed_epsilon is not None]
     found = []
-    for own in group_rows(claiming, lambda line: (line.mechanism, *_reader(line))).values():
-        at = {line.claimed_epsilon or 0.0: line for line in own}
+    for own in group_rows(claiming, lambda line: (line.row.mechanism, *_reader(line.row))).values():
+        at = {line.row.claimed_epsilon or 0.0: line for line in own}
         false = any(line.false_claim for line in own)
-        floor = random.get(_reader(own[0]))
-        found.append(Curve(own[0].mechanism, own[0].title, false, dict(sorted(at.items())), floor))
+        floor = random.get(_reader(own[0].row))
+        found.append(Curve(own[0].row.mechanism, own[0].title, false, dict(sorted(at.items())), floor))
     return sorted(found, key=lambda curve: CURVE_ORDER.index(curve.mechanism))
 
 
 def _levels(texts: list[Line], metric: str) -> dict[str, SeedMean]:
     result: dict[str, SeedMean] = {}
     for name in LEVELS:
-        found = [line for line in texts if line.mechanism == name]
+        found = [line for line in texts if line.row.mechanism == name]
         for line in found:
             result[name if len(found) == 1 else f"{name} ({line.model})"] = getattr(line, metric)
     if metric == "accuracy":
-        result[MAJORITY] = next(line.majority for line in texts if line.mechanism == "none")
+        result[MAJORITY] = next(line.majority for line in texts if line.row.mechanism == "none")
     return result

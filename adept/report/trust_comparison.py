@@ -11,10 +11,12 @@ Every budget here is the true epsilon for *replacing* one record by any other, w
 of records:
 
 - central: replacing a record is a removal and an addition, so the synthesizer gets half of each
-epsilon. - shuffled: the releases of a local row, with the central epsilon and delta of
-``adept.release.shuffled_release``; if labels are copied, those for the label with the fewest records. -
-local: if a claim is false, the mechanism gets that fraction of each epsilon at which text and label
-together truly spend the epsilon.
+  epsilon.
+- shuffled: the releases of a local row, with the central epsilon and delta of
+  ``adept.release.shuffled_release``; if labels are copied, those for the label with the fewest
+  records.
+- local: if a claim is false, the mechanism gets that fraction of each epsilon at which text and
+  label together truly spend the epsilon.
 """
 
 import math
@@ -97,7 +99,7 @@ class TrustComparison:
             done += part.size
 
     def collect(self) -> list[TrustRow]:
-        """Return all rows, for equal neighbours; write ``trust.csv`` and each comparison's page."""
+        """Return all rows, for the same neighbours; write ``trust.csv`` and each comparison's page."""
         rows: list[TrustRow] = []
         for part in self.parts:
             results = part.collect()
@@ -108,7 +110,7 @@ class TrustComparison:
 
 
 def write(comparison: TrustComparison) -> page.Report:
-    """Write ``figures/trust.svg`` into the directory of ``collect``."""
+    """Write ``figures/trust.svg`` into the directory of the comparison."""
     rows = comparison.collect()
     path = comparison.directory / "figures" / FIGURE
     path.parent.mkdir(exist_ok=True)
@@ -128,10 +130,8 @@ def split_config(config: CompareConfig) -> list[CompareConfig]:
         for labels in (JOINT_RESPONSE if symbol else RANDOMIZED_RESPONSE, COPY):
             share = LABEL_SHARE if labels == RANDOMIZED_RESPONSE else 0.0
             epsilons = [epsilon / (share + (1 - share) * truly) for epsilon in config.epsilons]
-            directory = str(below / f"{name}-{labels}")
-            found.append(
-                replace(local, epsilons=epsilons, labels=labels, label_share=share or None, output_dir=directory)
-            )
+            part = replace(local, epsilons=epsilons, labels=labels, label_share=share or None)
+            found.append(replace(part, output_dir=str(below / f"{name}-{labels}")))
     return found
 
 
@@ -253,7 +253,7 @@ def _name(curve: TrustCurve, found: Sequence[TrustCurve]) -> str:
 
 
 def accuracy_grid(rows: Sequence[TrustRow]) -> page.Grid:
-    """Return all curves as a table with a column per epsilon; shuffled cells show their own."""
+    """Return all curves as a table, a column per epsilon; shuffled cells name their epsilon."""
     found = trace_curves(rows)
     asked = [words(epsilon) for epsilon, *_ in next(curve for curve in found if curve.trust == CENTRAL).points]
     lines = []

@@ -1,4 +1,4 @@
-"""All studies. A study is a module that returns rows and draws them, with one entry here."""
+"""All studies. A study is a module that computes rows and draws them; it has an entry in `STUDIES`."""
 
 import math
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ COMMON = {name: name for name in ("epsilons", "mechanisms", "seed")}
 
 @dataclass(frozen=True)
 class Study:
-    """One study."""
+    """A study: its module, its options, and a sentence on the origin of its numbers."""
 
     module: ModuleType  # run(**options) -> rows (dataclasses), tables(rows), draw(rows) -> SVG text
     options: Mapping[str, str]  # the parameter of ``run`` that each option of the command sets

@@ -2,7 +2,7 @@ r"""Bounds for all eps-LDP mechanisms: information, guesses, reconstruction, dis
 
 A mechanism is eps-LDP when P[M(x) in S] <= e^eps P[M(x') in S] for all records and all sets of
 outputs (Habernal 2021, Definition 2.3). Every bound follows from this alone, so it holds for
-everything computed from a release. For each bound some mechanism attains it. A result significantly
+everything computed from a release. Each bound is attained by some mechanism. A result significantly
 above one of these bounds proves a violation if two conditions hold: the guessing rule was fixed
 without looking at the releases on which it is judged, and eps covers everything that the guesser
 sees. A classifier trained on many rewrites is not bounded by `best_guess`: it learns from the sum
@@ -16,6 +16,7 @@ from itertools import accumulate
 from typing import Any
 
 from adept.errors import ConfigurationError
+from adept.mechanisms.epsilon_as_odds import check_bound
 from adept.plotting import Table, colours, columns, drawing, group_rows, log_axis
 
 EPSILONS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
@@ -41,7 +42,7 @@ def capacity(*, epsilon: float) -> float:
     two values of r only, so PrivUnit's distribution with a cap of probability w = (u - 1) / (e^eps - 1). (The chord is
     the argument of Kairouz, Oh and Viswanath 2016 for two-valued, "staircase" mechanisms.)
     """
-    _check(epsilon=epsilon)
+    check_bound(epsilon)
     if math.isinf(epsilon):
         return math.inf
     if epsilon < 1e-3:
@@ -62,7 +63,9 @@ def best_guess(prior: Sequence[float], *, epsilon: float) -> float:
     p_y <= c = (1 - e^-eps T) / (1 - e^-eps). For a given T, sum_y pi_y p_y is largest when the most
     likely labels have p = c, one has the rest, and the others have 0. This value is linear in T
     while the number of labels with p = c stays the same, so the maximum is at a T = j c. There c =
-    e^eps / (e^eps + j - 1). Equality: j-ary randomised response on the j most likely labels.
+    e^eps / (e^eps + j - 1). Equality: j-ary randomised response on the j most likely labels. For k
+    equally likely labels (the reconstruction of a record) the value grows with j, so its maximum is
+    e^eps / (e^eps + k - 1).
 
     Args:
         prior: the labels' probabilities or counts, in any order.
@@ -71,26 +74,12 @@ def best_guess(prior: Sequence[float], *, epsilon: float) -> float:
     Raises:
         ConfigurationError: the prior is empty, negative or zero, or epsilon is negative.
     """
-    _check(epsilon=epsilon)
+    check_bound(epsilon)
     weights = sorted(prior, reverse=True)
     if not weights or not 0 < sum(weights) < math.inf or not min(weights) >= 0:
         raise ConfigurationError(f"prior must be non-negative, finite and not all zero, got {list(prior)}")
-    whole = sum(weights)
-    sums = (part / whole / _crowd(j, epsilon) for j, part in enumerate(accumulate(weights), 1))
-    return min(1.0, max(sums))
-
-
-def reconstruction(candidates: int, *, epsilon: float) -> float:
-    """Return the largest chance of naming one of j equally likely records.
-
-    It is e^eps / (e^eps + j - 1).
-    Proof: `best_guess` with the candidates for labels; for a uniform prior its j-th value (j / k) e^eps / (e^eps + j - 1) grows
-    with j, so all k candidates count. Equality: k-ary randomised response.
-    """
-    _check(epsilon=epsilon)
-    if candidates < 1:
-        raise ConfigurationError(f"candidates must be at least 1, got {candidates}")
-    return 1 / _crowd(candidates, epsilon)
+    sums = (part / (1 + (j - 1) * math.exp(-epsilon)) for j, part in enumerate(accumulate(weights), 1))
+    return min(1.0, max(sums) / sum(weights))
 
 
 def advantage(*, epsilon: float, delta: float = 0.0) -> float:
@@ -102,26 +91,14 @@ def advantage(*, epsilon: float, delta: float = 0.0) -> float:
     1 - b <= e^eps (1 - a) + delta. The sum is 1 + (a - b) <= e^eps (1 - (a - b)) + 2 delta. Equality: randomised response of one
     bit, which says the truth for certain with probability delta (Kairouz, Oh and Viswanath 2015).
     """
-    _check(epsilon=epsilon)
-    if not 0 <= delta <= 1:
-        raise ConfigurationError(f"delta must be between 0 and 1, got {delta}")
+    check_bound(epsilon, delta=delta)
     shrunk = math.exp(-epsilon)
     return (1 - shrunk + 2 * delta * shrunk) / (1 + shrunk)
 
 
-def _crowd(size: int, epsilon: float) -> float:
-    """Return (e^eps + j - 1) / e^eps, which does not overflow."""
-    return 1 + (size - 1) * math.exp(-epsilon)
-
-
-def _check(*, epsilon: float) -> None:
-    if not epsilon >= 0:
-        raise ConfigurationError(f"epsilon must be a number that is not negative, got {epsilon}")
-
-
 @dataclass(frozen=True)
 class LimitRow:
-    """One bound at one true budget, which covers everything seen of one record."""
+    """One bound at one true epsilon, which covers everything that is seen of one record."""
 
     limit: str  # capacity | label | reconstruction | advantage
     setting: str  # the prior, the number of candidates, or delta
@@ -141,7 +118,7 @@ def _rows(epsilon: float) -> list[LimitRow]:
     for name, counts in LABEL_COUNTS.items():
         rows.append(LimitRow("label", name, epsilon, best_guess(counts, epsilon=epsilon), max(counts) / sum(counts)))
     for size in CANDIDATES:
-        value = reconstruction(size, epsilon=epsilon)
+        value = best_guess([1.0] * size, epsilon=epsilon)
         rows.append(LimitRow("reconstruction", f"1 of {size}", epsilon, value, 1 / size))
     for delta in (0.0, DELTA):
         rows.append(LimitRow("advantage", f"delta {delta:g}", epsilon, advantage(epsilon=epsilon, delta=delta), 0.0))

@@ -40,7 +40,7 @@ BROKEN: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class MechanismRow:
-    """One mechanism at one claimed budget and dimension, C = 1."""
+    """One mechanism at one claimed budget and dimension, for the clip norm 1."""
 
     mechanism: str
     dim: int
@@ -76,7 +76,7 @@ def run(
 
 
 def measure(mechanism: Mechanism, dim: int, *, records: int = RECORDS, seed: int = 0) -> MechanismRow:
-    """Return the row of one mechanism, for the radius 1 and ``dim`` coordinates."""
+    """Return the row of one mechanism for the clip norm 1 and latents of ``dim`` coordinates."""
     generator = torch.Generator().manual_seed(seed)
     gaussian = torch.randn(records, dim, dtype=torch.float64, generator=generator)
     latents = clip_latents(gaussian, clip="sphere", clip_norm=1.0)
@@ -129,10 +129,11 @@ def cap_information(q: float, *, escape: float) -> float:
 
 
 def codeword_information(shape: Shape) -> float:
-    """Return the relative entropy, in bits, of one draw given x and the uniform codeword.
+    """Return the relative entropy, in bits, between a codeword drawn for x and a uniform one.
 
-    The cap mechanism's formula with q = t / k and p = t A / W. It would be I(X; V) if every
-    codeword were near equally often; for a fixed random codebook this holds only approximately.
+    This is the formula of the cap mechanism with q = t / k and p = t A / W. It would be I(X; V) if
+    every codeword were near a record equally often; for a fixed random codebook this holds only
+    approximately.
     """
     heavy, light = shape.odds
     total = shape.top * heavy + (shape.size - shape.top) * light
@@ -156,7 +157,7 @@ def tables(rows: Sequence[MechanismRow]) -> list[Table]:
 
 
 def draw(rows: Sequence[MechanismRow]) -> str:
-    """Draw cosine, squared error and information over claimed budgets, up to 3 dimensions."""
+    """Draw cosine, squared error and information over claimed budgets, for up to 3 dimensions."""
     dims = sorted({row.dim for row in rows})
     dims = dims if len(dims) < 4 else [dims[0], dims[len(dims) // 2], dims[-1]]
     with drawing(3, len(dims), size=(1.5 + 3.6 * len(dims), 9.6), share_rows=True) as opened:

@@ -16,7 +16,7 @@ from typing import Any
 from adept import audit
 from adept.audit import AuditResult, Claim, NotJudged, Verdict
 from adept.errors import ConfigurationError
-from adept.plotting import INK, Table, drawing
+from adept.plotting import INK, VERDICT_COLOURS, Table, drawing
 from adept.ranges import check_choice
 from adept.studies.package_environments import NotInstalled, build_environment, isolated
 
@@ -25,8 +25,6 @@ TRIALS = 4_000  # of a claim that names no number of its own
 HALVED_NOISE = 2.0  # times the budget
 DISTRIBUTION = "distribution"
 COUNTED = (DISTRIBUTION, "randomness")  # kinds whose bounds are about finite records as the package takes them
-COLOURS = {"violated": "#c0392b", "not refuted": "#2a9d5c"}
-OTHER_COLOUR = "#7f7f7f"
 
 
 def _directory() -> Path:
@@ -52,14 +50,14 @@ class WildRow:
     delta: float
     expected: str  # stated before the audit
     verdict: str  # violated, not refuted, could not tell, not judged, not installed
-    kinds: str  # that are violated
-    noted: str  # kinds that are left to the caller: a seed or a copy repeats the noise
-    certified_epsilon: float  # from the distribution of outputs
-    halved: str  # outcome for half the noise, or for less where a mechanism spends less than its budget
-    trials: int
-    confidence: float
-    evidence: str
-    seconds: float
+    kinds: str = ""  # that are violated
+    noted: str = ""  # kinds that are left to the caller: a seed or a copy repeats the noise
+    certified_epsilon: float = 0.0  # from the distribution of outputs
+    halved: str = ""  # outcome for half the noise, or for less where a mechanism spends less than its budget
+    trials: int = 0
+    confidence: float = CONFIDENCE
+    evidence: str = ""
+    seconds: float = 0.0
 
     @property
     def as_expected(self) -> bool:
@@ -128,9 +126,7 @@ def judge_claim(
         noted=", ".join(name for name, outcome in result.kinds.items() if outcome == "noted"),
         certified_epsilon=certified(result),
         halved=halved,
-        evidence="; ".join(
-            f"{check.name}: {check.evidence}" for check in result.checks if check.verdict is Verdict.FAILED
-        ),
+        evidence="; ".join(f"{check.name}: {check.evidence}" for check in result.failed),
         seconds=time.monotonic() - started,
         **measured,
     )
@@ -163,13 +159,12 @@ def _audited(
 
 
 def certified(result: AuditResult) -> float:
-    """Return the largest lower bound on epsilon that output probabilities or missing noise give."""
+    """Return the largest certified epsilon of the checks of distribution and randomness."""
     checks = (check for check in result.checks if check.kind in COUNTED and check.verdict is not Verdict.NOTED)
     return max((check.certified_epsilon or 0.0 for check in checks), default=0.0)
 
 
 def _row(module: ModuleType, kind: type[Any], verdict: str, **found: Any) -> WildRow:
-    unknown = {"kinds": "", "noted": "", "certified_epsilon": 0.0, "halved": "", "trials": 0, "confidence": CONFIDENCE}
     return WildRow(
         package=module.PACKAGE,
         version=module.VERSION,
@@ -180,7 +175,7 @@ def _row(module: ModuleType, kind: type[Any], verdict: str, **found: Any) -> Wil
         delta=kind.claim.get("delta", 0.0),
         expected=kind.expected,
         verdict=verdict,
-        **{**unknown, "evidence": "", "seconds": 0.0, **found},
+        **found,
     )
 
 
@@ -201,7 +196,11 @@ def draw(rows: Sequence[WildRow]) -> str:
     with drawing(1, 1, size=(9.5, 0.22 * len(rows) + 1.4)) as opened:
         axis = opened.axes[0][0]
         for place, row in enumerate(reversed(rows)):
-            axis.barh(place, row.certified_epsilon / row.epsilon, color=COLOURS.get(row.verdict, OTHER_COLOUR))
+            axis.barh(
+                place,
+                row.certified_epsilon / row.epsilon,
+                color=VERDICT_COLOURS.get(row.verdict, VERDICT_COLOURS["not judged"]),
+            )
         axis.axvline(1.0, color=INK, lw=1.6)
         axis.set_yticks(range(len(rows)), [f"{row.package} {row.claim}" for row in reversed(rows)], fontsize=7)
         axis.set_xlabel("certified epsilon / claimed epsilon")

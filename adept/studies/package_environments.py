@@ -36,9 +36,9 @@ def build_environment(name: str, installs: Installs, directory: str | Path | Non
     """Return the environment of a package, and build it if it does not exist yet.
 
     Args:
-        name: of the package.
+        name: the name of the package.
         installs: the arguments of ``pip install``, one call after the other, with exact versions.
-        directory: where environments are kept; by default in the user's cache.
+        directory: the directory of all environments; by default one in the user's cache.
 
     Raises:
         NotInstalled: pip could not install the packages.
@@ -112,7 +112,7 @@ class Connection:
 
 
 class Isolated:
-    """A mechanism that runs in its own environment; deep copies are made there too.
+    """A mechanism that runs in its package's environment, where its deep copies are made as well.
 
     If the caller sets a seed right before a release, the worker sets it too, so an audit can find
     out if a seed repeats the noise.
@@ -159,7 +159,7 @@ def isolated(environment: Path, file: Path, kind: str, *, factor: float = 1.0, *
     """Run a class of an audit file in its package's environment.
 
     Args:
-        environment: of the package.
+        environment: the environment of the package.
         file: the audit file.
         kind: name of the mechanism's class, whose constructor gets ``factor``.
         factor: multiplies the claimed budget, so 2 halves the noise.

@@ -1,4 +1,4 @@
-"""Worker of an isolated mechanism: answers batches inside its package's environment.
+"""The worker of an isolated mechanism, which runs inside the environment of its package.
 
 Run as ``python package_worker.py AUDIT_FILE CLASS FACTOR SOCKET``. Messages are plain types, written
 by `marshal` to pipes, so a package cannot send code back. A forked caller connects to the socket

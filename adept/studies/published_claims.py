@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from adept import audit
-from adept.audit import Claim, NotJudged, Verdict
+from adept.audit import Claim, NotJudged
 from adept.data.corpus import DataConfig, load
 from adept.mechanisms import DPText, OriginalLaplace
-from adept.plotting import INK, Table, drawing
+from adept.plotting import INK, VERDICT_COLOURS, Table, drawing
 from adept.ranges import check_choice
-from adept.studies import published_mechanisms
-from adept.studies.published_mechanisms import TOKENS, DPBart, DPPrompt, SeededLaplace, SentenceLatents, public_words
+from adept.studies import published_mechanisms as published
+from adept.studies.published_mechanisms import TOKENS, WordByWord, public_words
 
 TRIALS = 20_000
 NAMES = (
@@ -27,7 +27,6 @@ NAMES = (
     *("SanText", "CMP", "Mahalanobis", "Vickrey", "TEM", "CusText", "RANTEXT"),
 )
 CONFIDENCE = 0.999
-COLOURS = {"violated": "#c0392b", "not refuted": "#2a9d5c", "not judged": "#7f7f7f"}
 SHOWN_CHARACTERS = 44  # of a record in the table
 BUDGET = 4.0  # what most readings claim of their pair
 SHORT, LONG = "show me flights", "i need a flight from boston to denver on monday morning please"
@@ -46,7 +45,7 @@ class ClaimReading:
     unit: str = "record"
     claimed: bool = True  # False: what the number would mean to a user, and nobody's claim
     epsilon: float = BUDGET  # of this pair
-    true_epsilon: str  # of this pair, as far as it is known
+    true_epsilon: str = f"{BUDGET:g} at most"  # of this pair, as far as it is known
     per_record: str  # worth of the claim for a whole record
     why: str  # the reason for what is expected
 
@@ -57,21 +56,19 @@ class Exhibit(ClaimReading):
 
     make: Callable[[], Any]
     pair: tuple[str, str]
-    holds: bool
+    holds: bool = True
 
 
 def exhibits() -> tuple[Exhibit, ...]:
-    """Return all exhibits: those of sentences (latents first), then of words (metric first)."""
+    """Return all exhibits: first those about sentences, then those about words."""
     return (
         *_latents(),
         *_prompts(),
-        *_metric(
-            "SanText", published_mechanisms.SanText, "Yue et al., Findings of ACL 2021; code xiangyue9607/SanText"
-        ),
-        *_metric("CMP", published_mechanisms.CMP, "Feyisetan et al., WSDM 2020; code Kekkodf/pypantera"),
-        *_metric("Mahalanobis", published_mechanisms.Mahalanobis, "Xu et al., PrivateNLP 2020; code Kekkodf/pypantera"),
-        *_metric("Vickrey", published_mechanisms.Vickrey, "Xu et al., arXiv 2104.11838; code Kekkodf/pypantera"),
-        *_metric("TEM", published_mechanisms.TEM, "Carvalho et al., SDM 2023; code Kekkodf/pypantera"),
+        *_metric(published.SanText, "Yue et al., Findings of ACL 2021; code xiangyue9607/SanText"),
+        *_metric(published.CMP, "Feyisetan et al., WSDM 2020; code Kekkodf/pypantera"),
+        *_metric(published.Mahalanobis, "Xu et al., PrivateNLP 2020; code Kekkodf/pypantera"),
+        *_metric(published.Vickrey, "Xu et al., arXiv 2104.11838; code Kekkodf/pypantera"),
+        *_metric(published.TEM, "Carvalho et al., SDM 2023; code Kekkodf/pypantera"),
         *_output_sets(),
         _candidates(),
     )
@@ -81,8 +78,8 @@ def _far_sentences() -> tuple[str, str]:
     texts = sorted(set(load(DataConfig())["test"].texts))[:CANDIDATES]
     latents = np.stack([public_words().encode(text) for text in texts])
     distances = np.abs(latents[:, None] - latents).sum(axis=2)
-    place = int(distances.argmax())
-    return texts[place // len(texts)], texts[place % len(texts)]
+    first, second = np.unravel_index(distances.argmax(), distances.shape)
+    return texts[int(first)], texts[int(second)]
 
 
 def _latents() -> Iterator[Exhibit]:
@@ -91,7 +88,7 @@ def _latents() -> Iterator[Exhibit]:
     common: dict[str, Any] = {"claim": f"epsilon = {BUDGET:g} for any two records", "pair": pair}
     yield Exhibit(
         mechanism="ADePT",
-        make=lambda: SentenceLatents(OriginalLaplace(epsilon=BUDGET)),
+        make=lambda: published.SentenceLatents(OriginalLaplace(epsilon=BUDGET)),
         source="Krishna, Gupta and Dupuy, EACL 2021; Habernal, EMNLP 2021",
         per_record=f"sqrt(n) times as much: {BUDGET * dim**0.5:g} at n = {dim}",
         holds=False,
@@ -101,7 +98,7 @@ def _latents() -> Iterator[Exhibit]:
     )
     yield Exhibit(
         mechanism="DPText",
-        make=lambda: SentenceLatents(DPText(epsilon=BUDGET)),
+        make=lambda: published.SentenceLatents(DPText(epsilon=BUDGET)),
         source="Beigi et al. 2019a and 2019b; Habernal, ACL 2022",
         per_record="infinite",
         holds=False,
@@ -111,17 +108,15 @@ def _latents() -> Iterator[Exhibit]:
     )
     yield Exhibit(
         mechanism="DP-BART",
-        make=lambda: DPBart(BUDGET),
+        make=lambda: published.DPBart(BUDGET),
         source="Igamberdiev and Habernal, Findings of ACL 2023; code trusthlt/dp-bart-private-rewriting",
         per_record="the same: the record is the unit",
-        holds=True,
         why="2 C sqrt(n) is the l2 diameter of the clipped outputs",
-        true_epsilon=f"{BUDGET:g} at most",
         **{**common, "claim": f"({BUDGET:g}, 1e-5) for any two records"},
     )
     yield Exhibit(
         mechanism="DP-Rewrite, program",
-        make=lambda: SentenceLatents(SeededLaplace(BUDGET)),
+        make=lambda: published.SentenceLatents(published.SeededLaplace(BUDGET)),
         source="Igamberdiev, Arannil and Habernal, COLING 2022; code trusthlt/dp-rewrite with its defaults",
         per_record=SEED,
         holds=False,
@@ -135,11 +130,10 @@ def _prompts() -> tuple[Exhibit, Exhibit]:
     epsilon = 6 * BUDGET
     own = Exhibit(
         mechanism="DP-Prompt",
-        make=lambda: DPPrompt(epsilon),
+        make=lambda: published.DPPrompt(epsilon),
         source="Utpala, Hooker and Chen, Findings of EMNLP 2023",
         claim=f"epsilon = 2 (b2 - b1) / T = {epsilon / TOKENS:g} for each of n = {TOKENS} words",
         per_record=f"n times as much, {epsilon:g}; the length of the text is drawn with it and costs nothing more",
-        holds=True,
         why="n exponential mechanisms, one after the other",
         true_epsilon=f"{epsilon:g} at most",
         pair=(SHORT, LONG),
@@ -148,7 +142,7 @@ def _prompts() -> tuple[Exhibit, Exhibit]:
     return own, replace(
         own,
         mechanism="DP-Prompt, length of the record",
-        make=lambda: DPPrompt(BUDGET, length_of_record=True),
+        make=lambda: published.DPPrompt(BUDGET, length_of_record=True),
         source="`DPPrompt` in LLMDP.py of sjmeis/DPMLM, where max_new_tokens is the number of the record's own tokens",
         claim=f"epsilon = {BUDGET / TOKENS:.3g} for each word written",
         per_record="infinite: as many words are written as the record has",
@@ -159,37 +153,19 @@ def _prompts() -> tuple[Exhibit, Exhibit]:
     )
 
 
-def _distance(first: str, second: str) -> float:
-    words = public_words()
-    a, b = (words.vectors[int(words.indices(word)[0])] for word in (first, second))
-    return float(np.linalg.norm(a - b))
-
-
-def _median_words() -> tuple[str, str]:
+def _metric(kind: type[WordByWord], source: str) -> tuple[Exhibit, Exhibit]:
+    """Return two readings of a metric claim: for a pair of words, and for whole records."""
     words = public_words()
     order = np.argsort(words.distances()[2])
-    return words.names[2], words.names[int(order[len(order) // 2])]
-
-
-def _farthest_words() -> tuple[str, str]:
-    words = public_words()
-    place = int(words.distances().argmax())
-    return words.names[place // len(words.names)], words.names[place % len(words.names)]
-
-
-def _metric(name: str, kind: Callable[..., Any], source: str) -> tuple[Exhibit, Exhibit]:
-    """Return the readings of metric privacy for words, with the epsilon for the pair of words."""
-    pair, unit = _median_words(), kind(epsilon=1.0)
-    epsilon = BUDGET / (unit.distance(*pair) if hasattr(unit, "distance") else _distance(*pair))
+    pair = words.names[2], words.names[int(order[len(order) // 2])]  # at the median distance
+    epsilon = BUDGET / kind(epsilon=1.0).distance(*pair)
     own = Exhibit(
-        mechanism=name,
+        mechanism=kind.__name__,
         make=lambda: kind(epsilon=epsilon),
         source=source,
         claim=f"epsilon = {epsilon:.3g} times the distance of two words, for each word",
         per_record=SUM,
-        holds=True,
         why="weights or noise change by at most epsilon times the distance",
-        true_epsilon=f"{BUDGET:g} at most",
         pair=pair,
         unit="word",
     )
@@ -202,17 +178,15 @@ def _not_claimed(own: Exhibit, unit: str, why: str, pair: tuple[str, str]) -> Ex
 
 
 def _output_sets() -> tuple[Exhibit, Exhibit]:
-    groups, names = published_mechanisms.CusText(epsilon=BUDGET).groups, public_words().names
+    groups, names = published.CusText(epsilon=BUDGET).groups, public_words().names
     inside, outside = np.flatnonzero(groups == groups[0]), np.flatnonzero(groups != groups[0])
     own = Exhibit(
         mechanism="CusText",
-        make=lambda: published_mechanisms.CusText(epsilon=BUDGET),
+        make=lambda: published.CusText(epsilon=BUDGET),
         source="Chen et al., Findings of ACL 2023; code sai4july/CusText",
         claim=f"epsilon = {BUDGET:g} for each word, among words that share an output set",
         per_record="infinite: words of different output sets have no output in common, and the number of words is released",
-        holds=True,
         why="the exponential mechanism with scores in [0, 1] over one common set",
-        true_epsilon=f"{BUDGET:g} at most",
         pair=(names[int(inside[0])], names[int(inside[-1])]),
         unit="word, same output set",
     )
@@ -221,16 +195,18 @@ def _output_sets() -> tuple[Exhibit, Exhibit]:
 
 
 def _candidates() -> Exhibit:
+    names, distances = public_words().names, public_words().distances()
+    first, second = np.unravel_index(distances.argmax(), distances.shape)
     return Exhibit(
         mechanism="RANTEXT",
-        make=lambda: published_mechanisms.RanText(epsilon=BUDGET),
+        make=lambda: published.RanText(epsilon=BUDGET),
         source="Tong et al., InferDPT, arXiv 2310.12214; code mengtong0110/InferDPT",
         claim=f"epsilon = {BUDGET:g} for each token, any two tokens",
         per_record="no finite epsilon was proved: the set of candidates depends on the token",
         holds=False,
         why="candidates lie within a random radius of the word itself, so far words hardly ever replace it",
         true_epsilon="above the claim",
-        pair=_farthest_words(),
+        pair=(names[int(first)], names[int(second)]),
         unit="word",
     )
 
@@ -272,7 +248,7 @@ def _row(exhibit: Exhibit, trials: int) -> ZooRow:
         expected="holds" if exhibit.holds else "false",
         verdict=result.outcome,
         certified_epsilon=result.certified_epsilon,
-        failed=" ".join(check.name for check in result.checks if check.verdict is Verdict.FAILED),
+        failed=" ".join(check.name for check in result.failed),
         first=exhibit.pair[0],
         second=exhibit.pair[1],
         seconds=time.monotonic() - started,
@@ -305,13 +281,13 @@ def draw(rows: Sequence[ZooRow]) -> str:
     with drawing(1, 1, size=(9.5, 0.36 * len(shown) + 1.4)) as opened:
         axis = opened.axes[0][0]
         for place, row in enumerate(reversed(shown)):
-            style = {"color": COLOURS[row.verdict], "alpha": 1.0 if row.claimed else 0.45}
+            style = {"color": VERDICT_COLOURS[row.verdict], "alpha": 1.0 if row.claimed else 0.45}
             axis.barh(place, row.certified_epsilon, height=0.62, **style)
             axis.plot([row.epsilon] * 2, [place - 0.4, place + 0.4], color=INK, lw=1.6)
         labels = [f"{row.mechanism} ({row.unit}{'' if row.claimed else '; not claimed'})" for row in reversed(shown)]
         axis.set_yticks(range(len(shown)), labels, fontsize=9)
         axis.set_xlabel("epsilon: certified by the audit (bar), claimed (line)")
-        for verdict, colour in COLOURS.items():
+        for verdict, colour in VERDICT_COLOURS.items():
             if any(row.verdict == verdict for row in shown):
                 axis.barh(0, 0, color=colour, label=verdict)
         axis.legend(frameon=False, loc="lower right")

@@ -1,8 +1,9 @@
 """Published mechanisms, reimplemented; `adept.studies.published_claims` lists their claims.
 
-Latents are released through the public encoder. A word-level mechanism releases a sentence word by
-word, so it releases the number of words without protection. Words and their vectors are those of
-the bundled corpus; a guarantee does not depend on the choice of public vectors.
+A mechanism on latents releases the latent that the public encoder computes for a sentence. A
+word-level mechanism releases a sentence word by word, so it releases the number of words without
+protection. Words and their vectors are those of the bundled corpus; a guarantee does not depend on
+the choice of public vectors.
 """
 
 import math
@@ -43,8 +44,7 @@ def public_bigrams() -> Floats:
     for text in load(DataConfig())["train"].texts:
         places = [len(words.names), *words.indices(text), len(words.names)]
         np.add.at(counts, (places[:-1], places[1:]), 1.0)
-    result: Floats = np.log(counts / counts.sum(axis=1, keepdims=True))
-    return result
+    return np.asarray(np.log(counts / counts.sum(axis=1, keepdims=True)))
 
 
 @dataclass
@@ -66,8 +66,9 @@ class SentenceLatents:
 class SeededLaplace:
     """ADePT with the right scale, 2C sqrt(n) / eps, as in DP-Rewrite (Igamberdiev et al. 2022).
 
-    `get_sensitivity_for_clip_by_norm` with the defaults of its `settings.py`: l2 norm, Laplace. The
-    program draws its noise from torch, which its `main.py` seeds with 12345 unless told otherwise.
+    The scale is that of `get_sensitivity_for_clip_by_norm` with the defaults of `settings.py`: l2
+    norm and Laplace noise. The program draws its noise from torch, which `main.py` seeds with 12345
+    unless the user sets another seed.
     """
 
     epsilon: float
@@ -127,8 +128,7 @@ class DPPrompt:
 
 
 def _normalise(weights: Floats) -> Floats:
-    probabilities: Floats = weights / weights.sum(axis=1, keepdims=True)
-    return probabilities
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 @dataclass
@@ -153,8 +153,15 @@ class WordByWord:
     def _sample(self, weights: Floats) -> Indices:
         cumulative = np.cumsum(weights, axis=1)
         draws = self.random.random(len(weights)) * cumulative[:, -1]
-        places: Indices = (cumulative < draws[:, None]).sum(axis=1)
-        return places
+        return np.asarray((cumulative < draws[:, None]).sum(axis=1))
+
+    def distance(self, first: str, second: str) -> float:
+        """Return the distance of two words in the metric of the claim."""
+        a, b = public_words().vectors[public_words().indices(f"{first} {second}")]
+        return float(np.linalg.norm(self.undistort(a - b)))
+
+    def undistort(self, difference: Floats) -> Floats:
+        return difference
 
     def _nearest(self, vectors: Floats, count: int = 1) -> tuple[Indices, Floats]:
         """Return the nearest words (m, count) of vectors, and their distances."""
@@ -176,7 +183,7 @@ class SanText(WordByWord):
 
 
 class CusText(SanText):
-    """CusText: K words share one output set, exp(eps u / 2) inside it (Chen et al. 2023)."""
+    """CusText: P ~ exp(eps u / 2) inside a set of K words (Chen et al. 2023)."""
 
     @cached_property
     def groups(self) -> Indices:
@@ -204,8 +211,7 @@ class CMP(WordByWord):
         dim = public_words().vectors.shape[1]
         directions = self.random.normal(size=(rows, dim))
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-        result: Floats = directions * self.random.gamma(dim, 1 / self.epsilon, (rows, 1))
-        return result
+        return directions * self.random.gamma(dim, 1 / self.epsilon, (rows, 1))
 
     def release(self, words: Indices) -> Indices:
         return self._nearest(public_words().vectors[words] + self.noise(len(words)))[0][:, 0]
@@ -220,16 +226,13 @@ class Mahalanobis(CMP):
         covariance = np.cov(public_words().vectors.T)
         covariance *= len(covariance) / np.trace(covariance)
         values, vectors = np.linalg.eigh(LAMBDA * covariance + (1 - LAMBDA) * np.eye(len(covariance)))
-        result: Floats = (vectors * np.sqrt(values)) @ vectors.T
-        return result
+        return np.asarray((vectors * np.sqrt(values)) @ vectors.T)
 
     def noise(self, rows: int) -> Floats:
         return super().noise(rows) @ self.shape
 
-    def distance(self, first: str, second: str) -> float:
-        """Return the metric of the claim."""
-        a, b = public_words().vectors[[int(public_words().indices(word)[0]) for word in (first, second)]]
-        return float(np.linalg.norm(np.linalg.solve(self.shape, a - b)))
+    def undistort(self, difference: Floats) -> Floats:
+        return np.asarray(np.linalg.solve(self.shape, difference))
 
 
 class Vickrey(CMP):
@@ -242,7 +245,7 @@ class Vickrey(CMP):
 
 
 class TEM(SanText):
-    """TEM: words within gamma by exp(-eps d / 2), others as one (Carvalho et al. 2023)."""
+    """TEM: P ~ exp(-eps d / 2) within gamma, all other words as one (Carvalho et al. 2023)."""
 
     @property
     def gamma(self) -> float:
@@ -256,10 +259,10 @@ class TEM(SanText):
 
 
 class RanText(WordByWord):
-    """RANTEXT of InferDPT: candidates nearer than a noisy copy, then exp(eps u / 2).
+    """RANTEXT: P ~ exp(eps u / 2) among all words that are nearer than a noisy copy of the word.
 
-    Here u = 1 - d / radius (Tong et al. 2023). RANTEXT of InferDPT, with the noise's scale as in
-    `perturb_sentence` and `add_laplace_noise_to_vector` of its code.
+    Here u = 1 - d / radius (Tong et al. 2023, InferDPT). The scale of the noise is that of
+    `perturb_sentence` and `add_laplace_noise_to_vector` in its code.
     """
 
     @property
@@ -268,8 +271,7 @@ class RanText(WordByWord):
         divisor = self.epsilon
         if self.epsilon > 2:
             divisor = 0.01658160142016071 * math.log(slope * self.epsilon - offset) + 9.311083811697406
-        ranges: Floats = (public_words().vectors.max(axis=0) - public_words().vectors.min(axis=0)) / divisor
-        return ranges
+        return np.asarray((public_words().vectors.max(axis=0) - public_words().vectors.min(axis=0)) / divisor)
 
     def release(self, words: Indices) -> Indices:
         noise = self.random.laplace(size=(len(words), len(self.scales))) * self.scales

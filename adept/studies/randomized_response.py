@@ -55,7 +55,7 @@ class Survey:
 
     @property
     def wanted(self) -> NDArray[np.float64]:
-        """Values (k,) of the answers: their numbers, or 1 for the first one alone."""
+        """Values (k,) of the answers: their numbers for a mean; for a share, 1 for the first only."""
         values = np.arange(len(self.population), dtype=float)
         return values if self.target == "mean" else (values == 0).astype(float)
 
@@ -172,8 +172,7 @@ def probabilities(mechanism: RandomizedResponse) -> tuple[float, float]:
 def readings(wanted: NDArray[np.float64], mechanism: RandomizedResponse) -> NDArray[np.float64]:
     """Return unbiased readings of released answers; ``wanted`` holds the value of each answer."""
     keep, other = probabilities(mechanism)
-    values: NDArray[np.float64] = (wanted - other * wanted.sum()) / (keep - other)
-    return values
+    return np.asarray((wanted - other * wanted.sum()) / (keep - other))
 
 
 def measure(name: str, *, epsilon: float, records: int, seed: int = 2025) -> ResponseRow:

@@ -62,7 +62,7 @@ def run(
     dims: tuple[int, ...] = DIMS,
     seed: int = 2021,
 ) -> list[SensitivityRow]:
-    """Recompute the figure, with the l1 clip beside the l2 clip."""
+    """Recompute the figure for the l2 clip, and the same shares for the l1 clip."""
     if pairs < 1 or not clip_norm > 0:
         raise ConfigurationError(f"pairs and clip_norm must be positive, got {pairs} and {clip_norm}")
     generator = torch.Generator().manual_seed(seed)

@@ -10,7 +10,7 @@ import pytest
 from adept import audit
 from adept.audit import NotJudged, Verdict, questions
 from adept.audit.checks import fresh_state_and_batch_size, independence, repeated_outputs
-from adept.audit.distinguisher import distinguisher_choice
+from adept.audit.distinguisher import experiment
 
 FEW_CALLS = 100
 
@@ -20,7 +20,7 @@ def make_cheap(patched: pytest.MonkeyPatch) -> None:
     for name in ("ONE_TRIALS", "THREE_TRIALS", "VALUE_TRIALS", "COPY_TRIALS"):
         patched.setattr(fresh_state_and_batch_size, name, FEW_CALLS)
     patched.setattr(questions, "OF_VECTORS", [row for row in questions.OF_VECTORS if row.dim != 1024])
-    patched.setattr(distinguisher_choice, "MIN_ROWS", 20)
+    patched.setattr(experiment, "MIN_ROWS", 20)
     patched.setattr(independence, "MAX_BATCH_ROWS", 2 * independence.CALL_ROWS)
     patched.setattr(independence, "SMALL_BATCHES", FEW_CALLS)
     patched.setattr(fresh_state_and_batch_size, "BATCH_SIZES", fresh_state_and_batch_size.BATCH_SIZES[::16])

@@ -26,9 +26,8 @@ def test_the_figure_draws_a_line_for_each_mechanism_and_level() -> None:
 
 
 def test_every_mechanism_with_a_budget_has_a_colour_of_its_own() -> None:
-    colours = {**COLOURS, "lookup": curves.LOOKUP_COLOUR}
-    assert set(colours) == set(BY_NAME) - set(REFERENCES) | {"lookup", "synthesizer", *ALTERNATIVES} - {"redaction"}
-    assert len(set(colours.values())) == len(colours)
+    assert set(COLOURS) == set(BY_NAME) - set(REFERENCES) | {"lookup", "synthesizer", *ALTERNATIVES} - {"redaction"}
+    assert len(set(COLOURS.values())) == len(COLOURS)
 
 
 def test_a_curve_is_judged_by_one_classifier() -> None:
@@ -58,7 +57,7 @@ def test_what_is_kept_stands_over_the_true_epsilon() -> None:
     ours = drawn[COLOURS["sqrt_n"], "--", "o"]
     assert (list(ours.get_xdata()), list(ours.get_ydata())) == ([8.0, 64.0], pytest.approx([0.61 / 8, 0.7]))
     assert list(drawn[COLOURS["sqrt_n"], ":", "o"].get_ydata()) == pytest.approx([0.61 / 32, 0.7 / 4])
-    assert {(curves.LOOKUP_COLOUR, "-", "s"), (COLOURS["learned_codebook"], "-", "o")} <= set(drawn)
+    assert {(COLOURS["lookup"], "-", "s"), (COLOURS["learned_codebook"], "-", "o")} <= set(drawn)
     assert list(axis.get_xticks()) == [8.0, 16.0, 32.0, 64.0, 128.0, 256.0]
 
 

@@ -10,14 +10,14 @@ from adept.report.table import Line, table
 
 
 def of(lines: list[Line], mechanism: str, epsilon: float | None) -> list[Line]:
-    return [line for line in lines if (line.mechanism, line.claimed_epsilon) == (mechanism, epsilon)]
+    return [line for line in lines if (line.row.mechanism, line.row.claimed_epsilon) == (mechanism, epsilon)]
 
 
 def test_a_line_is_a_mean_over_seeds_at_one_budget() -> None:
     lines = table(make_rows()).lines
     assert len(lines) == 3 + 2 * 2
     [original] = of(lines, "original", 8.0)
-    assert (str(original.accuracy), original.accuracy.seeds, original.epsilon) == ("0.810", 3, 32.0)
+    assert (str(original.accuracy), original.accuracy.seeds, original.row.epsilon) == ("0.810", 3, 32.0)
     assert (original.title, original.model) == ("original (claim false)", "l2 model")
 
 

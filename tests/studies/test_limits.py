@@ -10,6 +10,7 @@ import pytest
 from scipy.optimize import linprog, minimize_scalar
 
 from adept.errors import ConfigurationError
+from adept.mechanisms.epsilon_as_odds import good_enough
 from adept.mechanisms.privunit import optimal_cap
 from adept.studies import limits
 from adept.studies.mechanisms import cap_information
@@ -94,10 +95,11 @@ def test_without_privacy_the_guess_is_certain_and_with_perfect_privacy_it_is_the
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 1.0, 5.0])
-def test_reconstruction_is_the_best_guess_under_a_uniform_prior(epsilon: float) -> None:
+def test_the_best_guess_under_a_uniform_prior_is_that_of_a_record_among_candidates(epsilon: float) -> None:
     for candidates in (1, 2, 10):
         guess = limits.best_guess([1.0] * candidates, epsilon=epsilon)
-        assert limits.reconstruction(candidates, epsilon=epsilon) == pytest.approx(guess, rel=1e-12)
+        assert guess == pytest.approx(math.exp(epsilon) / (math.exp(epsilon) + candidates - 1), rel=1e-12)
+        assert guess == pytest.approx(good_enough(1 / candidates, epsilon=epsilon), rel=1e-12)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
@@ -115,7 +117,6 @@ def test_advantage_is_the_hyperbolic_tangent_of_half_epsilon_and_grows_with_delt
         (lambda: limits.capacity(epsilon=math.nan), "epsilon must be"),
         (lambda: limits.best_guess([], epsilon=1.0), "prior must be"),
         (lambda: limits.best_guess([1.0, -0.5], epsilon=1.0), "prior must be"),
-        (lambda: limits.reconstruction(0, epsilon=1.0), "candidates must be"),
         (lambda: limits.advantage(epsilon=1.0, delta=2.0), "delta must be"),
     ],
 )

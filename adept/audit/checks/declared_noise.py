@@ -1,4 +1,4 @@
-"""Checks that the noise is as declared, and that it implies the claim on the declared set.
+"""Checks that the noise has its declared distribution, and that this distribution meets the claim.
 
 Noise is the release minus the projected input. Each input of each pair is tested separately (with
 Bonferroni's factor).
@@ -19,10 +19,9 @@ from torch import Tensor
 from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.distinguisher.input_pairs import PairSample, additive_samples
 from adept.audit.result import Check, MechanismFailure, Verdict
-from adept.audit.stats.confidence_bounds import GameCounts, game_lower_bound, gaussian_delta, say_trials
+from adept.audit.stats.confidence_bounds import Floats, GameCounts, game_lower_bound, gaussian_delta, say_trials
 from adept.audit.stats.exact_tests import binomial_p_value, certified, combined
 from adept.audit.stats.noise_tests import NOISES, Noise, cap_p_value, kolmogorov
-from adept.audit.subject.foreign_code import Floats
 from adept.audit.subject.vector import VectorTarget
 
 MAX_SHAPE_VALUES = 200_000  # numbers in one Kolmogorov-Smirnov test
@@ -34,11 +33,12 @@ MIN_GAUSSIAN_NUMBERS, NOT_GAUSSIAN_P = 1000, 0.01  # of noise; the p-value below
 
 
 def sensitivity(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect inputs too far apart for the declared noise. Blind to noise other than declared.
+    """Detect inputs that are too far apart for the declared noise. Blind to undeclared noise.
 
-    Claim: two inputs at distance d need epsilon (or delta) at least f(d), f exact for the declared
-    noise. The distances are measured through the mechanism's own projection, so one pair beyond the
-    claim refutes it (Habernal 2021, Section 4).
+    Claim: for two inputs at distance d, the declared noise needs an epsilon (or delta) of at least
+    f(d), which is computed exactly. The distance is that of the inputs after the mechanism's own
+    projection, so a single pair that needs more than the claim refutes it (Habernal 2021, Section
+    4).
     """
     target = experiment.target
     noise, scale = target.noise()
@@ -52,7 +52,7 @@ def sensitivity(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def norm(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect projected latents outside the declared set, to the last bit, on 34 latents.
+    """Detect projected latents outside the declared set, even by the last bit alone, on 34 latents.
 
     Claim: a float is a rational number, so its norm is computed here without rounding; one row
     above C shows that the program violates the proof's premise. The norm may be at most C for
@@ -76,7 +76,7 @@ def norm(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def scale(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect noise a bit smaller than declared. Blind to noise that is not additive.
+    """Detect noise that is slightly smaller than declared. Blind to noise that is not additive.
 
     Claim: under the declared distribution the pivot is chi-square distributed (`Noise.size`), so
     its lower tail is a p-value. More noise than declared costs no privacy, so it is not a
@@ -90,7 +90,9 @@ def scale(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def shape(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect noise of another distribution than declared, at any input. Blind to dependence."""
+    """Detect noise with another distribution than the declared one, at any input. Blind to
+    dependence between its numbers.
+    """
     target, samples = experiment.target, experiment.samples
     if target.noise_name == "cap":
         sides = [side for side in _sides(samples) if side[1].any()]
@@ -104,12 +106,13 @@ def shape(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def coordinates(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect signs or sizes that numbers or rows at some distances share. Blind to other distances.
+    """Detect noise whose signs or sizes agree too often or too rarely, between numbers or rows at
+    some distances. Blind to all other distances.
 
     Claim: under the declared distribution the signs of the noise are independent fair coins, and so
-    are the bits "|noise| is above its median" where coordinates are independent. Whether two coins
-    at a distance agree is then a sequence of independent fair coins again (a chain of sums modulo
-    2), so the number of agreements is Binomial(m, 1/2), exactly.
+    are the bits "|noise| is above its median" where coordinates are independent. Then the
+    agreements of two coins at one distance are independent fair coins as well (a chain of sums
+    modulo 2), so the number of agreements is exactly Binomial(m, 1/2).
     """
     declared, scale = experiment.target.noise()
     median = declared.magnitude_median(scale)
@@ -127,24 +130,20 @@ def coordinates(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect noise that looks Gaussian under a claim without delta.
-    Play a game in its tails if that can refute the claim in time.
+    """Detect noise that looks Gaussian under a claim without delta, and play a game in its tails if
+    this can refute the claim in time.
 
     Claim: Gaussian noise of standard deviation s is (epsilon, delta)-LDP for inputs at distance d
     if and only if delta is at least f(d / s, epsilon) > 0 (Balle and Wang 2018). A mechanism with
     delta = 0 may differ from Gaussian noise in this mass alone, so a test needs about 1 / delta
-    releases. If Kolmogorov-Smirnov tests do not reject that the noise is Gaussian, in coordinates
-    or lengths, the claim could not be judged.
+    releases. If Kolmogorov-Smirnov tests of coordinates and lengths do not reject Gaussian noise,
+    the claim could not be judged.
     """
     target = experiment.target
     if target.delta > 0 or target.noise_name is not None:
         return Check.of(failed=False, evidence="the claim has a delta, or the mechanism names its noise")
-    sample = max(
-        additive_samples(experiment.samples), key=lambda each: float(np.linalg.norm(np.subtract(*each.centres)))
-    )
-    noise = np.concatenate(
-        [releases - centre for releases, centre in zip(sample.releases, sample.centres, strict=True)]
-    )
+    sample = max(additive_samples(experiment.samples), key=lambda each: np.linalg.norm(np.subtract(*each.centres)))
+    noise = np.concatenate([z - centre for z, centre in zip(sample.releases, sample.centres, strict=True)])
     sigma = float(np.sqrt(np.square(noise).mean()))
     if noise.size < MIN_GAUSSIAN_NUMBERS or sigma == 0:
         raise MechanismFailure("there is too little noise to see whether it is Gaussian")
@@ -167,7 +166,7 @@ def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> C
 
 @dataclass(frozen=True)
 class Tails:
-    """A rule that guesses beyond ``threshold`` deviations from the middle, in ``rounds``."""
+    """A rule that guesses beyond ``threshold`` standard deviations, and its number of rounds."""
 
     threshold: float
     rounds: float
@@ -176,8 +175,9 @@ class Tails:
 def find_tails(ratio: float, *, epsilon: float, alpha: float) -> Tails:
     """Return the rule that refutes a claim without delta in the fewest rounds, for Gaussian noise.
 
-    ``ratio`` is the distance divided by sigma. Beyond the threshold s the records have the
-    probabilities ndtr(ratio / 2 - s) and ndtr(-ratio / 2 - s).
+    ``ratio`` is the distance of the two records divided by sigma. A release lies beyond the
+    threshold s with probability ndtr(ratio / 2 - s) under one record, and ndtr(-ratio / 2 - s)
+    under the other.
     """
     thresholds = np.linspace(0.0, MAX_TAIL_SDS, TAIL_THRESHOLDS)
     right, wrong = ndtr(ratio / 2 - thresholds), ndtr(-ratio / 2 - thresholds)

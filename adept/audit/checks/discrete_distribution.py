@@ -7,7 +7,8 @@ distribution, outcome by outcome, by exact binomial tails.
 
 k-ary response (``adept.mechanisms.description``) needs no table: each of a record's t own numbers
 has probability A / W, each other number has probability B / W, and A <= e^eps B. The odds are
-compared as fractions. The count of own numbers is binomial, and all others are uniform.
+compared as fractions. The count of own numbers is binomial, and each other number is equally
+likely.
 """
 
 import math
@@ -31,8 +32,8 @@ SLACK = Fraction(1, 1 << 58)  # by how much the best odds that integers reach ma
 
 
 def stated(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect exactly if the stated distribution breaks the claim. Blind to a program with another
-    distribution.
+    """Detect a stated distribution that violates the claim, without any chance of error. Blind to a
+    program that draws from another distribution.
     """
     target = experiment.target
     distributions = [_distribution(target, value) for value in target.values]
@@ -51,7 +52,9 @@ def stated(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
 
 def frequencies(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect outcomes with another frequency than stated. Blind to a few standard deviations."""
+    """Detect outcomes whose frequencies differ from their stated probabilities. Blind to
+    differences of a few standard deviations.
+    """
     target = experiment.target
     rows = target.affordable(experiment.trials)
     tests: list[tuple[float, str]] = []
@@ -97,7 +100,9 @@ def in_range(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
 
 def odds(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect exactly if the declared odds exceed e^eps. Blind to a release that ignores them."""
+    """Detect declared odds above e^eps, without any chance of error. Blind to a program that draws
+    by other odds.
+    """
     heavy, light = experiment.target.mechanism.odds
     most, unit = exact_odds(Fraction(experiment.target.epsilon))
     failed = Fraction(heavy, light) > Fraction(most, unit) * (1 + SLACK)
@@ -105,7 +110,7 @@ def odds(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
 
 def kept(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect own numbers that come out more or less often than declared, or unequally often."""
+    """Detect own numbers that are released with other frequencies than declared, or unequal ones."""
     (size, top), (heavy, light) = _response(experiment.target), experiment.target.mechanism.odds
     ranks = _ranks(experiment)
     own = [rank for rank in ranks if rank < top]
@@ -118,8 +123,8 @@ def kept(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
 
 def replaced(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect replaced numbers that favour the true one or its neighbours.
-    Blind to patterns finer than a sixteenth.
+    """Detect replacements that favour some numbers, such as those near the true one. Blind to
+    patterns within a sixteenth of all numbers.
     """
     size, top = _response(experiment.target)
     others, size = [rank - top for rank in _ranks(experiment) if rank >= top], size - top

@@ -10,9 +10,8 @@ from scipy.special import bdtr
 from adept.audit.distinguisher.experiment import MIN_TRIALS, Experiment
 from adept.audit.distinguisher.input_pairs import PairSample, additive_samples
 from adept.audit.result import Check, MechanismFailure
-from adept.audit.stats.confidence_bounds import GameCounts
+from adept.audit.stats.confidence_bounds import Floats, GameCounts
 from adept.audit.stats.exact_tests import certified, combined, fisher
-from adept.audit.subject.foreign_code import Floats
 from adept.audit.subject.vector import VectorTarget
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 
@@ -24,7 +23,7 @@ EUCLID_VALUES = 64
 
 
 def finiteness(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect NaN or Inf in releases. Blind to what a constant in their place reveals.
+    """Detect NaN or infinity in releases. Blind to what a constant in their place reveals.
 
     Claim: if a latent with NaN or infinity gives such an output, and no finite latent does, then
     the output distinguishes this latent from every finite one with certainty.
@@ -49,7 +48,8 @@ def _not_finite(dim: int) -> torch.Tensor:
 
 
 def grid(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect float noise declared exact. Blind to floats rounded to a grid afterwards.
+    """Detect floating-point noise that is declared exact. Blind to floats that are rounded to a
+    grid.
 
     Claim: exact additive noise lives on a grid z = k * step, with every |k| <= 2^53 (else the
     floats could not hold the integers). Floating-point noise has 53 bits at every magnitude, so its
@@ -67,13 +67,13 @@ def grid(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def representability(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect low bits that distinguish two inputs. Blind to traces that are likely anyway.
+    """Detect low bits that distinguish two inputs. Blind to bits that are likely under both.
 
     Claim: on a public grid that holds both inputs, the sum x' + (z - x') is exact and gives z
     again. So the share of releases for which it gives z must not depend on the input of z. Fisher's
-    exact test compares both inputs, with Bonferroni's factor over the pairs. An input that is not a
-    multiple of the finest bit seen is not on the grid. It proves nothing, so the test leaves it
-    out.
+    exact test compares the shares of both inputs, with Bonferroni's factor over the pairs. An input
+    that is not a multiple of the finest bit seen is not on the grid. It proves nothing, so the test
+    leaves it out.
     """
     _require_exact_noise(experiment.target)
     values = _values(experiment.samples)
@@ -133,7 +133,7 @@ def _float32_records(target: VectorTarget) -> torch.Tensor:
 
 
 def _reached(sums: NDArray[np.float32], record: torch.Tensor) -> NDArray[np.bool_]:
-    """Return True for each sum that the record plus a float32 number near the difference gives."""
+    """Return True for each sum that is the record plus a float32 number near their difference."""
     x = record.float().numpy()
     difference = sums - x
     beside = (np.nextafter(difference, np.float32(side)) for side in (-np.inf, np.inf))
@@ -141,15 +141,16 @@ def _reached(sums: NDArray[np.float32], record: torch.Tensor) -> NDArray[np.bool
 
 
 def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect floating-point noise of any precision that says it is exact.
-    Blind to floats rounded to a grid afterwards.
+    """Detect floating-point noise of any precision in a mechanism that says it is exact. Blind to
+    floats that are rounded to a grid.
 
     Claim: integer noise with P(k) proportional to exp(-|k - c| / t) or exp(-(k - c)^2 / 2 t^2), t
     >= 4, is odd with probability .4 to .6, for any c. Let s be the finest step seen in the first
     half of the releases. If the noise lives on a grid, its true step is at most s, and is s unless
     all of the first half are even multiples of it, which has probability at most .6^m. So in the
     second half, fresh, the odd multiples of s count at least as a Binomial(m, .4) does: its lower
-    tail is a p-value. Only few floats have the finest bit. Floats rounded to a grid pass this test.
+    tail is a p-value. In floating-point noise, only few numbers have the finest bit. Floats rounded
+    to a grid pass this test.
     """
     _require_exact_noise(experiment.target)
     values = _values(experiment.samples)
@@ -168,7 +169,7 @@ def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def _values(samples: list[PairSample]) -> Floats:
-    """Return the distinct numbers in all releases; raise MechanismFailure if all are zero."""
+    """Return all numbers of all releases; raise MechanismFailure if all of them are zero."""
     each = {id(side): side for sample in additive_samples(samples) for side in sample.releases}
     values = np.concatenate([releases.ravel() for releases in each.values()])
     if not values.any():

@@ -1,4 +1,4 @@
-"""Calls: releases of one, three or other numbers of rows, by fresh copies, and after other calls.
+"""Checks of calls: batches of one, of three and of other sizes, fresh copies, and later calls.
 
 The claim covers a record's release in any call of the mechanism, so each check is a guessing game,
 like the event check (`distinguisher.experiment`). One call per release is expensive, so such a game
@@ -6,9 +6,9 @@ has few trials.
 
 For sizes other than one and three, one record is released a few times in batches of many sizes. If
 its first, middle or last row varies far less than most other rows do, a game is played with that
-row. Claim: its bound also errs with probability at most alpha. Proof: size, place and the rest of
-the batch are fixed before a counted release is drawn, so the row is the release of a record by one
-mechanism; the rest of the proof is in `distinguisher.experiment`.
+row. Claim: the bound of this game also errs with probability at most alpha. Proof: size, place and
+the rest of the batch are fixed before a counted release is drawn, so the row is the release of a
+record by one mechanism; the rest of the proof is in `distinguisher.experiment`.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,20 +19,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from adept.audit.distinguisher import input_pairs
 from adept.audit.distinguisher.experiment import Experiment
-from adept.audit.distinguisher.input_pairs import (
-    InputPair,
-    adversarial_pairs,
-    cell_pairs,
-    cell_record,
-    named_pairs,
-    pairs_of_batches,
-)
+from adept.audit.distinguisher.input_pairs import InputPair
 from adept.audit.result import Check, Kind, MechanismFailure, Verdict
-from adept.audit.stats.confidence_bounds import rounds_needed
-from adept.audit.subject.foreign_code import Floats
+from adept.audit.stats.confidence_bounds import Floats, rounds_needed
 from adept.audit.subject.value import ValueTarget
 from adept.audit.subject.vector import VectorTarget, as_rows
+from adept.audit.subject.wrappers import Wrapper
 
 BATCH_SIZES = (*range(2, 67), *(2**k + more for k in range(7, 11) for more in (-1, 0, 1)))
 # Of a batch that show how much its rows vary; of the few rows that vary least
@@ -50,21 +44,21 @@ PLACES: dict[str, Callable[[int], int]] = {"first": lambda _: 0, "middle": lambd
 
 
 def one(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect what a batch of one record reveals. Blind to events rarer than 1 in hundreds."""
+    """Detect what a batch of one record reveals. Blind to events rarer than one in a few hundred."""
     target = experiment.target
-    pairs = [*experiment.given, *adversarial_pairs(target.dim, clip_norm=target.clip_norm)]
-    return _play(experiment, [_alone(pair) for pair in pairs if pair.hard], ONE_TRIALS, alpha)
+    pairs = [*experiment.given, *input_pairs.named_pairs(target, input_pairs.HARD_PAIRS)]
+    return _play(experiment, [*map(_alone, pairs)], ONE_TRIALS, alpha)
 
 
 def three(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect what a batch of three reveals of one of its records. Blind to larger batches."""
+    """Detect what a batch of three records reveals about one of them. Blind to larger batches."""
     target = experiment.target.without_memory()
-    pairs = pairs_of_batches(experiment.given, dim=target.dim, clip_norm=target.clip_norm)
+    pairs = input_pairs.pairs_of_batches(experiment.given, dim=target.dim, clip_norm=target.clip_norm)
     return _play(experiment, pairs, THREE_TRIALS, alpha)
 
 
 def _play(experiment: Experiment[VectorTarget], pairs: Sequence[InputPair], most: int, alpha: float) -> Check:
-    """Play a game with one call per release; if it cannot refute the claim, with one pair."""
+    """Play a game with one call per release; use one pair only if no game can refute the claim."""
     target, needed = experiment.target, rounds_needed(experiment.target.epsilon, alpha=alpha)
     if needed > 2 * MAX_LARGER * most:
         pairs, most, needed = pairs[:1], HOPELESS_TRIALS, 0.0
@@ -74,7 +68,7 @@ def _play(experiment: Experiment[VectorTarget], pairs: Sequence[InputPair], most
 
 
 def one_value(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect what a batch of one value reveals. Blind to events rarer than 1 in hundreds."""
+    """Detect what a batch of one value reveals. Blind to events rarer than one in a few hundred."""
     pairs = [_alone(pair) for pair in experiment.pairs[:VALUE_PAIRS]]
     trials = experiment.target.affordable(min(VALUE_TRIALS, experiment.trials), alone=True)
     return experiment.with_pairs(pairs, trials).refute(alpha=alpha)
@@ -89,7 +83,7 @@ def first_release(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     experiment.target.fresh()  # raises where there can be no copy
     copies = experiment.target.asked_as(experiment.target.given, memoised=True)
     trials = copies.affordable(min(COPY_TRIALS, experiment.trials), alone=True)
-    found = experiment.with_pairs(named_pairs(copies, COPY_PAIRS), trials, copies).refute(alpha=alpha)
+    found = experiment.with_pairs(input_pairs.named_pairs(copies, COPY_PAIRS), trials, copies).refute(alpha=alpha)
     bare = found.kind is Kind.RANDOMNESS and not _share_a_generator(experiment.target)
     return replace(found, kind=Kind.STATE) if bare else _attributed(found, experiment, trials, alpha)
 
@@ -97,7 +91,7 @@ def first_release(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 def _share_a_generator(target: VectorTarget) -> bool:
     """Return True if two fresh copies give equal answers to several batches of one record.
 
-    If the answers differ, only the first releases of the copies are equal, so those have no noise.
+    If only the first releases of the copies are equal, these releases have no noise.
     """
     record = torch.zeros(SHARED_ROWS, target.dim, dtype=torch.float64)
     copies = [target.asked_as(target.fresh(), memoised=False) for _ in range(2)]
@@ -105,46 +99,50 @@ def _share_a_generator(target: VectorTarget) -> bool:
 
 
 def one_cell(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect noise that a memory reuses for different records that round alike. Blind to cells
-    narrower than a hundred thousandth of the set.
+    """Detect noise that a memory reuses for two records because both are rounded to one cell. Blind
+    to cells narrower than 1e-5 times the clip norm.
 
-    A copy releases a fixed record and, in the same call, one of two records beside it. The rule
-    reads the difference.
+    In one call, a fresh copy releases a fixed record and one of two records close to it. The rule
+    reads the difference of the two releases.
     """
     if not experiment.target.memoised:
         raise MechanismFailure("the mechanism declares no memory")
-    target, pairs = experiment.target, cell_pairs(experiment.target.dim, clip_norm=experiment.target.clip_norm)
-    beside = target.asked_as(LessAnother(target.given, cell_record(target.dim, clip_norm=target.clip_norm)))
+    target = experiment.target
+    pairs = input_pairs.cell_pairs(target.dim, clip_norm=target.clip_norm)
+    record = input_pairs.cell_record(target.dim, clip_norm=target.clip_norm)
+    beside = target.asked_as(AmongOthers(target.given, record.expand(2, -1), place=1, less_first=True))
     found = _play(experiment.with_pairs(pairs, experiment.trials, beside), pairs, COPY_TRIALS, alpha)
     return replace(found, kind=Kind.STATE)
 
 
 def after_another_dimension(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect what stays from a call of another dimension, such as scales. Blind to longer pasts."""
+    """Detect a state, such as a scale, that a call with another dimension leaves behind. Blind to
+    states that only several calls leave behind.
+    """
     target = experiment.target
     if not target.any_dimension or target.dim == 1:
         raise MechanismFailure("the mechanism knows one dimension only")
     asked = target.fresh()
     target.asked_as(asked, memoised=False).at(1).release(torch.zeros(1, 1, dtype=torch.float64))
     later, trials = target.asked_as(asked), min(experiment.trials, PAST_TRIALS)
-    found = experiment.with_pairs(named_pairs(later, COPY_PAIRS), trials, later).refute(alpha=alpha)
+    found = experiment.with_pairs(input_pairs.named_pairs(later, COPY_PAIRS), trials, later).refute(alpha=alpha)
     return _attributed(found, experiment, trials, alpha)
 
 
 def _attributed(found: Check, experiment: Experiment[VectorTarget], trials: int, alpha: float) -> Check:
-    """Return a finding about copies as one of the state, unless ordinary releases refute the claim too.
+    """Give a violation found in copies the kind "state", unless ordinary releases show it too.
 
     These further releases decide only the kind of the finding, never the verdict.
     """
     if found.kind is not Kind.DISTRIBUTION or found.verdict is not Verdict.FAILED:
         return found if found.kind is not Kind.DISTRIBUTION else replace(found, kind=Kind.STATE)
-    pairs = named_pairs(experiment.target, COPY_PAIRS)
+    pairs = input_pairs.named_pairs(experiment.target, COPY_PAIRS)
     ordinary = experiment.with_pairs(pairs, ORDINARY_FACTOR * trials).refute(alpha=alpha)
     return found if ordinary.verdict is Verdict.FAILED else replace(found, kind=Kind.STATE)
 
 
 def any_size(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect rows with little noise in batches of up to 1,025. Blind to half the noise."""
+    """Detect rows with little noise in batches of up to 1,025. Blind to noise that is only halved."""
     target = experiment.target.without_memory()
     most = target.affordable(RELEASES * sum(BATCH_SIZES)) // RELEASES
     tried = [size for size, total in zip(BATCH_SIZES, np.cumsum(BATCH_SIZES).tolist(), strict=True) if total <= most]
@@ -158,9 +156,10 @@ def any_size(experiment: Experiment[VectorTarget], alpha: float) -> Check:
         return Check.of(
             failed=False, evidence=f"no row of a batch of {tried[0]} to {tried[-1]} varies far less than most"
         )
-    placed = target.asked_as(PlacedInBatch(target.mechanism, size, PLACES[name](size)))
+    zeros = torch.zeros(size, target.dim, dtype=torch.float64)
+    placed = target.asked_as(AmongOthers(target.mechanism, zeros, PLACES[name](size)))
     trials = placed.affordable(min(SIZE_TRIALS, experiment.trials))
-    found = experiment.with_pairs(named_pairs(placed, SIZE_PAIRS), trials, placed).refute(alpha=alpha)
+    found = experiment.with_pairs(input_pairs.named_pairs(placed, SIZE_PAIRS), trials, placed).refute(alpha=alpha)
     return replace(found, evidence=f"the {name} of {size} rows varies little; {found.evidence}")
 
 
@@ -173,50 +172,22 @@ def _spreads(target: VectorTarget, size: int, *, times: int) -> dict[str, float]
 
 
 @dataclass(frozen=True)
-class LessAnother:
-    """A mechanism that releases a fixed record and another in one call, as their difference."""
+class AmongOthers(Wrapper):
+    """A mechanism that releases each latent in a new batch whose other records are always the same."""
 
     mechanism: Any
-    record: Tensor
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("mechanism", "record"):  # of a copy that is just being made
-            raise AttributeError(name)
-        return getattr(self.mechanism, name)
+    others: Tensor  # (B, n)
+    place: int  # of the latent, instead of the record there
+    less_first: bool = False  # subtract the release of the first row
 
     def privatize(self, latents: Any) -> Floats:
-        """Release each latent (n,) after the fixed record; return the differences."""
-        differences = []
-        for latent in map(torch.as_tensor, latents):
-            both = torch.stack([self.record.to(latent.dtype), latent])
-            released = self.mechanism.privatize(both if isinstance(latents, Tensor) else both.numpy())
-            first, second = as_rows(released, rows=2, what="privatize")
-            differences.append(second - first)
-        return np.stack(differences)
+        """Release each latent (n,) in a new batch; return one row for each."""
+        is_numpy = not isinstance(latents, Tensor)
+        return np.stack([self._row(torch.as_tensor(latent), is_numpy=is_numpy) for latent in latents])
 
-
-@dataclass(frozen=True)
-class PlacedInBatch:
-    """A mechanism that releases one row of a batch; all other rows are zeros."""
-
-    mechanism: Any
-    size: int
-    place: int
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "mechanism":  # of a copy that is just being made
-            raise AttributeError(name)
-        return getattr(self.mechanism, name)
-
-    def privatize(self, latents: Any) -> Floats:
-        """Release each latent (n,) in a new batch of its own; return their rows."""
-        return np.stack(
-            [self._row(torch.as_tensor(latent), numpy=not isinstance(latents, Tensor)) for latent in latents]
-        )
-
-    def _row(self, latent: Tensor, *, numpy: bool) -> Floats:
-        batch = torch.zeros(self.size, len(latent), dtype=latent.dtype)
+    def _row(self, latent: Tensor, *, is_numpy: bool) -> Floats:
+        batch = self.others.to(latent.dtype, copy=True)
         batch[self.place] = latent
-        released = self.mechanism.privatize(batch.numpy() if numpy else batch)
-        row: Floats = as_rows(released, rows=self.size, what="privatize")[self.place]
-        return row
+        released = self.mechanism.privatize(batch.numpy() if is_numpy else batch)
+        rows = as_rows(released, rows=len(batch), what="privatize")
+        return np.asarray(rows[self.place] - rows[0] if self.less_first else rows[self.place])

@@ -1,4 +1,4 @@
-"""Checks that releases do not depend on the batch, its noise, seeds or forked processes.
+"""Checks that a release does not depend on its batch, on the noise of others, on seeds or on forks.
 
 Claim: if all releases of one record are independent, then all pairs of its releases have the same
 distribution, whichever calls they come from. The same is true of every function of a pair, such as
@@ -27,8 +27,9 @@ from torch import Tensor
 from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.distinguisher.input_pairs import FAR_FACTOR
 from adept.audit.result import Check, Kind, MechanismFailure
+from adept.audit.stats.confidence_bounds import Floats
 from adept.audit.stats.exact_tests import Difference, differences, fisher, least_probable
-from adept.audit.subject.foreign_code import Caller, Floats
+from adept.audit.subject.foreign_code import Caller
 from adept.audit.subject.value import ValueTarget
 from adept.audit.subject.vector import VectorTarget
 
@@ -90,9 +91,9 @@ def in_copies(experiment: Experiment[Any], alpha: float) -> Check:
     """Detect outcomes that fresh copies share, for example by a seed. Blind to seeds drawn later.
 
     The outcomes of two copies may have different distributions q and r; a copy may even give one
-    fixed answer. Claim: without a shared seed, two copies give equal outcomes no more often than
-    one copy does twice, on average over both. Proof: sum q r <= (sum q^2 + sum r^2) / 2. QED. So a
-    smaller share of equal outcomes between copies does not indicate a seed.
+    fixed answer. Claim: without a shared seed, the outcomes of two copies are equal at most as
+    often as two outcomes of one copy, on average over the two copies. Proof: sum q r <= (sum q^2 +
+    sum r^2) / 2. QED. So a smaller share of equal outcomes between copies does not indicate a seed.
     """
     target = experiment.target.without_memory()
     rows = _paired_rows(target)
@@ -122,7 +123,7 @@ def in_forks(experiment: Experiment[Any], alpha: float) -> Check:
 
 
 def of_rest(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect noise shared with the rest of a batch of 2 or 8. Blind to larger batches.
+    """Detect noise that a row shares with the rest of a batch of 2 or 8. Blind to larger batches.
 
     The first row is compared with the mean of the other rows of its batch, and with the mean of the
     same rows of another batch.
@@ -140,12 +141,12 @@ def of_rest(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def of_neighbours(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect releases that depend on other records. Blind to dependence below a few percent.
+    """Detect releases that depend on other records of the batch. Blind to effects of a few percent.
 
     Every second record of a batch is the same in all batches. Claim: if rows are released
     independently, each from its own record, then these releases are independent and of one
     distribution in all batches, and so is every function of them; exact two-sample tests compare
-    several (Bonferroni over functions, thresholds, records).
+    several functions (Bonferroni over functions, thresholds, records).
     """
     target, found, failures = experiment.target.without_memory(), list[Difference](), list[MechanismFailure]()
     share = 0.5 / (1 + len(cases := _cases(target.dim, target.clip_norm)))
@@ -170,7 +171,7 @@ def of_neighbours(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def of_neighbouring_values(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect outcomes that depend on other values. Blind to dependence below a few percent."""
+    """Detect outcomes that depend on other values of the batch. Blind to effects of a few percent."""
     target, found = experiment.target.without_memory(), list[Difference]()
     constant, second, *_, last = [*target.values, target.values[-1]]
     rows = _value_rows(target)
@@ -255,7 +256,7 @@ def _unevenness(first: Floats, second: Floats) -> Floats:
 
 
 def seeded(release: Callable[[], Released]) -> tuple[Released, Released]:
-    """Release twice after equal seeds of random, NumPy and torch; then restore the seeds."""
+    """Release twice after the same seeds of random, NumPy and torch; then restore their states."""
     with _global_seed():
         first = release()
     with _global_seed():

@@ -35,9 +35,9 @@ Metadata = dict[str, str]
 
 
 def of_vectors(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect records whose releases differ in type, dtype, shape, layout or attached data. Also
-    data behind a view, and refusals within the named set. Blind to types that differ between
-    records of one dtype.
+    """Detect records whose releases differ in type, dtype, shape, layout, attached data or data
+    behind a view, and refused records inside the declared set. Blind to records of other dtypes
+    than float64.
     """
     target = experiment.target
     every = (record for pair in experiment.pairs for record in (pair.first, pair.second) if record.ndim == 1)
@@ -53,13 +53,12 @@ def of_values(experiment: Experiment[ValueTarget], alpha: float) -> Check:
     """Detect values that come back as another type, and values of the alphabet that are refused."""
     target = experiment.target
     must = alphabet_of(target.mechanism) is not None
-    return distinguishable(
-        [AskedRecord(partial(target.answer, value), must) for value in target.values], target, alpha=alpha
-    )
+    asked = [AskedRecord(partial(target.answer, value), must) for value in target.values]
+    return distinguishable(asked, target, alpha=alpha)
 
 
 def _asked(target: VectorTarget, record: Tensor) -> Iterator["AskedRecord"]:
-    """Yield a record (n,) alone and beside a copy; inside the named set it must be answered."""
+    """Yield a record (n,) alone and beside a copy; records of the declared set must be answered."""
     must = getattr(target.mechanism, "clip", None) in CLIPS and _inside(target, record)
     for how, rows in (("", 1), ("beside a copy, ", 2)):
         yield AskedRecord(partial(target.answer, record.expand(rows, -1)), must, how)

@@ -1,18 +1,19 @@
-"""Repeated outputs: releases that identify their record by an earlier release or by nearness.
+"""Repeated outputs: releases that equal an earlier release, or lie very near their record.
 
 Releases of many records are drawn, and a rule is learned from them. It names a record for a few
 releases, and no record for most releases. *Seen*: if the same release was drawn before for one
-record only, the rule names that record (too little randomness leads to repeats). *Near*: if the
-second nearest record lies many times as far as the nearest, the rule names the nearest (noise that
-is sometimes small). Then the rule names records for fresh releases of random records.
+record only, the rule names that record (this finds mechanisms with too little randomness). *Near*:
+if the second nearest record lies many times as far as the nearest, the rule names the nearest (this
+finds noise that is sometimes small). Then the rule names records for fresh releases of random
+records.
 
 Let D_i be the releases that a rule names i for, m the number of records, w the chance that the rule
 names the right record for a fresh release of a random record, and c the chance that it names a
 wrong record. Claim: c >= (m - 1) e^-eps w. Proof: under eps-LDP P_j[D_i] >= e^-eps P_i[D_i] for all
 i and j; summed over i and j != i, and divided by m, that is the claim. The sets are disjoint, so
-for a fresh release the rule names the right record, a wrong record or none. Given that it names a
-record, the record is right with probability at most 1 / (1 + (m - 1) e^-eps). So (m - 1) (s / (1 -
-s)), s a lower Clopper-Pearson bound on that share, is a lower bound on e^eps, wrong with
+for a fresh release the rule names the right record, a wrong record or none. Given that the rule
+names a record, it is the right one with probability at most 1 / (1 + (m - 1) e^-eps). So (m - 1) (s
+/ (1 - s)), s a lower Clopper-Pearson bound on that share, is a lower bound on e^eps, wrong with
 probability at most alpha. (For delta > 0 this check certifies nothing.)
 """
 
@@ -28,8 +29,7 @@ from torch import Tensor
 from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.distinguisher.vector_statistics import release_keys
 from adept.audit.result import Check, Kind, MechanismFailure
-from adept.audit.stats.confidence_bounds import clopper_pearson
-from adept.audit.subject.foreign_code import Floats
+from adept.audit.stats.confidence_bounds import Floats, clopper_pearson
 from adept.audit.subject.vector import VectorTarget
 
 Integers = NDArray[np.int64]
@@ -45,8 +45,8 @@ MAX_CALLS, MAX_ROWS = 30_000, 120_000  # releases in calls of their own; release
 
 
 def come_back_or_lie_near(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect releases that come back, from pools of noise or few seeds, or rare small noise.
-    Blind to spaces beyond trials^2 / 10^3.
+    """Detect releases that repeat, for example with few seeds or a pool of noise, and noise that is
+    tiny in rare cases. Blind to pools of more than trials^2 / 10^3 values.
     """
     target, trials = experiment.target, experiment.trials
     if target.delta > 0:
@@ -98,7 +98,7 @@ def _records(target: VectorTarget) -> Tensor:
 
 
 def _named(target: VectorTarget, records: Tensor, most: int, share: float, *, alone: bool) -> tuple[_Counts, _Counts]:
-    """Return both rules' counts; half of the releases choose a rule, the other half score it."""
+    """Return the counts of both rules; half of the releases choose a rule, the other half score it."""
     seen, near = _Counts(SEEN), _Counts("lay nearest by far to")
     rows = target.affordable(most, share=share, alone=alone) // (2 * RECORDS)
     if rows < 1:
@@ -153,7 +153,7 @@ def _places(target: VectorTarget, records: Tensor) -> Floats:
 
 
 def _nearest(z: Floats, places: Floats) -> tuple[Integers, Floats]:
-    """Return the nearest projected record, and ln of the second distance over the first."""
+    """Return each release's nearest projected record, and ln(second distance / nearest distance)."""
     if z.shape[1] != places.shape[1]:
         return np.full(len(z), NOBODY), np.full(len(z), -math.inf)
     squares = np.square(z).sum(axis=1)[:, None] + np.square(places).sum(axis=1) - 2 * z @ places.T

@@ -1,4 +1,4 @@
-"""Texts: the rewrite of a record depends only on its released latent."""
+"""Check that the rewrite of a record depends only on its released latent."""
 
 import copy
 from collections.abc import Callable, Sequence
@@ -10,14 +10,15 @@ from torch import Tensor
 from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.result import Check, MechanismFailure
 from adept.audit.subject.value import ValueTarget
+from adept.audit.subject.wrappers import Wrapper
 
 FROZEN_LATENTS = 8  # in a replay, one after the other
 Value = TypeVar("Value")
 
 
 def replay(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect text that depends on the record's length, padding or batch, or on forced words. Blind
-    to the latent itself, and to rewriters that sample.
+    """Detect rewrites that depend on more than the released latent, such as the record's length,
+    padding, batch or forced words. Blind to leaks through the latent, and to rewriters that sample.
 
     Claim: with a mechanism that releases one frozen latent for every record, every record must be
     rewritten to the same text, in one batch, in another order and alone. A single difference proves
@@ -46,7 +47,7 @@ def _freeze(rewriter: Any, latent: Tensor) -> Any:
 
 
 @dataclass(frozen=True)
-class _Frozen:
+class _Frozen(Wrapper):
     """A mechanism that always releases one latent, with the declarations of the original."""
 
     mechanism: Any
@@ -54,9 +55,6 @@ class _Frozen:
 
     def privatize(self, latents: Tensor) -> Tensor:
         return self.latent.to(latents).expand(len(latents), -1).clone()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(object.__getattribute__(self, "mechanism"), name)
 
 
 def _ask(call: Callable[[], Value]) -> Value:

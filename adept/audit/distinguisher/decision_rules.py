@@ -14,9 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from adept.audit.stats.confidence_bounds import game_lower_bound
-
-Floats = NDArray[np.float64]
+from adept.audit.stats.confidence_bounds import Floats, game_lower_bound
 
 MAX_THRESHOLDS = 400
 SCREENING_THRESHOLDS = 80
@@ -31,7 +29,7 @@ RIDGE = 1e-6  # of the squared slope, per value: keeps it finite where the value
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """A rule that guesses one input from ``high`` on, the other below ``low``, or abstains."""
+    """A rule that guesses one input from the value ``high`` on, and the other one below ``low``."""
 
     high: float  # infinite: never said
     low: float  # minus infinity: never said
@@ -52,19 +50,19 @@ SILENT = Rule(high=math.inf, low=-math.inf, flipped=False)
 
 
 def counted_rule(first: Floats, second: Floats, *, gap: float, delta: float, alpha: float) -> Rule:
-    """Return the rule that certifies the largest epsilon, at ``alpha``, from one statistic."""
+    """Return the rule on one statistic whose counts certify the largest epsilon at ``alpha``."""
     values, own = _pooled(first, second)
     return _best_rule(values, own, rounds=len(values), gap=gap, delta=delta, alpha=alpha)
 
 
 def fitted_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta: float, alpha: float) -> Rule:
-    """Return the rule with the largest expected bound in ``rounds`` rounds, by a logistic curve."""
+    """Return the rule for which a logistic curve predicts the largest bound in ``rounds`` rounds."""
     values, _ = _pooled(first, second)
     return _best_rule(values, chance_of_first(first, second), rounds=rounds, gap=gap, delta=delta, alpha=alpha)
 
 
 def rare_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta: float) -> Rule:
-    """Return the rule with the largest bound in ``rounds`` rounds at its error rate so far."""
+    """Return the rule with the largest bound in ``rounds`` rounds if its error rate stays the same."""
     values, own = _pooled(first, second)
     tried = _try_rules(values[None], own, gap=gap, most=SCREENING_THRESHOLDS)
     if not len(tried.statistics):
@@ -78,9 +76,9 @@ def _pooled(first: Floats, second: Floats) -> tuple[Floats, Floats]:
 
 
 def chance_of_first(first: Floats, second: Floats) -> Floats:
-    """Return the chance that each value belongs to the first input; ``first`` come first.
+    """Return, for each value of ``first`` and then of ``second``, the chance of the first input.
 
-    Logistic regression with an intercept, by Newton's method.
+    The chance is a logistic regression with an intercept, fitted by Newton's method.
     """
     values, label = _pooled(first, second)
     unit = (values - values.mean()) / max(float(values.std()), 1e-300)
@@ -98,10 +96,10 @@ def chance_of_first(first: Floats, second: Floats) -> Floats:
 def promising(
     values: Floats, chance: Floats, *, gap: float, delta: float, rounds: int = 0
 ) -> tuple[Floats, Floats, Floats]:
-    """Score S statistics: the largest bound, its rule's error rate, the hope for ``rounds``.
+    """Return each statistic's largest bound, its rule's wrong guesses, and its hope, (S,) each.
 
     The bound is ln((p - delta) / q) minus `PROMISING_SDS` standard deviations. The hope is the
-    bound of `rare_rule` in ``rounds`` rounds.
+    bound that `rare_rule` would have in ``rounds`` rounds.
 
     Args:
         values: (S, N), the values of S statistics on the same N releases.
@@ -118,7 +116,9 @@ def promising(
 
 @dataclass(frozen=True)
 class _Tried:
-    """Six kinds of rules on S statistics: at the low end, the high end or both, and reversed."""
+    """Rules on S statistics, of six kinds: they guess at low values, at high values or at both, and
+    each input can be the one with high values.
+    """
 
     values: int
     statistics: NDArray[np.int64]  # (S,), those that have thresholds
@@ -130,8 +130,8 @@ class _Tried:
     def quick(self, rounds: int, delta: float, *, sds: float) -> tuple[Floats, NDArray[np.int64]]:
         """Return the approximate best bound of each statistic, and its rule.
 
-        Some standard deviations are added to the count of wrong guesses, after Anscombe's
-        square-root transform.
+        To be cautious, ``sds`` standard deviations are added to the count of wrong guesses, after
+        Anscombe's square-root transform.
         """
         weight, forgiven = rounds / self.values, delta * rounds * np.repeat(ANSWERS, self.low.shape[1]) / 2
         most = np.square(np.sqrt(weight * self.wrong + 0.375) + sds / 2)
@@ -139,7 +139,7 @@ class _Tried:
         return scores.max(axis=1), scores.argmax(axis=1)
 
     def rule(self, values: Floats, kind: int, place: int) -> Rule:
-        """Return a rule on the only statistic."""
+        """Return the rule of this kind and place; there must be a single statistic."""
         ordered = np.sort(values)
         low, high = (float(ordered[cut - 1] + ordered[cut]) / 2 for cut in (self.low[0, place], self.high[0, place]))
         ends = kind % 3
@@ -147,7 +147,7 @@ class _Tried:
 
 
 def _try_rules(values: Floats, chance: Floats, *, gap: float, most: int) -> _Tried:
-    """Try up to ``most`` thresholds of statistics (S, N); ``chance`` (N,) is of the first."""
+    """Try up to ``most`` thresholds on each statistic (S, N); ``chance`` (N,) is as in `promising`."""
     order = np.argsort(values, axis=1)
     statistics, cuts = np.nonzero(np.diff(np.take_along_axis(values, order, axis=1), axis=1) > gap)
     found = np.bincount(statistics, minlength=len(values))

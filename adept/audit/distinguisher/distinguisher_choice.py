@@ -27,11 +27,9 @@ from adept.audit.distinguisher.input_pairs import AnyTarget, InputPair, PairSamp
 from adept.audit.distinguisher.value_statistics import outcome_statistics
 from adept.audit.distinguisher.vector_statistics import RESOLUTION, WITHOUT_NOISE, statistics
 from adept.audit.result import MechanismFailure
-from adept.audit.subject.foreign_code import Floats, Statistic
+from adept.audit.stats.confidence_bounds import Floats
+from adept.audit.subject.foreign_code import Statistic
 
-MAX_CHOOSING_ELEMENTS = 2**23  # numbers held at a time: 64 MiB
-MAX_CHOOSING_ROWS, MAX_CHOOSING_CALLS = 2**16, 400
-MIN_ROWS = 60  # releases of an input that screen a pair, whatever they cost
 MAX_DISTINGUISHERS = 7  # four of the best pair, one of another, two of one that is not finite
 EXTRA_WRONG = 36  # added to the wrong guesses: no game that is worse by more than 0.5 wins by the curve
 
@@ -47,28 +45,17 @@ class Distinguisher:
 
 @dataclass(frozen=True)
 class Game:
-    """A game to play: all that is fixed before distinguishers are scored."""
+    """A pair of inputs and the distinguishers to score on it, all fixed before the scoring."""
 
     pair: InputPair
     distinguishers: tuple[Distinguisher, ...]
 
 
 def statistics_of(target: AnyTarget, sample: PairSample) -> Iterator[tuple[str, Statistic]]:
-    """Yield named statistics that distinguish one pair, of vectors or of values."""
+    """Yield names and statistics that may tell apart the inputs of a pair, vectors or values."""
     if isinstance(sample.pair.first, Tensor):
         return statistics(sample, clip_norm=target.clip_norm)
     return outcome_statistics(sample, supports=getattr(target.mechanism, "supports", None))
-
-
-def screening_rows(trials: int, *, inputs: int, dim: int) -> int:
-    """Return the number of releases of each input for screening."""
-    return max(MIN_ROWS, min(trials // 40, MAX_CHOOSING_ELEMENTS // (dim * inputs)))
-
-
-def choosing_rows(trials: int, *, dim: int, alone: bool) -> int:
-    """Return the number of releases of each input of a pair that passed the screening."""
-    most = MAX_CHOOSING_CALLS if alone else MAX_CHOOSING_ROWS
-    return max(MIN_ROWS, min(trials // 8, most, MAX_CHOOSING_ELEMENTS // (4 * dim)))
 
 
 def choose(
@@ -87,14 +74,13 @@ def choose(
     pairs = screen(target, finite, finalists=finalists, certifying=certifying)
     candidates = _candidates(target, [sampler(pair) for pair in pairs], certifying)
     best = _best(candidates)
-    options = {"gap": 1.5 * RESOLUTION * target.clip_norm, "delta": target.delta, "alpha": min(alpha, THRESHOLD_ALPHA)}
+    options = best.options | {"alpha": min(alpha, THRESHOLD_ALPHA)}
     counted = counted_rule(best.first, best.second, **options)
     fitted = fitted_rule(best.first, best.second, rounds=2 * certifying, **options)
 
     def seldom(candidates: list[_Candidate]) -> Game:
         rare = max(candidates, key=lambda tried: tried.hope)
-        rule = rare_rule(rare.first, rare.second, rounds=2 * certifying, gap=options["gap"], delta=target.delta)
-        return Game(rare.pair, (rare.by(rule),))
+        return Game(rare.pair, (rare.by(rare_rule(rare.first, rare.second, rounds=2 * certifying, **rare.options)),))
 
     of_best = [each for each in candidates if each.pair is best.pair]
     without = [each.by(Rule(high=0.5, low=-0.5, flipped=False)) for each in of_best if each.is_without_noise]
@@ -111,7 +97,7 @@ def choose(
 
 
 def screen(target: AnyTarget, samples: list[PairSample], *, finalists: int, certifying: int) -> list[InputPair]:
-    """Return promising pairs, best first, and one pair for which guesses are hardly ever wrong."""
+    """Return the most promising pairs, best first, and one more for which guesses are rarely wrong."""
     rest, chosen = _candidates(target, samples, certifying), list[InputPair]()
     while rest and len(chosen) < finalists:
         chosen.append(_best(rest).pair)
@@ -166,7 +152,7 @@ def _candidates(target: AnyTarget, samples: list[PairSample], certifying: int) -
 
 
 def _best(candidates: list[_Candidate]) -> _Candidate:
-    """Return the best candidate; the fitted curve breaks ties up to 3 / sqrt(wrong)."""
+    """Return the best candidate; between scores within 3 / sqrt(wrong), the fitted curve decides."""
     best = max(candidates, key=lambda tried: tried.score)
     least = best.score - 3 / math.sqrt(best.wrong + EXTRA_WRONG)
     return max((tried for tried in candidates if tried.score >= least), key=lambda tried: tried.promise)

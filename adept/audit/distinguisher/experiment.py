@@ -1,6 +1,6 @@
 """The experiment: a coin picks one of two inputs, and a distinguisher guesses which one.
 
-Distinguishers are chosen on some releases (`distinguisher.choice`) and scored on fresh ones. If the
+Distinguishers are chosen on some releases (`distinguisher_choice`) and scored on fresh ones. If the
 caller only wants a refutation, the game looks at the score three times and ends early if it is won
 or hopeless.
 
@@ -26,18 +26,18 @@ from adept.audit.distinguisher.distinguisher_choice import (
     Distinguisher,
     Game,
     choose,
-    choosing_rows,
     samples_of,
-    screening_rows,
 )
 from adept.audit.distinguisher.input_pairs import AnyTarget, InputPair, PairSample, kind_of
 from adept.audit.result import Check, MechanismFailure, Verdict
-from adept.audit.stats.confidence_bounds import GameCounts, game_lower_bound, rounds_needed, say_trials
+from adept.audit.stats.confidence_bounds import Floats, GameCounts, game_lower_bound, rounds_needed, say_trials
 from adept.audit.stats.exact_tests import certified
-from adept.audit.subject.foreign_code import Floats
 from adept.audit.subject.value import ValueTarget
 from adept.audit.subject.vector import VectorTarget
 
+MAX_CHOOSING_ELEMENTS = 2**23  # numbers held at a time: 64 MiB
+MAX_CHOOSING_ROWS, MAX_CHOOSING_CALLS = 2**16, 400
+MIN_ROWS = 60  # releases of an input that screen a pair, whatever they cost
 SCREENING_SHARE, CHOOSING_SHARE = 5 / 3, 8 / 3  # of the seconds of a check
 FINALISTS = 3  # pairs of which more releases choose one, where they are not expensive
 MIN_TRIALS = 100
@@ -49,7 +49,7 @@ TargetT = TypeVar("TargetT", VectorTarget, ValueTarget)
 Progress = Callable[[int, int], None]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Score:
     """The counts of a distinguisher's guesses and the epsilon bound that they certify."""
 
@@ -62,7 +62,7 @@ class Score:
 
 @dataclass
 class Experiment(Generic[TargetT]):
-    """A target, input pairs, and releases that choose and score the distinguishers."""
+    """The guessing game on one target: input pairs, and releases that choose distinguishers."""
 
     target: TargetT
     find_pairs: Callable[[TargetT], Sequence[InputPair]]  # beside the caller's own
@@ -78,9 +78,9 @@ class Experiment(Generic[TargetT]):
 
     @cached_property
     def samples(self) -> list[PairSample]:
-        """The screening releases of all pairs; MechanismFailure if no pair gives releases."""
+        """The screening releases of all pairs; raises MechanismFailure if no pair gives releases."""
         inputs, alone = 2 * len(self.pairs), self._alone
-        rows = screening_rows(self.trials, inputs=inputs, dim=self._numbers)
+        rows = max(MIN_ROWS, min(self.trials // 40, MAX_CHOOSING_ELEMENTS // (self._numbers * inputs)))
         affordable = self.target.affordable(rows * inputs, share=SCREENING_SHARE, alone=alone) // inputs
         samples, self._failures = samples_of(self.target, self.pairs, rows=min(rows, max(30, affordable)))
         return samples
@@ -95,12 +95,14 @@ class Experiment(Generic[TargetT]):
 
     @property
     def certifying(self) -> int:
-        """Number of trials that certify; those for screening and choosing are not included."""
+        """Number of trials that certify a bound: all but those for screening and choosing."""
         screened = len(self.samples[0].releases[0])
         return max(MIN_TRIALS // 4, self.trials - screened - self._choosing(self.trials))
 
     def _choosing(self, trials: int) -> int:
-        return choosing_rows(trials, dim=self._numbers, alone=self._alone)
+        """Return the number of releases of each input of a pair that passed the screening."""
+        most = MAX_CHOOSING_CALLS if self._alone else MAX_CHOOSING_ROWS
+        return max(MIN_ROWS, min(trials // 8, most, MAX_CHOOSING_ELEMENTS // (4 * self._numbers)))
 
     def with_pairs(
         self, pairs: Sequence[InputPair], trials: int, target: TargetT | None = None
@@ -136,10 +138,9 @@ class Experiment(Generic[TargetT]):
             f"guessed the input from the {score.distinguisher.name}, pair {score.pair.name}: {counts.right} right and "
             f"{counts.wrong} wrong of {counts.rounds}"
         )
-        limits: list[str] = (
-            [f"no claim above {ceiling:.3g} can be refuted by so many"] if ceiling <= self.target.epsilon else []
-        )
-        evidence = "; ".join([evidence, *limits, *self._failures])
+        if ceiling <= self.target.epsilon:
+            evidence += f"; no claim above {ceiling:.3g} can be refuted by so many"
+        evidence = "; ".join([evidence, *self._failures])
         claim = {"epsilon": self.target.epsilon, "delta": self.target.delta}
         played = next(sample for sample in self.samples if sample.pair is score.pair)
         kind = kind_of(played, unit=self.target.clip_norm)
@@ -156,9 +157,9 @@ class Experiment(Generic[TargetT]):
 
 
 def event(experiment: Experiment[Any], alpha: float) -> Check:
-    """Detect any leak by which a rule guesses the input; certify a bound on epsilon.
-    The bound cannot exceed about ln(trials), and a leak spread over many coordinates shows only
-    in part.
+    """Detect any leak from which a rule can guess the input, and certify a bound on epsilon. The
+    bound cannot exceed about ln(trials), and a leak spread over many coordinates shows only in
+    part.
     """
     return experiment.play(alpha=alpha)
 
@@ -192,22 +193,14 @@ def certify(
         more = max(1, round(rounds * share)) - done
         tally = _play(target, game, more, lambda rows, before=done: progress(before + rows, rounds))  # type: ignore[misc]
         done, right, wrong = done + more, right + tally[0], wrong + tally[1]
-        scores += _scored(target, game, right, wrong, done, alpha=part * alpha)
+        for r, w, distinguisher in zip(right.tolist(), wrong.tolist(), game.distinguishers, strict=True):
+            counts = GameCounts(right=r, wrong=w, rounds=done, answers=distinguisher.rule.answers)
+            bound = counts.certified_epsilon(delta=target.delta, alpha=part * alpha)
+            scores.append(Score(game.pair, distinguisher, counts, bound, alpha=part * alpha))
         hopes = _hoped(right, wrong, done, rounds, delta=target.delta / 2, alpha=LOOKS[-1][1] * alpha)
         if hopes.max() < claim or max(score.bound for score in scores) > claim > -math.inf:
             break
     return max(scores, key=lambda score: (score.bound, score.counts.rounds))
-
-
-def _scored(
-    target: AnyTarget, game: Game, right: NDArray[np.int64], wrong: NDArray[np.int64], rounds: int, *, alpha: float
-) -> list[Score]:
-    found = []
-    for r, w, distinguisher in zip(right.tolist(), wrong.tolist(), game.distinguishers, strict=True):
-        counts = GameCounts(right=r, wrong=w, rounds=rounds, answers=distinguisher.rule.answers)
-        bound = counts.certified_epsilon(delta=target.delta, alpha=alpha)
-        found.append(Score(pair=game.pair, distinguisher=distinguisher, counts=counts, bound=bound, alpha=alpha))
-    return found
 
 
 def _hoped(

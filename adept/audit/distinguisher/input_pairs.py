@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from adept.audit.result import Kind, MechanismFailure
-from adept.audit.subject.foreign_code import Floats
+from adept.audit.stats.confidence_bounds import Floats
 from adept.audit.subject.value import ValueTarget
 from adept.audit.subject.vector import JITTER, VectorTarget
 from adept.errors import ConfigurationError
@@ -31,7 +31,7 @@ MAX_RELEASES, MIN_RELEASES = 12, 4  # of each record
 MAX_PLACES = 64  # in which a record of one number may have it
 LENGTHS = 24  # of records inside the ball, outside, and so short that low precision takes them for zero
 MAX_LENGTH, MIN_LENGTH = 3000.0, 1e-12  # in units of clip_norm
-HARD_PAIRS = (
+HARD_PAIRS = (  # those to try if there is time for few pairs only
     *("diagonal", "axis", "random", "random just outside"),
     *("zero and axis", "zero and random", "small and random"),
 )
@@ -49,7 +49,6 @@ class InputPair:
     first: Any  # (n,); or a batch (B, n), of which ``second`` differs in one row; or a value
     second: Any
     alone: bool = False  # a record (n,) is released in calls of one row
-    hard: bool = False  # worth a try where there is time for few pairs only
 
     @property
     def plain(self) -> bool:
@@ -74,7 +73,7 @@ def adversarial_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
     listed = {name: pair for table in tables for name, pair in table(*directions).items()}
     different: dict[Any, InputPair] = {}  # at small dimensions several are the same
     for name, (first, second) in listed.items():
-        pair = InputPair(name=name, first=first, second=second, hard=name in HARD_PAIRS)
+        pair = InputPair(name=name, first=first, second=second)
         different.setdefault(frozenset((_key(first, False), _key(second, False))), pair)
     return list(different.values())
 
@@ -174,7 +173,7 @@ def _standing_out(target: VectorTarget, records: Tensor, releases: Floats) -> li
     least, most, far = (records[int(i)] for i in (spread.argmin(), spread.argmax(), distance.argmax()))
     blown = records[int(_along(records, releases).argmax())]
     return [
-        InputPair(name="found, least and most varied", first=least, second=most, hard=True),
+        InputPair(name="found, least and most varied", first=least, second=most),
         InputPair(name="found, least varied and its opposite", first=least, second=-least),
         InputPair(name="found, farthest and its opposite", first=far, second=-far),
         InputPair(name="found, farthest along itself and its opposite", first=blown, second=-blown),
@@ -182,7 +181,7 @@ def _standing_out(target: VectorTarget, records: Tensor, releases: Floats) -> li
 
 
 def searched_records(dim: int, *, clip_norm: float) -> Tensor:
-    """Return records (R, n): one number repeated, many lengths, zeros, signs, round constants."""
+    """Return records (R, n) to search: unit, random and sparse vectors, signs and round constants."""
     generator = torch.Generator().manual_seed(2024)
     places = torch.eye(dim, dtype=torch.float64)[torch.randperm(dim, generator=generator)[:MAX_PLACES]]
     leaning = places + 0.3 * torch.randn(len(places), dim, dtype=torch.float64, generator=generator) / math.sqrt(dim)
@@ -192,10 +191,8 @@ def searched_records(dim: int, *, clip_norm: float) -> Tensor:
     lengths = torch.cat([inside, outside, torch.logspace(math.log10(MIN_LENGTH), -2, LENGTHS)])
     counts = sorted({max(1, min(dim, round(dim * i / 12))) for i in range(13)})
     order = torch.arange(dim)
-    sparse = torch.stack([torch.where(order < count, 1.0, 0.0) / math.sqrt(count) for count in counts]).to(
-        torch.float64
-    )
-    signs = torch.stack([torch.where(order < count, 1.0, -1.0) / math.sqrt(dim) for count in counts]).to(torch.float64)
+    below = torch.stack([order < count for count in counts]).double()
+    sparse, signs = below / below.sum(dim=1, keepdim=True).sqrt(), (2 * below - 1) / math.sqrt(dim)
     constant = torch.tensor(CONSTANTS, dtype=torch.float64)[:, None].expand(-1, dim)
     return clip_norm * torch.cat(
         [places, -places, leaning, -leaning, random * lengths.double()[:, None], sparse, signs, constant]
@@ -222,35 +219,29 @@ def pairs_of_batches(given: Sequence[InputPair], *, dim: int, clip_norm: float) 
     records |= {pair.name: (pair.first, pair.second) for pair in given[:1]}
     pairs = []
     for place in range(BATCH_ROWS):
-        for name, (first, second) in records.items():
-            batches = [others.clone(), others.clone()]
-            batches[0][place], batches[1][place] = first, second
-            pairs.append(
-                InputPair(name=f"{name}, row {place + 1} of {BATCH_ROWS}", first=batches[0], second=batches[1])
-            )
+        for name, changed in records.items():
+            first, second = others.clone(), others.clone()
+            first[place], second[place] = changed
+            pairs.append(InputPair(name=f"{name}, row {place + 1} of {BATCH_ROWS}", first=first, second=second))
     return pairs
 
 
 def cell_record(dim: int, *, clip_norm: float) -> Tensor:
-    """Return a record (n,) well inside its grid cell, in case a mechanism rounds records."""
+    """Return a record (n,) well inside a grid cell, for mechanisms that round their records."""
     return torch.full((dim,), CELL_NUMBER * clip_norm / max(1.0, (dim / 64) ** 0.5), dtype=torch.float64)
 
 
 def cell_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
     """Return pairs of records close to `cell_record`, at several small distances."""
-    record, pairs = cell_record(dim, clip_norm=clip_norm), []
-    for distance in CELL_DISTANCES:
-        records = [record.clone(), record.clone()]
-        for sign, each in zip((-1, 1), records, strict=True):
-            each[0] += sign * distance * clip_norm
-        pairs.append(
-            InputPair(name=f"one cell, {2 * distance:g} apart", first=records[0], second=records[1], hard=True)
-        )
-    return pairs
+    record, (_, axis, _) = cell_record(dim, clip_norm=clip_norm), _directions(dim, clip_norm)
+    return [
+        InputPair(name=f"one cell, {2 * each:g} apart", first=record - each * axis, second=record + each * axis)
+        for each in CELL_DISTANCES
+    ]
 
 
 def given_pairs(pairs: Sequence[tuple[Any, Any]] | None, *, dim: int) -> list[InputPair]:
-    """Return the caller's pairs of finite latents (n,), numbered; else ConfigurationError."""
+    """Return the caller's pairs of latents (n,); raise ConfigurationError unless all are finite."""
     if pairs is not None and not isinstance(pairs, Sequence):
         raise ConfigurationError(f"pairs must be a list of pairs of latents, got a {type(pairs).__name__}")
     return [_given(number, pair, dim) for number, pair in enumerate(pairs or (), start=1)]
@@ -270,11 +261,11 @@ def _given(number: int, pair: Any, dim: int) -> InputPair:
             )
         if not latent.isfinite().all():
             raise ConfigurationError(f"pairs must be finite, got NaN or Inf in pair {number}")
-    return InputPair(name=f"given {number}", first=first, second=second, hard=True)
+    return InputPair(name=f"given {number}", first=first, second=second)
 
 
 def given_values(pairs: Sequence[tuple[Any, Any]] | None) -> list[InputPair] | None:
-    """Return the caller's pairs of different values, numbered from 1; None without any."""
+    """Return the caller's pairs of values with numbers from 1; None if no pair holds values."""
     found = []
     for number, pair in enumerate(pairs if isinstance(pairs, Sequence) else (), start=1):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
@@ -283,7 +274,7 @@ def given_values(pairs: Sequence[tuple[Any, Any]] | None) -> list[InputPair] | N
             return None
         if pair[0] == pair[1]:
             raise ConfigurationError(f"pairs must hold two different values, got the same twice in pair {number}")
-        found.append(InputPair(name=f"given {number}", first=pair[0], second=pair[1], hard=True))
+        found.append(InputPair(name=f"given {number}", first=pair[0], second=pair[1]))
     return found or None
 
 
@@ -292,7 +283,7 @@ def value_pairs(values: Sequence[Any]) -> list[InputPair]:
     ring = [(a, b) for a, b in zip(values, [*values[1:], values[0]], strict=True) if a != b]
     star = [(values[0], b) for b in values[2:]]
     unique = list({frozenset((i, j)): (i, j) for i, j in [*ring, *star]}.values())
-    return [InputPair(name=f"{reprlib.repr(a)} and {reprlib.repr(b)}", first=a, second=b, hard=True) for a, b in unique]
+    return [InputPair(name=f"{reprlib.repr(a)} and {reprlib.repr(b)}", first=a, second=b) for a, b in unique]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -310,7 +301,7 @@ class PairSample:
 
 
 def additive_samples(samples: list[PairSample]) -> list[PairSample]:
-    """Return the samples that are a finite float64 record plus noise."""
+    """Return the samples whose releases are a finite float64 record plus noise."""
     plain = [sample for sample in samples if sample.pair.plain and sample.additive]
     if not plain:
         raise MechanismFailure("releases have another dimension than latents")

@@ -1,4 +1,4 @@
-"""Statistics of outcomes that are values: the outcome itself, its parts, and its support."""
+"""Statistics of outcomes that are values: the outcome, its parts, and the support for each input."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adept.audit.distinguisher.vector_statistics import statistics
-from adept.audit.subject.foreign_code import Floats, Statistic
+from adept.audit.distinguisher.vector_statistics import log_ratios, statistics
+from adept.audit.stats.confidence_bounds import Floats
+from adept.audit.subject.foreign_code import Statistic
 
 Array = NDArray[Any]
 
@@ -20,16 +21,21 @@ MAX_COLUMNS = 3  # of an outcome that are looked at together
 
 
 def outcome_statistics(sample: Any, *, supports: Callable[[Any, Any], float] | None) -> Iterator[tuple[str, Statistic]]:
-    """Yield named statistics that distinguish one pair; ``supports`` is the caller's function."""
+    """Yield names and statistics; ``supports`` is the caller's function of outcome and value."""
     first, second = sample.pair.first, sample.pair.second
     ours, theirs = sample.releases
     if supports is not None:
-        yield "support of the caller's", lambda z: _supported(z, first, second, supports)
+
+        def support(z: Array) -> list[tuple[float, float]]:
+            return [(float(supports(o, first)), float(supports(o, second))) for o in map(_plain, z)]
+
+        def keys(z: Array) -> list[Hashable]:
+            columns = z[:, small].tolist() if small else [()] * len(z)
+            return [(*both, *parts) for both, parts in zip(support(z), columns, strict=True)]
+
         small = _small_columns(ours, theirs)
-        yield (
-            "support of either, and its parts",
-            _table(ours, theirs, lambda z: _supporting(z, first, second, supports, small)),
-        )
+        yield "support of the caller's", lambda z: np.array([a - b for a, b in support(z)])
+        yield "support of either, and its parts", log_ratios(ours, theirs, keys)
     if ours.dtype == object or theirs.dtype == object:
         yield from _of_objects(ours, theirs, first, second)
     else:
@@ -38,7 +44,7 @@ def outcome_statistics(sample: Any, *, supports: Callable[[Any, Any], float] | N
 
 def _of_numbers(sample: Any) -> Iterator[tuple[str, Statistic]]:
     (ours, theirs), first, second = sample.releases, sample.pair.first, sample.pair.second
-    yield "outcome", _table(ours, theirs, _rows)
+    yield "outcome", log_ratios(ours, theirs, _rows)
     if ours.shape[1] == 1:
         yield "value", _number
         if all(isinstance(number, int | float) for value in (first, second) for number in _members(value)):
@@ -53,13 +59,13 @@ def _of_numbers(sample: Any) -> Iterator[tuple[str, Statistic]]:
     yield "sum", lambda z: np.round(z.sum(axis=1), 9)
     yield "numbers that repeat", lambda z: (np.diff(np.sort(z, axis=1), axis=1) == 0).sum(axis=1) * 1.0
     if ours.shape[1] <= MAX_PART_VALUES:
-        yield "which numbers are equal", _table(ours, theirs, lambda z: _rows(_firsts(z)))
+        yield "which numbers are equal", log_ratios(ours, theirs, _equal_places)
     if len(np.unique(whole)) > MAX_PART_VALUES * whole.shape[1]:
         yield from statistics(sample, clip_norm=1.0)
 
 
 def _of_objects(ours: Array, theirs: Array, first: Any, second: Any) -> Iterator[tuple[str, Statistic]]:
-    yield "outcome", _table(ours, theirs, lambda z: z)
+    yield "outcome", log_ratios(ours, theirs, lambda z: z)
     yield "outcome that is an input", lambda z: np.array([_is_input(o, first) - _is_input(o, second) for o in z])
     weights = _weights(ours, theirs)
     yield "parts", lambda z: np.round([sum(weights.get(part, 0.0) for part in parts(o)) for o in z], 9)
@@ -73,7 +79,9 @@ def _of_objects(ours: Array, theirs: Array, first: Any, second: Any) -> Iterator
 
 
 def parts(outcome: Any) -> set[Hashable]:
-    """Return an outcome's parts: words, word pairs and length, or members and which are equal."""
+    """Return the parts of an outcome: words, word pairs and lengths of a text; members, places and
+    size of a tuple or set; and which of them are equal.
+    """
     if isinstance(outcome, str):
         words = outcome.split()
         sizes = {("words", len(words)), ("characters", len(outcome)), ("different words", len(set(words)))}
@@ -92,35 +100,19 @@ def _equal_members(members: Sequence[Hashable]) -> tuple[int, ...]:
     return tuple(first.setdefault(member, place) for place, member in enumerate(members))
 
 
-def _firsts(z: Floats) -> Floats:
-    return np.asarray((z[:, :, None] == z[:, None, :]).argmax(axis=2).astype(np.float64))
+def _equal_places(z: Floats) -> list[bytes]:
+    return [row.tobytes() for row in (z[:, :, None] == z[:, None, :]).argmax(axis=2)]
 
 
 def _overlap(outcome: Any, words: set[str]) -> float:
     return float(sum(word in words for word in outcome.split())) if isinstance(outcome, str) else 0.0
 
 
-def _supported(z: Array, first: Any, second: Any, supports: Callable[[Any, Any], float]) -> Floats:
-    return np.array([float(supports(o, first)) - float(supports(o, second)) for o in (_plain(row) for row in z)])
-
-
-def _supporting(
-    z: Array, first: Any, second: Any, supports: Callable[[Any, Any], float], columns: list[int]
-) -> list[Hashable]:
-    outcomes = [(row, _plain(row)) for row in z]
-    return [
-        (float(supports(o, first)), float(supports(o, second)), *(float(row[c]) for c in columns))
-        for row, o in outcomes
-    ]
-
-
 def _small_columns(ours: Array, theirs: Array) -> list[int]:
     if ours.dtype == object or theirs.dtype == object:
         return []
     both = np.concatenate([ours, theirs])
-    return [column for column in range(both.shape[1]) if len(np.unique(both[:, column])) <= MAX_PART_VALUES][
-        :MAX_COLUMNS
-    ]
+    return [c for c in range(both.shape[1]) if len(np.unique(both[:, c])) <= MAX_PART_VALUES][:MAX_COLUMNS]
 
 
 def _plain(row: Any) -> Any:
@@ -150,14 +142,6 @@ def _rows(z: Floats) -> list[bytes]:
     return [row.tobytes() for row in z + 0.0]
 
 
-def _table(ours: Array, theirs: Array, keys: Callable[[Array], Any]) -> Statistic:
-    """Return the log ratio of counts for every outcome seen."""
-    counts = Counter(keys(ours)), Counter(keys(theirs))
-    seen = counts[0].keys() | counts[1].keys()
-    table = {key: round(float(np.log((counts[0][key] + 0.25) / (counts[1][key] + 0.25))), 9) for key in seen}
-    return lambda z: np.array([table.get(key, 0.0) for key in keys(z)])
-
-
 def _weights(ours: Array, theirs: Array) -> dict[Hashable, float]:
     counts = Counter(p for o in ours for p in parts(o)), Counter(p for o in theirs for p in parts(o))
     weights = {}
@@ -169,7 +153,9 @@ def _weights(ours: Array, theirs: Array) -> dict[Hashable, float]:
 
 
 def _columns(ours: Floats, theirs: Floats) -> Statistic:
-    """Sum the log ratios of two counts over columns of few values, if the counts differ significantly."""
+    """Return a statistic: the sum of log ratios of counts, over columns with few values whose
+    counts differ significantly.
+    """
     tables: list[tuple[int, Floats, Floats]] = []
     for column in range(ours.shape[1]):
         values = np.unique(np.concatenate([ours[:, column], theirs[:, column]]))

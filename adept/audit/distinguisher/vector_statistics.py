@@ -4,13 +4,16 @@ Any function may be a statistic, because a rule that uses it is certified on fre
 are rounded to a billionth of ``clip_norm``, because other checks examine floating-point rounding.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adept.audit.distinguisher.input_pairs import PairSample
-from adept.audit.subject.foreign_code import Floats, Statistic
+from adept.audit.stats.confidence_bounds import Floats
+from adept.audit.subject.foreign_code import Statistic
 
 WITHOUT_NOISE = "coordinates without noise"
 RESOLUTION = 1e-9  # in units of clip_norm
@@ -24,7 +27,7 @@ FIRST_NUMBERS = 4  # numbers of a release that are looked at first
 
 
 def statistics(sample: PairSample, *, clip_norm: float) -> Iterator[tuple[str, Statistic]]:
-    """Yield named statistics that distinguish one pair; some learn from the sample."""
+    """Yield names and statistics; some of the statistics are fitted to the sample."""
     unit = RESOLUTION * clip_norm
     for name, statistic in _all(sample, clip_norm):
         yield name, lambda z, statistic=statistic: _rounded(statistic(z), unit)  # type: ignore[misc]
@@ -89,7 +92,7 @@ def _of_release(unit: float) -> Iterator[tuple[str, Statistic]]:
 
 
 def lowest_bits(z: Floats) -> Floats:
-    """Count numbers whose last bit is set; equal for z and -z, so for opposite inputs only."""
+    """Count numbers whose last bit is set, for opposite inputs: z and -z have the same count."""
     bits = np.ascontiguousarray(z).view(np.int64) & 1
     return np.asarray(bits.sum(axis=1).astype(np.float64))
 
@@ -144,7 +147,7 @@ def _direction(first: Floats, second: Floats) -> Statistic:
 
 
 def _scales(first: Floats, second: Floats, unit: float) -> Statistic:
-    """Return the loss of Laplace noise with each coordinate's observed centre and scale."""
+    """Return the loss of Laplace noise with the observed centre and scale of each coordinate."""
     fits = []
     for releases in (first, second):
         centre = np.median(releases, axis=0)
@@ -193,7 +196,7 @@ def _binned(statistic: Statistic, first: Floats, second: Floats) -> Statistic:
 
 
 def _phases(first: Floats, second: Floats, step: float) -> Statistic | None:
-    """Return a discriminant of the places between grid points; None if both sides agree."""
+    """Return a discriminant of each number's place between grid points; None if both inputs agree."""
 
     def features(z: Floats) -> Floats:
         angle = 2 * np.pi * np.mod(np.round(z / step, 3), 1)
@@ -210,25 +213,29 @@ def _phases(first: Floats, second: Floats, step: float) -> Statistic | None:
 
 
 def _seen(first: Floats, second: Floats, unit: float) -> Statistic | None:
-    """Return the log ratio of counts for every output seen; None if no output was seen twice."""
+    """Return the log ratio of the counts of an output; None if no output was seen twice."""
     weights = np.sqrt(np.arange(2, 2 + first.shape[1]))
     sums = (np.round(np.concatenate([first, second]) / (RESOLUTION * unit)) * weights).sum(axis=1)
     if len(np.unique(sums)) == len(sums):  # equal outputs have equal sums
         return None
-    counts: dict[bytes, list[int]] = {}
-    for side, releases in enumerate((first, second)):
-        for row in release_keys(releases, unit):
-            counts.setdefault(row, [0, 0])[side] += 1
-    if len(counts) == len(first) + len(second):
-        return None
     # An output seen on one side alone speaks for that side, however often it was seen: few seeds
     # make many such.
-    table = {row: float(np.log((ours + 0.1) / (theirs + 0.1))) for row, (ours, theirs) in counts.items()}
-    return lambda z: np.array([table.get(row, 0.0) for row in release_keys(z, unit)])
+    return log_ratios(first, second, lambda z: release_keys(z, unit), least=0.1)
+
+
+def log_ratios(first: Any, second: Any, keys: Callable[[Any], Any], *, least: float = 0.25) -> Statistic:
+    """Return a statistic: the log ratio of an outcome's counts under both inputs, 0 if unseen.
+
+    ``keys`` turns outcomes into hashable values; ``least`` is added to every count.
+    """
+    counts = Counter(keys(first)), Counter(keys(second))
+    seen = counts[0].keys() | counts[1].keys()
+    table = {key: round(float(np.log((counts[0][key] + least) / (counts[1][key] + least))), 9) for key in seen}
+    return lambda z: np.array([table.get(key, 0.0) for key in keys(z)])
 
 
 def release_keys(releases: Floats, unit: float) -> list[bytes]:
-    """Return releases as countable keys, rounded to a billionth of a unit."""
+    """Return each release as a key that can be counted, rounded to a billionth of ``unit``."""
     return [row.tobytes() for row in np.round(releases / (RESOLUTION * unit)) + 0.0]
 
 

@@ -1,4 +1,4 @@
-"""Exact confidence bounds: an epsilon certified by counts, and the exact delta of noise."""
+"""Exact confidence bounds: the epsilon that counts certify, and the delta of Gaussian noise."""
 
 import math
 from dataclasses import dataclass
@@ -75,8 +75,8 @@ def game_lower_bound(right: ArrayLike, wrong: ArrayLike, rounds: int, *, delta: 
     the rounds. A round is right with probability p = (P[E] + P'[F]) / 2 and wrong with probability
     q = (P'[E] + P[F]) / 2, P and P' being the releases of the two inputs. Under (epsilon,
     delta)-LDP, P[E] <= exp(epsilon) P'[E] + delta and P'[F] <= exp(epsilon) P[F] + delta, so p <=
-    exp(epsilon) q + delta; if the rule can name only one of the two inputs, delta counts half
-    (``delta`` here is what counts).
+    exp(epsilon) q + delta; if the rule can name only one of the two inputs, only half of delta
+    counts (the argument ``delta`` is the part that counts).
 
     For delta = 0 one bound is enough. Given which rounds were answered, the wrong ones among them
     are binomial with the share w = q / (p + q) >= 1 / (1 + exp(epsilon)). Clopper and Pearson's

@@ -4,20 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc, gammaln
 
 from adept.audit.result import Check
-from adept.audit.stats.confidence_bounds import GameCounts
-
-Floats = NDArray[np.float64]
+from adept.audit.stats.confidence_bounds import Floats, GameCounts
 
 QUANTILES = (0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98)
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The p-value of a comparison of two counts."""
+    """Two counts that were compared, and the p-value of the comparison."""
 
     p_value: float
     what: str
@@ -33,7 +30,7 @@ class Difference:
 def fisher(ours: int, ours_of: int, theirs: int, theirs_of: int) -> float:
     """Return twice the smaller tail of Fisher's exact test for two counts: a two-sided p-value.
 
-    Given their sum, ``ours`` is hypergeometric if both counts have one probability.
+    Given the sum of both counts, ``ours`` is hypergeometric if both have the same probability.
     """
     both, least = ours + theirs, max(0, ours + theirs - theirs_of)
     count = np.arange(least, min(both, ours_of) + 1, dtype=np.float64)
@@ -52,10 +49,10 @@ def differences(
 ) -> list[Difference]:
     """Compare two samples of numbers at quantiles of both together.
 
-    Claim: if all numbers are independent and of one distribution, then given the pooled numbers
-    every choice of which ones are the first sample's is equally likely. A threshold that is a
-    function of the pooled numbers is fixed then, so the counts beyond it are hypergeometric, and
-    Fisher's test is exact.
+    Claim: if all numbers are independent and of one distribution, then, given the pooled numbers,
+    every way to divide them into the two samples is equally likely. A threshold that is a function
+    of the pooled numbers is fixed then, so the counts beyond it are hypergeometric, and Fisher's
+    test is exact.
     """
     pooled = np.concatenate([first, second])
     found = []
@@ -76,7 +73,7 @@ def binomial_p_value(count: int, of: int, p: float) -> float:
 def certified(
     counts: GameCounts, evidence: str, *, epsilon: float, delta: float, alpha: float, tests: int = 1
 ) -> Check:
-    """Return the verdict on a game's counts; each test gets an equal share of ``alpha``."""
+    """Return the check of a game's counts; each of the tests gets an equal share of ``alpha``."""
     bound = counts.certified_epsilon(delta=delta, alpha=alpha / tests)
     return Check.of(
         failed=bound > epsilon * (1 + 1e-9),
@@ -89,15 +86,13 @@ def certified(
 
 
 def combined(p_values: Sequence[float], evidence: str, *, alpha: float, statistic: float | None = None) -> Check:
-    """Return the joint answer of several tests (Bonferroni)."""
+    """Return one check for several tests, with Bonferroni's factor."""
     p = min(1.0, min(p_values) * len(p_values))
     return Check.of(failed=p < alpha, evidence=evidence, statistic=statistic, p_value=p, threshold=alpha)
 
 
 def least_probable(found: Sequence[Difference], what: str, *, alpha: float) -> Check:
-    """Return the joint finding of several comparisons."""
+    """Return one check for several comparisons, which names the least probable one."""
     least = min(found, key=lambda difference: difference.p_value)
-    evidence = f"{what}; least probable: {least}"
-    return combined(
-        [each.p_value for each in found], evidence, alpha=alpha, statistic=least.ours / max(1, least.ours_of)
-    )
+    evidence, share = f"{what}; least probable: {least}", least.ours / max(1, least.ours_of)
+    return combined([each.p_value for each in found], evidence, alpha=alpha, statistic=share)

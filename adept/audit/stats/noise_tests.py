@@ -10,14 +10,11 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betainc
 from scipy.stats import beta, gamma, laplace, norm
 
 from adept.audit.result import MechanismFailure
-from adept.audit.stats.confidence_bounds import gaussian_delta
-
-Floats = NDArray[np.float64]
+from adept.audit.stats.confidence_bounds import Floats, gaussian_delta
 
 # (1 - g^2) / (n g): at this width rounding to the grid moves Kolmogorov's distance by less than
 # 1e-3.
@@ -71,7 +68,7 @@ class RadialNoise:
     order = 2
 
     def holds(self, distance: float, *, scale: float, epsilon: float, delta: float) -> tuple[bool, str]:
-        """Check the loss D/s, with the l2 distance D, against the claim; x and x' attain it."""
+        """Check the loss D/s, with the l2 distance D, against the claim; some releases attain it."""
         return _pure(distance / scale, epsilon, delta)
 
     def size(self, noise: Floats, scale: float) -> tuple[float, int]:

@@ -16,11 +16,11 @@ from threading import Thread
 from typing import Any, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from adept.audit.result import MechanismFailure
+from adept.audit.stats.confidence_bounds import Floats
+from adept.audit.subject.wrappers import JointReports
 
-Floats = NDArray[np.float64]
 Statistic = Callable[[Any], Floats]
 
 CHECK_SECONDS = 3.0  # that a slow mechanism may take, about, in one check
@@ -29,24 +29,16 @@ Value = TypeVar("Value")
 _Call = tuple[Callable[[], Any], "SimpleQueue[Any]"]
 
 
-def fresh_copy(mechanism: Any) -> Any:
-    """Return a copy of a mechanism; raise MechanismFailure if it cannot be copied."""
+def try_copy(mechanism: Any) -> Any:
+    """Return a copy of a mechanism, or None if it cannot be copied."""
     try:
         return copy.deepcopy(mechanism)
-    except Exception as error:  # foreign code: whatever it raises, there is no copy
-        raise MechanismFailure(f"the mechanism cannot be copied ({type(error).__name__})") from error
-
-
-def scratch_copy(mechanism: Any) -> Any:
-    """Return a copy of a mechanism, or the mechanism itself if it cannot be copied."""
-    try:
-        return fresh_copy(mechanism)
-    except MechanismFailure:
-        return mechanism
+    except Exception:  # noqa: BLE001 - foreign code: whatever it raises, there is no copy
+        return None
 
 
 class Caller:
-    """A caller of foreign code: a daemon thread with a time limit; it ends after a call hangs."""
+    """A caller of foreign code in a thread with a time limit; it stops after a call that hangs."""
 
     def __init__(self, time_limit: float) -> None:
         self.time_limit, self.hung = time_limit, False
@@ -95,7 +87,7 @@ def _tried(function: Callable[[], Value]) -> Value | BaseException:
 
 @dataclass
 class Target:
-    """A mechanism under audit, with its claim and its caller."""
+    """A mechanism under audit, its claim, and the thread in which it is called."""
 
     mechanism: Any  # with ``epsilon`` and ``privatize``
     # Seconds of a call; infinite: no thread of its own
@@ -124,11 +116,21 @@ class Target:
     def clip_norm(self) -> float:
         return 1.0
 
+    @property
+    def reports(self) -> int:
+        return self.mechanism.reports if isinstance(self.mechanism, JointReports) else 1
+
     def fresh(self) -> Any:
         """Return a copy of the mechanism as it was given, before any call."""
-        if self.given is None:
+        copied = try_copy(self.given)
+        if copied is None:
             raise MechanismFailure("the mechanism cannot be copied")
-        return fresh_copy(self.given)
+        return copied
+
+    @property
+    def scratch(self) -> Any:
+        """A copy for trials, or the mechanism itself if it cannot be copied."""
+        return self.mechanism if self.given is None else self.fresh()
 
     def without_memory(self) -> Self:
         """Return this target; raise MechanismFailure if the mechanism declares a memory."""
@@ -149,14 +151,14 @@ class Target:
         raise NotImplementedError
 
     def sample(self, record: Any, rows: int, *, alone: bool = False) -> Any:
-        """Return ``rows`` releases of one record, as `draw` reads it."""
+        """Return ``rows`` releases of one record, which `draw` yields in chunks."""
         chunks = list(self.draw(record, rows, alone=alone))
         if len({chunk.shape[1:] for chunk in chunks}) > 1:
             raise MechanismFailure("privatize returned rows of different lengths")
         return np.concatenate(chunks)
 
     def centres(self, first: Any, second: Any) -> tuple[Floats, Floats]:
-        """Return two inputs after clipping, flat; empty for values."""
+        """Return two clipped inputs as flat arrays, which are empty for values."""
         return np.zeros(0), np.zeros(0)
 
     def is_silent(self, releases: Any) -> bool:
@@ -175,21 +177,17 @@ def cost(call: Callable[[], object]) -> float:
     the shortest wait.
     """
     call()
-    collects = gc.isenabled()
+    collects, waited = gc.isenabled(), list[float]()
     gc.disable()
     try:
-        return _timed(call)
+        worked, begun = time.thread_time(), time.perf_counter()
+        while len(waited) < MIN_TIMED_CALLS or (
+            len(waited) < MAX_TIMED_CALLS and time.perf_counter() < begun + TIMING_SECONDS
+        ):
+            started = time.perf_counter()
+            call()
+            waited.append(time.perf_counter() - started)
+        return max(min(waited), (time.thread_time() - worked) / len(waited))
     finally:
         if collects:
             gc.enable()
-
-
-def _timed(call: Callable[[], object]) -> float:
-    waited, worked, begun = list[float](), time.thread_time(), time.perf_counter()
-    while len(waited) < MIN_TIMED_CALLS or (
-        len(waited) < MAX_TIMED_CALLS and time.perf_counter() < begun + TIMING_SECONDS
-    ):
-        started = time.perf_counter()
-        call()
-        waited.append(time.perf_counter() - started)
-    return max(min(waited), (time.thread_time() - worked) / len(waited))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from adept.audit.result import MechanismFailure
-from adept.audit.subject.foreign_code import Target, cost, scratch_copy
+from adept.audit.subject.foreign_code import Target, cost, try_copy
 from adept.errors import ConfigurationError
 
 Array = NDArray[Any]
@@ -23,7 +23,7 @@ MAX_VALUES = 12  # of a large alphabet that are tried
 
 @dataclass
 class ValueTarget(Target):
-    """One mechanism on values."""
+    """A mechanism on values under audit."""
 
     values: Sequence[Any] = ()  # those that are tried
 
@@ -52,17 +52,19 @@ class ValueTarget(Target):
 
     def draw(self, record: Any, rows: int, *, alone: bool = False) -> Iterator[Array]:
         for start in range(0, rows, CALL_ROWS):
-            count = min(CALL_ROWS, rows - start)
-            yield self._singly(record, count) if alone or self.memoised else self.release([record] * count)
+            values = [record] * min(CALL_ROWS, rows - start)
+            if alone or self.memoised:
+                outcomes = self.call("privatize", lambda values=values: self._singly(values))  # type: ignore[misc]
+                yield as_outcomes(outcomes, rows=len(values), objects=self.objects)
+            else:
+                yield self.release(values)
 
-    def _singly(self, record: Any, count: int) -> Array:
-
-        def one() -> Any:
-            [outcome] = (self.fresh() if self.memoised else self.mechanism).privatize([record])
-            return outcome
-
-        outcomes = self.call("privatize", lambda: [one() for _ in range(count)])
-        return as_outcomes(outcomes, rows=count, objects=self.objects)
+    def _singly(self, values: Sequence[Any]) -> list[Any]:
+        outcomes = []
+        for value in values:
+            [outcome] = (self.fresh() if self.memoised else self.mechanism).privatize([value])
+            outcomes.append(outcome)
+        return outcomes
 
     def seconds_each(self, *, alone: bool) -> float:
         return self._probed[0]
@@ -76,12 +78,10 @@ class ValueTarget(Target):
     def _probed(self) -> tuple[float, bool]:
         """Seconds per outcome, and True if outcomes are objects, both measured on fresh copies."""
         batch = [value for value in self.values[:2] for _ in range(1 if self.memoised else PROBES)]
-        copied = self.mechanism if self.given is None else self.fresh()
+        copied = self.scratch
 
         def release() -> Any:
-            if self.memoised:
-                return [self.fresh().privatize([value])[0] for value in batch]
-            return copied.privatize(list(batch))
+            return self._singly(batch) if self.memoised else copied.privatize(list(batch))
 
         outcomes = self.call("privatize", release)
         each = cost(lambda: self.call("privatize", release)) / len(batch)
@@ -175,8 +175,9 @@ def response_of(mechanism: Any) -> tuple[int, int] | None:
 
 
 def _takes(mechanism: Any, values: list[Any]) -> bool:
+    copied = try_copy(mechanism)
     try:
-        as_outcomes(scratch_copy(mechanism).privatize(values), rows=len(values), objects=False)
+        as_outcomes((mechanism if copied is None else copied).privatize(values), rows=len(values), objects=False)
     except Exception:  # noqa: BLE001 - foreign code: whatever it raises, these are not its records
         return False
     return True

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from adept.audit.result import MechanismFailure
+from adept.audit.stats.confidence_bounds import Floats
 from adept.audit.stats.noise_tests import NOISES, Noise
-from adept.audit.subject.foreign_code import Floats, Target, cost
-from adept.audit.subject.wrappers import JointReports
+from adept.audit.subject.foreign_code import Target, cost
 from adept.mechanisms.clip_to_grid import clip_latents
 
 CLIPS = ("l1", "l2", "sphere")
@@ -34,7 +34,7 @@ ARRAYS: dict[str, Callable[[Tensor], Any]] = {
 
 @dataclass
 class VectorTarget(Target):
-    """One mechanism on latents of one dimension."""
+    """A mechanism under audit, on latents of one dimension."""
 
     dim: int
     _array: str | None = field(default=None, repr=False, kw_only=True)
@@ -42,11 +42,11 @@ class VectorTarget(Target):
     _widths: dict[tuple[int, ...], int] = field(default_factory=dict, repr=False, kw_only=True)
 
     def at(self, dim: int) -> "VectorTarget":
-        """Return the same mechanism at another dimension."""
+        """Return the target of the same mechanism for latents of another dimension."""
         return replace(self, dim=dim, _widths={})
 
     def asked_as(self, mechanism: Any, *, memoised: bool | None = None) -> "VectorTarget":
-        """Return another mechanism with the same claim, at the same dimension."""
+        """Return the target of another mechanism that has the same claim and dimension."""
         memoised = self.memoised if memoised is None else memoised
         return replace(self, mechanism=mechanism, given=mechanism, memoised=memoised, _widths={})
 
@@ -64,10 +64,6 @@ class VectorTarget(Target):
     def any_dimension(self) -> bool:
         """True if no attribute of the mechanism sets the dimension."""
         return not any(isinstance(getattr(self.mechanism, name, None), int) for name in DIMENSIONS)
-
-    @property
-    def reports(self) -> int:
-        return self.mechanism.reports if isinstance(self.mechanism, JointReports) else 1
 
     @property
     def largest(self) -> float:
@@ -105,15 +101,14 @@ class VectorTarget(Target):
         if not hasattr(self.mechanism, "project"):
             return clip_latents(latents, clip=self.clip, clip_norm=self.clip_norm).to(torch.float64).numpy()
         to = ARRAYS[self.array]
-        projected = as_rows(
-            self.call("project", lambda: self.mechanism.project(to(latents))), rows=len(latents), what="project"
-        )
+        answer = self.call("project", lambda: self.mechanism.project(to(latents)))
+        projected = as_rows(answer, rows=len(latents), what="project")
         if projected.shape != tuple(latents.shape):
             raise MechanismFailure(f"project returned shape {projected.shape} for latents {tuple(latents.shape)}")
         return projected
 
     def centres(self, first: Tensor, second: Tensor) -> tuple[Floats, Floats]:
-        """Return two projected inputs, flat, repeated per report; NaN and infinity become zero."""
+        """Return two projected inputs, flat, once per report; NaN and infinity become zero."""
         batch = torch.cat([record.to(torch.float64).reshape(-1, self.dim) for record in (first, second)])
         flat = np.nan_to_num(self.project(batch), nan=0.0, posinf=0.0, neginf=0.0).reshape(2, -1)
         return np.tile(flat[0], self.reports), np.tile(flat[1], self.reports)
@@ -132,19 +127,15 @@ class VectorTarget(Target):
         probe, reasons = torch.full((2, self.dim), 0.1 * self.clip_norm, dtype=torch.float64), []
         for name in ARRAYS:
             try:
-                as_rows(self._ask(self._scratch, ARRAYS[name](probe)), rows=2, what="privatize")
+                as_rows(self._ask(self.scratch, ARRAYS[name](probe)), rows=2, what="privatize")
             except MechanismFailure as failure:
                 reasons.append(failure)
             else:
                 return name
         raise reasons[0]
 
-    @property
-    def _scratch(self) -> Any:
-        return self.mechanism if self.given is None else self.fresh()
-
     def release(self, latents: Tensor) -> Floats:
-        """Return releases (B, m) of latents (B, n); with a memory, one fresh copy per row."""
+        """Return releases (B, m) of latents (B, n); with a memory, each from a fresh copy."""
         if self.memoised:
             return self.in_calls([row[None] for row in latents])
         return self._rows(latents, self.mechanism)
@@ -160,10 +151,11 @@ class VectorTarget(Target):
         return self.call("privatize", lambda: mechanism.privatize(latents))
 
     def draw(self, record: Tensor, rows: int, *, alone: bool = False) -> Iterator[Floats]:
-        """Yield ``rows`` releases of one record, in chunks (b, m) of finite numbers, m fixed.
+        """Yield ``rows`` releases of one record, in chunks (b, m) of finite numbers; m is fixed.
 
-        If a mechanism has a memory, a fresh copy makes each release, for records that lie `JITTER`
-        apart: a bound for the releases of any records also bounds their mixture.
+        If a mechanism has a memory, a fresh copy makes each release, and the records of these
+        releases differ by at most `JITTER`. A bound for each single record also holds for such a
+        mixture.
 
         Args:
             record: a latent (n,), released in batches that hold nothing else; or a whole batch (B,
@@ -215,7 +207,7 @@ class VectorTarget(Target):
 
     def _seconds(self, rows: int) -> float:
         latents = torch.full((rows, self.dim), 0.1 * self.clip_norm, dtype=torch.float64)
-        timed = replace(self, time_limit=math.inf, mechanism=self._scratch, _array=self.array)
+        timed = replace(self, time_limit=math.inf, mechanism=self.scratch, _array=self.array)
         return self.call("privatize", lambda: cost(lambda: timed.in_calls([latents])))
 
 

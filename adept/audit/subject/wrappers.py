@@ -1,7 +1,7 @@
-"""Wrappers of mechanisms: one declares a claim, one makes several reports, one is for texts."""
+"""Wrappers of mechanisms, for example to declare a claim or to make several reports."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -13,7 +13,19 @@ from adept.ranges import check_choice
 MECHANISM, CALLER = RANDOMNESS = ("mechanism", "caller")
 
 
-class Claim:
+class Wrapper:
+    """A mechanism that calls another mechanism and passes on the attributes of that mechanism."""
+
+    mechanism: Any
+    HIDDEN: ClassVar[tuple[str, ...]] = ()  # attributes of the other one that do not hold for this one
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "mechanism" or name in self.HIDDEN:  # or of a copy that is just being made
+            raise AttributeError(name)
+        return getattr(self.mechanism, name)
+
+
+class Claim(Wrapper):
     """A mechanism with its caller's declarations; they override the mechanism's attributes.
 
     Args:
@@ -63,14 +75,8 @@ class Claim:
         """Release a batch, through the mechanism."""
         return getattr(self.mechanism, "privatize", self.mechanism)(records)
 
-    def __getattr__(self, name: str) -> Any:
-        """Return the mechanism's own attribute if the caller did not declare it."""
-        if name.startswith("__") or name == "mechanism":  # of a copy that is just being made
-            raise AttributeError(name)
-        return getattr(self.mechanism, name)
 
-
-class JointReports:
+class JointReports(Wrapper):
     """A mechanism whose release is several reports of each record.
 
     Claim: by composition, m reports of an (epsilon, delta)-LDP mechanism are (m epsilon, m
@@ -79,8 +85,10 @@ class JointReports:
     Args:
         mechanism: with ``epsilon`` and ``privatize``, of latents or of values.
         reports: m.
-        epsilon: the claim for all reports together; by default the one above.
+        epsilon: the claim for all reports together; by default that of the claim above.
     """
+
+    HIDDEN = ("noise", "guarantee", "supports", "distribution", "odds")  # of a single release
 
     def __init__(self, mechanism: Any, *, reports: int, epsilon: float | None = None) -> None:
         if isinstance(reports, bool) or not isinstance(reports, int) or reports < 1:
@@ -99,12 +107,6 @@ class JointReports:
         if isinstance(answers[0], np.ndarray):
             return np.concatenate([answer.reshape(len(answer), -1) for answer in answers], axis=1)
         return list(zip(*answers, strict=True))
-
-    def __getattr__(self, name: str) -> Any:
-        """Return the mechanism's own attribute, unless it holds only for a single release."""
-        if name.startswith("__") or name in ("mechanism", "noise", "guarantee", "supports", "distribution", "odds"):
-            raise AttributeError(name)
-        return getattr(self.mechanism, name)
 
 
 class Rewriting:

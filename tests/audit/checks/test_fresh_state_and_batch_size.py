@@ -13,7 +13,7 @@ from audit.asking import failed_of
 from audit.broken import randomness
 from torch import Tensor
 
-from adept.audit.checks.fresh_state_and_batch_size import PlacedInBatch, any_size
+from adept.audit.checks.fresh_state_and_batch_size import AmongOthers, any_size
 from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.subject.vector import VectorTarget
 from adept.mechanisms import Codebook, L1Laplace, PrivUnit
@@ -111,6 +111,6 @@ def test_the_rest_of_the_batch_is_the_same_for_every_record(kind: str) -> None:
 
     mechanism = WritesIntoItsInput()
     latents = torch.eye(4, dtype=torch.float64)
-    rows = PlacedInBatch(mechanism, 3, 2).privatize(latents if kind == "tensor" else latents.numpy())
+    rows = AmongOthers(mechanism, torch.zeros(3, 4), 2).privatize(latents if kind == "tensor" else latents.numpy())
     assert (rows == latents.numpy() + 1).all()
     assert mechanism.rest == {0.0}
