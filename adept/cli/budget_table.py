@@ -114,7 +114,7 @@ def _estimate_lines(rows: list[Budget]) -> list[str]:
 
 
 def _label_lines(config: RewriteConfig, inputs: Inputs) -> list[str]:
-    """Return a line on private labels if the header has a label column that would be copied."""
+    """Return a line that recommends private labels, if the header has labels to copy."""
     first = inputs.locations[0]
     names = declared_columns(first, inputs.options) if inputs.repeatable else None
     label = find_label_column(dict.fromkeys(names or ()), config.label_column)

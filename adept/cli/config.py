@@ -206,8 +206,8 @@ class EvaluateConfig(ReadingOptions):
     test: str = REQUIRED
     """File of original text to test the classifier on."""
     reference: str | None = None
-    """File of the original records behind train; the accuracy after training on them is shown for
-    comparison."""
+    """File of the original records from which train was made; the accuracy after training on them
+    is shown for comparison."""
     examples: str | None = None
     """File of public examples with labels; the accuracy after training on them alone is shown for
     comparison."""

@@ -123,7 +123,7 @@ def groups(command: str) -> dict[str, str | None]:
 
 
 def names(group: str, command: str) -> list[str]:
-    """Return the names in a group of ``conf/``; of recipes, only those for this command."""
+    """Return the names in a group of ``conf/``; for recipes, only those of this command."""
     files = sorted((config_directory() / group).glob("*.yaml"))
     return [file.stem for file in files if group != "experiment" or f"# adept {command} " in file.read_text("utf-8")]
 

@@ -30,7 +30,7 @@ class RequiredColumns:
     central: bool = False  # messages may list only names from the fixed list
 
     def check(self, location: str, names: Sequence[str], *, header: bool) -> None:
-        """Raise DataError if the file lacks a column; ``header``: the names are a line of a csv."""
+        """Raise DataError if a file lacks a column; ``header``: True if a csv line has the names."""
         for option, column in self.columns:
             if column not in names:
                 advice = _advice(names, column, option, central=self.central, header=header)

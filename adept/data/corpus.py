@@ -221,7 +221,7 @@ class PublicText(NamedTuple):
 
 
 def read_public_texts(directories: Iterable[str | Path]) -> list[PublicText]:
-    """Read the train.* and part-* files of directories: columns text, source and domain."""
+    """Read the columns text, source and domain of the files train.* and part-* in directories."""
     texts = []
     for directory in map(Path, directories):
         paths = sorted(path for pattern in ("train.*", "part-*") for path in directory.glob(pattern))

@@ -56,7 +56,7 @@ class TooLong(Exception):
 
 @cache
 def _patterns(delimiter: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return two patterns: a quoted cell up to its closing quote; any number of whole cells."""
+    """Return two patterns: a quoted cell up to its closing quote, and any number of cells."""
     d = re.escape(delimiter)
     quoted = '"[^"]*+(?:""[^"]*+)*+"'
     return re.compile(quoted), re.compile(f'(?:[^"{d}][^{d}]*+{d}|{d}|{quoted}[^{d}]*+{d})*+')

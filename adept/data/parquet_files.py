@@ -7,7 +7,7 @@ categorical keeps categories that no row has.
 
 *Claim*: a value of a ``PlacedRecord`` depends on that value of the file alone, not on other rows of
 its batch. *Proof*: if a whole column can be converted, the same function converts every value. If
-not, that function converts each value by itself, and a value that Python cannot hold becomes an
+not, that function converts each value separately, and a value that Python cannot hold becomes an
 ``UnreadableValue``, or None for a tolerant reader. QED.
 """
 

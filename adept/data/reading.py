@@ -112,8 +112,8 @@ def read_files(
 ) -> Iterator[Record]:
     """Yield the records of several files as ``read_records`` does; not all of them may be empty.
 
-    One of several csv files may have no lines, and then it needs no columns. ``sizes`` are the
-    smallest sizes of the files in bytes.
+    One of several csv files may have no lines, and then it needs no columns. ``sizes`` holds the
+    smallest size in bytes that each file must have.
     """
     number = 0
     for part, least in zip(parts, sizes or [0] * len(parts), strict=True):

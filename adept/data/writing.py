@@ -63,7 +63,7 @@ def check_value(value: Any, format: str) -> None:
 def write_table(rows: Sequence[Any], path: Path) -> None:
     """Write all rows (dataclasses or dictionaries with equal keys) at once; replace the file.
 
-    None is an empty cell; infinite and undefined numbers are "inf" and "nan".
+    None becomes an empty cell; infinite and undefined numbers become "inf" and "nan".
     """
     temporary = path.with_name(f"{path.name}.partial")
     lines = [row if isinstance(row, dict) else asdict(row) for row in rows]

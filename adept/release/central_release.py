@@ -1,4 +1,4 @@
-"""The release of a file as synthetic records, under a central guarantee: noisy counts of rows.
+"""The release of a file as synthetic records, made from noisy counts under a central guarantee.
 
 *Claim*: output, statement, standard output and exit status are epsilon-DP for adding, removing or
 replacing a person's rows (``adept.mechanisms.central_counts``), however often a run is killed and resumed.

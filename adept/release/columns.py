@@ -8,8 +8,8 @@ so), or the release is refused before the record's batch is drawn; if the input 
 before the first draw. *Proof*. If input and output are Parquet, Arrow copies a value with the type
 of its column, and a file whose schema has another type is refused. Any other value is converted to
 its written form as soon as it is read; for a Parquet output it is also converted back and compared.
-Batches are read before they are drawn. An input that can be read twice is read and checked once
-before the first draw. QED.
+A batch is read completely before it is drawn. An input that can be read twice is read and checked
+once before the first draw. QED.
 """
 
 import hashlib

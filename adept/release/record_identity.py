@@ -96,7 +96,7 @@ class Identity:
 
     @classmethod
     def of(cls, key: bytes, roles: Sequence[Role], *, text_column: str, person_column: str | None) -> "Identity":
-        """Return a file's record identity; ConfigurationError without a needed person column."""
+        """Return a file's record identity; a missing person column raises ConfigurationError."""
         if PERSON in roles and person_column is None:
             raise ConfigurationError(
                 "person_column must be given, got none: the ledger identifies records by their person too; name the column, or "

@@ -133,7 +133,7 @@ def release(
     Args:
         plan: function that plans the release; it is called after the checks of names and journal.
         resume: True to continue an interrupted release or, if there is none, begin one.
-        key: the key of the digests by which a resumed run knows its input.
+        key: the key of the digests by which a resumed run recognises its input.
         ledger: the ledger in which records are claimed; None keeps none.
         progress: called with the number of records that are done. If this function has an attribute
             ``last_step``, that context manager protects the publication and all later steps from

@@ -48,8 +48,8 @@ class Shuffled:
     Attributes:
         here: True if this run shuffled it.
         smallest: smallest number of records among which a record is hidden; if labels are copied,
-            only records with its label count.
-        epsilon, delta: the central guarantee for replacing one record.
+            only records with the same label are counted. epsilon, delta: the central guarantee for
+            replacing one record.
     """
 
     here: bool
