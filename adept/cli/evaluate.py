@@ -15,7 +15,8 @@ from adept.evaluation.metrics import ConfidenceInterval
 from adept.models.untrusted_files import read_json
 from adept.release.publication import STATEMENT
 
-OTHERS = {"reference": "the originals instead", "examples": "public examples alone"}  # options and what they are
+# Options that name files to compare with
+COMPARED = {"reference": "the originals instead", "examples": "public examples alone"}
 
 
 def main(config: EvaluateConfig) -> None:
@@ -27,14 +28,14 @@ def main(config: EvaluateConfig) -> None:
         ("classifier", f"{config.classifier}, {found.labels} labels"),
         ("records", f"{found.train_records} for training, {found.test_records} for the test"),
     ]
-    rows += [(OTHERS.get(name, name), f"accuracy {_figure(other.accuracy)}") for name, other in found.others.items()]
+    rows += [(COMPARED.get(name, name), f"accuracy {_figure(other.accuracy)}") for name, other in found.others.items()]
     show(f"accuracy {_figure(found.accuracy)}", rows)
 
 
 def run(config: EvaluateConfig) -> Evaluation:
     """Evaluate, and write ``result.json``; raise AdeptError for errors that the user can mend."""
     names = _names(config.train)
-    named = {name: path for name in OTHERS if (path := getattr(config, name)) is not None}
+    named = {name: path for name in COMPARED if (path := getattr(config, name)) is not None}
     config.check_used([*names, config.test, *named.values()])
     stated = {name: _stated(name) for name in names}
     known = next(filter(None, stated.values()), {})

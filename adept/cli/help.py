@@ -17,14 +17,14 @@ import yaml
 
 from adept.errors import ConfigurationError
 
-BARE = {"verify": "statement", "ledger": "ledger"}  # options that a first word stands for without their names
+BARE_WORDS = {"verify": "statement", "ledger": "ledger"}  # options that a first word stands for without their names
 FROM_ELSEWHERE = {"epsilon", "clip_norm"}  # of a mechanism: its budget is the command's, its radius the model's
 PRINTING = ("--cfg", "job")  # words that print all values as they are set
 REQUIRED: Any = "???"  # the default of what must be given, as OmegaConf writes it
 HEADING = re.compile(r" +# --- (.+)")  # a line above the first of some fields
 ATTRIBUTE = re.compile(r"^ *(\w+): (.+?)(?=\n *\w+: |\n\n|\Z)", re.MULTILINE | re.DOTALL)  # in a class's docstring
 INDENT = 30
-PLACES = {"str": "TEXT", "int": "N", "float": "X", "bool": "true|false", "group": "NAME"}
+PLACEHOLDERS = {"str": "TEXT", "int": "N", "float": "X", "bool": "true|false", "group": "NAME"}
 NOTE = """\
 Write an option as NAME=VALUE. The values below are the defaults; a word in capitals means null.
 You must give options with a star. adept {command} --cfg job prints all values as they are set."""
@@ -136,8 +136,8 @@ def config_directory() -> Path:
 
 def write_out(command: str, arguments: list[str]) -> list[str]:
     """Write a bare first word as NAME=VALUE, and ``mechanism=MODULE:...`` as ``foreign=...``."""
-    if command in BARE and arguments and "=" not in arguments[0] and not arguments[0].startswith("-"):
-        return [f"{BARE[command]}={arguments[0]}", *arguments[1:]]
+    if command in BARE_WORDS and arguments and "=" not in arguments[0] and not arguments[0].startswith("-"):
+        return [f"{BARE_WORDS[command]}={arguments[0]}", *arguments[1:]]
     if command == "audit":  # Hydra would look for a file of that name in conf/mechanism
         return [re.sub(r"^mechanism(?==.*:)", "foreign", argument) for argument in arguments]
     return arguments
@@ -204,8 +204,8 @@ def _place(kind: str) -> str:
     """Return a word that stands for a value without a default."""
     kind = kind.removesuffix(" | None")
     if listed := re.fullmatch(r"list\[(\w+)\]", kind):
-        return f"[{PLACES[listed[1]]},...]"
-    return PLACES.get(kind, "VALUE")
+        return f"[{PLACEHOLDERS[listed[1]]},...]"
+    return PLACEHOLDERS.get(kind, "VALUE")
 
 
 def typed_as(value: Any) -> str:

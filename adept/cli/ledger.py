@@ -12,7 +12,7 @@ from adept.release.ledger import Ledger
 from adept.release.ledger_file import LedgerEntry, LedgerSum
 from adept.release.record_identity import key_location, secret_key
 
-EVERYWHERE = "epsilon for replacing one row; a release without rows counts against every row, as often as times says"
+COUNTED = "epsilon for replacing one row; a release without rows counts against every row, as often as times says"
 HEADINGS = ["begun (UTC)", "finished", "mechanism", "epsilon", "times", "delta", "rows", "unit", "model", "output"]
 
 
@@ -62,7 +62,7 @@ def _lines(entries: list[LedgerEntry], summed: LedgerSum, limit: float | None) -
     spent = f"{words(summed.epsilon)}, delta {words(summed.delta)}, in all releases together"
     rows = [("different rows", str(summed.rows)), ("most for one row", spent)]
     if any(entry.everywhere for entry in entries):
-        rows.append(("what is added up", EVERYWHERE))
+        rows.append(("what is added up", COUNTED))
     pairs = sorted({entry.neighbours for entry in entries if not entry.everywhere})
     if len(pairs) > 1 or any("same" in pair for pair in pairs):
         rows.append(("holds for", f"{'; and '.join(pairs)}"))

@@ -25,7 +25,7 @@ from adept.mechanisms.base import MechanismChoice
 KINDS_IN_WORDS = {"Float": "a number", "Integer": "a whole number", "valid bool": "true or false"}
 SAMPLE_VALUES = {"Float": "0.5", "Integer": "8", "valid bool": "true"}  # for messages
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
-QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)  # what Hydra takes for one string
+QUOTED_STRING = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)  # what Hydra takes for one string
 
 
 def register_mechanisms() -> None:
@@ -96,7 +96,7 @@ def literal_overrides(arguments: list[str], schema: type[Any]) -> list[str]:
 def _literal(argument: str, kinds: dict[str, bool]) -> str:
     name, equals, value = argument.partition("=")
     is_list = kinds.get(name.lstrip("+"))
-    if is_list is None or not equals or QUOTED.fullmatch(value) or value.lower() == "null":
+    if is_list is None or not equals or QUOTED_STRING.fullmatch(value) or value.lower() == "null":
         return argument
     if not is_list:
         at_home = str(Path("~").expanduser()) + value[1:] if value.startswith("~/") else value

@@ -15,7 +15,7 @@ from adept.cli.console import warn
 from adept.cli.exit_status import DONE
 from adept.errors import ConfigurationError
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
+LOOPBACK_ADDRESSES = ("127.0.0.1", "localhost", "::1")
 MAX_PORTS = 20  # ports to try, beginning with the one that was asked for
 
 
@@ -32,7 +32,7 @@ def main(config: PlayConfig) -> None:
         from adept.web.uploads import Files
     except ModuleNotFoundError as error:
         raise ConfigurationError(f"adept play needs {error.name}: pip install 'adept-dp[web]'") from None
-    if config.host not in LOOPBACK and not config.token:
+    if config.host not in LOOPBACK_ADDRESSES and not config.token:
         raise ConfigurationError(
             f"host must be this machine's own address without a token, got {config.host}: add token=SECRET"
         )

@@ -14,12 +14,12 @@ from adept.errors import DataError
 
 COLUMN_NAME = re.compile(r"[A-Za-z0-9_.-]{1,40}")
 MAX_NAMES = 20  # names that one message lists
-USUAL = {
+USUAL_NAMES = {
     "text_column": ("text", "utterance", "query", "sentence", "question", "message", "transcript", "content", "prompt"),
     "label_column": ("intent", "label", "category", "class", "topic", "target", "tag"),
     "person_column": ("person", "user", "user_id", "speaker", "customer", "customer_id", "author", "id"),
 }  # fmt: skip
-ALL_USUAL = tuple(name for usual in USUAL.values() for name in usual)
+ALL_USUAL_NAMES = tuple(name for usual in USUAL_NAMES.values() for name in usual)
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class RequiredColumns:
     central: bool = False  # messages may list only names from the fixed list
 
     def check(self, location: str, names: Sequence[str], *, header: bool) -> None:
-        """Raise DataError if a file lacks a column; ``header``: True if a csv line has the names."""
+        """Raise DataError if a file lacks a column; ``header``: True if a csv line names them."""
         for option, column in self.columns:
             if column not in names:
                 advice = _advice(names, column, option, central=self.central, header=header)
@@ -63,16 +63,16 @@ def _clause(names: Sequence[str], *, public: bool = False) -> str:
 
 
 def _usual_clause(names: Sequence[str]) -> str:
-    known = [repr(name) for name in ALL_USUAL if name in names]
+    known = [repr(name) for name in ALL_USUAL_NAMES if name in names]
     return f"; usual names among its columns are {', '.join(known)}" if known else ""
 
 
 def _advice(names: Sequence[str], column: str, option: str, *, central: bool = False, header: bool = False) -> str:
     """Return advice: set the option to the nearest name, or to the usual one."""
-    others = {name for other, usual in USUAL.items() if other != option for name in usual}
-    candidates = [name for name in names if (name in ALL_USUAL if central else COLUMN_NAME.fullmatch(name))]
+    others = {name for other, usual in USUAL_NAMES.items() if other != option for name in usual}
+    candidates = [name for name in names if (name in ALL_USUAL_NAMES if central else COLUMN_NAME.fullmatch(name))]
     near = get_close_matches(column, [name for name in candidates if name not in others], n=1, cutoff=0.7)
-    near = near or [name for name in USUAL.get(option, ()) if name in candidates]
+    near = near or [name for name in USUAL_NAMES.get(option, ()) if name in candidates]
     no_header = header and (central or not near or any(not COLUMN_NAME.fullmatch(name) for name in names))
     hint = ", or add columns=[...] if the first line is a record" if no_header else ""
     if not near:

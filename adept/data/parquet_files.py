@@ -32,8 +32,8 @@ from adept.data.formats import (
 )
 from adept.errors import DataError
 
-MAX_BYTES = 2**29  # most bytes of a file that must be held in memory: a compressed one, or one from a pipe
-BATCH_ROWS = 1024
+MEMORY_BYTES = 2**29  # most bytes of a file that must be held in memory: a compressed one, or one from a pipe
+READ_ROWS = 1024
 NO_PARQUET = "no valid parquet"
 FAILURES = (pyarrow.ArrowException, ValueError, TypeError, LookupError, OverflowError, RecursionError)
 
@@ -57,7 +57,7 @@ def read_parquet(
         used = [name for name in names if columns is None or name in columns]
         # Arrow takes a dot for the path to a field inside a column.
         asked = None if any("." in name for name in names) else used
-        for read in file.iter_batches(batch_size=BATCH_ROWS, use_threads=False, columns=asked):
+        for read in file.iter_batches(batch_size=READ_ROWS, use_threads=False, columns=asked):
             batch = read.select(used)
             values = [_plain_values(column, tolerant=tolerant) for column in batch.columns]
             for index in range(batch.num_rows):
@@ -73,10 +73,10 @@ def read_parquet(
 def _searchable(stream: Any) -> Any:
     if stream.seekable() and not isinstance(stream, gzip.GzipFile):
         return stream
-    whole = stream.read(MAX_BYTES + 1)
-    if len(whole) > MAX_BYTES:
+    whole = stream.read(MEMORY_BYTES + 1)
+    if len(whole) > MEMORY_BYTES:
         raise UnfitFile(
-            f"is damaged (parquet of more than {MAX_BYTES:,} bytes must be a plain file, not compressed or in a pipe): repair it"
+            f"is damaged (parquet of more than {MEMORY_BYTES:,} bytes must be a plain file, not compressed or in a pipe): repair it"
         )
     return io.BytesIO(whole)
 
@@ -86,7 +86,7 @@ def _without_dictionaries(source: Any) -> Any:
     size = source.seek(0, io.SEEK_END)
     source.seek(max(0, size - 8))
     length = int.from_bytes(source.read(4), "little") + 8
-    source.seek(max(0, size - min(length, MAX_BYTES)))
+    source.seek(max(0, size - min(length, MEMORY_BYTES)))
     footer = source.read().replace(b"\x18\x0cARROW:schema\x18", b"\x18\x0cARROW-schema\x18")
     source.seek(0)
     return parquet.read_metadata(io.BytesIO(b"PAR1" + footer))

@@ -25,9 +25,9 @@ from adept.errors import DataError
 MAX_NUMBER = 10**100  # Python refuses to spell numbers of thousands of digits
 # A whole number in a csv column that pandas wrote with gaps
 WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,99}))\.0+")
-ADVICE = "give a list, an array or a column"
-ARRAYS, SCALARS = [("numpy", "ndarray")], [("numpy", "generic")]
-COLUMNS: dict[tuple[str, str], Callable[[Any], Iterable[Any]]] = {
+LIST_ADVICE = "give a list, an array or a column"
+ARRAY_TYPES, SCALAR_TYPES = [("numpy", "ndarray")], [("numpy", "generic")]
+COLUMN_TYPES: dict[tuple[str, str], Callable[[Any], Iterable[Any]]] = {
     ("pandas", "Series"): lambda column: column.tolist(),
     ("pandas", "Index"): lambda column: column.tolist(),
     ("pandas", "ExtensionArray"): lambda column: column.tolist(),
@@ -36,7 +36,7 @@ COLUMNS: dict[tuple[str, str], Callable[[Any], Iterable[Any]]] = {
     ("pyarrow", "ChunkedArray"): lambda column: column.to_pylist(),
     ("datasets", "Column"): list,
 }
-FRAMES: dict[tuple[str, str], Callable[[Any], tuple[list[Any], Callable[[], Any]]]] = {
+FRAME_TYPES: dict[tuple[str, str], Callable[[Any], tuple[list[Any], Callable[[], Any]]]] = {
     ("pandas", "DataFrame"): lambda frame: (list(frame.columns), lambda: frame.iloc[:, 0]),
     ("polars", "DataFrame"): lambda frame: (list(frame.columns), lambda: frame.to_series(0)),
     ("pyarrow", "Table"): lambda frame: (list(frame.column_names), lambda: frame.column(0)),
@@ -94,22 +94,22 @@ def instance_of(value: object, kinds: Iterable[tuple[str, str]]) -> tuple[str, s
 def _elements(values: object, name: str, wanted: str = "a list of strings") -> list[Any]:
     if isinstance(values, list | tuple):
         return list(values)
-    if instance_of(values, ARRAYS):
+    if instance_of(values, ARRAY_TYPES):
         return _of_array(values, name)
-    if kind := instance_of(values, FRAMES):
-        names, column = FRAMES[kind](values)
+    if kind := instance_of(values, FRAME_TYPES):
+        names, column = FRAME_TYPES[kind](values)
         if len(names) != 1:
             raise DataError(
                 f"{name} must be one column, got {len(names)} ({list_names(names)}): choose the one with the texts"
             )
         return _elements(column(), name, wanted)
-    if kind := instance_of(values, COLUMNS):
-        return list(COLUMNS[kind](values))
+    if kind := instance_of(values, COLUMN_TYPES):
+        return list(COLUMN_TYPES[kind](values))
     if isinstance(values, str):
         raise DataError(f"{name} must be {wanted}, got one string: put it into a list")
     if isinstance(values, Sequence) and not isinstance(values, bytes | bytearray | memoryview | range):
         return list(values)
-    raise DataError(f"{name} must be {wanted}, got {_kind(values)}: {ADVICE}")
+    raise DataError(f"{name} must be {wanted}, got {_kind(values)}: {LIST_ADVICE}")
 
 
 def _of_array(values: Any, name: str) -> list[Any]:
@@ -125,7 +125,7 @@ def _of_array(values: Any, name: str) -> list[Any]:
 def _plain(value: Any) -> Any:
     if isinstance(value, str):
         return str.__str__(value)
-    if instance_of(value, SCALARS):
+    if instance_of(value, SCALAR_TYPES):
         value = value.item()
     return None if is_null(value) else value
 

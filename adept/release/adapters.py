@@ -13,7 +13,7 @@ from typing import Any
 from adept.data.column_names import list_names
 from adept.data.text_arguments import instance_of, text_list
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
-from adept.release.default_ledger import NONE, claim_records
+from adept.release.default_ledger import NO_LEDGER, claim_records
 from adept.release.ledger_file import Spending
 from adept.release.rewrite_options import LedgerOptions
 from adept.release.statement_fields import model_sha256
@@ -57,7 +57,9 @@ class DatasetRewriter:
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, Any]:
         self._check_columns(list(batch))
         texts, labels = batch[self.text_column], batch[self.label_column] if self.label_column else None
-        options = LedgerOptions(self.ledger or NONE, again=self.again, key=self.key, ledger_limit=self.ledger_limit)
+        options = LedgerOptions(
+            self.ledger or NO_LEDGER, again=self.again, key=self.key, ledger_limit=self.ledger_limit
+        )
         single = isinstance(texts, str)
         given, beside = ([texts], labels and [labels]) if single else (texts, labels)
         private = release_texts(self.rewriter, given, options, name=self.name, labels=beside)
@@ -91,7 +93,7 @@ def release_texts(
         raise ReleaseRefused("a rewriter for measurement must not release: open one with open_release")
     given = text_list(texts)
     held: AbstractContextManager[None] = nullcontext()
-    if options.ledger != NONE or options.ledger_limit is not None:
+    if options.ledger != NO_LEDGER or options.ledger_limit is not None:
         spending = Spending(
             mechanism=rewriter.mechanism.name,
             epsilon=rewriter.guarantee.epsilon,

@@ -14,7 +14,7 @@ from adept.mechanisms.guarantee import words
 from adept.release.statement_fields import plain_name
 
 Json = dict[str, Any]
-LABELS: dict[str | None, str] = {
+LABEL_TREATMENTS: dict[str | None, str] = {
     "copy": "copied as they are: not private",
     "joint": "written by the model from the same release as the text",
     "joint_response": "released together with the text as one symbol",
@@ -63,7 +63,7 @@ def _list_facts(said: Json) -> list[tuple[str, str]]:
             "mechanism",
             f"{said['mechanism']}, by a model of the text \u201c{plain_name(said['training_data'].get('name'))}\u201d",
         ),
-        ("labels", LABELS[labels] + LABELS_IN_TEXTS * told),
+        ("labels", LABEL_TREATMENTS[labels] + LABELS_IN_TEXTS * told),
         ("columns copied as they are", ", ".join(said["kept_columns"]) or "none"),
         ("records of one person", f"at most {people}" if people else "not bounded"),
         ("released", said["date"] or "not yet"),

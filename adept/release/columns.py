@@ -36,7 +36,7 @@ from adept.release.rewrite_options import FileOptions
 from adept.rewriting.expectation import FIRST_TEXTS
 from adept.synthesis.vote_counting import person_name
 
-ADVICE = "leave it out of keep_columns, or write jsonl"
+UNFIT_ADVICE = "leave it out of keep_columns, or write jsonl"
 RANDOMISED_TREATMENTS = ("randomized_response", "joint_response")  # treatments that randomise labels
 
 
@@ -293,7 +293,7 @@ def decide_kept(inputs: Inputs, options: ReleaseOptions, output_format: str, fir
         types = _read_types(options.schema, columns) if options.schema else _find_types(inputs, columns)
     for column, kind in types.items():
         if not can_hold(kind):
-            raise DataError(f"column {column!r} has {_name_type(kind)}, which parquet cannot hold: {ADVICE}")
+            raise DataError(f"column {column!r} has {_name_type(kind)}, which parquet cannot hold: {UNFIT_ADVICE}")
     return KeptColumns(columns, output_format, types, copied=copied)
 
 
@@ -323,7 +323,7 @@ def _find_types(inputs: Inputs, columns: tuple[str, ...]) -> dict[str, Any]:
             types[column] = shape.arrow_type()
     except UnfitValues as error:
         raise DataError(
-            f"column {column!r} holds {error}, and parquet needs one type: convert the values, or {ADVICE}"
+            f"column {column!r} holds {error}, and parquet needs one type: convert the values, or {UNFIT_ADVICE}"
         ) from None
     return types
 
@@ -367,7 +367,7 @@ def _unite(column: str, schemas: list[dict[str, Any]]) -> Any:
         return pyarrow.null()
     if not all(_is_readable_as(kind, found[0]) for kind in found):
         raise DataError(
-            f"column {column!r} has different types in the files of the input: convert the files to one type, or {ADVICE}"
+            f"column {column!r} has different types in the files of the input: convert the files to one type, or {UNFIT_ADVICE}"
         )
     # Several files may have more values together
     return long_indices(found[0]) if len(schemas) > 1 else found[0]

@@ -26,13 +26,13 @@ from adept.errors import AdeptError, ConfigurationError, DataError, ReleaseRefus
 from adept.mechanisms.guarantee import words
 from adept.release.ledger import Ledger
 from adept.release.ledger_file import Spending
-from adept.release.record_identity import ROW_KIND, TEXT, Identity, Role, secret_key
+from adept.release.record_identity import ROW_KIND, TEXT_ROLE, Identity, Role, secret_key
 from adept.release.rewrite_options import LedgerOptions
 
 LOG = logging.getLogger("adept")
-NONE = "none"  # the value of ledger= that turns ledgers off
-MAX_RECORDS = 1_000_000  # of a file, unless there is a limit
-WAIT_SECONDS = 3.0  # time to wait for another run that holds the ledger
+NO_LEDGER = "none"  # the value of ledger= that turns ledgers off
+MAX_DEFAULT_RECORDS = 1_000_000  # of a file, unless there is a limit
+DEFAULT_WAIT_SECONDS = 3.0  # time to wait for another run that holds the ledger
 UNKEPT = "no ledger is kept of this release ({}): ledger=FILE keeps one, ledger=none turns this line off"
 
 Tell = Callable[[str], None]
@@ -70,7 +70,9 @@ class DefaultLedger(Ledger):
         self, path: str, *, key: bytes, limit: float | None, record_columns: Sequence[str] | None, tell: Tell
     ) -> None:
         self._tell, self._records = tell, 0
-        super().__init__(path, key=key, again=True, limit=limit, record_columns=record_columns, seconds=WAIT_SECONDS)
+        super().__init__(
+            path, key=key, again=True, limit=limit, record_columns=record_columns, seconds=DEFAULT_WAIT_SECONDS
+        )
         self._limited, own = self.limit is not None, self._own_limit()
         if own is None and _mark_of(path).exists():
             self.close()
@@ -88,20 +90,22 @@ class DefaultLedger(Ledger):
             if self.record_columns is not None:
                 raise
             self._lose(str(error))
-            self._identity = Identity.of(self.key or b"", [TEXT], text_column=text_column, person_column=person_column)
+            self._identity = Identity.of(
+                self.key or b"", [TEXT_ROLE], text_column=text_column, person_column=person_column
+            )
             return self._identity
 
     def _usual_roles(self, person_column: str | None) -> tuple[Role, ...]:
         """Identify records by text alone, so one ledger serves files with and without persons."""
-        return (TEXT,)
+        return (TEXT_ROLE,)
 
     def collect(self, subjects: Iterable[tuple[bytes, int]]) -> None:
         found = list(subjects)
         self._records += sum(kind == ROW_KIND for _, kind in found)
-        if self._records <= MAX_RECORDS or self._limited:
+        if self._records <= MAX_DEFAULT_RECORDS or self._limited:
             _guard(Ledger.collect)(self, found)
         else:
-            self._lose(f"the input has more than {MAX_RECORDS:,} records")
+            self._lose(f"the input has more than {MAX_DEFAULT_RECORDS:,} records")
 
     def count_shown(self, run: str) -> int:
         return int(_guard(Ledger.count_shown)(self, run) or 0)
@@ -145,7 +149,7 @@ def find_key(options: LedgerOptions, *, needed: bool = False) -> bytes | None:
     try:
         return secret_key(options.key)
     except AdeptError:
-        if options.key or needed or options.ledger not in (None, NONE):
+        if options.key or needed or options.ledger not in (None, NO_LEDGER):
             raise
         return None
 
@@ -162,7 +166,7 @@ def open_ledger(options: LedgerOptions, key: bytes | None, *, tell: Tell = LOG.w
     limit, columns = options.ledger_limit, options.record_columns
     if options.ledger is None:
         ledger = _open_default(key, limit, columns, tell)
-    elif options.ledger != NONE:
+    elif options.ledger != NO_LEDGER:
         ledger = Ledger(options.ledger, key=key, again=options.again, limit=limit, record_columns=columns)
     elif limit is not None or columns is not None:
         raise ConfigurationError("ledger must be given with ledger_limit or record_columns, got none: give ledger=FILE")
@@ -191,7 +195,7 @@ def claim_records(
     ledger forgets the run, and nobody has read any of its rewrites. QED.
     """
     run = secrets.token_hex(8)
-    with open_ledger(options, None if options.ledger == NONE else find_key(options)) as ledger:
+    with open_ledger(options, None if options.ledger == NO_LEDGER else find_key(options)) as ledger:
         if ledger is None:
             yield
             return

@@ -61,17 +61,17 @@ from urllib.parse import quote
 from adept.data.writing import sync_directory
 from adept.errors import DataError
 
-VERSION = 3
+JOURNAL_VERSION = 3
 LEDGER = "ledger"  # among the terms of a release that was begun with one
-MAX_ATTEMPTS = 100  # to open a journal that other runs make and remove meanwhile
+MAX_LOCK_ATTEMPTS = 100  # to open a journal that other runs make and remove meanwhile
 SECONDS_BETWEEN_SYNCS = 1.0
 DIGEST_BYTES = 16
 SIDE_FILES = ("-wal", "-shm", "-journal")  # names that SQLite adds to the file's own
 TERMS, PROGRESS = 0, -1  # numbers of the rows that are no entries
 TABLE = "CREATE TABLE IF NOT EXISTS journal (number INTEGER PRIMARY KEY, content BLOB, digest BLOB)"
-ROWS = "SELECT number, content, digest FROM journal WHERE number >= ? ORDER BY number"
-DAMAGED = "is damaged or not a journal"
-ADVICE = "restore it, or continue with the adept that began it; under another name records would be released again"
+SELECT_ROWS = "SELECT number, content, digest FROM journal WHERE number >= ? ORDER BY number"
+DAMAGED_JOURNAL = "is damaged or not a journal"
+RESTORE = "restore it, or continue with the adept that began it; under another name records would be released again"
 
 # Errors of SQLite that concern the machine, not the file.
 PASSING = ("FULL", "IOERR", "BUSY", "LOCKED", "READONLY", "CANTOPEN", "PERM")
@@ -245,7 +245,7 @@ class Journal:
         if head.keys() != {PROGRESS, TERMS}:
             raise _damaged(self.path)
         begun, progress = head[TERMS], head[PROGRESS]
-        if begun["journal"] != VERSION:
+        if begun["journal"] != JOURNAL_VERSION:
             raise DataError(f"{self.path} is another version's: continue with the adept that began it")
         if [number for number, _ in rows] != list(range(1, progress["entries"] + 1)):
             raise _damaged(self.path)
@@ -254,13 +254,13 @@ class Journal:
 
     def _rows(self, *, first: int) -> Iterator[tuple[int, bytes]]:
         with self._database.reported():
-            for number, content, digest in self._database.execute(ROWS, (first,)):
+            for number, content, digest in self._database.execute(SELECT_ROWS, (first,)):
                 if type(number) is not int or type(content) is not bytes or digest != _digest(number, content):
                     raise _damaged(self.path)
                 yield number, content
 
     def _start(self) -> None:
-        begun = {"journal": VERSION, "run": self.run, "terms": self._terms}
+        begun = {"journal": JOURNAL_VERSION, "run": self.run, "terms": self._terms}
         self._write({TERMS: begun, PROGRESS: _progress(0, 0)}, anew=True)
         self._entries = self.records = 0
 
@@ -299,13 +299,13 @@ def _connect(path: Path) -> Database:
         database = sqlite3.connect(address, uri=True, isolation_level=None, factory=Database)
     except sqlite3.Error as error:
         raise DataError(f"cannot write {path}: {error}") from None
-    database.name(str(path), f"{path} {DAMAGED}", ADVICE)
+    database.name(str(path), f"{path} {DAMAGED_JOURNAL}", RESTORE)
     database.run("PRAGMA locking_mode = EXCLUSIVE")  # a log without shared memory
     return database
 
 
 def _lock(path: Path) -> FileIO:
-    for _ in range(MAX_ATTEMPTS):
+    for _ in range(MAX_LOCK_ATTEMPTS):
         try:
             handle = _open(path)
         except FileNotFoundError:
@@ -366,4 +366,4 @@ def _digest(number: int, content: bytes) -> bytes:
 
 
 def _damaged(path: Path) -> DataError:
-    return DataError(f"{path} {DAMAGED}: {ADVICE}")
+    return DataError(f"{path} {DAMAGED_JOURNAL}: {RESTORE}")

@@ -60,10 +60,10 @@ from adept.release.ledger_file import (
     round_up,
 )
 from adept.release.record_identity import (
-    PERSON,
     PERSON_KIND,
+    PERSON_ROLE,
     ROW_KIND,
-    TEXT,
+    TEXT_ROLE,
     Identity,
     Role,
     choose_roles,
@@ -74,7 +74,7 @@ from adept.release.record_identity import (
 COLLECT = "INSERT INTO asked VALUES (?, ?, 1, 0) ON CONFLICT DO UPDATE SET times = times + 1"
 DUE = "(SELECT * FROM asked WHERE times > claimed)"
 TREES = ("sqlite_autoindex_claims_1", "claims_again")  # the table of claims itself, and its index
-FOUND = f"""
+SELECT_FOUND = f"""
 SELECT kind, claimed = 0, times, found, COUNT(*) FROM (
     SELECT due.kind AS kind, due.claimed AS claimed, CASE due.kind WHEN {ROW_KIND} THEN 1 ELSE due.times END AS times,
         GROUP_CONCAT(claims.release || ':' || CASE claims.kind WHEN {ROW_KIND} THEN 1 ELSE claims.times END) AS found
@@ -82,7 +82,7 @@ SELECT kind, claimed = 0, times, found, COUNT(*) FROM (
     GROUP BY due.digest
 ) GROUP BY 1, 2, 3, 4
 """
-OTHERS = "SELECT COUNT(*) FROM releases WHERE run != ?"
+COUNT_OTHERS = "SELECT COUNT(*) FROM releases WHERE run != ?"
 WRITE = f"""
 INSERT INTO claims SELECT digest, ?, kind, times FROM {DUE} WHERE true
 ON CONFLICT DO UPDATE SET times = MAX(times, excluded.times)
@@ -158,7 +158,7 @@ class Ledger(LedgerFile):
         return self._identity
 
     def _usual_roles(self, person_column: str | None) -> tuple[Role, ...]:
-        return tuple(sorted([TEXT, PERSON] if person_column else [TEXT]))
+        return tuple(sorted([TEXT_ROLE, PERSON_ROLE] if person_column else [TEXT_ROLE]))
 
     def _kept_roles(self) -> tuple[Role, ...] | None:
         (kept,) = self._database.row("SELECT record_columns FROM adept")
@@ -200,7 +200,7 @@ class Ledger(LedgerFile):
 
     def _found(self) -> Counter[Asked]:
         release = self._release_id()
-        found, again = (group_claims(self._database.run(FOUND.format(tree), release)) for tree in TREES)
+        found, again = (group_claims(self._database.run(SELECT_FOUND.format(tree), release)) for tree in TREES)
         if found != again:
             raise self._damaged()
         return found
@@ -209,7 +209,7 @@ class Ledger(LedgerFile):
         if self.again:
             return
         spending, before = self._spending, self._everywhere(ROW_KIND)
-        (listed,) = self._database.row(f"{OTHERS} AND (? OR scope = '{EVERYWHERE}')", self._run, spending.central)
+        (listed,) = self._database.row(f"{COUNT_OTHERS} AND (? OR scope = '{EVERYWHERE}')", self._run, spending.central)
         if listed:
             whose = (
                 "" if spending.central else f" {'that counts' if listed == 1 else 'that count'} against every record"
@@ -282,7 +282,7 @@ class Ledger(LedgerFile):
 
     def _note(self, found: Counter[Asked]) -> None:
         spent, spending = self._spent(), self._spending
-        if spending.central and self._database.row(OTHERS, self._run)[0]:
+        if spending.central and self._database.row(COUNT_OTHERS, self._run)[0]:
             self.overlap.epsilon = round_up(max(self._after(found, ROW_KIND)))
         for (kind, first, _, claims), count in found.items():
             if kind == ROW_KIND and first and claims:

@@ -29,14 +29,14 @@ from adept.release.statement import CentralStatement, PrivacyStatement
 
 CACHE_KILOBYTES = 32_768  # memory for the digests that a run collects
 WAIT_SECONDS = 60.0  # time to wait for another run's claim
-VERSION = 4
-TABLES = {"adept", "releases", "claims"}
+LEDGER_VERSION = 4
+LEDGER_TABLES = {"adept", "releases", "claims"}
 # A release counts against the rows and persons that it claimed, or against all
 ROWS, EVERYWHERE = "rows", "everywhere"
-SETTINGS = "version, key_check, record_columns, epsilon_limit"
+SETTING_COLUMNS = "version, key_check, record_columns, epsilon_limit"
 SCHEMA = f"""
 CREATE TABLE adept (version INTEGER, key_check BLOB, record_columns TEXT, epsilon_limit REAL);
-CREATE INDEX adept_again ON adept ({SETTINGS});
+CREATE INDEX adept_again ON adept ({SETTING_COLUMNS});
 CREATE TABLE releases (
     id INTEGER PRIMARY KEY, run TEXT UNIQUE, started TEXT, finished TEXT, mechanism TEXT, epsilon REAL, delta REAL,
     model_sha256 TEXT, output TEXT, scope TEXT, unit TEXT, neighbours TEXT, persons INTEGER, per_row INTEGER,
@@ -48,7 +48,7 @@ CREATE INDEX releases_again ON releases (
 );
 CREATE TABLE claims (digest BLOB, release INTEGER, kind INTEGER, times INTEGER, PRIMARY KEY (digest, release)) WITHOUT ROWID;
 CREATE INDEX claims_again ON claims (digest, kind, times);
-INSERT INTO adept VALUES ({VERSION}, NULL, NULL, NULL);
+INSERT INTO adept VALUES ({LEDGER_VERSION}, NULL, NULL, NULL);
 """
 APPROVALS = """
 CREATE TABLE approvals (release INTEGER, approved_by TEXT, approved TEXT);
@@ -213,14 +213,14 @@ class LedgerFile:
 
     def _check_whole(self) -> None:
         there = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master")}
-        if not there >= TABLES:
+        if not there >= LEDGER_TABLES:
             raise DataError(
                 f"{self.path} is damaged, not a ledger, or of a version before 0.2.0: restore it, or add what an older one "
                 "lists to the totals of the new ledger"
             )
         for table in ("releases", "adept", *(["approvals"] if "approvals" in there else [])):
             self._check_tables(table)
-        if self._database.run("SELECT version FROM adept") != [(VERSION,)]:
+        if self._database.run("SELECT version FROM adept") != [(LEDGER_VERSION,)]:
             raise DataError(f"{self.path} is damaged, or another version's: restore it, or use the adept that wrote it")
         if _definitions(self._database) != _own_definitions(approvals="approvals" in there):
             raise self._damaged()

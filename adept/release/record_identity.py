@@ -37,7 +37,7 @@ KEY_BYTES = 32
 DIGEST_BYTES = 16
 
 Role = tuple[str, str]
-TEXT, PERSON = ("role", "text"), ("role", "person")
+TEXT_ROLE, PERSON_ROLE = ("role", "text"), ("role", "person")
 ROW_KIND, PERSON_KIND = 0, 1
 DATE = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d)(?:\.(\d+))?)?(Z|[+-]\d\d:\d\d)?)?", re.ASCII)
 FRACTION = re.compile(r"(-?\d+\.\d*[1-9])0+", re.ASCII)
@@ -97,12 +97,12 @@ class Identity:
     @classmethod
     def of(cls, key: bytes, roles: Sequence[Role], *, text_column: str, person_column: str | None) -> "Identity":
         """Return a file's record identity; a missing person column raises ConfigurationError."""
-        if PERSON in roles and person_column is None:
+        if PERSON_ROLE in roles and person_column is None:
             raise ConfigurationError(
                 "person_column must be given, got none: the ledger identifies records by their person too; name the column, or "
                 "keep another ledger with ledger=FILE"
             )
-        plays = {TEXT: text_column, PERSON: person_column or ""}
+        plays = {TEXT_ROLE: text_column, PERSON_ROLE: person_column or ""}
         return cls(key, tuple((role, plays.get(role, role[1])) for role in sorted(roles)), person_column)
 
     def subjects(self, record: Mapping[str, Any], number: int) -> Iterator[tuple[bytes, int]]:
@@ -121,7 +121,7 @@ class Identity:
                     "another ledger with ledger=FILE"
                 )
             value = record[column]
-            text = person_name(value) if role == PERSON else identity_text(value)
+            text = person_name(value) if role == PERSON_ROLE else identity_text(value)
             values.append(f"{role[0]} {role[1]}\0" + ("-" if text is None else f"{len(text)}:{text}"))
         return _digest(self.key, "".join(values), b"adept record")
 
@@ -134,12 +134,14 @@ def choose_roles(
         return None
     if not columns or len(set(columns)) < len(columns):
         raise ConfigurationError("record_columns must name each identifying column once: write record_columns=[id]")
-    known = {text_column: TEXT, **({person_column: PERSON} if person_column else {})}
+    known = {text_column: TEXT_ROLE, **({person_column: PERSON_ROLE} if person_column else {})}
     return tuple(sorted(known.get(column, ("column", column)) for column in columns))
 
 
 def describe_roles(roles: Sequence[Role]) -> str:
-    return ", ".join({TEXT: "the text", PERSON: "the person"}.get(role, f"column {role[1]!r}") for role in roles)
+    return ", ".join(
+        {TEXT_ROLE: "the text", PERSON_ROLE: "the person"}.get(role, f"column {role[1]!r}") for role in roles
+    )
 
 
 def _digest(key: bytes, content: str, domain: bytes) -> bytes:

@@ -25,7 +25,7 @@ from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import BY_NAME, LocalRandomizer
 from adept.mechanisms.base import MechanismChoice
 from adept.release.columns import RANDOMISED_TREATMENTS, KeptColumns
-from adept.release.default_ledger import NONE, claim_records
+from adept.release.default_ledger import NO_LEDGER, claim_records
 from adept.release.input_files import Inputs
 from adept.release.ledger_file import Spending
 from adept.release.local_release import LocalPlan, open_release, plan_local
@@ -166,7 +166,7 @@ def _checked_columns(table: "Table", request: ReleaseRequest) -> list[str]:
     if not len(table.frame):
         raise DataError("frame has no records: give at least one")
     read = list(dict.fromkeys(name for _, name in used))
-    if request.ledger in (None, NONE) and request.record_columns is None:
+    if request.ledger in (None, NO_LEDGER) and request.record_columns is None:
         return read
     others = [
         name
@@ -177,7 +177,7 @@ def _checked_columns(table: "Table", request: ReleaseRequest) -> list[str]:
 
 
 def _free(statement: str, request: ReleaseRequest) -> Publication:
-    others = tuple(os.fspath(name) for name in (request.ledger, request.key) if name not in (None, NONE))
+    others = tuple(os.fspath(name) for name in (request.ledger, request.key) if name not in (None, NO_LEDGER))
     place = Publication.of(STANDARD_STREAM, statement, card=False, others=others)
     place.check_names()
     place.check_leftovers()

@@ -18,7 +18,7 @@ from adept.data.text_arguments import text_list
 from adept.errors import ReleaseRefused
 from adept.mechanisms.guarantee import total, words
 from adept.release.adapters import release_texts
-from adept.release.default_ledger import NONE
+from adept.release.default_ledger import NO_LEDGER
 from adept.release.record_identity import text_digest, throwaway_key
 from adept.release.rewrite_options import LedgerOptions
 from adept.rewriting.rewriter import Rewriter
@@ -65,7 +65,9 @@ class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, texts: Any) -> list[str]:
         """Release each text once, and return the rewrites in order; refuse a single string."""
         given = text_list(texts)
-        options = LedgerOptions(self.ledger or NONE, again=self.again, key=self.key, ledger_limit=self.ledger_limit)
+        options = LedgerOptions(
+            self.ledger or NO_LEDGER, again=self.again, key=self.key, ledger_limit=self.ledger_limit
+        )
         with _remember(given, self.rewriter.guarantee.epsilon, again=self.again):
             return release_texts(self.rewriter, given, options, name="transform")
 

@@ -24,7 +24,7 @@ from adept.release.verify_statement import (
     statement_sha256,
 )
 
-FIELDS = (
+FIELD_ORDER = (
     "mechanism", "mechanism_options", "claimed_epsilon", "epsilon", "text_epsilon", "label_epsilon", "delta",
     "person_epsilon", "person_delta", "max_records_per_person", "excess", "holds", "exact", "private_model", "sensitivity",
     "scale", "dim", "clip", "clip_norm", "size", "top", "codebook_sha256", "unit", "neighbours", "not_hidden", "trust",
@@ -35,13 +35,13 @@ FIELDS = (
 )  # fmt: skip
 """Fields of statements; one that does not apply is null."""
 
-SHARED = (
+SHARED_FIELDS = (
     "records", "text_column", "label_column", "training_data", "versions", "model_sha256", "model_files", "output_sha256", "date",
 )  # fmt: skip
-LOCAL = (
+LOCAL_FIELDS = (
     "mechanism", "mechanism_options", "dim", "clip", "clip_norm", "samples", "labels", "kept_columns", "max_records_per_person",
 )  # fmt: skip
-"""Fields that every statement (``SHARED``) or a local one (``LOCAL``) stores as they are given."""
+"""Fields that every statement (``SHARED_FIELDS``) or a local one stores as they are given."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +79,9 @@ class Statement(ABC):
         """Return the fields as JSON values, and a certificate that holds their digest."""
         values = self.values()
         found = {
-            name: values[name] if name in values else getattr(self, name, None) for name in FIELDS if name != self.lacks
+            name: values[name] if name in values else getattr(self, name, None)
+            for name in FIELD_ORDER
+            if name != self.lacks
         }
         plain = {name: json_number(value) if isinstance(value, float) else value for name, value in found.items()}
         described: dict[str, Any] = {"statement_version": STATEMENT_VERSION, **plain, "certificate": None}
@@ -320,7 +322,7 @@ def _restate_central(said: Json) -> CentralStatement:
         cells=said["size"] // len(labels or (None,)),
         cells_sha256=said["codebook_sha256"],
         stands_out=said["stands_out"],
-        **_pick(said, SHARED),
+        **_pick(said, SHARED_FIELDS),
     )
 
 
@@ -340,7 +342,7 @@ def _restate_local(said: Json) -> PrivacyStatement:
         codebook=said,
         excess=said["excess"] or "refuse",
         shuffled=Shuffled(**shuffled) if said["trust"] == "shuffled" else None,
-        **_pick(said, (*SHARED, *LOCAL)),
+        **_pick(said, (*SHARED_FIELDS, *LOCAL_FIELDS)),
     )
 
 

@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 from adept.errors import DataError
 
-REPORT, RESULT = "report.html", "result.json"
+REPORT_FILE, RESULT_FILE = "report.html", "result.json"
 MAX_RUNS = 50
 # By a field that only this kind has
-KINDS = {"certified_epsilon": "audit", "attack": "attack", "study": "study"}
-TABLES = {
+RESULT_KINDS = {"certified_epsilon": "audit", "attack": "attack", "study": "study"}
+RESULT_TABLES = {
     "audit": ("checks", ("name", "kind", "verdict", "evidence")),
     "attack": ("rows", ("attack", "knows", "success", "words")),
 }
@@ -35,7 +35,7 @@ class EarlierResult:
 
 def runs(directory: Path) -> list[EarlierResult]:
     """Return the results in a directory that the page can show, newest first."""
-    found = [path for name in (REPORT, RESULT) for path in directory.glob(f"*/{name}") if path.is_file()]
+    found = [path for name in (REPORT_FILE, RESULT_FILE) for path in directory.glob(f"*/{name}") if path.is_file()]
     found.sort(key=lambda path: path.stat().st_mtime, reverse=True)
     return [run for path in found[:MAX_RUNS] if (run := _run(path)) is not None]
 
@@ -55,7 +55,7 @@ def read(directory: Path, name: str, part: Literal["page", "picture"]) -> bytes:
 
 def _run(path: Path) -> EarlierResult | None:
     name = path.parent.name
-    if path.name == REPORT:
+    if path.name == REPORT_FILE:
         return EarlierResult(name, "comparison", page=path)
     try:
         result = json.loads(path.read_text("utf-8"))
@@ -63,8 +63,8 @@ def _run(path: Path) -> EarlierResult | None:
         return None
     if not isinstance(result, dict):
         return None
-    kind = next((kind for field, kind in KINDS.items() if field in result), "result")
-    listed, headings = TABLES.get(kind, ("", ()))
+    kind = next((kind for field, kind in RESULT_KINDS.items() if field in result), "result")
+    listed, headings = RESULT_TABLES.get(kind, ("", ()))
     kinds = result.get("kinds") if kind == "audit" else None
     outcomes = tuple((name, str(outcome)) for name, outcome in kinds.items()) if isinstance(kinds, dict) else ()
     shown = [key for key, value in result.items() if isinstance(value, str | int | float) and key not in IN_SENTENCE]

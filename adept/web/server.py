@@ -35,8 +35,8 @@ from adept.errors import AdeptError, ConfigurationError
 from adept.rewriting.budget_estimates import ADVICE
 from adept.web import earlier_results
 from adept.web.attacker_view import PEOPLE, worst_pair
-from adept.web.typed_sentences import DEFAULT, MAX_CHARACTERS, OURS, STOPS, Release, Sentences
-from adept.web.uploads import MAX_BYTES, Choices, Dropped, Files
+from adept.web.typed_sentences import DEFAULT, MAX_SENTENCE_CHARACTERS, OURS, STOPS, Release, Sentences
+from adept.web.uploads import MAX_UPLOAD_BYTES, Choices, Dropped, Files
 
 MAX_WORKERS = 2  # threads of torch
 MAX_QUESTION_BYTES = 64 * 2**10
@@ -62,7 +62,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 CHOICES: dict[str, Any] = {"epsilon": int | float, "label_set": list, "max_records_per_person": int, "again": bool}
 CHOICES |= dict.fromkeys(("text_column", "label_column", "labels", "person_column"), str)
 SHOWN_FIELDS = ("records", "columns", "labels", "done", "running", "finished", "error")  # of a file
@@ -117,7 +117,7 @@ class Play:
         return HTMLResponse(
             page.render(
                 stops=STOPS, default=STOPS.index(DEFAULT), mechanisms=self.sentences.mechanisms, ours=OURS,
-                longest=MAX_CHARACTERS, people=PEOPLE, runs=earlier_results.runs(self.runs), ledger=self.files.ledger,
+                longest=MAX_SENTENCE_CHARACTERS, people=PEOPLE, runs=earlier_results.runs(self.runs), ledger=self.files.ledger,
                 advice=ADVICE,
             )
         )  # fmt: skip
@@ -158,7 +158,7 @@ class Play:
 
     async def drop(self, request: Request) -> Response:
         """Accept a dropped file; the answer names its columns."""
-        content = await _body(request, MAX_BYTES)
+        content = await _body(request, MAX_UPLOAD_BYTES)
         name = request.headers.get("x-filename", "")
         key, dropped = await self._work(partial(self.files.add, name, content))
         return JSONResponse({"key": key} | _describe(dropped), 201)
@@ -237,7 +237,7 @@ class Guarded:
     def _refused(self, scope: Scope) -> tuple[int, str] | None:
         headers = Headers(scope=scope)
         host, origin = headers.get("host", ""), headers.get("origin")
-        if self.token is None and re.sub(r":\d+$", "", host) not in LOOPBACK:
+        if self.token is None and re.sub(r":\d+$", "", host) not in LOOPBACK_HOSTS:
             return 421, "only this machine can open this page: open it at 127.0.0.1"
         if origin is not None and origin.split("://")[-1] != host:
             return 403, "another page must not ask this one"

@@ -27,7 +27,7 @@ STOPS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0, 14.0
 # fmt: on
 DEFAULT = 8.0
 TEXTS_PER_RELEASE = 3
-MAX_CHARACTERS = 5_000
+MAX_SENTENCE_CHARACTERS = 5_000
 OURS = "ours"
 MIN_CERTAINTY = 0.999  # beliefs above it are called certainty
 COMPARED = {
@@ -85,8 +85,10 @@ class Sentences:
 
     def release(self, text: str, *, epsilon: float, mechanisms: list[str]) -> list[Release]:
         """Release a sentence once by each mechanism; errors quote nothing that was typed."""
-        if len(text) > MAX_CHARACTERS:
-            raise ConfigurationError(f"the sentence must have at most {MAX_CHARACTERS:,} characters: shorten it")
+        if len(text) > MAX_SENTENCE_CHARACTERS:
+            raise ConfigurationError(
+                f"the sentence must have at most {MAX_SENTENCE_CHARACTERS:,} characters: shorten it"
+            )
         if not mechanisms or not set(mechanisms) <= set(self.mechanisms):
             raise ConfigurationError("mechanisms must be among those on the page: reload it")
         self._played.set()

@@ -17,7 +17,7 @@ from adept.data.formats import DELIMITERS, ReadingOptions, Record
 from adept.data.reading import read_records
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms.guarantee import words
-from adept.release.default_ledger import NONE, open_ledger
+from adept.release.default_ledger import NO_LEDGER, open_ledger
 from adept.release.local_release import open_release, prepare_file, release_file
 from adept.release.publication import CARD, STATEMENT
 from adept.release.record_identity import secret_key
@@ -26,11 +26,11 @@ from adept.release.rewrite_options import ReleaseRequest
 from adept.release.statement_fields import has_packaged_weights, model_sha256
 from adept.rewriting.expectation import expected_lines
 
-ENDINGS = ("csv", "tsv", "txt", "jsonl", "ndjson", "json")
-MAX_BYTES = 20 * 2**20
+UPLOAD_ENDINGS = ("csv", "tsv", "txt", "jsonl", "ndjson", "json")
+MAX_UPLOAD_BYTES = 20 * 2**20
 MAX_FILES, LIFETIME_SECONDS = 8, 3600.0
 SAMPLE_RECORDS = 200  # records that show the columns, and whether a column looks like labels
-MAX_LABELS = 50  # different values of a column that is offered as labels
+MAX_OFFERED_LABELS = 50  # different values of a column that is offered as labels
 
 Choices = dict[str, Any]  # options of ``adept rewrite``, under their names
 
@@ -84,8 +84,8 @@ class Files:
         """
         self._forget_old()
         ending = Path(filename).suffix.lower().lstrip(".")
-        if ending not in ENDINGS:
-            raise ConfigurationError(f"the file must be one of {', '.join(ENDINGS)}: save it as one of them")
+        if ending not in UPLOAD_ENDINGS:
+            raise ConfigurationError(f"the file must be one of {', '.join(UPLOAD_ENDINGS)}: save it as one of them")
         if len(self._files) >= MAX_FILES:
             raise ConfigurationError(f"at most {MAX_FILES} files are held at once: forget one, or wait an hour")
         key = secrets.token_urlsafe(16)
@@ -143,7 +143,7 @@ class Files:
         return ReleaseRequest(
             **choices,
             model_dir=self.model_dir,
-            ledger=self.ledger or NONE,
+            ledger=self.ledger or NO_LEDGER,
             delimiter=dropped.reading.delimiter,
             card=True,
         )
@@ -175,4 +175,4 @@ def _delimiter(file: Path) -> str | None:
 
 def _few_values(records: list[Record], column: str) -> bool:
     values = {str(record.get(column)) for record in records}
-    return column != "text" and len(values) <= min(MAX_LABELS, max(2, len(records) // 2))
+    return column != "text" and len(values) <= min(MAX_OFFERED_LABELS, max(2, len(records) // 2))

@@ -11,7 +11,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis.strategies import lists, text
 from tiny import Run
 
-from adept.cli.overrides import QUOTED, literal_overrides
+from adept.cli.overrides import QUOTED_STRING, literal_overrides
 
 HARMLESS = "epsilon=8"
 
@@ -263,7 +263,7 @@ def parsed(*arguments: str) -> list[Any]:
 @example("a\udcff")
 @example("'a'b'")
 def test_any_text_reaches_its_field_as_it_was_typed(value: str) -> None:
-    assume(value.lower() != "null" and not QUOTED.fullmatch(value) and not value.startswith("~/"))
+    assume(value.lower() != "null" and not QUOTED_STRING.fullmatch(value) and not value.startswith("~/"))
     assert parsed(f"name={value}", f"group.path={value}", f"+name={value}") == [value] * 3
 
 

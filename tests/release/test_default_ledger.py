@@ -435,7 +435,7 @@ def test_a_limit_of_another_key_is_told_and_one_that_no_key_can_check_refuses(to
 def test_a_ledger_by_default_that_another_run_holds_ends_no_release(
     told: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adept.release.default_ledger.WAIT_SECONDS", 0.0)
+    monkeypatch.setattr("adept.release.default_ledger.DEFAULT_WAIT_SECONDS", 0.0)
     by_default(told, "first", ["a"])
     with closing(sqlite3.connect(default_location(KEY))) as other:
         other.execute("BEGIN EXCLUSIVE")
@@ -459,7 +459,7 @@ def test_a_ledger_by_default_that_is_lost_midway_ends_no_release_unless_it_has_a
 def test_a_file_of_many_records_has_no_ledger_by_default_unless_there_is_a_limit(
     told: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adept.release.default_ledger.MAX_RECORDS", 3)
+    monkeypatch.setattr("adept.release.default_ledger.MAX_DEFAULT_RECORDS", 3)
     by_default(told, "few", "abc")
     assert not told
     by_default(told, "many", "abcd")

@@ -271,7 +271,7 @@ def test_a_file_of_somebody_elses_beside_a_journal_is_refused(
 def test_a_journal_of_another_version_is_not_misread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x.journal"
     with monkeypatch.context() as patch, Journal(path) as journal:
-        patch.setattr("adept.release.journal.VERSION", 1)
+        patch.setattr("adept.release.journal.JOURNAL_VERSION", 1)
         journal.begin({})
     with pytest.raises(DataError, match="another version's"):
         Journal(path)

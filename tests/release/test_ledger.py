@@ -24,7 +24,7 @@ from adept.release.input_files import Inputs
 from adept.release.ledger import Ledger
 from adept.release.ledger_file import Spending
 from adept.release.local_release import release_file
-from adept.release.record_identity import ROW_KIND, TEXT, Identity, row_digest
+from adept.release.record_identity import ROW_KIND, TEXT_ROLE, Identity, row_digest
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter
 
@@ -32,7 +32,7 @@ KEY = b"k" * 32
 
 
 def record_digest(key: bytes, text: str) -> bytes:
-    [(digest, kind)] = Identity.of(key, [TEXT], text_column="text", person_column=None).subjects({"text": text}, 1)
+    [(digest, kind)] = Identity.of(key, [TEXT_ROLE], text_column="text", person_column=None).subjects({"text": text}, 1)
     assert kind == ROW_KIND
     return digest
 

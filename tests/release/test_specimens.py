@@ -14,7 +14,7 @@ from adept.release import journal, ledger_file, verify_statement
 from adept.release.journal import Journal
 from adept.release.ledger import Ledger
 from adept.release.ledger_file import Spending
-from adept.release.record_identity import TEXT, Identity
+from adept.release.record_identity import TEXT_ROLE, Identity
 from adept.release.verify_statement import check
 
 SPECIMENS = Path(__file__).parents[1] / "specimens"
@@ -32,8 +32,8 @@ def test_every_version_has_a_specimen() -> None:
     now = {
         f"local-{verify_statement.STATEMENT_VERSION}.privacy.json",
         f"central-{verify_statement.STATEMENT_VERSION}.privacy.json",
-        f"ledger-{ledger_file.VERSION}.db",
-        f"journal-{journal.VERSION}.journal",
+        f"ledger-{ledger_file.LEDGER_VERSION}.db",
+        f"journal-{journal.JOURNAL_VERSION}.journal",
     }
     assert now <= {path.name for path in SPECIMENS.iterdir()}
 
@@ -49,7 +49,7 @@ def test_a_ledger_counts_no_less_than_it_lists(tmp_path: Path) -> None:
         summed = ledger.sum()
         assert (summed.releases, summed.rows, summed.epsilon, ledger.limit) == (1, 2, 8.0, 20.0)
         ledger.begin("new", Spending(mechanism="l1", epsilon=1.0, delta=0.0, model_sha256=None), "out")
-        identity = Identity.of(KEY, [TEXT], text_column="text", person_column=None)
+        identity = Identity.of(KEY, [TEXT_ROLE], text_column="text", person_column=None)
         ledger.collect(identity.subjects({"text": "play jazz"}, 1))
         with pytest.raises(ReleaseRefused, match="1 different rows are in the ledger already, with epsilon 8 in all"):
             ledger.claim()

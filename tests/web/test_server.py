@@ -10,8 +10,8 @@ from starlette.testclient import TestClient
 
 from adept.errors import DataError
 from adept.web.server import Play
-from adept.web.typed_sentences import MAX_CHARACTERS
-from adept.web.uploads import MAX_BYTES
+from adept.web.typed_sentences import MAX_SENTENCE_CHARACTERS
+from adept.web.uploads import MAX_UPLOAD_BYTES
 
 SECRET = "zebra7 crosses the quantum river"
 HOME = "http://127.0.0.1:8000"
@@ -94,7 +94,7 @@ def test_a_sentence_comes_back_rewritten_with_a_reader_s_beliefs(client: TestCli
         "🙂🙂🙂",
         "احجز لي سيارة أجرة",
         "<script>alert(1)</script>",
-        "a " * (MAX_CHARACTERS // 2),
+        "a " * (MAX_SENTENCE_CHARACTERS // 2),
         "\x00\ud7ff",
         "１２３",
     ],
@@ -227,7 +227,7 @@ def test_a_file_that_is_none_is_refused_in_a_sentence(
 
 
 def test_a_file_that_is_too_large_is_refused(client: TestClient) -> None:
-    answer = client.post("/api/files", content=b"x" * (MAX_BYTES + 1), headers={"X-Filename": "x.txt"})
+    answer = client.post("/api/files", content=b"x" * (MAX_UPLOAD_BYTES + 1), headers={"X-Filename": "x.txt"})
     assert answer.status_code == 400
     assert "20 MB" in answer.json()["error"]
 
