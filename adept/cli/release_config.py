@@ -1,4 +1,4 @@
-"""Options of `adept rewrite`, `synthesize`, `verify` and `ledger` on the command line alone."""
+"""Options that only the commands `rewrite`, `synthesize`, `verify` and `ledger` have."""
 
 from dataclasses import dataclass
 

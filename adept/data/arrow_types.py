@@ -1,4 +1,4 @@
-"""Arrow types for untyped values, such as those of jsonl; they are found before writing.
+"""Arrow types for untyped values, such as those of jsonl, found before anything is written.
 
 A type is widened only if every value can be read back unchanged: whole numbers become fractions if
 each one is exact as a fraction, and null fits any type. An object becomes a struct with the keys of

@@ -8,8 +8,8 @@ different ways ("1", 1, 1.0); ``plain_text`` maps these to one text.
 *Claim*: the text of a value depends on that value alone: not on other rows, its column's type or
 the file's format.
 *Proof*: ``plain_text`` is a function of its one argument; it keeps no state and reads nothing else.
-QED. So no spelling links a record to others, and a vote that is cast by a label's text is a
-function of its own record.
+QED. So the spelling of a value does not link its record to other records, and a vote that is cast
+by the text of a label is a function of one record.
 """
 
 import numbers

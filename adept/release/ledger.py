@@ -12,7 +12,8 @@ records of a release, the ledger stores the number of these records. From then o
 never given up, and a journal with fewer draws cannot resume the release.
 
 *Claim*: if two ledgers differ only in the records of central releases, every command gets the same
-answers from both, and their bytes do not depend on these records. *Proof*. A central release leaves
+answers from both, and the bytes of the ledgers do not depend on these records. *Proof*. A central
+release leaves
 one line: its options, its budget, the day on which it began, and that it ended. Its digests, number
 of records and duration are not stored. It counts against every record and person, whether they are
 in the release or not. QED. The refusal of a local run reveals that a record was in an earlier local
