@@ -15,7 +15,7 @@ class ConfigurationError(AdeptError, ValueError):
 
 
 class DataError(AdeptError):
-    """A file cannot be read or written as asked: missing, empty, not UTF-8, lacks a column."""
+    """A file cannot be read or written: it is missing, empty, not UTF-8, or lacks a column."""
 
 
 class ModelError(AdeptError):
@@ -23,7 +23,7 @@ class ModelError(AdeptError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C or SIGTERM; the message says what was left and how to continue."""
+    """An interruption by Ctrl-C or SIGTERM; the message says which files remain and how to go on."""
 
 
 class ReleaseRefused(AdeptError):
@@ -31,5 +31,5 @@ class ReleaseRefused(AdeptError):
 
 
 def printable(value: object, *, limit: int = 200) -> str:
-    """Return a value for a message: one line, no control characters, at most ``limit``."""
+    """Return a value as one line without control characters, cut to ``limit`` characters."""
     return "".join(c if c.isprintable() else "?" for c in str(value)[:limit])

@@ -1,4 +1,4 @@
-"""Ranges and choices of options, and the checks that raise ConfigurationError outside them."""
+"""Permitted ranges of options, and checks that raise ConfigurationError for other values."""
 
 import sys
 from collections.abc import Collection

@@ -1,4 +1,4 @@
-"""Mechanisms that randomise a latent, description, label or counts and state a guarantee."""
+"""Mechanisms: each randomises a latent, a description, a label or counts and states a guarantee."""
 
 from adept.mechanisms.base import LocalRandomizer, Mechanism
 from adept.mechanisms.central_counts import Votes

@@ -20,7 +20,7 @@ from adept.ranges import CLIP_NORMS, check_between, check_positive
 
 
 class Symbols(NamedTuple):
-    """A finite alphabet that a release is drawn from."""
+    """The sizes of a finite alphabet from which a release is drawn."""
 
     size: int  # k
     top: int  # t, the symbols that are likelier than the others; as many for every record
@@ -30,7 +30,7 @@ class Symbols(NamedTuple):
 class LocalRandomizer(ABC):
     """A mechanism for the text of one record: it takes a latent or a description (a number).
 
-    Latents go to a ``Mechanism``, numbers to a ``Description``.
+    A ``Mechanism`` takes latents, and a ``Description`` takes numbers.
 
     Attributes:
         epsilon: the budget that the mechanism *claims*, in nats.
@@ -49,11 +49,11 @@ class LocalRandomizer(ABC):
 
     @abstractmethod
     def privatize(self, values: Any, /) -> Any:
-        """Release one value for each input, with entropy from the operating system, no seed."""
+        """Release one value for each input, with random bits of the operating system, never a seed."""
 
     @abstractmethod
     def guarantee(self, dim: int) -> Guarantee:
-        """Return the guarantee of one release: a latent of ``dim`` coordinates, or a number."""
+        """Return the guarantee for the release of one latent of ``dim`` coordinates, or of one number."""
 
     @property
     def delta(self) -> float:
@@ -66,11 +66,11 @@ class LocalRandomizer(ABC):
         return None
 
     def certificate(self, dim: int) -> list[Part] | None:
-        """Return the public numbers of each draw, which imply the guarantee, or None."""
+        """Return each draw's public numbers, from which the guarantee follows; None without a proof."""
         return None
 
     def symbols(self, dim: int) -> tuple[Symbols, ...]:
-        """Return the symbols of each draw of a release; empty if no finite alphabet exists."""
+        """Return the alphabet of each draw of a release; an empty tuple if the outputs are not symbols."""
         return ()
 
 
@@ -85,7 +85,8 @@ class Mechanism(LocalRandomizer):
     Attributes:
         epsilon: the budget that the mechanism *claims*, in nats; positive and finite.
         clip_norm: the radius C of the set, in latent units; between 1e-6 and 1e6.
-        noise: its name in ``adept.audit.stats.noise_tests``, or "cap"; None if none can be tested.
+        noise: the name of its noise in ``adept.audit.stats.noise_tests``, or "cap" for PrivUnit;
+            None if no test of the noise exists.
     """
 
     clip_norm: float = 1.0
@@ -134,10 +135,10 @@ class Mechanism(LocalRandomizer):
 class SymbolRandomizer(LocalRandomizer):
     """A mechanism that releases one of k symbols for each record.
 
-    ``JointResponse`` turns it into one that releases text and label together as one symbol.
+    ``JointResponse`` turns it into a mechanism that releases a text and a label as one symbol.
 
     Attributes:
-        symbol: a word for a symbol.
+        symbol: the word that sentences use for a symbol, such as "codeword".
         proviso: a further condition of the guarantee, worded for a sentence; empty if there is
             none.
     """
@@ -158,23 +159,23 @@ class SymbolRandomizer(LocalRandomizer):
     @property
     @abstractmethod
     def own_symbol(self) -> str:
-        """Words that say how the heavy symbols relate to a record."""
+        """Words for the heavy symbols of a record, such as "its nearest codeword"."""
 
     @abstractmethod
     def beside(self, labels: int) -> Self:
-        """Return a copy whose number of symbols suits a joint release with ``labels`` labels."""
+        """Return a copy with as many symbols as suit a joint release with one of ``labels`` labels."""
 
     @abstractmethod
     def choose(self, values: Any, ranks: Sequence[int]) -> Any:
-        """Return the symbol at each record's rank; ranks order all symbols, heavy ones first."""
+        """Return the symbol at each record's rank; a record ranks all symbols, its heavy ones first."""
 
     @abstractmethod
     def choose_symbols(self, numbers: Sequence[int], ranks: Sequence[int]) -> list[int]:
-        """Return the symbol at each record's rank; each record is given as a symbol's number."""
+        """Do the same as ``choose`` for records that are given as the numbers of symbols."""
 
     @abstractmethod
     def heavy_symbols(self, number: int) -> set[int]:
-        """Return the numbers of the heavy symbols of the record that is symbol ``number``."""
+        """Return the numbers of a record's heavy symbols, if the record is symbol ``number`` itself."""
 
 
 Kind = type[LocalRandomizer]
@@ -190,13 +191,13 @@ class MechanismChoice:
     options: dict[str, Any] = field(default_factory=dict)
 
     def budget(self, epsilon: float | None = None) -> float | None:
-        """Return the given budget or None; raise ConfigurationError if two given ones differ."""
+        """Return the budget given here or before, or None; raise ConfigurationError if the two differ."""
         if epsilon is not None and self.epsilon not in (None, epsilon):
             raise ConfigurationError(f"epsilon must be given once, got {epsilon} and {self.epsilon}: drop one of them")
         return self.epsilon if epsilon is None else epsilon
 
     def build(self, *, epsilon: float | None = None, clip_norm: float) -> LocalRandomizer:
-        """Build the mechanism; a radius of its own takes precedence over ``clip_norm``."""
+        """Build the mechanism; a radius given with the choice takes precedence over ``clip_norm``."""
         budget, own = self.budget(epsilon), {part.name: part for part in fields(self.kind)}
         if budget is None and own["epsilon"].default is MISSING:
             raise ConfigurationError("epsilon must be given, got none: add epsilon=8, for example")

@@ -1,7 +1,7 @@
 r"""Central DP by counting: each record votes for a public cell; each count gets exact noise.
 
 This mechanism is for a *curator*, who holds the records and releases their counts once. A public
-rule v sends a record to one of M public cells, or to none; h(D) holds the number of votes of each
+rule v sends a record to one of M public cells, or to none; h(D) holds the number of votes for each
 cell. The release is y = h(D) + X, where X has M independent discrete Laplace numbers with P(x)
 proportional to exp(-|x| / b).
 
@@ -83,8 +83,8 @@ class Votes:
     """Pure eps-DP release of a histogram of votes, in exact arithmetic.
 
     Attributes:
-        epsilon: the budget of a person (of a record if each has one vote), in nats, from 1e-3 to
-            600.
+        epsilon: the budget of a person, or of a record if no persons are given, in nats, from 1e-3
+            to 600.
         neighbours: "add_or_remove" or "replace".
         votes_per_person: the largest number m of votes per person, at least 1, fixed before any
             record is read.
@@ -103,12 +103,12 @@ class Votes:
 
     @property
     def sensitivity(self) -> int:
-        """The largest l1 distance of two neighbours' histograms."""
+        """The largest l1 distance between the histograms of two neighbours."""
         return COUNTS_MOVED[self.neighbours] * self.votes_per_person
 
     @property
     def scale(self) -> float:
-        """The noise scale b: the smallest of 24 bits with sensitivity / b <= epsilon."""
+        """The scale b of the noise: the smallest 24-bit number with sensitivity / b <= epsilon."""
         return smallest_scale(self.sensitivity, epsilon=self.epsilon)
 
     def privatize(self, counts: Counts) -> Counts:
@@ -122,11 +122,11 @@ class Votes:
         return released.reshape(counts.shape)
 
     def record_epsilon(self, moved: int) -> float:
-        """Return the epsilon of one row; ``moved`` is 2 for adding or removing, 4 for replacing."""
+        """Return the epsilon of one row; ``moved`` is 2 for adding or removing it, 4 for replacing it."""
         return total(Fraction(self.epsilon) * moved / self.sensitivity)
 
     def guarantee(self, *, persons: bool | None = None) -> Guarantee:
-        """Return one release's guarantee; ``persons``: True if a column names them, or None."""
+        """Return one release's guarantee; ``persons`` is True if a column names them, None if unknown."""
         return Guarantee.pure(
             epsilon=self.epsilon,
             exact=True,

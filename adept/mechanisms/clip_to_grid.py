@@ -1,9 +1,9 @@
 """The public grid of exact mechanisms: clip latents, round them to the grid, convert back.
 
-A latent in the ball of radius C is cut off toward zero onto the grid of multiples of
-``step = 2^(e - 20)``, where C = m * 2^e with 1 <= m < 2. The step depends on C alone, so the grid
-is public. The integer vector's norm is then verified in integers, and every grid point is also
-exactly representable in float32.
+A latent in the ball of radius C is rounded toward zero to the grid of multiples of ``step = 2^(e -
+20)``, where C = m * 2^e with 1 <= m < 2. The step depends on C alone, so the grid is public. The
+integer vector's norm is then verified in integers, and every grid point is also exactly
+representable in float32.
 """
 
 import math
@@ -52,7 +52,7 @@ def grid_step(clip_norm: float) -> float:
 
 
 def grid_radius(clip_norm: float, *, clip: str) -> int:
-    """Return the largest integer norm on the grid: of sum|z| for "l1", otherwise of sum z^2."""
+    """Return the largest sum |z| (for "l1") or sum z^2 of a clipped vector z of integers."""
     radius = Fraction(clip_norm) / Fraction(grid_step(clip_norm))
     return math.floor(radius ** NORM_ORDER[clip])
 

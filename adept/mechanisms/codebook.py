@@ -1,4 +1,4 @@
-r"""Top-t randomised response over a public codebook, in integers between ranking and release.
+r"""Top-t randomised response over a public codebook, drawn in integer arithmetic.
 
 The codebook is k public unit vectors, the codewords. For a record x let S_x be the t codewords
 nearest to x. One codeword is released: each codeword in S_x with probability A / W and each other
@@ -9,12 +9,12 @@ whose cap of probability q it samples. Subset selection over a random codebook: 
 compression of locally differentially private mechanisms".)
 
 Claim: pure eps-LDP, exactly, for any two records and any floats. Proof: W is the same for every x,
-because every S_x is a set of exactly t indices (verified in integers for every record). So any
-codeword's probability is A / W or B / W under any record, and two of them differ by a factor of at
-most A / B <= e^eps. Rounding errors, ties, duplicate codewords and the size of the batch only
-change *which* t codewords are heavy, independently of the draw. The proof uses no norm and no
-sensitivity. A comes from eps as an exact rational (``adept.mechanisms.random_draws.exact_odds``), the draw
-from ``secrets``.
+    because every S_x is a set of exactly t indices (verified in integers for every record). So any
+    codeword's probability is A / W or B / W under any record, and two of them differ by a factor of
+    at most A / B <= e^eps. Rounding errors, ties, duplicate codewords and the size of the batch
+    only change *which* t codewords are heavy, independently of the draw. The proof uses no norm and
+    no sensitivity. A is computed from eps as an exact rational
+    (``adept.mechanisms.random_draws.exact_odds``), and the draw uses ``secrets``.
 
 Blocks: a larger budget needs a larger codebook, and one codebook of the allowed size serves budgets
 up to about eps = 12. For larger budgets, the coordinates are cut into m blocks of n_j coordinates,
@@ -113,9 +113,9 @@ class Codebook(Mechanism):
     non-finite latent is read as the first axis.
 
     Attributes:
-        size: codewords k of each block, 2 to 2^20; by default by the rule above.
+        size: the number k of codewords of each block, 2 to 2^20; the rule above sets the default.
         seed: published seed of the random codebook.
-        blocks: number of blocks m, 1 to n / 2; by default by the rule above.
+        blocks: the number m of blocks, 1 to n / 2; the rule above sets the default.
     """
 
     size: int | None = None
@@ -149,7 +149,7 @@ class Codebook(Mechanism):
         return self._join(chosen, like=latents)
 
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
-        """Simulate a seeded release with the gradient of mean_cosine times the direction."""
+        """Simulate a seeded release whose gradient is that of ``mean_cosine`` times the direction."""
         centres = self.clip_as_floats(latents)
         chosen = [
             block.choose(part, simulated_ranks(part, block.shape, generator))
@@ -164,7 +164,7 @@ class Codebook(Mechanism):
         return zip(blocks, torch.split(centres, [block.shape.dim for block in blocks], dim=1), strict=True)
 
     def _join(self, chosen: list[Tensor], *, like: Tensor) -> Tensor:
-        """Put the blocks' codewords together, each with the length sqrt(n_j / n) C."""
+        """Join the codewords of the blocks, each scaled to the length sqrt(n_j / n) C."""
         dim = like.shape[1]
         scaled = [word.to(torch.float64) * (self.clip_norm * (word.shape[1] / dim) ** 0.5) for word in chosen]
         return torch.cat(scaled, dim=1).to(like.device, like.dtype)
@@ -180,7 +180,7 @@ class Codebook(Mechanism):
         )
 
     def mean_cosine(self, dim: int) -> float:
-        """Return E<x, V> for x uniform on the sphere, over random codebooks."""
+        """Return the mean of <x, V> over random codebooks, for x uniform on the unit sphere."""
         return layout_cosine(tuple(block.shape for block in self.layout(dim)))
 
     def expected_squared_error(self, dim: int) -> float:
@@ -189,13 +189,13 @@ class Codebook(Mechanism):
 
 
 def released_ranks(records: int, shape: Shape) -> Tensor:
-    """Return exact ranks (B,): each of the first t has weight A, each other one B."""
+    """Draw exact ranks (B,): each of the first t ranks has the weight A, each other rank B."""
     ranks = exact_ranks(records, near=shape.top, far=shape.size - shape.top, odds=shape.odds)
     return torch.tensor(ranks, dtype=torch.int64)
 
 
 def simulated_ranks(latents: Tensor, shape: Shape, generator: torch.Generator | None) -> Tensor:
-    """Return seeded ranks (B,), distributed as released ones. Not private."""
+    """Draw seeded ranks (B,) with the distribution of released ranks. Not private."""
     heavy, light = shape.odds
     near = shape.top * heavy / (shape.top * heavy + (shape.size - shape.top) * light)
     draws = torch.rand(2, len(latents), dtype=torch.float64, device=latents.device, generator=generator)
@@ -226,7 +226,7 @@ def random_layout(dim: int, *, epsilon: float, size: int | None, seed: int, bloc
 
 
 def default_blocks(dim: int, *, epsilon: float, size: int | None) -> int:
-    """Return the power of two, at most n / 2, that has the largest expected mean cosine."""
+    """Return the number of blocks, a power of two up to n / 2, with the largest mean cosine."""
     best, best_cosine = 1, 0.0
     for power in range(max(1, (dim // 2).bit_length()) if epsilon >= BUDGETS[0] * dim else 1):
         shapes = layout_shapes(dim, epsilon=epsilon, size=size, blocks=1 << power)
@@ -236,7 +236,7 @@ def default_blocks(dim: int, *, epsilon: float, size: int | None) -> int:
 
 
 def layout_shapes(dim: int, *, epsilon: float, size: int | None, blocks: int) -> tuple[Shape, ...]:
-    """Cut ``dim`` coordinates into near-equal parts, with exact proportional budgets."""
+    """Cut ``dim`` coordinates into blocks of nearly equal size, with budgets in exact proportion."""
     if blocks > max(1, dim // 2):
         raise ConfigurationError(f"blocks must be at most half of the {dim} coordinates, got {blocks}")
     dims = [dim // blocks + (index < dim % blocks) for index in range(blocks)]
@@ -244,7 +244,7 @@ def layout_shapes(dim: int, *, epsilon: float, size: int | None, blocks: int) ->
 
 
 def block_shape(dim: int, *, epsilon: Fraction, size: int | None = None, top: int | None = None) -> Shape:
-    """Return the numbers of one draw; by default t = round(q k), with q of PrivUnit."""
+    """Return the numbers of one draw; by default t = round(q k), with the q of PrivUnit."""
     share = optimal_cap(dim, epsilon=float(epsilon)).probability
     low, high = DEFAULT_SIZES
     while low < high and low < 10 / share:
@@ -254,7 +254,7 @@ def block_shape(dim: int, *, epsilon: Fraction, size: int | None = None, top: in
 
 
 def layout_cosine(shapes: tuple[Shape, ...]) -> float:
-    """Return E<x, V> for x uniform on the sphere; V joins the released blocks."""
+    """Return the mean of <x, V> for x uniform on the sphere, where V joins the released blocks."""
     whole = sum(shape.dim for shape in shapes)
     return sum(mean_length(shape.dim, whole) * math.sqrt(shape.dim / whole) * draw_cosine(shape) for shape in shapes)
 
@@ -263,10 +263,12 @@ def layout_cosine(shapes: tuple[Shape, ...]) -> float:
 def draw_cosine(shape: Shape) -> float:
     """Return E<x, V> of one draw for a unit x, averaged over random codebooks.
 
-    The codewords' cosines with x are k independent copies of T, one coordinate of a random unit vector. Integrating by
-    parts over T's quantiles, the t largest of them sum to k E[M(g(v))] on average, with v of distribution Beta(t, k - t), g(v) the
-    cosine of the cap that covers the share v, and M(g) = E[T; T >= g]. All k of them sum to zero on average, which leaves
-    (A - B) / W times that sum. The expectation over v is a Gauss quadrature over its quantiles.
+    The codewords' cosines with x are k independent copies of T, one coordinate of a random unit
+    vector. Integration by parts over T's quantiles shows that the t largest of them sum to k
+    E[M(g(v))] on average. Here v has the distribution Beta(t, k - t), g(v) is the cosine of the cap
+    that covers the share v, and M(g) = E[T; T >= g]. All k of them sum to zero on average, which
+    leaves (A - B) / W times that sum. The expectation over v is a Gauss quadrature over its
+    quantiles.
     """
     a, top, size = (shape.dim - 1) / 2, shape.top, shape.size
     nodes, weights = np.polynomial.legendre.leggauss(128)

@@ -1,21 +1,19 @@
 r"""Exact discrete Laplace noise on whole numbers, many draws at once.
 
 The sampler is that of Canonne, Kamath, Steinke 2020, Algorithms 1 and 2. *Distribution*: Lap_Z(b)
-on the integers, P(z) proportional to exp(-|z| / b), for b = t / 2^k with integers t >= 1 and
-k >= 0.
-*Proof*, bottom up, each step an integer comparison with a uniform integer:
+on the integers, P(z) proportional to exp(-|z| / b), for b = t / 2^k with integers t >= 1 and k >=
+0. *Proof*, from the bottom up; each step compares an integer with a uniform integer:
 
 1. ``below_each(m)`` is uniform on {0..m-1} (the counting lemma of `adept.mechanisms.random_bits`).
 2. ``_decays(u, t)`` is true with probability exp(-g), g = u / t <= 1. Let A_j succeed with
    probability g / j (u of t, and one of j) and K be the first j that fails: P(K > j) = g^j / j!, so
    P(K odd) = sum_i (-1)^i g^i / i! = exp(-g). (Algorithm 1.)
-3. U uniform on {0..t-1}, kept with probability exp(-U / t), and V the number of successes of
-   probability exp(-1) before the first failure, so P(V = v) is proportional to exp(-v). X = U + t V
-   then has P(x) proportional to exp(-x / t), because each x >= 0 is one such pair, and
-   Y = floor(X / 2^k) has P(y) proportional to exp(-y 2^k / t) = exp(-y / b).
-4. With a fair sign, and the pair (minus, 0) drawn again, so that 0 is not counted twice, z = +-Y
-   has the distribution. (Algorithm
-2.) QED
+3. Let U be uniform on {0..t-1} and kept with probability exp(-U / t), and let V be the number of
+   successes of probability exp(-1) before the first failure. So P(V = v) is proportional to
+   exp(-v). Then X = U + t V has P(x) proportional to exp(-x / t), because each x >= 0 is one such
+   pair, and Y = floor(X / 2^k) has P(y) proportional to exp(-y 2^k / t) = exp(-y / b).
+4. Give Y a fair sign, and draw again after the pair (minus, 0), so that 0 is not counted twice.
+   Then z = +-Y has the distribution (Algorithm 2). QED
 
 Nothing is rounded: every number is an integer below 2^63, from words of the operating system. Noise
 beyond L = 2^62 / 2^k is set to L, and the *sum* of a value and its noise beyond L / 2 is set to L /
@@ -51,8 +49,8 @@ def smallest_scale(sensitivity: int, *, epsilon: float) -> float:
 
     Args:
         sensitivity: largest distance between two neighbours, in grid units; at least 1.
-        epsilon: the budget, read as the exact rational value of the float; of more than 2^30 a part
-            stays unused.
+        epsilon: the budget, read as the exact rational value of the float; a budget above 2^30
+            counts as 2^30.
     """
     exact = sensitivity / Fraction(min(epsilon, MAX_EPSILON))
     size = exact.numerator.bit_length() - exact.denominator.bit_length()  # 2^(size - 1) < exact < 2^(size + 1)
@@ -95,7 +93,7 @@ def laplace_noise(count: int, *, t: int, shift: int) -> Integers:
 
 
 def _magnitudes(count: int, *, t: int, shift: int) -> Integers:
-    """Step 3: draw Y >= 0 with P(y) proportional to exp(-y 2^shift / t)."""
+    """Draw Y >= 0 with P(y) proportional to exp(-y 2^shift / t): step 3 of the proof."""
     parts = np.empty(0, dtype=np.int64)
     while len(parts) < count:  # the first so many that are kept
         drawn = below_each(t, _plenty(count - len(parts)))
@@ -106,7 +104,7 @@ def _magnitudes(count: int, *, t: int, shift: int) -> Integers:
 
 
 def _wholes(count: int) -> Integers:
-    """Draw V >= 0, P(v) ~ exp(-v): lengths of runs of successes between failures."""
+    """Draw V >= 0, P(v) ~ exp(-v), as the lengths of runs of successes between failures."""
     failures = np.empty(0, dtype=np.int64)
     drawn = 0
     while len(failures) < count:
@@ -118,12 +116,12 @@ def _wholes(count: int) -> Integers:
 
 
 def _plenty(count: int) -> int:
-    """Return a number of candidates that mostly holds ``count`` good ones (chance 1 - 1/e each)."""
+    """Return a number of draws of which ``count`` are mostly kept, each with chance 1 - 1/e."""
     return count + 3 * count // 4 + 8
 
 
 def _decays(numerators: Integers, t: int) -> NDArray[np.bool_]:
-    """Step 2: true with probability exp(-numerator / t), for numerators in 0..t."""
+    """Return True with probability exp(-numerator / t), for numerators in 0..t: step 2."""
     odd = np.ones(len(numerators), dtype=bool)
     going, trial = np.arange(len(numerators)), 1
     while len(going):

@@ -1,4 +1,4 @@
-"""Epsilon as odds: how far a release moves them, and how often an attacker can guess right."""
+"""Epsilon in words: the change of an attacker's odds, and the chance that a guess is right."""
 
 import math
 from decimal import ROUND_CEILING, Context, Decimal
@@ -15,7 +15,9 @@ MIN_COUNT = 2  # least count of them: one of 100 may be far above the bound
 
 
 def odds_change(epsilon: float) -> str:
-    """Return words that follow "the odds": how far a release of pure ``epsilon`` moves them."""
+    """Return the largest change of the odds by a release of pure ``epsilon``, as words after
+    "odds".
+    """
     if epsilon >= MAX_STATED_EPSILON:
         return "may change more than 10^21-fold, so that next to nothing is guaranteed"
     most = Decimal(math.nextafter(math.exp(epsilon), math.inf))
@@ -28,7 +30,7 @@ def odds_change(epsilon: float) -> str:
 
 
 def good_enough(kappa: float, *, epsilon: float, delta: float = 0.0) -> float:
-    r"""Return the largest chance of a good enough guess; ``kappa`` bounds that of a fixed guess.
+    r"""Bound an attacker's chance of a good enough guess by that of a fixed guess, ``kappa``.
 
     Claim: P[success] <= (kappa e^eps + delta) / (kappa e^eps + 1 - kappa).
 
@@ -49,7 +51,7 @@ def good_enough(kappa: float, *, epsilon: float, delta: float = 0.0) -> float:
 
 
 def risk(epsilon: float, delta: float = 0.0) -> str:
-    """Return an attacker's best chance to pick the right one of CANDIDATES equally likely ones."""
+    """Return an attacker's best chance to find the right one of CANDIDATES equally likely records."""
     found = cases(good_enough(1 / CANDIDATES, epsilon=epsilon, delta=delta))
     return found if found == ALL_CASES else f"at most {found}"
 
@@ -64,7 +66,7 @@ def cases(probability: float) -> str:
 
 
 def check_bound(epsilon: float, **shares: float) -> None:
-    """Raise ConfigurationError unless epsilon is not negative and shares are from 0 to 1."""
+    """Raise ConfigurationError if epsilon is negative or a share is not between 0 and 1."""
     if not epsilon >= 0:
         raise ConfigurationError(f"epsilon must be a number that is not negative, got {epsilon}")
     for name, value in shares.items():

@@ -26,9 +26,9 @@ x', and c = T^2 / (8 s^4). By (*),
 
 E exp(Y_i^2 / (4 s^2)) = N(s sqrt 2) / N(s) < 3/2 for the discrete Y_i, so Markov's inequality gives
 tail <= (3/2)^n exp(-(T - D)^2 / (4 s^2)), and T is chosen to make the tail delta / 2^21. The scale
-is the one at which the first term of (**) is delta (1 - 2^-20), so that all of (**) is delta (1 -
-2^-21), which allows the floating-point evaluation of the formula a relative error of 4e-7; its
-error is 1e-10.
+is the one at which the first term of (**) is delta (1 - 2^-20), so all of (**) is delta (1 -
+2^-21). This leaves room for a relative error of 4e-7 in the floating-point evaluation of the
+formula, whose error is 1e-10.
 """
 
 import math
@@ -164,7 +164,7 @@ class ClampedGaussian(Gaussian):
 
 
 def log_delta(scale: float, *, epsilon: float) -> float:
-    """Return ln delta of Gaussian noise ``scale`` at l2 distance 1 (Balle and Wang 2018)."""
+    """Return ln delta for Gaussian noise of this scale at l2 distance 1 (Balle and Wang 2018)."""
     centre, half = epsilon * scale, 1 / (2 * scale)
     low, high = centre - half, centre + half
     if low < -30:
@@ -188,7 +188,7 @@ def analytic_scale(epsilon: float, *, delta: float) -> float:
 
 
 def discrete_log_delta(scale: float, *, distance: float, dim: int, epsilon: float, tail: float) -> float:
-    """Return ln of the first term of (**), for the second term ``tail``; s = ``scale``."""
+    """Return the logarithm of the first term of (**) at scale s, if the second term is ``tail``."""
     near = dim / (8 * scale**2)
     reach = distance + 2 * scale * math.sqrt(dim * math.log(1.5) - math.log(tail))
     slack = 2 * near + reach**2 / (8 * scale**4)
@@ -197,7 +197,7 @@ def discrete_log_delta(scale: float, *, distance: float, dim: int, epsilon: floa
 
 @lru_cache(maxsize=256)
 def discrete_scale(distance: float, *, dim: int, epsilon: float, delta: float) -> float:
-    """Return s for which the discrete Gaussian on integers is (epsilon, delta)-LDP, by (**)."""
+    """Return the scale s at which (**) makes the discrete Gaussian (epsilon, delta)-LDP."""
     from scipy.optimize import brentq  # slow to import, and most releases do without
 
     target = math.log(delta) + math.log1p(-DELTA_MARGIN)

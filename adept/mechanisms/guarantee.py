@@ -1,13 +1,14 @@
-r"""Guarantees: claimed and true budgets, their wording, and the public numbers that imply them.
+r"""Guarantees: claimed and true budgets, their words, and the public numbers that prove them.
 
 Anyone can compute from a certificate what a release guarantees, as
 ``adept.release.verify_statement`` does. A *part* is one draw of a record's release. Its numbers
 describe only the mechanism, never the drawn value.
 
-- ``symbols``: subset selection, t of k symbols with the integer weight A, the others with B: one
-  number below W = t A + (k - t) B, from words of b bits. The ratio of two records' probabilities is
-  at most A / B, and A / B <= e^eps is one comparison of integers: with s = 2^128, A s <= B S for
-  the sum S of the first m terms of s e^eps, each rounded down; all omitted terms are positive.
+- ``symbols``: subset selection, where t of k symbols have the integer weight A and the others B:
+  one number below W = t A + (k - t) B, from words of b bits. The ratio of two records'
+  probabilities is at most A / B, and A / B <= e^eps is one comparison of integers: with s = 2^128,
+  A s <= B S for the sum S of the first m terms of s e^eps, each rounded down; all omitted terms are
+  positive.
 - ``discrete_laplace``: noise of scale b on integers at l1 distance at most D: D / b <= eps, as
   fractions.
 - ``discrete_gaussian``: noise of parameter s on n integers at l2 distance at most D: (**) of
@@ -35,7 +36,7 @@ Part = dict[str, Any]  # of a certificate
 
 @dataclass(frozen=True, kw_only=True)
 class Guarantee:
-    """The guarantee of one release, local or (for votes) central: claimed and true values.
+    """The claimed and the true guarantee of one release; for votes it is central, otherwise local.
 
     A mechanism M is (epsilon, delta)-LDP when P[M(x) in S] <= exp(epsilon) P[M(x') in S] + delta
     for all records x, x' and all sets S of outputs (Habernal 2021, Definition 2.3).
@@ -71,7 +72,7 @@ def words(number: float) -> str:
 
 
 def often(probability: Fraction) -> str:
-    """Return a probability in words, as a count of times; it is never rounded up to 1."""
+    """Return a probability in words such as "75 of 100 times"; it is never rounded up to 1."""
     for times in (100, 1_000, 10_000, 1_000_000):
         count = math.floor(probability * times)
         if times - count >= 2:
@@ -102,7 +103,7 @@ def share(epsilon: float, records: int) -> float:
 def symbols_part(
     of: str, *, epsilon: Fraction, size: int, top: int, odds: tuple[int, int], labels: int | None = None
 ) -> Part:
-    """Return the part for one symbol, of "text", "text by label", "label" or "text and label"."""
+    """Return the part for one symbol, which stands for a text, a label, or both (``of``)."""
     heavy, light = odds
     return {
         "of": of,

@@ -1,4 +1,4 @@
-r"""Private labels: subset selection over pairs of a release and a label, as one symbol.
+r"""Private labels: a text's outcome and a label are released as one symbol, by subset selection.
 
 A record has a text and one of L public labels. A codebook or a codec maps the text to one of k
 outcomes v, so there are k L symbols (v, c). The *heavy set* of a record is {its t nearest
@@ -7,14 +7,15 @@ W and each other one with probability B / W, where A <= e^eps B are integers and
 B.
 
 Claim: pure eps-LDP, exactly, for any two *pairs* of text and label. Proof: every record's heavy set
-has exactly t symbols, for any label, so W is the same for all, and each symbol's probability is A /
-W or B / W under any record. The program draws a *rank* in {0, .., k L - 1}, which has weight A
-below t and else B (``random_draws.exact_ranks``); its symbol is the codeword of rank r mod k and the label
-of rank r div k. For every record the ranks of codewords are a permutation of all codewords with the
-t nearest first (``Block.place``), and the ranks of labels one of all labels with its own first
-(``RandomizedResponse.choose``): so ranks and symbols are in bijection, and the ranks below t are
-the heavy set. No table of the k L symbols is stored. For t = 1, the default for descriptions, this
-is randomised response over K L symbols. QED.
+    has exactly t symbols, for any label, so W is the same for all, and each symbol's probability is
+    A / W or B / W under any record. The program draws a *rank* in {0, .., k L - 1}, which has the
+    weight A if it is below t, and otherwise B (``random_draws.exact_ranks``); its symbol is the
+    codeword of rank r mod k and the label of rank r div k. For every record, the ranks of codewords
+    are a permutation of all codewords that begins with the t nearest (``Block.place``), and the
+    ranks of labels are a permutation of all labels that begins with the record's label
+    (``RandomizedResponse.choose``). So ranks and symbols are in bijection, and the ranks below t
+    are the heavy set. No table of the k L symbols is stored. For t = 1, the default for
+    descriptions, this is randomised response over K L symbols. QED.
 
 The text alone and the label alone each have an exact epsilon below eps. Summed over labels, an
 outcome has weight A + (L - 1) B or L B; summed over outcomes, a label has t A + (k - t) B or k B.
@@ -112,17 +113,17 @@ class JointResponse:
 
     @property
     def keep_probability(self) -> Fraction:
-        """P(the own label is released), exactly."""
+        """The exact probability that a record's own label is released."""
         heavy, light = self.odds
         return Fraction(self.top * heavy + (self.text.count - self.top) * light, self.total)
 
     @property
     def both_probability(self) -> Fraction:
-        """P(the symbol is heavy), exactly."""
+        """The exact probability that the released symbol is heavy."""
         return Fraction(self.top * self.odds[0], self.total)
 
     def release(self, inputs: Any, labels: Sequence[str]) -> tuple[Any, list[str]]:
-        """Release each record's text and label as one symbol, exactly.
+        """Release each record's text and label as one symbol, drawn in exact arithmetic.
 
         Args:
             inputs: latents (B, n) if the mechanism is a codebook, numbers if it is a description.
@@ -158,7 +159,7 @@ class JointResponse:
 
     @property
     def text_epsilon(self) -> float:
-        """Epsilon of the text alone, if its label is not shared; rounded up."""
+        """Epsilon of the released text alone, if its label is not published; rounded up."""
         heavy, light = self.odds
         count = len(self.labels)
         return self._log(Fraction(heavy + (count - 1) * light, count * light))
@@ -171,18 +172,18 @@ class JointResponse:
         return self._log(Fraction(self.top * heavy + (count - self.top) * light, count * light))
 
     def _log(self, ratio: Fraction) -> float:
-        """Return the logarithm of a ratio, rounded up; at most the pair's epsilon."""
+        """Return the logarithm of a ratio, rounded up, but at most the epsilon of the pair."""
         found = math.log(ratio.numerator) - math.log(ratio.denominator)
         return min(self.epsilon, found * (1 + 1e-12) + 1e-12)
 
     @property
     def alphabet(self) -> list[Symbol]:
-        """Sample of symbols, which an audit uses as records."""
+        """A sample of the symbols, which an audit uses as records."""
         last = self.text.count - 1
         return list(product(sorted({0, last // 2, last}), (self.labels[0], self.labels[-1])))
 
     def privatize(self, symbols: Sequence[Symbol]) -> list[Symbol]:
-        """Release records given as (outcome number, label), as an audit gives them."""
+        """Release records that an audit gives as pairs (number of the outcome, label)."""
         numbers = [number for number, _ in symbols]
         ranks, labels = self._drawn([label for _, label in symbols])
         return list(zip(self.text.choose_symbols(numbers, ranks), labels, strict=True))

@@ -1,9 +1,9 @@
-"""The K-norm mechanism in l2: the density of the noise depends only on the vector's length.
+"""The K-norm mechanism in l2: the density of the noise depends only on the noise's length.
 
-The noise has density proportional to exp(-||z||_2 / b), b = 2C / eps: a uniform direction times a
-radius with distribution Gamma(n, b), because the sphere of radius r contributes r^(n-1) exp(-r / b)
-(Hardt and Talwar 2010, "On the geometry of differential privacy"; Chaudhuri, Monteleoni, Sarwate
-2011).
+The noise has a density proportional to exp(-||z||_2 / b), b = 2C / eps. It is a uniform direction
+times a radius with distribution Gamma(n, b), because the sphere of radius r contributes r^(n-1)
+exp(-r / b) (Hardt and Talwar 2010, "On the geometry of differential privacy"; Chaudhuri,
+Monteleoni, Sarwate 2011).
 """
 
 from dataclasses import dataclass

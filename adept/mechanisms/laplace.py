@@ -43,12 +43,12 @@ from adept.mechanisms.random_draws import simulated_laplace
 
 @dataclass(frozen=True, kw_only=True)
 class _Laplace(Mechanism):
-    """Laplace noise on the grid; subclasses differ in clip and in the *assumed* diameter."""
+    """Laplace noise on the grid; the subclasses differ in their clip and their *assumed* diameter."""
 
     noise: ClassVar[str | None] = "laplace"
 
     def _assumed_diameter(self, dim: int) -> int:
-        """The l1 diameter, in grid units, that the variant calibrates its noise to."""
+        """The l1 diameter, in grid units, for which the variant calibrates its noise."""
         raise NotImplementedError
 
     def _true_diameter(self, dim: int) -> int:

@@ -10,10 +10,10 @@ codeword would come out with probability below .9. (A set of k / (e^eps + 1) kee
 information: Ye and Barg 2018, Eq. 10; ``docs/decisions.md``, "Sizes of codebooks".)
 
 A model of *broad* text uses its largest codebook. In a model adapted to a domain, the smaller
-codebooks belong to that domain, so the sizes leave a gap; such a model uses at most four times the
-k above. The odds of releasing a heavy codeword are s to one, with s = eps - 2 but at least 4/3,
-which needs t = k s / (e^eps + s) (``docs/decisions.md``, "Heavy codewords of broad text"). All
-rules read only the budget and the public model.
+codebooks belong to that domain, and the sizes of codebooks leave a gap. Such a model uses at most
+four times the k above. The odds of releasing a heavy codeword are s to one, with s = eps - 2 but at
+least 4/3, which needs t = k s / (e^eps + s) (``docs/decisions.md``,
+"Heavy codewords of broad text"). All rules read only the budget and the public model.
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, and for labels
 ``same_label_is_private``.
@@ -52,10 +52,10 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
 
     Attributes:
         codewords: (k, n) tensor, k >= 2, finite and without zero rows; scaled to unit length here.
-            None means random ones, with the same guarantee, until a model sets its own
+            None means random codewords, with the same guarantee, until a model provides codewords
             (``with_codewords``).
-        size: codewords k; by default the rule above.
-        top: t, the number of heavy codewords; by default the rule above.
+        size: the number k of codewords; the rule above sets the default.
+        top: the number t of heavy codewords; the rule above sets the default.
     """
 
     # A Tensor; Any because configurations must be able to hold the class.
@@ -87,7 +87,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
 
     @property
     def heavy(self) -> int:
-        """The number of heavy codewords t: as given, or by the rule."""
+        """The number t of heavy codewords: ``top``, or the number that the rule gives."""
         if self.top is not None:
             return self.top
         odds = math.exp(min(self.epsilon, 700.0))
@@ -95,7 +95,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return max(least, round(HEAVY_SHARE * self.count / (odds + 1)))
 
     def with_codewords(self, codebooks: Mapping[int, Tensor], *, most: int | None = None) -> Self:
-        """Return a copy with the model's largest codebook up to ``most`` (or ``count``)."""
+        """Return a copy with the largest of a model's codebooks that has at most ``most`` codewords."""
         if self.codewords is not None:
             return self
         most = most or self.count
@@ -107,7 +107,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return replace(self, codewords=codebooks[max(fitting)], size=max(fitting))
 
     def over_broad_text(self, codebooks: Mapping[int, Tensor]) -> Self:
-        """Return a copy for a broad model; the rule sets its codewords and t."""
+        """Return a copy for a model of broad text; the rule above chooses its codewords and t."""
         found = self.with_codewords(codebooks, most=_without_gap(codebooks, most=BROAD_FACTOR * self.count))
         odds = max(MIN_ODDS, self.epsilon - ODDS_BELOW_EPSILON)
         top = self.top or max(1, round(found.count * odds / (math.exp(min(self.epsilon, 700.0)) + odds)))
@@ -128,11 +128,11 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
 
     @property
     def own_symbol(self) -> str:
-        """The heavy codewords, in words."""
+        """The words for the heavy codewords of a record."""
         return "its nearest codeword" if self.heavy == 1 else f"one of its {self.heavy} nearest codewords"
 
     def beside(self, labels: int) -> Self:
-        """Return a copy with ``joint_codewords`` codewords and the rule's t, unless already set."""
+        """Return a copy with ``joint_codewords`` codewords and t by the rule, unless these are set."""
         size = self.count if self.size or self.codewords is not None else joint_codewords(self.epsilon, labels)
         odds = math.exp(min(self.epsilon, 700.0))
         top = self.top or max(1, min(round(HEAVY_SHARE * size * labels / (odds + 1)), size // 2))
@@ -146,7 +146,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return self._join([block.codewords[self.places(latents, ranks)]], like=latents)
 
     def choose_symbols(self, numbers: Sequence[int], ranks: Sequence[int]) -> list[int]:
-        """Return the codeword's number at each rank; each record is itself a codeword's number."""
+        """Return the number of the codeword at each rank, for records given as codewords' numbers."""
         found: list[int] = self.places(self._own[list(numbers)], ranks).tolist()
         return found
 
@@ -157,11 +157,11 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
 
     @property
     def _own(self) -> Tensor:
-        """The codewords (k, n); random low-dimensional ones if no model set any."""
+        """The codewords (k, n); without a model, random codewords of few dimensions."""
         return random_codewords(STAND_IN_DIM, self.count, 0) if self.codewords is None else self.codewords
 
     def mean_cosine(self, dim: int) -> float:
-        """Return E<x, V>: exact if x is one of the codewords; an average for random codebooks."""
+        """Return the mean of <x, V>, for x drawn from the codewords or, without a model, from the sphere."""
         if self.codewords is None:
             return super().mean_cosine(dim)
         self.layout(dim)  # refuses another dimension
@@ -185,7 +185,7 @@ def joint_codewords(epsilon: float, labels: int) -> int:
 
 
 def _without_gap(sizes: Iterable[int], *, most: int) -> int:
-    """Return the largest size up to ``most``, or a larger one reached by factors of at most two."""
+    """Return the largest size up to ``most``, or a larger one that steps of at most a factor 2 reach."""
     ordered = sorted(sizes)
     found = max((size for size in ordered if size <= most), default=ordered[0])
     for size in ordered:
@@ -210,8 +210,8 @@ def learn_codebooks(latents: Tensor, *, seed: int = 0, also: int = 0) -> dict[in
     """Learn codebooks of 32, 64, ... 1024 unit codewords (k, n) from public latents (N, n).
 
     The method is k-means on the sphere. A codebook has at most N / 2 codewords, so that no codeword
-    stands for a single record. For few latents there is one smaller codebook, or none. ``also``
-    requests one more size, under the same bound.
+    stands for a single record. For few latents there is one smaller codebook, or none. A codebook
+    of ``also`` codewords is learned too, if the bound permits it.
     """
     points = _unit_codewords(latents).to(torch.float64) if len(latents) else latents
     distinct = len(torch.unique(points, dim=0)) if len(latents) else 0

@@ -1,4 +1,4 @@
-r"""PrivUnit: a unit vector, mostly from a cap around the record, otherwise from its complement.
+r"""PrivUnit: a unit vector, drawn mostly from a cap around the record, otherwise from the rest.
 
 For x on the unit sphere of R^n and a threshold g, the cap is {v : <x, v> >= g}, and q = P(cap) under the uniform distribution:
 q = I_s(a, 1/2) / 2 with a = (n - 1) / 2, s = 1 - g^2 and I the regularised incomplete beta function. V is uniform on the cap with
@@ -47,10 +47,11 @@ class Cap:
 
 @dataclass(frozen=True, kw_only=True)
 class PrivUnit(Mechanism):
-    """Pure eps-LDP for any two records: an unbiased direction; squared error C^2 (1/g^2 - 1).
+    """Pure eps-LDP for any two records: an unbiased direction of squared error C^2 (1/g^2 - 1).
 
-    Every latent is first projected onto the sphere of radius C, ones inside the ball too: only the direction is released
-    (append sqrt(C^2 - ||r||^2) as one more coordinate to keep the length; a zero latent becomes C times the first axis).
+    Every latent is first projected onto the sphere of radius C, also from inside the ball. So only
+    its direction is released. (To keep the length, append sqrt(C^2 - ||r||^2) as one more
+    coordinate. A zero latent becomes C times the first axis.)
 
     Proof: the density of V is p/q on the cap and (1 - p)/(1 - q) on its complement, for any x.
     Their ratio p (1 - q) / (q (1 - p)) is e^eps by the choice of p, so two records' densities
@@ -77,7 +78,7 @@ class PrivUnit(Mechanism):
         return round_to_grid(self.clip_norm / cap.cosine * released, clip_norm=self.clip_norm, like=latents)
 
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
-        """Simulate a seeded release; the angle ignores x, so gradients flow through x."""
+        """Simulate a seeded release; the angle does not depend on x, so gradients flow through x."""
         check_latents(latents)
         centres = clip_latents(latents, clip=self.clip, clip_norm=1.0)
         cap = optimal_cap(latents.shape[1], epsilon=self.epsilon)
@@ -153,9 +154,9 @@ def cap_probability(squared_sine: float, *, dim: int) -> float:
 
 
 def cap_angles(cap: Cap, inside: Tensor, uniform: Tensor, *, dim: int) -> tuple[Tensor, Tensor]:
-    """Return cosine and sine (B, 1) of the angle between x and V, by inverting a uniform (B,).
+    """Return cosine and sine (B, 1) of the angle between x and V, from uniform numbers (B,).
 
-    ``inside`` (B,) is True where V falls inside the cap.
+    The mask ``inside`` (B,) is True where V falls inside the cap.
     """
     u, q = uniform.numpy(), cap.probability
     # P(T >= t): below q inside the cap, between q and 1 outside; beyond 1/2 the other tail keeps its digits.

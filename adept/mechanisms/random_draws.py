@@ -1,12 +1,12 @@
-"""Noise: exact integers from the operating system for releases, seeded floats for simulations.
+"""Random draws: noise, ranks and indices, for releases and for seeded simulations.
 
-The first word of a name says which of three kinds it is.
+The first word of a function's name says which of three kinds of draw it makes.
 
-- ``exact_``: integer noise on integers, without any rounding error, from entropy that has no seed.
-  An exact release may use no other noise.
-- ``fresh_``: floating-point noise computed from bytes of the operating system, with the rounding
+- ``exact_``: integers without any rounding error, from entropy that has no seed. An exact release
+  may use no other draws.
+- ``fresh_``: floating-point numbers computed from bytes of the operating system, with the rounding
   errors of floats (research grade).
-- ``simulated_``: ordinary floating-point noise from a seeded generator, which protects nothing
+- ``simulated_``: ordinary floating-point numbers from a seeded generator, which protect nothing
   (Mironov 2012, "On significance of the least significant bits for differential privacy").
 """
 
@@ -44,7 +44,7 @@ def exact_gaussian(values: Tensor, *, scale: float) -> Tensor:
 
     Args:
         values: int64 tensor of any shape on the CPU.
-        scale: the parameter sigma in units of one, positive.
+        scale: the parameter sigma, a positive number in the units of ``values``.
     """
     noisy = _gaussian_measurement(scale)(values.flatten().tolist())
     return torch.tensor(noisy, dtype=torch.int64).reshape(values.shape)
@@ -82,7 +82,7 @@ def exponential_series(epsilon: Fraction) -> tuple[int, int]:
 
 
 def exact_ranks(records: int, *, near: int, far: int, odds: tuple[int, int]) -> list[int]:
-    """Draw a rank in 0..near+far-1 per record; the first ``near`` ranks weigh A, the others B.
+    """Draw a rank in 0..near+far-1 for each record; the first ``near`` ranks weigh A, the others B.
 
     This is randomised response in its general form. With (A, B) = ``odds``, an input only decides
     which output stands at which rank, so each output has probability A/W or B/W with the same W =
@@ -97,18 +97,18 @@ def exact_ranks(records: int, *, near: int, far: int, odds: tuple[int, int]) -> 
 
 
 def exact_bernoulli(records: int, *, probability: float) -> Tensor:
-    """Return ``records`` booleans, each True with exactly the float ``probability``."""
+    """Return booleans (records,), each True with exactly the float ``probability``."""
     ratio = Fraction(probability)
     draws = (random_bits.below(ratio.denominator) < ratio.numerator for _ in range(records))
     return torch.tensor(list(draws), dtype=torch.bool)
 
 
 def fresh_uniform(*shape: int) -> Tensor:
-    """Return float64 numbers uniform in (0, 1), to the full depth of floats: down to 2^-961.
+    """Return float64 numbers, uniform in (0, 1), with the full precision of floats down to 2^-961.
 
     The binary exponent is geometric (one more for each leading zero of an endless stream of fair
-    bits), the mantissa uniform on 52 bits, so that no tail is cut off. Numbers above 1 - 2^-53 come
-    out just below 1.
+    bits), and the mantissa is uniform on 52 bits. So no tail is cut off. Numbers above 1 - 2^-53
+    come out just below 1.
     """
     size = math.prod(shape)
     exponents, open_ends = np.zeros(size, dtype=np.int64), np.arange(size)
@@ -124,7 +124,7 @@ def fresh_uniform(*shape: int) -> Tensor:
 
 
 def fresh_gaussian(*shape: int) -> Tensor:
-    """Return float64 standard normal numbers: an inverted lower tail, and a fair sign."""
+    """Return float64 standard normal numbers: the inverse of the lower tail with a fair sign."""
     tail: Tensor = torch.special.ndtri(0.5 * fresh_uniform(*shape))
     signs = torch.from_numpy((random_bits.source.words(math.prod(shape)) & np.uint64(1)).astype(np.float64)).reshape(
         shape
@@ -140,7 +140,7 @@ def fresh_directions(records: int, dim: int) -> Tensor:
 
 
 def fresh_index(weights: Tensor) -> Tensor:
-    """Draw an index (B,) from each row of weights (B, K), in their proportion, by inversion.
+    """Draw one index from each row of weights (B, K), with probabilities in their proportion: (B,).
 
     The first index whose cumulated weight exceeds u * total, for uniform u in (0, 1), has a weight
     above 0. If rounding makes u * total equal to the total, the largest float below the total is
@@ -154,7 +154,7 @@ def fresh_index(weights: Tensor) -> Tensor:
 
 
 def simulated_laplace(like: Tensor, *, scale: float, generator: torch.Generator | None) -> Tensor:
-    """Return seeded float Laplace noise with shape, dtype, device of ``like``. Not private."""
+    """Return seeded Laplace noise with the shape, dtype and device of ``like``. Not private."""
     first, second = (torch.empty_like(like).exponential_(generator=generator) for _ in range(2))
     return scale * (first - second)
 

@@ -1,10 +1,10 @@
 """Mechanisms for single values: a public label, a bounded integer, or one of K scored items.
 
-Randomised response (Warner 1965; Habernal 2025, lecture 5): report the truth with probability
-P(keep), and another label otherwise. With k labels and P(keep) = e^eps / (e^eps + k - 1) it is
-eps-LDP, and no eps-LDP mechanism keeps every label more often, because each of the k - 1 wrong
-reports has probability at least e^-eps P(keep), and all probabilities sum to one. Scalar Laplace:
-the same lecture's numeric query, "how many classes did you skip?", a number from 0 to 15.
+Randomised response (Warner 1965; Habernal 2025, lecture 5): report the true label with probability
+P(keep), and otherwise one of the other labels. With k labels and P(keep) = e^eps / (e^eps + k - 1)
+it is eps-LDP, and no eps-LDP mechanism keeps every label more often, because each of the k - 1
+wrong reports has probability at least e^-eps P(keep), and all probabilities sum to one. Scalar
+Laplace: the same lecture's numeric query, "how many classes did you skip?", a number from 0 to 15.
 
 Checked proof: ``proofs/Symbols.v``, ``randomized_response_is_private``,
 ``lecture_theta_is_private``.
@@ -33,7 +33,8 @@ MAX_WEIGHTS = 2**22  # of choices, in memory at once
 class RandomizedResponse:
     """Pure eps-LDP release of one of k public labels, for any two records, in exact arithmetic.
 
-    The true label has weight A, each other one weight B, both integers, out of W = A + (k - 1) B.
+    The true label has the integer weight A, each other label the integer weight B, out of W = A +
+    (k - 1) B.
     Proof: any output has probability A / W or B / W for any true label, so two records'
     probabilities differ by a factor of at most A / B <= e^eps. A is computed from eps, read as an
     exact rational, and rounded down (``random_draws.exact_odds``), which rounds P(keep) down too. The
@@ -80,7 +81,7 @@ class RandomizedResponse:
         return Fraction(heavy, heavy + (len(self.labels) - 1) * light)
 
     def privatize(self, labels: Sequence[str]) -> list[str]:
-        """Release each label, exactly, with the operating system's entropy."""
+        """Release each label in exact arithmetic, with entropy from the operating system."""
         ranks = exact_ranks(len(labels), near=1, far=len(self.labels) - 1, odds=self.odds)
         return self.choose(labels, ranks)
 
@@ -116,12 +117,12 @@ class RandomizedResponse:
         return replace(Guarantee.pure(epsilon=spent, exact=True, text=text), claimed_epsilon=self.epsilon)
 
     def estimate_frequencies(self, released: Sequence[str]) -> tuple[dict[str, float], dict[str, float]]:
-        """Return unbiased estimates of the labels' true frequencies, and their standard errors.
+        """Return unbiased estimates of the true frequency of each label, and their standard errors.
 
-        A label is released with probability Q + (P - Q) f, f its true frequency, P = A / W and Q =
-        B / W; so (r - Q) / (P - Q) is unbiased for the observed share r, and its standard error is
-        sqrt(r (1 - r) / N) / (P - Q). This covers the noise and the sampling of N records from a
-        population (Warner 1965). Estimates sum to one and may be negative.
+        A label of true frequency f is released with probability Q + (P - Q) f, where P = A / W and
+        Q = B / W. So (r - Q) / (P - Q) is an unbiased estimate, with r the observed share, and its
+        standard error is sqrt(r (1 - r) / N) / (P - Q). This covers the noise and the sampling of N
+        records from a population (Warner 1965). Estimates sum to one and may be negative.
         """
         if not released:
             raise ConfigurationError("released must hold at least one label, got none")
@@ -143,7 +144,8 @@ class RandomizedResponse:
 
 @dataclass(frozen=True, kw_only=True)
 class ScalarLaplace:
-    """Pure eps-LDP release of one integer in [lower, upper], any two records, exact arithmetic.
+    """Pure eps-LDP release of one integer in [lower, upper], for any two records, in exact
+    arithmetic.
 
     Proof: values are clamped to the public range, so the l1 sensitivity is upper - lower; the noise
     is discrete Laplace, P(z) ~ exp(-|z| / b), where b is the smallest scale of 24 significant bits
@@ -165,7 +167,7 @@ class ScalarLaplace:
 
     @property
     def scale(self) -> float:
-        """The noise's scale b."""
+        """The scale b of the noise."""
         return smallest_scale(self.upper - self.lower, epsilon=self.epsilon)
 
     def privatize(self, values: Sequence[int]) -> list[int]:
@@ -207,7 +209,8 @@ def check_integers(values: Sequence[int]) -> None:
 
 
 def exponential_choice(scores: Tensor, *, epsilon: float) -> Tensor:
-    """Choose one of K public items per record (B,): exponential mechanism, in floats.
+    """Choose one of K public items for each record, by the exponential mechanism in floating point:
+    (B,).
 
     A score u(x, y) in [0, 1] says how well y fits the record x; P(y | x) is proportional to exp(eps
     u(x, y) / 2).

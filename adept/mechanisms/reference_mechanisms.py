@@ -18,7 +18,7 @@ from adept.mechanisms.random_draws import fresh_directions, simulated_directions
 
 @dataclass(frozen=True, kw_only=True)
 class Reference(Mechanism):
-    """A reference mechanism for comparisons: it needs no budget and works with every model."""
+    """A reference mechanism for comparisons, which needs no budget and works with every model."""
 
     epsilon: float = math.inf
     clip: ClassVar[str] = "l2"
@@ -56,7 +56,8 @@ class Identity(Reference):
 
 @dataclass(frozen=True, kw_only=True)
 class Random(Reference):
-    """Pure 0-LDP for any ``epsilon``: a uniform direction of length C that ignores the record.
+    """Pure 0-LDP for any ``epsilon``: a vector of length C in a uniform direction; the record is
+    ignored.
 
     Proof: the program reads only the input's shape, which the model fixes, and none of its values;
     so both sides of Definition 2.3 are equal.

@@ -84,7 +84,7 @@ class Draw:
 
     @property
     def own(self) -> int:
-        """t': the largest number of heavy symbols that two records may not share."""
+        """The number t': the most heavy symbols of a record that another record may lack."""
         return min(self.top, self.size - self.top)
 
     @property
@@ -94,12 +94,12 @@ class Draw:
 
     @property
     def kept(self) -> float:
-        """ln(t' A / W): the log chance of a symbol that the record shares with no other."""
+        """ln(t' A / W): the logarithm of the chance of a heavy symbol that another record lacks."""
         heavy = self.own * math.exp(self.epsilon)
         return -math.log1p(((self.top - self.own) * math.exp(self.epsilon) + (self.size - self.top)) / heavy)
 
     def cells(self) -> list[tuple[float, tuple[float, ...], tuple[float, ...]]]:
-        """Return the worst pair's cells: (blanket probability, log weights under x, x')."""
+        """Return the cells of the worst pair: blanket probability, and log weights under x and under x'."""
         heavy, light = (self.epsilon,), ()
         shared, rest = self.top - self.own, self.size - self.top - self.own
         cells = [(self.own, heavy, light), (self.own, light, heavy), (shared, heavy, heavy), (rest, light, light)]
@@ -109,7 +109,8 @@ class Draw:
 def draws_of(
     mechanism: LocalRandomizer, *, dim: int, labels: RandomizedResponse | JointResponse | None = None
 ) -> tuple[Draw, ...]:
-    """Return the symbols that a record releases: text, randomised label, or both as one.
+    """Return the draws of a record's release: its text, its randomised label, or both as one
+    symbol.
 
     Raises:
         ConfigurationError: the mechanism releases no single symbol: it adds noise, or its codebook
@@ -127,7 +128,7 @@ def draws_of(
 
 
 def central_epsilon(draws: Sequence[Draw], *, records: int, delta: float) -> float:
-    """Return a central epsilon at ``delta`` for n ``records``; never above the local one."""
+    """Return the central epsilon of n shuffled records at this delta; never above the local epsilon."""
     check_integer(1, 10**12, shuffled_records=records)
     check_between(1e-100, 0.5, central_delta=delta)
     local = total(*(draw.epsilon for draw in draws))
@@ -165,7 +166,7 @@ def central_delta(draws: Sequence[Draw], *, records: int, epsilon: float) -> flo
 
 
 def _distribution(draws: Sequence[Draw], *, epsilon: float) -> tuple[Floats, Floats, float]:
-    """Return upper bounds on the probabilities and scaled values of X, and the values' unit."""
+    """Return upper bounds on X's probabilities and on its values, and the unit of these values."""
     cells: list[tuple[float, tuple[float, ...], tuple[float, ...]]] = [(1.0, (), ())]
     for draw in draws:
         cells = [(p * q, a + c, b + d) for p, a, b in cells for q, c, d in draw.cells()]
@@ -178,7 +179,7 @@ def _distribution(draws: Sequence[Draw], *, epsilon: float) -> tuple[Floats, Flo
 
 
 def _no_blanket(draws: Sequence[Draw]) -> float:
-    """1 - g, without cancellation."""
+    """Return 1 - g, computed without cancellation."""
     none = 0.0
     for draw in draws:
         none += (1 - none) * draw.top * math.expm1(draw.epsilon) / draw.weight
@@ -186,7 +187,7 @@ def _no_blanket(draws: Sequence[Draw]) -> float:
 
 
 def _floor(draws: Sequence[Draw], *, records: int, epsilon: float) -> float:
-    """Return the larger one of the two floors of delta."""
+    """Return the larger of the two floors of delta."""
     blanket = math.prod(draw.size / draw.weight for draw in draws)
     alone = math.log1p(-blanket) if blanket < 0.5 else math.log(_no_blanket(draws))
     together = math.fsum(draw.kept for draw in draws)

@@ -53,8 +53,9 @@ def mean_positive_part(chances: Floats, values: Floats, *, zero: float, copies: 
 
     Args:
         chances: the probability of each value, right to a relative SLACK.
-        values: none of them zero, the largest 1.
-        zero: the probability of zero, right to a relative SLACK: the rest of the total 1.
+        values: the values themselves; none is zero, and the largest is 1.
+        zero: the probability of the value zero, right to a relative SLACK; all probabilities sum to
+            1.
         copies: the number n of independent copies, at least 1.
     """
     values = np.maximum(values, -_saddle(chances, values, zero, copies).reach)
@@ -77,7 +78,7 @@ def _saddle(chances: Floats, values: Floats, zero: float, copies: int) -> "_Sum"
 
 @dataclass(frozen=True, eq=False)
 class _Sum:
-    """S under the weights e^(theta S)."""
+    """The distribution of S under the weights e^(theta S)."""
 
     chances: Floats
     values: Floats
@@ -130,12 +131,12 @@ class _Sum:
 
     @cached_property
     def upward(self) -> float:
-        """Root mean square of the positive values' contribution, under the tilted chances."""
+        """Root mean square of the contribution of positive values, under the tilted chances."""
         return math.sqrt(self.copies * float(self.masses[self._above] @ self.values[self._above] ** 2) / self.share)
 
     @property
     def reach(self) -> float:
-        """Depth of a negative value that the positive values hardly ever make up for."""
+        """The size of a negative value for which the positive values hardly ever make up."""
         mean = self.copies * float(self.masses[self._above] @ self.values[self._above]) / self.share
         return mean + PERIOD_DEVIATIONS * (self.upward + 1)
 
@@ -151,7 +152,7 @@ class _Sum:
         return SMOOTHING * min(1 / self.tilt, self.upward)
 
     def bound(self, *, step: float, smoothing: float) -> float:
-        """Return the sum over y = 0, step, 2 step, ..., with its errors."""
+        """Return the sum over y = 0, step, 2 step, ..., plus bounds on its errors."""
         total = math.exp(max(-MAX_EXPONENT, min(self.log_total, MAX_EXPONENT)))
         if self.tilt >= MAX_TILT or self.log_total < -MAX_EXPONENT:
             return total / self.tilt  # Chernoff: s <= e^(theta s) / theta
@@ -168,7 +169,7 @@ class _Sum:
         return total * whole * (1 + SLACK)
 
     def _powers(self, places: Floats) -> tuple[Complexes, Floats]:
-        """Return phi(y)^n, without the outcomes below zero if gains are rare; error bounds."""
+        """Return phi(y)^n, less likely outcomes that have no positive value, and error bounds."""
         n, gain, drift = self.copies, self.gain, SLACK * places * float(self.masses @ np.abs(self.values))
         without = 1 - gain
         odds = math.log1p(gain / without) if without > 0 else math.inf
@@ -187,7 +188,7 @@ class _Sum:
 
 
 def _turned(masses: Floats, values: Floats, places: Floats) -> Complexes:
-    """Return the sum of m (e^(iyx) - 1) at each y: nothing cancels near y = 0."""
+    """Return the sum of m (e^(iyx) - 1) at each y, without cancellation near y = 0."""
     total = np.zeros(len(places), dtype=np.complex128)
     for mass, value in zip(masses, values, strict=True):
         total += mass * (-2 * np.sin(places * (value / 2)) ** 2 + 1j * np.sin(places * value))

@@ -1,16 +1,16 @@
-"""Adaptation of a model to another domain by a few hundred public texts of it, in closed form.
+"""Adaptation of a model to another domain from a few hundred public texts, in closed form.
 
 - *words* of the examples are added to the vocabulary;
-- *topics* are fitted to the examples and to some of the model's own texts; their number grows by
-  one per example;
-- *codewords* are the examples and the model's own texts nearest to them; for small budgets, the
-  means of these texts;
-- the *codec* lists the examples as its first utterances, followed by the model's own texts;
+- *topics* are fitted to the examples and to some of the texts that the model holds; their number
+  grows by one per example;
+- *codewords* are the examples and the model's texts nearest to them; for small budgets, the means
+  of these texts;
+- the *codec* lists the examples as its first utterances, followed by the model's texts;
 - the *decoder* reads the new topics by a linear map to the old ones.
 
-A *broad* model has a lexicon, and orders its own texts by meaning. A few examples do not show how
-far their domain extends. So sentences close to the examples in meaning are added, and half of the
-other codewords are chosen at random.
+A *broad* model has a lexicon, and its texts are ordered by their similarity to the examples in
+meaning. A few examples do not show how far their domain extends. So the sentences closest in
+meaning are added to the examples, and half of the other codewords are chosen at random.
 """
 
 import random
@@ -68,11 +68,12 @@ def adapt(
     """Return a copy of a public model and its tokenizer, adapted to public examples.
 
     Args:
-        model, tokenizer: saved together.
-        examples: public texts of the domain, which the result holds word for word.
+        model, tokenizer: a public model and the tokenizer that was saved with it.
+        examples: public texts of the domain; the adapted model holds them word for word.
         source: origin of the examples, which the model's card and every statement name.
-        said: True if people said the examples; False if they stand for names of things.
-        seed: seed for choosing the model's own texts beside the examples.
+        said: True if people said the examples; False if the examples were found for names of
+            things.
+        seed: seed for the choice of the model's texts that are used beside the examples.
 
     Raises:
         DataError: fewer than MIN_EXAMPLES different examples have words.
@@ -154,7 +155,7 @@ def _origin(data: TrainingData, source: str, examples: int) -> TrainingData:
 
 
 def wider(model: Autoencoder, vocabulary_size: int, *, topics: int, training_data: TrainingData) -> Autoencoder:
-    """Return a copy of a model with room for more words; the caller has to set its topics."""
+    """Return a copy of a model for a larger vocabulary; the caller has to fit its topics."""
     config = replace(model.config, latent_dim=topics, decoder="nearest")
     wider = Autoencoder(config, vocabulary_size=vocabulary_size, clip=model.clip, training_data=training_data)
     kept = {name: tensor.cpu() for name, tensor in model.state_dict().items() if name not in READ_LATENTS}
@@ -171,7 +172,7 @@ def wider(model: Autoencoder, vocabulary_size: int, *, topics: int, training_dat
 
 @torch.no_grad()
 def translate(model: Autoencoder, new: Tensor, old: Tensor, *, source: Autoencoder) -> None:
-    """Turn a decoder of latents z (N, n) into a decoder of z' (N, n'): W becomes W A, z ~ A z'."""
+    """Turn a decoder of old latents z (N, n) into one of new latents z' (N, n'): W becomes W A, z ~ A z'."""
     new, old = model.scale(new).double().cpu(), source.scale(old).double().cpu()  # as the weights meet them
     linear = torch.linalg.lstsq(new, old, driver="gelsd").solution.T.float()  # (n, n')
     inputs, size = source.decoder.get_parameter("weight_ih_l0").cpu(), model.config.embedding_dim
@@ -180,7 +181,7 @@ def translate(model: Autoencoder, new: Tensor, old: Tensor, *, source: Autoencod
 
 
 def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[int, Tensor]:
-    """Return codebooks for latents (N, n) of examples: means, examples, the model's texts."""
+    """Return codebooks for the latents (N, n) of examples: of means, examples, and the model's texts."""
     distinct = torch.unique(latents.cpu(), dim=0)
     books = learn_codebooks(distinct, seed=seed, also=len(distinct) // 2)
     if len(distinct) <= most:
@@ -191,11 +192,11 @@ def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[
 
 
 def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) -> dict[int, Tensor]:
-    """Return codebooks for latents (N, n) of few examples, in the sizes of a broad model.
+    """Return codebooks for the latents (N, n) of few examples, in the sizes of a broad model's.
 
-    The largest codebook holds the examples, the model's own texts (M, n) near to them, and as many
-    other texts (L, n), in random order. Smaller codebooks are its first codewords, and the smallest
-    ones are means.
+    The largest codebook holds, in random order, the examples, the model's texts (M, n) nearest to
+    them, and as many other texts (L, n). Smaller codebooks consist of its first codewords, and the
+    smallest ones of means.
     """
     distinct, own, others = (normalize(some.cpu(), dim=1) for some in (torch.unique(latents.cpu(), dim=0), own, others))
     most = max(len(distinct), max(TEXT_CODEWORDS))
@@ -209,7 +210,7 @@ def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) 
 
 
 def _near(directions: Tensor, own: Tensor, *, count: int) -> Tensor:
-    """Return up to ``count`` of M directions: near to N other directions, but spread out."""
+    """Return up to ``count`` of M directions that are near to N given ones but not to each other."""
     nearness = (own @ directions.T).max(dim=1).values
     likeness = torch.full_like(nearness, -1.0)
     chosen: list[int] = []
@@ -248,7 +249,7 @@ def fine_tune(
     output_dir: Path,
     seed: int = 0,
 ) -> FitResult:
-    """Train an adapted model's decoder in place, on its own texts and the training examples."""
+    """Train the decoder of an adapted model in place, on the model's texts and the examples."""
     own, held_out = own_texts(model), set(model.codec.held_out if model.codec else ())
     examples = Corpus([text for text in examples.texts if tuple(words_of(text)) not in held_out])
     weight, beside, _ = MANY_PLACING
@@ -267,17 +268,17 @@ def fine_tune(
 
 
 def spell_out(name: str) -> str:
-    """Split a name into words; "card_payment-failed" and "CardPaymentFailed" have three."""
+    """Split a name into words: "card_payment-failed" and "CardPaymentFailed" have three words."""
     return " ".join(words_of(re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_\-./:]+", " ", name)))
 
 
 def are_terms(lines: Sequence[str]) -> bool:
-    """Return True if most lines have at most MAX_TERM_WORDS words, so that they name things."""
+    """Return True if most lines have at most MAX_TERM_WORDS words: then they are names of things."""
     return 2 * sum(len(words_of(line)) <= MAX_TERM_WORDS for line in lines) > len(lines)
 
 
 def read_page(page: str) -> list[str]:
-    """Return the headings and sentences of a Markdown page, without marks, links and code."""
+    """Return the headings and sentences of a Markdown page, without markup, links and code."""
     text = re.sub(r"```.*?```|<[^>]*>|!?\[([^\]]*)\]\([^)]*\)", r"\1", page, flags=re.DOTALL)
     lines = (re.sub(r"^[\s#>*+\-|]+|[*_`|]+", " ", line) for line in text.splitlines())
     parts = (part.strip() for line in lines for part in re.split(r"(?<=[.!?])\s+", line))
@@ -285,7 +286,7 @@ def read_page(page: str) -> list[str]:
 
 
 def sentences_about(codec: Codec, terms: Iterable[str]) -> list[str]:
-    """Return the sentences of a broad model nearest to terms; raise ModelError for other models."""
+    """Return a broad model's sentences that are nearest to terms; raise ModelError for other models."""
     asked = list(dict.fromkeys(filter(None, map(spell_out, terms))))
     meanings, table = read_meanings(codec)
     each = max(MIN_PER_TERM, MAX_SENTENCES // max(1, len(asked)))
@@ -297,7 +298,7 @@ def sentences_about(codec: Codec, terms: Iterable[str]) -> list[str]:
 def nearest_first(
     codec: Codec, texts: Sequence[str], *, most: int, besides: int = 0
 ) -> tuple[list[Words], list[Words], ListedTexts]:
-    """Return the ``most`` nearest sentences, ``besides`` random other ones, and all the rest."""
+    """Return the sentences nearest to texts (at most ``most``), ``besides`` other ones, and the rest."""
     meanings, table = read_meanings(codec)
     nearness = np.full(len(table), -np.inf, dtype=np.float32)
     for start in range(0, len(texts), BATCH_TEXTS):
@@ -310,7 +311,7 @@ def nearest_first(
 
 
 def read_meanings(codec: Codec) -> tuple[Meanings, Codes]:
-    """Return a codec's `Meanings` and those of its sentences (N, d); ModelError if it is not broad."""
+    """Return a codec's `Meanings`, and the meanings (N, d) of its sentences; ModelError if not broad."""
     if codec.lexicon is None:
         raise ModelError("model_dir must hold a model of broad text: leave model_dir out, or give examples")
     meanings = Meanings(codec.lexicon, codec.weigh)
@@ -318,13 +319,13 @@ def read_meanings(codec: Codec) -> tuple[Meanings, Codes]:
 
 
 def sentence_at(codec: Codec, place: int) -> Words:
-    """Return the words of a codec's sentence, the utterances first."""
+    """Return the words of the sentence at a place; the codec's utterances come first."""
     said = codec.utterances
     return said[place] if place < len(said) else codec.listed[place - len(said)]
 
 
 def _list_without(codec: Codec, table: Codes, places: NDArray[np.int64]) -> ListedTexts:
-    """Return all sentences except some; raise ModelError if word numbers do not fit 16 bits."""
+    """List the sentences that are not at ``places``; raise ModelError if there are too many words."""
     said, listed = codec.utterances, codec.listed
     kept = np.ones(len(table), dtype=bool)
     kept[places] = False

@@ -1,4 +1,4 @@
-"""Codewords: learned from a model's latents, or equal to the latents of its public texts."""
+"""Codewords of a model: learned from latents, or equal to the latents of public texts."""
 
 from collections.abc import Sequence
 
@@ -57,10 +57,10 @@ def encode_public(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]
 
 
 def draw_codewords(latents: Tensor, *, books: dict[int, Tensor], clip_norm: float) -> Tensor:
-    """Draw a codeword of a random codebook for each latent: the nearest one or one near to it.
+    """Draw a codeword near to each latent, from a randomly chosen codebook.
 
-    So the decoder learns the texts around a codeword. With n codebooks, one draw in n + 1 keeps the
-    latent itself.
+    Trained on such draws, the decoder learns the texts around a codeword. With n codebooks, one
+    draw in n + 1 keeps the latent itself.
     """
     drawn = torch.randint(len(books) + 1, (len(latents),), device=latents.device)
     place = torch.empty(len(latents), 1, device=latents.device).geometric_(0.5).long() - 1

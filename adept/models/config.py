@@ -1,4 +1,4 @@
-"""Configurations of models, which help reads: nothing here imports PyTorch."""
+"""Configurations of models, which ``--help`` reads; so nothing here imports PyTorch."""
 
 import math
 from collections.abc import Callable
@@ -36,17 +36,17 @@ class ModelConfig:
     clip_norm: float = 1.0
     """Radius C of the set that latents are clipped to."""
     max_length: int = 40
-    """Largest number of tokens to read of a record, and to write."""
+    """Largest number of tokens that are read from a record, and that are written."""
     dropout: float = 0.1
-    """Share of embeddings and of the decoder's output that is left out in training."""
+    """Share of embeddings, and of the decoder's outputs, that training sets to zero."""
     word_dropout: float = 0.2
-    """Share of the decoder's input words that training hides, to make it use the latent."""
+    """Share of the decoder's input words that training hides, so that it learns to use the latent."""
     precision: str = "float32"
     """Precision of the saved weights: float32 | float16; in memory they are float32."""
     decoder: str = "lstm"
-    """Decoder if decoding.strategy is auto: lstm | nearest (needs public text)."""
+    """Decoder to use if decoding.strategy is auto: lstm | nearest (needs public text)."""
     encoder: str = "lstm"
-    """Encoder: lstm | topics; training.content.kind decides it, and topics set latent_dim."""
+    """Encoder: lstm | topics; training.content.kind chooses it, and topics determine latent_dim."""
 
     def __post_init__(self) -> None:
         check_choice(("lstm", TOPICS), **{"model.encoder": self.encoder})
@@ -63,7 +63,7 @@ class ModelConfig:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Origin of a model's weights and vocabulary: no local guarantee covers them."""
+    """Origin of a model's training text, which no local guarantee covers."""
 
     name: str = "unknown"
     public: bool = False
@@ -83,12 +83,12 @@ class TrainingData:
 
 @dataclass
 class TokenizerConfig:
-    """Vocabulary of whole words, or of byte-pair encoding, which knows any word."""
+    """Vocabulary: whole words, or the parts of words that byte-pair encoding finds."""
 
     kind: str = "word"
-    """Kind of token: word | bpe (parts of words, down to bytes, for any language)."""
+    """Kind of token: word | bpe (parts of words, down to single bytes, for any language)."""
     min_frequency: int = 2
-    """Least number of occurrences of a word or merge in the training text."""
+    """Least number of times that a word or a merge must occur in the training text."""
     vocabulary_size: int = 10_000
     """Largest number of tokens; with kind=bpe the 256 bytes are always among them."""
     lowercase: bool = True
@@ -106,22 +106,23 @@ class TokenizerConfig:
 
 @dataclass
 class DecodingConfig:
-    """Writing of texts from released latents."""
+    """Options for writing texts from released latents."""
 
     strategy: str = "auto"
-    """Writing: auto (nearest if the model says so, else sample if releases repeat, else greedy)
-    | greedy | sample | nearest (the public text nearest to the release)."""
+    """Strategy: auto (nearest if the model's decoder is nearest, else sample if releases repeat,
+    else greedy) | greedy | sample | nearest (the public text nearest to the release).
+    """
     temperature: float = 1.0
-    """For sample: below 1 likely words are preferred, above 1 rare ones."""
+    """For sample: a value below 1 favours likely words, and a value above 1 favours rare words."""
     top_k: int = 0
-    """For sample: number of likeliest words to choose from; 0: all words."""
+    """For sample: draw from this many likeliest words; 0: from all words."""
     top_p: float = 1.0
-    """For sample: choose from the likeliest words that together have this probability."""
+    """For sample: draw from the likeliest words that together have this probability."""
     candidates: int = 1
-    """For sample: number of texts drawn per rewrite; the best fit is kept."""
+    """For sample: number of texts to draw for each rewrite; the text that fits best is kept."""
     pool: int | None = None
-    """Number of texts per codeword, from which all its records draw, if releases repeat; null: a
-    rule; 0: no pool.
+    """If releases repeat: number of texts written for each codeword, from which all its records
+    draw; null: set by a rule; 0: no shared texts.
     """
 
     def __post_init__(self) -> None:
@@ -139,12 +140,11 @@ class ContentConfig:
     """Content of a latent."""
 
     kind: str = "auto"
-    """Content of a latent: none (free) | topics | auto (topics for learned_codebook,
-    description)."""
+    """Content of a latent: none (free) | topics | auto (topics for learned_codebook, description)."""
     topics: int = 400
-    """Largest number of topics; there is at most one for every eight public texts."""
+    """Largest number of topics; at most one topic is learned for every eight public texts."""
     lexicon: bool = False
-    """Use word meanings, in topics and for unknown words: for text of many domains."""
+    """Use the meanings of words, for topics and for unknown words; for text of many domains."""
 
     def __post_init__(self) -> None:
         check_choice(("auto", "none", TOPICS), **{"training.content.kind": self.kind})
@@ -154,16 +154,16 @@ class ContentConfig:
 
 @dataclass
 class CodecConfig:
-    """Text from which descriptions are learned; each public text takes memory when the model runs."""
+    """Learning of descriptions from text; each public text takes memory when the model runs."""
 
     learn: str = "later"
-    """Listing of likely texts: later (at first use, beside the model) | now (in training)."""
+    """When to list likely texts: later (at the first use, beside the model) | now (in training)."""
     texts: int | None = None
     """Size of the random sample of training texts to learn from; null: all."""
     likely: int = MAX_LISTED_TEXTS
-    """Number of texts to list, utterances first, if there are at least 1,000 public texts."""
+    """Number of texts to list, public utterances included, if at least 1,000 texts are public."""
     sentences: bool = False
-    """Give each training text a number, and find texts by meaning; for text of many domains."""
+    """Give every training text a number, and find texts by their meaning; for text of many domains."""
 
     def __post_init__(self) -> None:
         check_choice(("later", "now"), **{"training.codec.learn": self.learn})
@@ -179,15 +179,15 @@ class OptimiserConfig:
     """Fitting of the weights."""
 
     learning_rate: float = 2e-3
-    """Step size of the optimiser."""
+    """Learning rate of the optimiser."""
     batch_size: int = 64
-    """Records in one step of training."""
+    """Number of records in one training step."""
     weight_decay: float = 0.0
     """Weight decay of the optimiser."""
     gradient_clip: float = 1.0
-    """Largest norm of a step's gradient."""
+    """Largest norm of the gradient of a training step."""
     patience: int = 5
-    """Epochs without a better validation loss before training stops."""
+    """Number of epochs without a better validation loss, after which training stops."""
 
     def __post_init__(self) -> None:
         for name in ("learning_rate", "batch_size", "gradient_clip", "patience"):
@@ -201,11 +201,11 @@ class TrainingConfig(OptimiserConfig):
     """Fitting of the weights, the topics and the codec."""
 
     epsilon: Any = None
-    """Noise in training: null (none) | x (that of the mechanism at budget x) | [low,high] (at
-    random budgets between them).
+    """Noise in training: null (none) | x (the mechanism's noise at budget x) | [low,high] (at
+    random budgets between these two).
     """
     most: int | None = None
-    """Number of texts for topics and decoder, beginning with the first; null: all."""
+    """Number of training texts, counted from the first, for topics and decoder; null: all."""
     content: ContentConfig = field(default_factory=ContentConfig)
     codec: CodecConfig = field(default_factory=CodecConfig)
 
@@ -226,7 +226,7 @@ class TrainingConfig(OptimiserConfig):
             return math.nan, math.nan
 
     def for_mechanism(self, kind: "Kind") -> "TrainingConfig":
-        """Resolve ``auto``: topics if codebook or codec are learned."""
+        """Return a copy with kind ``auto`` resolved: to topics if a codebook or a codec is learned."""
         from adept.mechanisms import Description, LearnedCodebook
 
         if self.content.kind != "auto":
@@ -237,15 +237,15 @@ class TrainingConfig(OptimiserConfig):
 
 @dataclass
 class TrainerConfig:
-    """Length of the training, and its device."""
+    """Length and device of the training."""
 
     min_epochs: ClassVar[int] = 1
     max_epochs: int = 40
-    """Passes over the training text, at most."""
+    """Largest number of passes over the training text."""
     accelerator: str = "auto"
     """Device: auto | cpu | gpu."""
     progress_bar: bool | None = None
-    """Show a progress bar; null: on a terminal."""
+    """Show a progress bar; null: only on a terminal."""
 
     def __post_init__(self) -> None:
         if self.max_epochs < self.min_epochs:
@@ -265,7 +265,7 @@ def check_accelerator(name: str) -> None:
 
 @dataclass(frozen=True)
 class TrainSpec:
-    """Specification of a training run: everything but its text and its place."""
+    """Specification of a training run, apart from its text and its output directory."""
 
     clip: str  # the set that latents are clipped into: "l1", "l2" or "sphere"
     training_data: TrainingData = field(default_factory=TrainingData)
@@ -280,7 +280,7 @@ class TrainSpec:
 
 @dataclass(frozen=True)
 class FitResult:
-    """Figures of a training run: speed without padding, and time with validation."""
+    """Measurements of a training run: the speed leaves out padding, the time includes validation."""
 
     epochs: int
     validation_loss: float

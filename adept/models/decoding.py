@@ -1,4 +1,4 @@
-"""Decoding: texts from released latents, word by word or as public texts; all post-processing.
+"""Decoding of released latents into texts, word by word or as public texts: post-processing.
 
 All random draws use the operating system's entropy; a seed would reveal a text's place in a
 shuffled file.
@@ -19,7 +19,7 @@ NEAREST_ROWS = 32  # latents in every product; fewer are filled up
 
 
 def decode(model: Autoencoder, latents: Tensor, decoding: DecodingConfig | None = None) -> Tensor:
-    """Write token ids (B, T) from latents (B, n) only; END is the only special token in them."""
+    """Write token ids (B, T) from latents (B, n) alone; END is their only special token."""
     words, labels = writable(model), writable(model, labels=True)
 
     def choice(logits: Tensor, begins: Tensor) -> Tensor:
@@ -31,7 +31,7 @@ def decode(model: Autoencoder, latents: Tensor, decoding: DecodingConfig | None 
 
 @torch.inference_mode()
 def likelihood(model: Autoencoder, latents: Tensor, tokens: Tensor) -> Tensor:
-    """Return mean log-likelihoods (B,) of tokens (B, T) given latents (B, n), nats per token."""
+    """Return the log-likelihood (B,) of tokens (B, T) given latents (B, n), in nats per token."""
     logits = model(latents, tokens).transpose(1, 2)
     losses = torch.nn.functional.cross_entropy(logits, tokens, ignore_index=PAD, reduction="none")
     return -losses.sum(dim=1) / (tokens != PAD).sum(dim=1).clamp(min=1)
@@ -44,7 +44,7 @@ def writable(model: Autoencoder, *, labels: bool = False) -> Tensor:
 
 
 def choose(logits: Tensor, decoding: DecodingConfig) -> Tensor:
-    """Choose the next word (B,) from logits (B, V): the likeliest, or a sample."""
+    """Choose the next words (B,) from logits (B, V): the likeliest words, or a sample."""
     if decoding.strategy != "sample":
         return logits.argmax(dim=1)
     if decoding.temperature != 1:
@@ -61,7 +61,7 @@ def choose(logits: Tensor, decoding: DecodingConfig) -> Tensor:
 
 
 class PublicTexts:
-    """Public utterances and their latents (N, n); the nearest utterance answers a release."""
+    """Public utterances with their latents (N, n); a release is written as the nearest utterance."""
 
     def __init__(self, texts: Sequence[str], latents: Tensor) -> None:
         self.texts = list(texts)
@@ -69,7 +69,7 @@ class PublicTexts:
         self._table = fill_up(fill_up(directions, dim=0), dim=1).T.contiguous()  # (n, N)
 
     def write(self, released: Tensor, *, samples: int, most: int | None = None) -> list[str]:
-        """Return ``samples`` texts per latent (B, n): the nearest, at most ``most`` different."""
+        """Return ``samples`` texts for each latent (B, n): its nearest ones, at most ``most`` different."""
         count = min(samples, most or samples, len(self.texts))
         distinct, index = torch.unique(released.to(self._table), dim=0, return_inverse=True)
         near = [self._compare(part).topk(count, dim=1).indices for part in torch.split(distinct, NEAREST_ROWS)]

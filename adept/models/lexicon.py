@@ -52,19 +52,19 @@ class Lexicon:
         return {word: place for place, word in enumerate(self.words)}
 
     def look_up(self, words: Sequence[str]) -> NDArray[np.float64]:
-        """Return unit vectors (V, n) of words ("what's" as "what"); zeros for unknown words."""
+        """Return unit vectors (V, n) of words, with zeros for unknown words; "what's" counts as "what"."""
         found = [self.places.get(word.lower(), self.places.get(word.lower().split("'")[0], -1)) for word in words]
         places = np.array(found, dtype=np.int64)
         vectors = self.vectors[places].astype(np.float64) * (places >= 0)[:, None]
         return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9))
 
     def of(self, words: Sequence[str]) -> NDArray[np.float64]:
-        """Return a vocabulary's vectors (V, n), or zeros if most words are not English."""
+        """Return the vectors (V, n) of a vocabulary, or zeros if most of its words are not English."""
         vectors = self.look_up(words)
         return vectors * bool(vectors.any(axis=1).sum() >= MIN_KNOWN_SHARE * len(words))
 
     def nearest(self, known: Sequence[str], others: Iterable[str] | None = None) -> dict[str, str]:
-        """Return the most similar known word, if any, for each word that is not known."""
+        """Return, for each unknown word, the known word that is most similar to it, if there is one."""
         vectors, taken = self.of(known), {word.lower() for word in known}
         candidates = self.words if others is None else others
         asked = [word for word in candidates if word in self.places and word not in taken]
@@ -78,7 +78,7 @@ class Lexicon:
 
 
 class TextVectors:
-    """The mean of a text's word vectors, each weighted by its inverse document frequency.
+    """The vector of a text: the mean of its words' vectors, weighted by inverse document frequency.
 
     A word without a known document frequency counts as much as the rarest word. ``known`` is True
     if the lexicon knows the words' language; if it does not, all vectors are zero.
@@ -90,7 +90,7 @@ class TextVectors:
         self.known = bool(self._lexicon.of(_bare(rarity)).any())
 
     def of(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors (N, n) of texts: of length 1, or 0 if no word is known."""
+        """Return the vectors (N, n) of texts; their length is 1, or 0 if no word is known."""
         from scipy.sparse import csr_matrix
 
         places: dict[str, int] = {}
@@ -109,7 +109,7 @@ def _bare(words: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class WordVectors:
-    """Words of public text and their vectors, for mechanisms that replace words."""
+    """The words of public text and their vectors, for mechanisms that replace words."""
 
     names: tuple[str, ...]  # the commonest first
     vectors: Floats  # (V, n), of mean length 1
@@ -119,7 +119,7 @@ class WordVectors:
         return {name: place for place, name in enumerate(self.names)}
 
     def indices(self, text: str, *, unknown: int = 0) -> Indices:
-        """Return the places of a text's words; words that are not public get ``unknown``."""
+        """Return the numbers of a text's words; a word that is not public gets the number ``unknown``."""
         return np.array([self.places.get(word, unknown) for word in text.lower().split()], dtype=np.int64)
 
     def text(self, indices: Indices) -> str:
@@ -136,9 +136,10 @@ class WordVectors:
 
 
 def learn_word_vectors(texts: Iterable[str], *, size: int, dim: int) -> WordVectors:
-    """Return the ``size`` commonest words of texts, and vectors of up to ``dim`` numbers.
+    """Return the ``size`` commonest words of texts, with vectors of at most ``dim`` numbers.
 
-    Singular vectors of pointwise mutual information in WINDOW words (Levy and Goldberg 2014).
+    The vectors are singular vectors of the pointwise mutual information with the words at most
+    WINDOW places away (Levy and Goldberg 2014).
     """
     split = [text.lower().split() for text in texts]
     names = tuple(word for word, _ in Counter(word for words in split for word in words).most_common(size))

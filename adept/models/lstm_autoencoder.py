@@ -1,11 +1,11 @@
-"""ADePT as in its papers: encode a text, bound its latent, add noise, write a new text.
+"""ADePT as in its papers: encode a text, clip its latent, add noise, write a new text.
 
     tokens -> LSTM encoder -> r in R^n -> clip to a ball of radius C -> noise -> LSTM decoder -> tokens
 
 The network: Krishna, Gupta and Dupuy, "ADePT: Auto-encoder based differentially private text
 transformation" (EACL 2021). Its noise: Habernal, "When differential privacy meets NLP: the devil is
-in the detail" (EMNLP 2021); Eq. 9 is the clip, Section 6 the clip in the l1 norm. A release's noise
-is a mechanism's (``adept.mechanisms``).
+in the detail" (EMNLP 2021); Eq. 9 is the clip, Section 6 the clip in the l1 norm. A mechanism draws
+the noise of a release (``adept.mechanisms``).
 
 Shapes: B records, T tokens, n latent dimensions, E embedding dimensions, H hidden units, V words.
 """
@@ -35,11 +35,11 @@ class Adept(nn.Module):
     """An autoencoder with a bounded latent; its decoder sees only the latent and earlier words.
 
     Args:
-        vocabulary_size: V.
+        vocabulary_size: the number V of words.
         clip, clip_norm: the ball ("l1", "l2") or "sphere" of clipped latents, and its radius C.
-        dropout: share of embeddings, and of the decoder's outputs, dropped in training.
+        dropout: share of embeddings, and of the decoder's outputs, that training sets to zero.
         word_dropout: share of the decoder's input words that are hidden in training.
-        encoder: False for a subclass with its own encoder, which overrides ``read`` and
+        encoder: False for a subclass that has another encoder and overrides ``read`` and
             ``read_rows``.
     """
 
@@ -77,9 +77,9 @@ class Adept(nn.Module):
         return clip_latents(self.read(tokens), clip=self.clip, clip_norm=self.clip_norm)
 
     def loss(self, tokens: Tensor, randomise: Callable[[Tensor], Tensor] | None = None) -> Tensor:
-        """Return the reconstruction loss of tokens (B, T), END included, in nats per token.
+        """Return the reconstruction loss of tokens (B, T), with END, in nats per token.
 
-        The decoder reads latents (B, n) after ``randomise``, so that it learns from noisy ones.
+        The function ``randomise`` adds noise to the latents (B, n) before the decoder reads them.
         """
         latents = self.encode(tokens)
         logits = self(randomise(latents) if randomise else latents, tokens)
@@ -99,7 +99,7 @@ class Adept(nn.Module):
         return logits.float()
 
     def read(self, tokens: Tensor) -> Tensor:
-        """Return latents r (B, n) before the clip, linear in the two-way LSTM's last states."""
+        """Return the latents r (B, n) before the clip: a linear map of the last states of both LSTMs."""
         lengths = (tokens != PAD).sum(dim=1)
         positions = torch.arange(tokens.shape[1], device=tokens.device)
         backward = (lengths[:, None] - 1 - positions).clamp(min=0)  # (B, T): last token first
@@ -131,14 +131,15 @@ class Adept(nn.Module):
 
     @torch.inference_mode()
     def encode_records(self, records: Sequence[Sequence[int]]) -> Tensor:
-        """Return clipped latents (B, n) of records, which are token ids closed by END.
+        """Return clipped latents (B, n) of records, each a list of token ids that ends with END.
 
-        Claim: a latent does not depend, to the last bit, on the other records, their number, their
-        lengths or its place. Proof: row i of every product, gate and sum is computed from row i of
-        its input. Its rounding depends on the order of additions, which a kernel chooses by shapes,
-        threads and processor, never by values. All shapes here are constant: ROWS rows and one word
-        at a time. A row whose text has ended keeps its state until the longest text ends. The proof
-        assumes that a kernel adds in the same order in each of its ROWS rows; tests check this.
+        Claim: no bit of a latent depends on the other records, their number, their lengths, or the
+            place of its record. Proof: row i of every product, gate and sum is computed from row i
+            of its input. Its rounding depends on the order of additions, which a kernel chooses by
+            shapes, threads and processor, never by values. All shapes here are constant: ROWS rows
+            and one word at a time. A row whose text has ended keeps its state until the longest
+            text ends. The proof assumes that a kernel adds in the same order in each of its ROWS
+            rows; tests check this.
         """
         latents = self.to_state.weight.new_empty(len(records), self.latent_dim)
         order = sorted(range(len(records)), key=lambda place: len(records[place]))  # similar lengths run together
@@ -163,7 +164,7 @@ class Adept(nn.Module):
 
     @torch.inference_mode()
     def write(self, latents: Tensor, *, max_length: int, choose: Choice | None = None) -> Tensor:
-        """Write token ids (B, <= max_length) from latents (B, n), greedily or by ``choose``.
+        """Write token ids (B, T), T <= max_length, from latents (B, n), greedily or by ``choose``.
 
         Texts end with END and are padded with PAD. Each text depends only on its own latent and
         random draws, by the claim of ``encode_records``. When a text ends, its row begins the next
@@ -217,12 +218,12 @@ def _select(mask: Tensor, first: State, second: State) -> State:
 
 
 def multiply(layer: nn.Linear, rows: Tensor) -> Tensor:
-    """Return a linear layer's output for rows (B, I), padded to full processor registers."""
+    """Return a linear layer's output for rows (B, I), which are padded to full vector registers."""
     return nn.functional.linear(fill_up(rows, dim=1), fill_up(layer.weight, dim=1), layer.bias)
 
 
 def fill_up(matrix: Tensor, *, dim: int, width: int = REGISTER_FLOATS) -> Tensor:
-    """Fill a dimension with zeros to a multiple of ``width``, so that all rows round alike."""
+    """Fill a dimension with zeros to a multiple of ``width``: then every row is rounded in one way."""
     missing = -matrix.shape[dim] % width
     padding = (0, missing) if dim == 1 else (0, 0, 0, missing)
     return nn.functional.pad(matrix, padding) if missing else matrix
@@ -251,7 +252,7 @@ def lightning_module(
     from pytorch_lightning import LightningModule  # takes two seconds
 
     class Training(LightningModule):
-        """Training by AdamW on the reconstruction loss; the rate falls linearly to zero."""
+        """Training by AdamW on the reconstruction loss; the learning rate falls linearly to zero."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -261,7 +262,7 @@ def lightning_module(
             return self._logged(tokens, "train_loss")
 
         def validation_step(self, tokens: Tensor, batch_idx: int) -> None:
-            """Draw the same noise in every epoch, so that losses of epochs can be compared."""
+            """Log the loss, with the same noise in every epoch, so that epochs can be compared."""
             with torch.random.fork_rng():
                 torch.manual_seed(batch_idx)
                 self._logged(tokens, "validation_loss")

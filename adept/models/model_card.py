@@ -1,4 +1,4 @@
-"""The README of a model directory: sizes, origin, measurements and limits of guarantees."""
+"""The README of a model directory: the model's sizes, origin, measurements and guarantees."""
 
 import json
 import re
@@ -30,7 +30,7 @@ is code.
 
 
 def model_card(model: Autoencoder, *, metrics: Mapping[str, float] | None = None, adapted_from: str = "") -> str:
-    """Return the card with metadata for the Hub and, if adapted, the original model's card."""
+    """Return the card, with metadata for the Hub and the card of the model that was adapted, if any."""
     data, config = model.training_data, model.config
     origin = "declared public" if data.public else "PRIVATE: do not share this directory"
     measured = "\n".join(f"- {name}: {value:.4g}" for name, value in (metrics or {}).items()) or "- none"
@@ -74,7 +74,7 @@ def _source(card: str) -> str:
 
 
 def _metadata(model: Autoencoder) -> str:
-    """Return the card's YAML; values are JSON, so that no name can break its line."""
+    """Return the card's metadata in YAML; its values are JSON, so no name can break a line."""
     name = model.training_data.name
     terms = LICENSES.get(name, "other")
     fields: dict[str, object] = {"library_name": "adept", "tags": TAGS, "license": terms, "datasets": [name]}

@@ -1,4 +1,4 @@
-"""Share of held-out text that a model reproduces without noise: a limit at every epsilon."""
+"""Share of held-out text that a model reproduces without noise, a limit for every epsilon."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,14 +13,14 @@ MAX_RECORDS, MIN_SHARE = 200, 0.25
 
 @dataclass(frozen=True)
 class Reconstruction:
-    """Mean word F1 between texts written without noise and their own records, and other records."""
+    """Mean word F1 between a text written without noise and its record (own) or another one (other)."""
 
     own: float
     other: float
 
     @property
     def share(self) -> float:
-        """Share of the own record's words, beyond the share of any other record's words, 0 to 1."""
+        """The score of the records as a share, where 0 is the score of other records and 1 is perfect."""
         return max(0.0, (self.own - self.other) / (1 - self.other)) if self.other < 1 else 1.0
 
     @property
@@ -34,7 +34,7 @@ class Reconstruction:
 
 
 def reconstruction(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> Reconstruction | None:
-    """Measure up to 200 held-out texts; return None if there are fewer than two."""
+    """Measure a model on up to 200 held-out texts; return None if there are fewer than two texts."""
     chosen = texts[:: max(1, len(texts) // MAX_RECORDS)][:MAX_RECORDS]
     if len(chosen) < 2:
         return None
@@ -45,7 +45,7 @@ def reconstruction(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str
 
 
 def mean_word_f1(records: Sequence[str], rewrites: Sequence[str]) -> float:
-    """Return the mean word F1 of records and rewrites; two texts without words agree fully."""
+    """Return the mean word F1 between records and rewrites; it is 1 for two texts without words."""
     bags = [[Counter(text.lower().split()) for text in pair] for pair in zip(records, rewrites, strict=True)]
     sizes = [record.total() + rewrite.total() for record, rewrite in bags]
     return fmean(2 * (a & b).total() / words if words else 1.0 for (a, b), words in zip(bags, sizes, strict=True))

@@ -1,4 +1,4 @@
-"""The autoencoder in a model directory: network, labels, topics, codebooks, codec, files."""
+"""The model in a model directory: the autoencoder with labels, topics, codebooks and codec."""
 
 import json
 from collections.abc import Sequence
@@ -32,8 +32,8 @@ HIDDEN_LABELS = 0.3  # share of labels that training hides, to serve unlabelled 
 class Autoencoder(Adept):
     """An encoder of token ids into a bounded latent, and a decoder that sees only this latent.
 
-    If the model has ``labels``, every row begins with a label's token, and the decoder writes label
-    and text. Every privacy statement names the ``training_data``.
+    If the model writes ``labels``, every row begins with the token of a label, and the decoder
+    writes a label and a text. Every privacy statement names the ``training_data``.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Autoencoder(Adept):
         return latents
 
     def read_rows(self, rows: Sequence[Sequence[int]]) -> Tensor:
-        """Return latents (ROWS, n) before the clip; with topics, one shape serves all lengths."""
+        """Return latents (ROWS, n) before the clip; topics read all rows at one padded length."""
         if self.config.encoder != TOPICS:
             return super().read_rows(rows)
         tokens = pad(rows, length=self.config.max_length + 2).to(self.topics.offset.device)
@@ -118,7 +118,7 @@ class Autoencoder(Adept):
 
     @classmethod
     def from_pretrained(cls, directory: str | Path) -> "Autoencoder":
-        """Load a model; raise ModelError if a file is missing, damaged or does not fit."""
+        """Load a model; raise ModelError if a file is missing or damaged, or does not fit the others."""
         directory = Path(directory)
         _, description = read_json(directory / CONFIG)
         model = _build(cls, description, directory / CONFIG)

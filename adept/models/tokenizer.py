@@ -1,8 +1,8 @@
-"""Text to token ids and back, by a `tokenizers.Tokenizer` that is saved with the model.
+"""The conversion of texts to token ids and back, by a `tokenizers.Tokenizer`.
 
-The vocabulary comes from the training text alone. A word outside it is unknown, or is read as the
-nearest known word in meaning (``adept.models.lexicon``). Subwords consist of bytes, so that any
-text has tokens.
+The tokenizer is saved with the model, and its vocabulary comes from the training text alone. A word
+outside it is unknown, or is read as the nearest known word in meaning (``adept.models.lexicon``).
+Subwords consist of bytes, so that any text has tokens.
 """
 
 import json
@@ -39,12 +39,12 @@ UNWRITABLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 class Tokenizer:
-    """An encoder of texts into ids; decoded texts have no line breaks or special tokens."""
+    """An encoder of texts into token ids, and a decoder whose texts hold no line breaks or special tokens."""
 
     FILE, SYNONYMS = "tokenizer.json", "synonyms.json"
 
     def __init__(self, backend: tokenizers.Tokenizer, synonyms: Mapping[str, str] | None = None):
-        """Wrap a backend made by ``build``, and the known words that replace unknown ones."""
+        """Wrap a backend that ``build`` made; ``synonyms`` maps unknown words to known ones."""
         self._backend, self.synonyms, numbers = backend, dict(synonyms or {}), backend.get_vocab()
         self._read_as = {word: numbers[known] for word, known in self.synonyms.items()}
         self._backend.encode_special_tokens = True  # a text that says "[END]" is text
@@ -60,7 +60,7 @@ class Tokenizer:
     def train(
         cls, texts: Iterable[str], config: TokenizerConfig | None = None, *, labels: Sequence[str] = ()
     ) -> "Tokenizer":
-        """Build a vocabulary from ``texts``; each public label becomes a token."""
+        """Build a vocabulary from texts; each public label becomes a token too."""
         config = config or TokenizerConfig()
         if not all(map(is_writable, labels)):
             raise ConfigurationError("labels must hold no control characters, got one that does: rename it")
@@ -79,7 +79,7 @@ class Tokenizer:
 
     @classmethod
     def from_pretrained(cls, directory: str | Path) -> "Tokenizer":
-        """Load ``tokenizer.json`` and any ``synonyms.json``; raise ModelError if damaged."""
+        """Load ``tokenizer.json`` and any ``synonyms.json``; raise ModelError if one is damaged."""
         backend = _load_backend(Path(directory) / cls.FILE)
         return cls(backend, _load_synonyms(Path(directory) / cls.SYNONYMS, backend))
 
@@ -94,7 +94,7 @@ class Tokenizer:
         return Tokenizer(self._backend, lexicon.nearest(self.words[FIRST_LABEL + len(self.labels) :]))
 
     def with_words(self, texts: Iterable[str]) -> "Tokenizer":
-        """Return a tokenizer with the words of public texts added, and without synonyms."""
+        """Return a tokenizer that knows the words of public texts too, and has no synonyms."""
         backend, content = self._backend, json.loads(self._backend.to_str())
         words: dict[str, int] = content["model"]["vocab"]
         # Subwords spell all words already
@@ -129,7 +129,8 @@ class Tokenizer:
     ) -> list[list[int]]:
         """Return the ids of each text, cut to ``max_length`` tokens and closed by END.
 
-        With a label set, the label's token comes first, or UNKNOWN without a label.
+        If the model writes labels, the token of the record's label comes first; UNKNOWN if it has
+        none.
 
         Raises:
             ConfigurationError: a label is outside the label set.
@@ -146,7 +147,7 @@ class Tokenizer:
         return self.encode(corpus.texts, max_length=max_length, labels=corpus.labels if self.labels else None)
 
     def _ids(self, texts: list[str]) -> list[list[int]]:
-        """Return each text's ids, or none if encoding fails, so that no error reveals a record."""
+        """Return the ids of each text, or no ids if encoding fails, so that no error reveals a record."""
         try:
             encoded = self._backend.encode_batch(texts, add_special_tokens=False)
         except Exception:  # noqa: BLE001 - the Rust side raises bare Exception; none is known for a pipeline that was checked
@@ -210,9 +211,9 @@ def is_writable(word: str) -> bool:
 
 
 def _load_backend(path: Path) -> tokenizers.Tokenizer:
-    """Load a tokenizer that differs from ours in its words alone.
+    """Load a tokenizer that differs in its words alone from those that this module builds.
 
-    Some parts that a file can name fail or run slowly on some texts, which would reveal a record.
+    A file can name other parts, which fail or run slowly on some texts and so reveal a record.
     """
     text, content = read_json(path)
     try:
@@ -240,7 +241,7 @@ def _words(content: dict[str, Any], special: list[str]) -> dict[str, int]:
 
 
 def _check_words(words: dict[str, int], special: list[str]) -> None:
-    """Raise ValueError unless ids are 0, 1, ..., special tokens first, all writable."""
+    """Raise ValueError unless ids count from 0, special tokens come first, and tokens are writable."""
     if not FIRST_LABEL <= len(words) <= MAX_VOCABULARY + MAX_LABELS:
         raise ValueError("too few or too many tokens")
     if any(type(number) is not int for number in words.values()) or sorted(words.values()) != list(range(len(words))):

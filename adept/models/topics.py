@@ -1,12 +1,13 @@
-"""Topics: an encoder that is linear in a text's words, fitted to public text, not a network.
+"""Topics: an encoder that is linear in the words of a text and is fitted to public text.
 
-Topics are the first singular directions of public texts by TF-IDF, half whitened: divided by the
-square root of their standard deviation. A record's latent depends on its own tokens alone.
+Topics are the first singular directions of the TF-IDF vectors of public texts. They are half
+whitened: each is divided by the square root of its standard deviation. A record's latent depends on
+its own tokens alone.
 
 A word is represented in up to four ways, each a unit vector with its own weight: as *itself*; by
 its *spelling*, the parts of three to five letters that it shares with others; by its
 *co-occurrence* with others; and, for models of many domains, by its *meaning*
-(``adept.models.lexicon``). After fitting, only a table of words is kept.
+(``adept.models.lexicon``). After fitting, the encoder keeps only a table with a row for each word.
 """
 
 from collections import defaultdict
@@ -31,7 +32,7 @@ NEIGHBOUR_POWER = 0.75  # of how common a neighbour is
 
 
 class TopicEncoder(nn.Module):
-    """A map from token ids (B, T) to topics (B, n), in buffers that training never changes."""
+    """A map from token ids (B, T) to topics (B, n); its tables are buffers, which training never changes."""
 
     rarity: Tensor
     directions: Tensor
@@ -44,10 +45,11 @@ class TopicEncoder(nn.Module):
         self.register_buffer("offset", torch.zeros(dim))
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """Return topics (B, n), of any length; a text without a known word gets the first axis.
+        """Return the topics (B, n) of texts, not clipped; a text without a known word gets the
+        first axis.
 
         A word that occurs c times has a total weight of (1 + log c) times its rarity, divided among
-        its c places, so each row goes through the same sums.
+        its c places. So the same sums are computed for every row.
         """
         times = (tokens[:, :, None] == tokens[:, None, :]).sum(dim=2)  # (B, T)
         share = (1 + times.log()) * self.rarity[tokens] / times
@@ -66,10 +68,10 @@ class TopicEncoder(nn.Module):
         cooccurrence: float = COOCCURRENCE,
         meaning: float = 0.0,
     ) -> None:
-        """Fit topics on token ids of public texts; DataError if they share no two words.
+        """Fit topics to the token ids of public texts; raise DataError if these share no two words.
 
-        The V ``words``, in the order of their ids, give spelling and meaning; without them, topics
-        use neither.
+        The spelling and the meaning of words come from the V ``words``, in the order of their ids;
+        without them, topics use neither.
         """
         from sklearn.decomposition import TruncatedSVD  # fitting alone needs scikit-learn, slow to import
         from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
@@ -115,13 +117,14 @@ def _spelling(words: Sequence[str]) -> csr_matrix:
 
 
 def cooccurrence_vectors(rows: Sequence[Sequence[int]], *, words: int, seed: int) -> NDArray[np.float64]:
-    """Return each word's unit vector (words, n), n <= 150; zero without neighbours.
+    """Return a unit vector for each word, (words, n) with n <= 150; zero for a word without
+    neighbours.
 
-    It is the word's left singular vector of the positive pointwise mutual information times the
-    square roots of the singular values (Levy and Goldberg 2014, Sections 3 and 4). A neighbour's
-    frequency is raised to the power .75 (Levy, Goldberg and Dagan 2015, Section 3.1), and a
-    neighbour d places away has the weight 1/d. A negative number in ``rows`` takes a place in the text but
-    has no vector.
+    The vectors are the left singular vectors of the positive pointwise mutual information, times
+    the square roots of the singular values, (Levy and Goldberg 2014, Sections 3 and 4). A
+    neighbour's frequency is raised to the power .75 (Levy, Goldberg and Dagan 2015, Section 3.1),
+    and a neighbour d places away has the weight 1/d. A negative number in ``rows`` takes a place in
+    the text but has no vector.
     """
     from sklearn.decomposition import TruncatedSVD  # fitting alone needs scikit-learn, slow to import
     from sklearn.preprocessing import normalize

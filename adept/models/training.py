@@ -1,4 +1,4 @@
-"""A training run; a model counts as public only if every run that trained it was public."""
+"""A training run: fit tokenizer, topics, network and codec, log, and resume from a checkpoint."""
 
 import hashlib
 import json
@@ -97,7 +97,7 @@ def fit(
     output_dir: Path,
     resume: Path | None = None,
 ) -> FitResult:
-    """Fit ``model`` in place, to the best validation loss; write logs into ``output_dir``."""
+    """Fit a model in place, keep the weights of the best validation loss, and write logs."""
     spec, done = resume_run(spec, train, resume, model)
     config, length = spec.training, model.config.max_length
     rows, unseen = (tokenizer.encode_corpus(corpus, max_length=length) for corpus in (train, validation))
@@ -147,10 +147,11 @@ def origin_of(spec: TrainSpec, train: Corpus) -> dict[str, Any]:
 def resume_run(
     spec: TrainSpec, train: Corpus, checkpoint: Path | None, model: Autoencoder | None = None
 ) -> tuple[TrainSpec, int]:
-    """Return the specification of a resumed run, and the number of finished epochs.
+    """Return the specification of a run that is resumed, and the number of its finished epochs.
 
-    Raises DataError for a damaged checkpoint or another text, clip, label set or sizes,
-    ConfigurationError if no epoch is left.
+    A resumed model counts as public only if every run that trained it was public. Raises DataError
+    for a damaged checkpoint or another text, clip, label set or sizes, and ConfigurationError if no
+    epoch is left.
     """
     if checkpoint is None:
         return spec, 0
@@ -193,7 +194,7 @@ def _read_checkpoint(path: Path) -> dict[str, Any]:
 
 
 class Origin(Callback):
-    """A callback that stores the weights' origin in a checkpoint (``resume_run``)."""
+    """A callback that stores the origin of the weights in a checkpoint, for ``resume_run``."""
 
     def __init__(self, origin: dict[str, Any], *, learning_rate: float) -> None:
         self.origin, self.learning_rate = origin, learning_rate
@@ -202,7 +203,7 @@ class Origin(Callback):
         checkpoint["origin"] = self.origin
 
     def on_load_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
-        """Set the learning rate for this run's number of epochs."""
+        """Set the learning rate for the number of epochs of this run."""
         done = checkpoint["epoch"] + 1
         checkpoint["lr_schedulers"][0]["last_epoch"] = done
         for group in checkpoint["optimizer_states"][0]["param_groups"]:
@@ -210,7 +211,7 @@ class Origin(Callback):
 
 
 def randomiser(model: Autoencoder, spec: TrainSpec) -> Callable[[Tensor], Tensor] | None:
-    """Return the noise for training the decoder: from a mechanism, from codewords, or None."""
+    """Return the noise with which the decoder is trained: by a mechanism, by codewords, or None."""
     if spec.mechanism is not None and spec.training.epsilon is not None:
         return noise_between(spec.mechanism, *spec.training.budgets)
     return partial(draw_codewords, books=model.codebooks, clip_norm=model.clip_norm) if model.codebooks else None
@@ -241,7 +242,7 @@ def make_trainer(
 
 
 class quiet_lightning(warnings.catch_warnings):  # noqa: N801 - used like a function
-    """Hide Lightning's advice (hardware, workers, existing folders) in the terminal."""
+    """Hide Lightning's advice about hardware, workers and existing folders."""
 
     def __enter__(self) -> None:
         super().__enter__()
@@ -262,7 +263,7 @@ def length_batches(lengths: Sequence[int], *, batch_size: int, seed: int | str) 
 
 
 class LengthBatchSampler(Sampler[list[int]]):
-    """Batches of indices of texts of similar length, in an order set by seed and epoch."""
+    """Batches of the indices of texts with similar lengths; seed and epoch set their order."""
 
     def __init__(self, lengths: Sequence[int], *, batch_size: int, seed: int | None = None) -> None:
         self.lengths, self.batch_size, self.seed, self.epoch = lengths, batch_size, seed, 0

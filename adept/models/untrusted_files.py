@@ -1,4 +1,4 @@
-"""Reading of a model directory's files, which are not trusted.
+"""Reading of the files in a model directory, which are not trusted.
 
 Before a file is opened, the program checks that it is regular and small enough. Before a tensor is
 allocated, the program checks that names, shapes and types fit the configuration. All values must be
@@ -59,7 +59,7 @@ def read_json(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def read_tensors(path: Path, expected: dict[str, tuple[str, Shape]], *, description: str) -> dict[str, Tensor]:
-    """Return a safetensors file's tensors, floats as float32; ModelError if unexpected."""
+    """Return the tensors of a safetensors file, floats as float32; ModelError for any unexpected one."""
     with _open(path) as file:
         held = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
         wrong = sorted(expected.keys() ^ held.keys())

@@ -1,4 +1,4 @@
-"""Alternatives to a rewriter: all guarantee epsilon for a whole record, except redaction."""
+"""Other methods of rewriting, for comparison; all but redaction guarantee epsilon for a record."""
 
 import math
 import re
@@ -34,13 +34,13 @@ NUMBER_WORDS = frozenset([
 
 
 def common_length(lengths: Iterable[int]) -> int:
-    """Return T, at least 1: a length that nine in ten public texts do not exceed."""
+    """Return a length T, at least 1, that nine in ten public texts do not exceed."""
     return max(1, int(np.quantile(np.array(list(lengths) or [1]), COMMON_SHARE, method="lower")))
 
 
 @dataclass(frozen=True, kw_only=True)
 class InPositions:
-    """A mechanism for texts of T positions; each position gets an equal share of the budget."""
+    """A mechanism for texts of T positions, each with an equal share of the budget."""
 
     epsilon: float  # of a whole record, in nats
     length: int  # T
@@ -64,10 +64,10 @@ class InPositions:
 
 @dataclass(frozen=True, kw_only=True)
 class WordByWord(InPositions):
-    """A mechanism on T symbols; a subclass defines ``_release_symbols``: (N T,) -> (N T,).
+    """A mechanism on T symbols; a subclass releases the symbols of N records, (N T,) -> (N T,).
 
-    A record is read as exactly T symbols: its first T words, each a public word or one symbol for
-    all others, then padding.
+    A record is read as exactly T symbols: its first T words, then padding. One symbol stands for
+    all words that are not public.
 
     Claim: if each position is released by an (eps / T)-LDP mechanism on the common set of symbols,
     with fresh coins, the T symbols are eps-LDP for any two records. Proof: two records differ in at
@@ -106,8 +106,8 @@ class WordByWord(InPositions):
 class TokenResponse(WordByWord):
     """K-ary randomised response at every position (Warner 1965), in exact arithmetic.
 
-    (eps / T)-LDP at each position by the proof of `RandomizedResponse`, hence eps-LDP by the proof
-    of `WordByWord`.
+    It is (eps / T)-LDP at each position by the proof of `RandomizedResponse`, hence eps-LDP by the
+    proof of `WordByWord`.
     """
 
     name: ClassVar[str] = "token_response"
@@ -128,16 +128,16 @@ class TokenExponential(WordByWord):
 
     This is CusText with one output set (Chen et al. 2023).
 
-    The score of word y for word x is 1 - |x - y| / D, D the largest distance of public vectors,
-    within [0, 1]; that of padding is 1 for padding and 0 for words: (eps / T)-LDP at each position
-    (`exponential_choice`), hence eps-LDP.
+    The score of word y for word x is 1 - |x - y| / D, where D is the largest distance between
+    public vectors, so it is within [0, 1]. The score of padding is 1 for padding and 0 for words.
+    So a release is (eps / T)-LDP at each position (`exponential_choice`), hence eps-LDP.
     """
 
     name: ClassVar[str] = "token_exponential"
 
     @cached_property
     def scores(self) -> Floats:
-        """Scores (K, K) of all pairs of symbols; unknown words share one symbol at the origin."""
+        """The scores (K, K) of all pairs of symbols; the symbol of unknown words lies at the origin."""
         vectors = np.concatenate([self.public.vectors, np.zeros((1, self.public.vectors.shape[1]))])
         distances = WordVectors((*self.public.names, ""), vectors).distances()
         scores = np.eye(self.symbols)
@@ -152,17 +152,18 @@ class TokenExponential(WordByWord):
 
 @dataclass(frozen=True, kw_only=True)
 class PromptSampling(InPositions):
-    """Text from a decoder that reads the record itself and draws tokens by clipped logits.
+    """A decoder that reads the record without noise and draws each token by its clipped logit.
 
     This is DP-Prompt (Utpala, Hooker and Chen, Findings of EMNLP 2023).
 
     The decoder reads the latent *without* noise, and draws T tokens by clipped logits.
 
     Claim: eps-LDP for any two records, with eps / T for each token. Proof: given the tokens so far,
-    which were released, a token is drawn by the exponential mechanism with score (clipped logit -
-    b1) / (b2 - b1) over a public set of tokens (`exponential_choice`); T of them, each allowed to
-    look at those before, add up (adaptive composition, Dwork and Roth 2013, Theorem 3.16). T is
-    public and the same for all records; cutting a text at its end is post-processing.
+        which were released, a token is drawn by the exponential mechanism with score (clipped logit
+        - b1) / (b2 - b1) over a public set of tokens (`exponential_choice`); the budgets of T
+        tokens, each drawn with a look at those before, add up (adaptive composition, Dwork and Roth
+        2013, Theorem 3.16). T is public and the same for all records; cutting a text at its end is
+        post-processing.
     """
 
     model: Autoencoder = field(repr=False)  # not trained on the records
@@ -195,7 +196,7 @@ class PromptSampling(InPositions):
 
 @torch.inference_mode()
 def public_logits(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> tuple[float, float]:
-    """Return b1 and b2: the mean and the largest of the logits on public texts."""
+    """Return b1 and b2: the mean and the maximum of the logits on public texts."""
     rows = tokenizer.encode(text_list(texts)[:LOGIT_TEXTS], max_length=model.config.max_length)
     tokens = pad(rows)
     logits = model(model.encode_records(rows), tokens)[:, :, writable(model)][tokens != PAD]
@@ -206,7 +207,7 @@ def public_logits(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]
 class Redaction:
     """Redaction by rules, without a guarantee.
 
-    Tags replace numbers, addresses, names and rare words.
+    Numbers, addresses, names and rare words are replaced by tags.
     """
 
     common: frozenset[str]  # public words, in lower case, which are kept

@@ -1,4 +1,4 @@
-"""Table from which a user chooses epsilon: for each budget, how much of a text is kept.
+"""The table from which a user chooses epsilon: estimates of what a rewrite keeps at each budget.
 
 Every figure and example comes from public texts (``adept.rewriting.expectation``); no record is
 read.
@@ -42,7 +42,7 @@ class Budget:
 
     @property
     def shares(self) -> list[str]:
-        """The kept shares in words, one per heading of KEPT; empty if there is no estimate."""
+        """The kept shares as texts, one for each heading in KEPT; empty texts without an estimate."""
         if (kept := self.kept) is None:
             return [""] * len(KEPT)
         topic = "" if kept.topic is None else f"{kept.topic:.0%} ({kept.topic_of_others:.0%})"
@@ -52,7 +52,7 @@ class Budget:
 def preview_budgets(
     open_rewriter: Callable[[float], Rewriter], public: Sequence[str] | None = None
 ) -> Iterator[Budget]:
-    """Yield a line for each of BUDGETS, estimated on the user's public texts or held-out texts."""
+    """Yield a line for each of BUDGETS, estimated on the user's public texts or on held-out texts."""
     for epsilon in BUDGETS:
         rewriter = open_rewriter(epsilon)
         yield Budget(epsilon, rewriter, expectation(rewriter, public), rewrite_examples(rewriter, public))
@@ -67,6 +67,6 @@ def rewrite_examples(
 
 
 def short_texts(texts: Sequence[str], count: int) -> list[str]:
-    """Return the first ``count`` short texts; if there are too few of them, the first texts."""
+    """Return the first ``count`` short texts, or the first texts if there are too few short ones."""
     short = [text for text in texts if len(text.split()) in EXAMPLE_WORDS]
     return list((short if len(short) >= count else texts)[:count])

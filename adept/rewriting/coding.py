@@ -4,8 +4,8 @@
     release   rows -> rows       the mechanism, and nothing else
     write     rows -> texts      from released rows and public numbers alone
 
-Rows are tensors of latents or of descriptions' numbers, in each case with or without a label. To
-add a kind of release, write another ``Coding``, and let ``Rewriter`` choose it.
+Rows are tensors of latents or of the numbers of descriptions, with or without a label. To add a
+kind of release, write another ``Coding``, and let ``Rewriter`` choose it.
 """
 
 import secrets
@@ -36,14 +36,14 @@ _ENCODED: WeakKeyDictionary[Autoencoder, PublicTexts] = WeakKeyDictionary()  # o
 
 
 class Coding(ABC):
-    """The encoding of records for a model and mechanism, and the writing of texts from releases."""
+    """The encoding of records for a mechanism, and the writing of texts from its releases."""
 
     labels: Sequence[str] = ()  # those that a text can come with
     probes: int = 100  # public texts that an estimate rests on
 
     @abstractmethod
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return secret rows (B, n), one per record; a row depends on its own record alone."""
+        """Return secret rows (B, n), one for each record; a row depends on its record alone."""
 
     def check_labels(self, labels: Sequence[str | None]) -> None:  # noqa: B027 - nothing to check without a label set
         """Raise ConfigurationError for labels that ``encode`` refuses."""
@@ -58,7 +58,7 @@ class Coding(ABC):
 
     @abstractmethod
     def write(self, released: Tensor, *, samples: int) -> list[Pair]:
-        """Write ``samples`` labelled texts from each released row (B, n), as post-processing."""
+        """Write ``samples`` texts, with their labels, from each released row (B, n): post-processing."""
 
     def pack(self, values: Any) -> Tensor:
         rows: Tensor = values
@@ -69,7 +69,7 @@ class Coding(ABC):
 
 
 class LatentCoding(Coding):
-    """A model's encoder and decoder; raises ModelError if public texts are missing."""
+    """The coding by a model's encoder and decoder; raises ModelError if it needs public texts."""
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class LatentCoding(Coding):
 
     @torch.inference_mode()
     def fittest(self, released: Tensor) -> Tensor:
-        """Return token ids (B, T) of the likeliest candidate or, with topics, the nearest one."""
+        """Return the token ids (B, T) of the candidate that is likeliest or, with topics, nearest."""
         count = self.decoding.candidates if self.decoding.strategy == "sample" else 1
         latents = released.repeat_interleave(count, dim=0)
         tokens = decode(self.model, latents, self.decoding)
@@ -141,7 +141,7 @@ def pool_size(codewords: int) -> int:
 
 
 class Pools:
-    """Pools of texts: all records whose release is the same codeword draw from its pool of texts.
+    """Pools of texts: each codeword has a pool, from which all records that release it draw.
 
     *Claim*: a text of a pool may be written when it is first drawn, and the outputs have the same
     distribution as if the pool had been written before. *Proof*: the texts of a codeword are drawn
@@ -176,7 +176,7 @@ class Pools:
 
 
 class DescriptionCoding(Coding):
-    """A model's codec for a fixed number of descriptions; a row is an index in two int64 halves."""
+    """The coding by a model's codec, for one K; a row is a description in two int64 halves."""
 
     size: int
     probes = 40  # each is searched for
@@ -190,7 +190,7 @@ class DescriptionCoding(Coding):
             self.codec.describe_by_several([], size=self.size, count=self.top)  # refused before any record is read
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return each text's nearest description (B, 2), or its t nearest in order (B, 2 t)."""
+        """Return the nearest description of each text (B, 2), or its t nearest ones in order (B, 2 t)."""
         if self.top == 1:
             return pack(self.codec.describe(texts, size=self.size))
         several = self.codec.describe_by_several(texts, size=self.size, count=self.top)
@@ -211,13 +211,13 @@ class DescriptionCoding(Coding):
 
 
 class PairCoding(Coding):
-    """Text and label as one symbol: rows (B, n + 1) hold a text's coding and its label's index."""
+    """The coding of text and label as one symbol; rows (B, n + 1) end with the index of the label."""
 
     def __init__(self, text: Coding, labels: Sequence[str]) -> None:
         self.text, self.labels, self.probes = text, labels, text.probes
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return rows with labels; raise ConfigurationError for a missing or unknown label."""
+        """Return rows that hold labels too; raise ConfigurationError for a missing or unknown label."""
         return self.join_labels(self.text.encode(texts), labels or [None] * len(texts))
 
     def check_labels(self, labels: Sequence[str | None]) -> None:
@@ -253,13 +253,13 @@ class PairCoding(Coding):
 
 
 def pack(numbers: Iterable[int]) -> Tensor:
-    """Pack whole numbers below 2^120 into rows (B, 2) of int64: high half, low half."""
+    """Pack whole numbers below 2^120 into rows (B, 2) of int64: the high and the low half."""
     rows = [[number >> HALF_BITS, number & ((1 << HALF_BITS) - 1)] for number in numbers]
     return torch.tensor(rows, dtype=torch.int64).reshape(-1, 2)
 
 
 def unpack(rows: Tensor) -> list[int]:
-    """Return the whole numbers in rows (B, 2); raise ConfigurationError for other rows."""
+    """Return the whole numbers in rows (B, 2) of int64; raise ConfigurationError for other rows."""
     if rows.dtype != torch.int64 or rows.ndim != 2 or rows.shape[1] != 2:
         raise ConfigurationError(f"released must be rows of two int64, got {tuple(rows.shape)} of {rows.dtype}")
     return [(high << HALF_BITS) + low for high, low in rows.tolist()]

@@ -1,4 +1,4 @@
-"""Models on the Hugging Face Hub: fetching, saving and publishing."""
+"""Models on the Hugging Face Hub: fetch and publish them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -59,7 +59,7 @@ def publish(model: Autoencoder, tokenizer: Tokenizer, name: str, *, accept_priva
 
 @contextmanager
 def _explain_errors(what: str) -> Iterator[None]:
-    """Turn any error of the Hub's library into a ModelError; its error classes vary by version."""
+    """Turn any error of the Hub's library, whose classes vary by version, into a ModelError."""
     try:
         yield
     except Exception as error:  # noqa: BLE001

@@ -1,4 +1,4 @@
-"""Loading of a rewriter's parts, and refusal of unsafe releases."""
+"""Loading of a rewriter's model, choice of its mechanism, and refusal of unsafe releases."""
 
 import hashlib
 import math
@@ -37,7 +37,7 @@ def check_release(
     accept_inexact: bool = False,
     accept_private_model: bool = False,
 ) -> None:
-    """Raise ReleaseRefused if a release has no valid guarantee, unless the user accepts this.
+    """Raise ReleaseRefused if a release has no proven guarantee, unless the user accepts this.
 
     Args:
         guarantee, training_data: the guarantee of one release, and the model's training data.
@@ -63,7 +63,7 @@ def check_release(
 def fit_mechanism(
     mechanism: LocalRandomizer | JointResponse, model: Autoencoder
 ) -> tuple[JointResponse | None, LocalRandomizer]:
-    """Return the mechanism of text and label (or None) and that of the text, with codewords."""
+    """Return the mechanism of text and label together, or None, and the mechanism of the text alone."""
     if isinstance(mechanism, JointResponse):
         if is_by_label(mechanism.mechanism):
             raise ConfigurationError(
@@ -104,17 +104,19 @@ def _with_codewords(mechanism: Randomizer, model: Autoencoder, *, most: int | No
 
 
 def is_by_label(mechanism: LocalRandomizer) -> bool:
-    """Return True if records are released by label: as a sentence from the cell of their label."""
+    """Return True if a mechanism releases a record as a sentence from the cell of its label."""
     return isinstance(mechanism, Description) and mechanism.by_label
 
 
 def label_mechanism(model: Autoencoder, *, epsilon: float) -> Description | None:
-    """Return the description by label at a budget; None if a model does not suit it.
+    """Return the mechanism that releases by label at this budget; None if the model does not suit
+    it.
 
     The model must be broad and have more sentences than a cell.
 
-    It does not suit an adapted model: its codewords lie nearer to the records than label names do.
-    If the model has labelled examples, this holds only from an epsilon of MAX_EXAMPLES_EPSILON on.
+    An adapted model does not suit it, because its codewords lie nearer to the records than the
+    names of labels do. If the model has labelled examples, it is unsuitable only from an epsilon of
+    MAX_EXAMPLES_EPSILON on.
     """
     sentences = model.codec.sentences if model.codec else 0
     near = model.training_data.examples and not (model.label_examples and epsilon < MAX_EXAMPLES_EPSILON)
@@ -138,7 +140,7 @@ def packaged_directory() -> Path:
 
 
 def is_packaged(directory: str | Path | None) -> bool:
-    """Return True for the packaged model: no name, or its own name if no directory has it."""
+    """Return True for the packaged model: no directory, or its name if no directory has this name."""
     return directory is None or (str(directory) == PACKAGED and not Path(PACKAGED).exists())
 
 

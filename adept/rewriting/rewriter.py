@@ -1,4 +1,4 @@
-"""Rewriting text in batches: encode -> release -> write (``adept.rewriting.coding``)."""
+"""Rewriting of texts in batches: encode -> release -> write (``adept.rewriting.coding``)."""
 
 import os
 import re
@@ -31,7 +31,7 @@ HUB_OPTIONS = ("revision", "cache_dir", "force_download", "local_files_only", "t
 
 
 def _await_ended_threads() -> None:
-    """Wait at most a second for threads that Python has ended but that still run.
+    """Wait at most a second for threads that have ended in Python but still run in the system.
 
     Such a thread may hold the lock of MKL's memory. A process that is forked at that time would
     hold the lock forever.
@@ -59,10 +59,10 @@ class Rewriter:
 
     Args:
         model, tokenizer: a model and its tokenizer, saved together.
-        mechanism: mechanism that randomises the latent, or the codec's description of a text. A
+        mechanism: the mechanism that randomises a text's latent or its description by the codec. A
             ``JointResponse`` releases text and label as one symbol, and
-            ``Description(by_label=True)`` releases a sentence from the label's cell; with these
-            two, every record needs its label.
+            ``Description(by_label=True)`` releases a sentence from the label's cell; both need the
+            label of every record.
         decoding: options for greedy or sampled decoding; sampling draws fresh randomness.
         batch_size: number of records that go through the model at once.
         accept_broken_claim, accept_inexact, accept_private_model: as for ``check_release``.
@@ -111,7 +111,7 @@ class Rewriter:
 
     @classmethod
     def for_measurement(cls, model: Autoencoder, tokenizer: Tokenizer, **options: Any) -> "Rewriter":
-        """Return a rewriter for measurements: it refuses nothing, and releases refuse it."""
+        """Return a rewriter for measurements: it refuses no mechanism, and releases of files refuse it."""
         rewriter = cls(
             model, tokenizer, accept_broken_claim=True, accept_inexact=True, accept_private_model=True, **options
         )
@@ -154,9 +154,10 @@ class Rewriter:
         return [text for text, _ in self.rewrite_pairs(texts, samples=samples)]
 
     def rewrite_pairs(self, texts: Any, labels: Any = None, *, samples: int = 1) -> list[Pair]:
-        """Release each record once; write ``samples`` pairs (text, label or None) from each.
+        """Release each record once; write ``samples`` pairs of text and label (or None) from each
+        release.
 
-        Give labels only if the release is joint or by label, or if the model writes labels.
+        Labels are given only if the release is joint or by label, or if the model writes labels.
 
         Raises:
             DataError: texts or labels are not lists, a text is not a string, or the lengths differ.
@@ -200,9 +201,9 @@ class Rewriter:
         return other
 
     def of_label(self, label: str | None) -> "Rewriter":
-        """Return the rewriter for records of one label; this one if all labels share codewords.
+        """Return the rewriter for the records of one label; itself if all labels share codewords.
 
-        Raises ConfigurationError if a label is given but has no effect, or is missing but needed.
+        Raises ConfigurationError if a label is given but has no effect, or is needed but missing.
         """
         if isinstance(self.coding, LabelCoding) == (label is None):
             wrong = (
@@ -216,12 +217,12 @@ class Rewriter:
         return view
 
     def encode(self, texts: Any, labels: Any = None) -> Tensor:
-        """Return secret rows of B records for the mechanism; a row depends on its record alone."""
+        """Return secret rows of B records, which the mechanism reads; a row depends on its record alone."""
         batches = self._batches(*self._check(texts, labels))
         return torch.cat([self.coding.encode(*batch) for batch in batches])
 
     def release(self, texts: Any, labels: Any = None) -> Tensor:
-        """Return released rows: latents (B, n) or descriptions (B, 2), and label places."""
+        """Return released rows: latents (B, n) or descriptions (B, 2), followed by labels' indices, if any."""
         mechanism, batches = self.joint or self.mechanism, self._batches(*self._check(texts, labels))
         return torch.cat([self.coding.release_records(*batch, mechanism) for batch in batches])
 
@@ -242,7 +243,7 @@ class Rewriter:
 
 
 def resolve_decoding(decoding: DecodingConfig, model: Autoencoder, mechanism: LocalRandomizer) -> DecodingConfig:
-    """Replace strategy "auto" and pool null by values; pools need sampling and equal releases."""
+    """Replace strategy "auto" and pool null by values; a pool needs sampled texts and codewords."""
     count = mechanism.count if isinstance(mechanism, LearnedCodebook) else 0  # of releases, if they repeat
     nearest = model.config.decoder == "nearest" and not model.labels
     default = "nearest" if nearest else "sample" if count else "greedy"

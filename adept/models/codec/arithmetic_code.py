@@ -4,12 +4,13 @@ An arithmetic code divides the line [0, 1) among the possible first words by the
 then each interval among the second words, and so on (Witten, Neal and Cleary 1987, "Arithmetic
 coding for data compression"). A point stands for the text in whose interval it lies.
 
-If K points were spread evenly, many would stand for the same likely texts. So numbers come in
-*bands*; the probabilities of a band's texts differ by at most a factor of BAND_RATIO. A number
-stands for the first of MAX_ATTEMPTS points whose text belongs to its band. The points of one
-attempt are spread evenly: each cell of the line has one, at a place chosen by a public hash. A
-text's number is a cell whose point lies in the text's interval, while the points of its earlier
-attempts belong to other bands. ``write`` reverses ``number`` exactly.
+If K points were spread evenly, many would stand for the same likely texts. So the numbers are
+divided into *bands*. The probabilities of the texts in a band differ by at most a factor of
+BAND_RATIO. A number stands for the first of MAX_ATTEMPTS points whose text belongs to its band. The
+points of one attempt are spread evenly: the line has a cell for each number, and a public hash
+chooses the point in the cell. A text's number is one whose point lies in the text's interval, while
+the points of its earlier attempts belong to other bands. ``write`` is the exact inverse of
+``number``.
 """
 
 import math
@@ -32,7 +33,7 @@ BAND_RATIO, BAND_SHARE, MAX_ATTEMPTS = 64, 4, 12
 
 
 class Band(NamedTuple):
-    """Numbers from ``first`` on, for texts of probability narrow to wide times 2^-precision."""
+    """A range of numbers for the texts whose probability is between two limits, in 2^-precision."""
 
     first: int
     size: int
@@ -41,7 +42,7 @@ class Band(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """A text's interval in its band, and the width of its probability, in 2^-precision."""
+    """The interval of a text in its band, and the text's probability, in units of 2^-precision."""
 
     band: Band
     low: int
@@ -50,7 +51,7 @@ class Interval(NamedTuple):
 
 
 class ArithmeticCode:
-    """The code of ``size`` numbers; a text whose end costs over ``end_bits`` has no number."""
+    """The code of K = ``size`` numbers; a text whose end costs more than ``end_bits`` has no number."""
 
     def __init__(self, model: LanguageModel, size: int, *, end_bits: int = BITS) -> None:
         self.model, self.size, self._least_end = model, size, ONE >> end_bits
@@ -68,7 +69,7 @@ class ArithmeticCode:
         return words if attempt < MAX_ATTEMPTS else self.text_at(self._point(band, place, 0))
 
     def spread(self, count: int) -> Iterator[list[str]]:
-        """Yield the texts that the model writes at ``count`` points spread over the line."""
+        """Yield the texts that the model writes at ``count`` points, which are spread over the line."""
         line = Band(0, count, 0, self.line)
         return (self.text_at(self._point(line, place, 0)) for place in range(count))
 
@@ -81,7 +82,7 @@ class ArithmeticCode:
         return self._number_in(found.band, found.low, found.low + found.width) if found else None
 
     def interval(self, words: Sequence[str]) -> Interval | None:
-        """Return a text's interval in its band; None without a band or a spelling."""
+        """Return a text's interval in its band; None if no band fits or a word cannot be spelled."""
         numbers = self.model.vocabulary.encode(words)[:MAX_WORDS]
         spelled = self._spelled(words, numbers)
         if END in words or spelled is None:
@@ -115,7 +116,7 @@ class ArithmeticCode:
         return np.array([*narrow, *wide, self._least_end if band.narrow else 1])
 
     def _width_and_depth(self, width: int) -> tuple[int, int]:
-        """Return an interval's width, rounded up, in units of 2^-precision: width and depth."""
+        """Return an interval's width, given in 2^-precision and rounded up, as width and depth."""
         more = WIDTH - (width - 1).bit_length()
         return -((-width << WIDTH) >> (WIDTH - more)), self.precision - WIDTH + more
 
@@ -130,13 +131,13 @@ class ArithmeticCode:
         return None
 
     def _first_inside(self, band: Band, place: int, attempts: int) -> tuple[int, list[str]]:
-        """Return the first attempt whose text is in the band (or ``attempts``), and the text."""
+        """Return the first attempt whose text is in the band, and its text; ``attempts`` if none is."""
         if not band.narrow:
             return 0, self.text_at(self._point(band, place, 0))
         return self._read([self._point(band, place, attempt) for attempt in range(attempts)], self._limits(band))
 
     def _read(self, points: Sequence[int], limits: Limits) -> tuple[int, list[str]]:
-        """Return the first of some points whose text is in a band, and the last text read."""
+        """Return the index of the first point whose text is in a band, and the text that was read last."""
         model, size = self.model, self.precision // 8
         bits = np.frombuffer(b"".join(point.to_bytes(size, "big") for point in points), np.uint8).reshape(-1, size)
         tables, spelling = model.tables, model.spelling
@@ -148,7 +149,7 @@ class ArithmeticCode:
         return found, [word for word in words if word]  # no word without letters
 
     def _point(self, band: Band, place: int, attempt: int) -> int:
-        """Return the point of a band's number at an attempt; each number has its own cell."""
+        """Return the point of a number at an attempt; each number of a band has a cell of its own."""
         cell = (place + _turn(band, attempt)) % band.size
         begin, end = (-(-(edge << self.precision) // band.size) for edge in (cell, cell + 1))
         digest = shake_256(f"{band.first} {cell} {attempt}".encode()).digest(self.precision // 8 + 16)

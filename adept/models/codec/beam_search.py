@@ -1,9 +1,10 @@
-"""Beam search for texts that cost few enough bits and are near to a record, nearest first.
+"""Beam search for texts that are near to a record and cost at most some number of bits.
 
-Word by word, the record's next word is kept or left out, and before a word that is kept the
-likeliest word may be inserted. A word left out or inserted adds to the distance. So does each extra
-bit that the word after this *seam* costs compared with the record. For every number of bits, the
-beam keeps the few nearest texts that cost at most that many bits.
+The search goes through the record word by word. It keeps the next word or leaves it out, and before
+a kept word it may insert the likeliest word. Each word that is left out or inserted adds to the
+distance of the text from the record. The place of such a change is a *seam*: each bit that the word
+after it costs more than in the record adds to the distance too. For every number of bits, the beam
+keeps the few nearest texts that cost at most that many bits.
 """
 
 import math
@@ -32,7 +33,7 @@ TEXT, WORD, INSERTED, SEAMS, COLUMNS = range(WINDOW + CONTEXT_WORDS, WINDOW + CO
 
 
 class Found(NamedTuple):
-    """A text with its distance, the distance's part due to seams, and its cost in UNITs."""
+    """A text with its distance, the part of the distance that is due to seams, and its cost in UNITs."""
 
     distance: int
     seams: int
@@ -41,14 +42,14 @@ class Found(NamedTuple):
 
 
 class BeamSearch:
-    """The search for texts near to records; after a gap, each extra bit adds ``seam``."""
+    """The search for texts near to records; each extra bit after a seam adds ``seam`` to the distance."""
 
     def __init__(self, model: LanguageModel, *, weigh: Callable[[str], int], seam: int = 0) -> None:
         self.model, self.weigh, self.seam = model, weigh, seam
         self._added = ADDED_COST * np.array([*map(weigh, model.vocabulary.words)])
 
     def near(self, words: Sequence[str], *, bits: float, within: int = ANYWHERE) -> Iterator[Found]:
-        """Yield texts of at most ``bits`` bits nearer than ``within``, by distance and cost."""
+        """Yield texts that cost at most ``bits`` bits and are nearer than ``within``, the nearest first."""
         vocabulary, kept = self.model.vocabulary, BEAM_WIDTHS[bits >= MANY_BITS]
         numbers = vocabulary.encode(words)
         spelled = [*map(self._spelling_cost, words, numbers), 0]
@@ -69,7 +70,7 @@ class BeamSearch:
 def _spell_out(
     texts: Sequence[tuple[int, int, int]], record: Sequence[str], vocabulary: Sequence[str]
 ) -> list[tuple[str, ...]]:
-    """Return the words of each text, padded with NO_WORD."""
+    """Return the words of each text; the last entry, for NO_WORD, is empty."""
     spoken: list[tuple[str, ...]] = [()] * (len(texts) + 1)
     for text, (before, place, inserted) in enumerate(texts):
         words = spoken[before]
@@ -117,7 +118,7 @@ def _go_on(beam: Whole, states: Whole, order: Whole, place: int, texts: Whole, w
 
 @without_reference_counts
 def _extend(beam: Whole, steps: Whole, own: Whole, added: Whole, seam: int, most: int, states: Whole) -> int:
-    """Store the states with and without one more word; return their number."""
+    """Store each state with the next word and without it; return the number of stored states."""
     word, count = own[NUMBER], 0
     for row in range(len(beam)):
         alone, likely, first, second = steps[row]
@@ -147,7 +148,7 @@ def _extend(beam: Whole, steps: Whole, own: Whole, added: Whole, seam: int, most
 
 @without_reference_counts
 def _sort(states: Whole, within: int, order: Whole) -> int:
-    """Sort the states nearer than ``within`` (nearly sorted already); return their number."""
+    """Order the states that are nearer than ``within``, which are nearly sorted; return their number."""
     count = 0
     for row in range(len(states)):
         if states[row, DISTANCE] >= within:
@@ -174,7 +175,7 @@ def _is_nearer(one: Whole, other: Whole) -> bool:
 
 @without_reference_counts
 def _look_ahead(tables: ModelTables, after: NextWord, beam: Whole, word: int, steps: Whole) -> None:
-    """Store a word's cost, the word to insert, its cost, and that of the word after it."""
+    """Store the cost of a word, and of inserting the likeliest word before it, for each state."""
     for row in range(len(beam)):
         twin = _twin(beam, row)
         if twin < row:
@@ -201,7 +202,7 @@ def _twin(beam: Whole, row: int) -> int:
 
 @without_reference_counts
 def _thin_out(states: Whole, order: Whole, counts: Whole, kept: int) -> int:
-    """Move ``kept`` states per number of bits to the front, no two alike; return their number."""
+    """Move at most ``kept`` different states for each number of bits to the front; return their number."""
     counts[:], count = 0, 0
     for row in order:
         bucket = states[row, COST] // UNIT
@@ -234,7 +235,7 @@ def _same(one: Whole, other: Whole) -> bool:
 
 @without_reference_counts
 def _likeliest(tables: ModelTables, after: NextWord) -> int:
-    """Return the word most often seen after a window, or NO_WORD."""
+    """Return the word that was seen most often after the window, or NO_WORD."""
     known = after.contexts[0, -1, CONTEXT]
     word = tables.words.contexts[after.contexts[0, known - 1, CONTEXT] if known else -1, LIKELIEST]
     return word if word < len(tables.in_class) else NO_WORD

@@ -1,11 +1,11 @@
-"""The codec: any text as a whole number below K, and back, for every K from 2 to 2^120.
+"""The codec: it turns any text into a whole number below K, and back, for each K from 2 to 2^120.
 
 The numbers below K are of two kinds.
 
-- The first ones are whole texts: *public utterances*, the first k of which are near to what people
-  say, and after them other sentences of broad text, or a model's likeliest texts
+- The first numbers stand for whole texts. *Public utterances* come first, in an order in which the
+  first k cover what people say. Other sentences of broad text, or a model's likeliest texts, follow
   (``listed_texts``).
-- The others belong to an arithmetic code under that model (``arithmetic_code``).
+- The other numbers belong to an arithmetic code under a language model (``arithmetic_code``).
 
 A record's description is the number of a text near to the record: a whole text (``nearest_text``),
 or a text that a search finds (``beam_search``). Privacy does not depend on which text it is
@@ -79,7 +79,8 @@ class Codec(Learned):
 
     @classmethod
     def of(cls, texts: Sequence[str], *, public: bool, listed: int = 0, seed: int = 0) -> "Codec":
-        """Learn from texts; if they are public, ``listed`` texts may get numbers (``with_list``).
+        """Learn a codec from texts; if they are public, up to ``listed`` texts get numbers
+        (``with_list``).
 
         If the texts are not public, the codec keeps no utterance, and no word or sequence that
         occurs in one text only. It may keep what one person says in two different texts.
@@ -94,7 +95,7 @@ class Codec(Learned):
 
     @classmethod
     def of_sentences(cls, texts: Sequence[str], *, lexicon: Lexicon, seed: int = 0) -> "Codec":
-        """Learn from broad public text; sentences of common words only get the first numbers."""
+        """Learn a codec from broad public text, whose sentences of common words get the first numbers."""
         different = list(dict.fromkeys(row for row in map(words_of, texts) if row))
         rows = sorted(_of_common_words(different), key=lambda row: len(row) not in SPOKEN_WORDS)
         model = LanguageModel.of(rows, seed=seed)
@@ -105,13 +106,13 @@ class Codec(Learned):
         return cls(model, weigh, rows[:MAX_UTTERANCES], listed=listed, lexicon=lexicon)
 
     def with_list(self) -> "Codec":
-        """Return the codec with the list that it lacked; making the list takes a while."""
+        """Return the codec with its list of likely texts; it takes about a minute to make the list."""
         if not self.unlisted:
             return self
         return replace(self, listed=list_likely(self.model, self.utterances, count=self.unlisted), unlisted=0)
 
     def choose_size(self, size: int, *, joint: bool = False) -> int:
-        """Return the size to use if ``size`` is wanted; for broad text often the sentence count."""
+        """Return the size to use in place of ``size``: for broad text, often the number of sentences."""
         most = MIN_SEARCH_RATIO * self.sentences
         return self.sentences if (self.sentences if joint else MAX_PART_SIZE) < size <= most else size
 
@@ -140,11 +141,11 @@ class Codec(Learned):
 
     @property
     def sentence_index(self) -> MeaningIndex:
-        """Index of all sentences of broad text."""
+        """The index of all sentences of broad text."""
         return cast(MeaningIndex, self._sized(self.sentences).index)
 
     def describe_in(self, texts: Sequence[str], places: NDArray[np.int32], *, count: int) -> NDArray[np.int64]:
-        """Return the positions (B, ``count``) of each text's nearest sentences among those at ``places`` (k,)."""
+        """Return the positions (B, count) in ``places`` (k,) of the sentences nearest to each text."""
         return self.sentence_index.several_of([*map(words_of, text_list(texts))], places, count)
 
     def write(self, descriptions: Sequence[int], *, size: int) -> list[str]:
@@ -168,7 +169,7 @@ class Codec(Learned):
 
 
 class _Sized:
-    """A codec at one K; it is made before the first record is read, and no record changes it."""
+    """A codec for one K, which is made before the first record is read and which no record changes."""
 
     def __init__(self, codec: Codec, size: int) -> None:
         utterances, broad = codec.utterances[:size], codec.lexicon is not None

@@ -1,4 +1,4 @@
-"""A codec's files: words and utterances as JSON, n-grams and list as tables of whole numbers.
+"""The files of a codec: words and utterances as JSON, n-grams and listed texts as tables.
 
 All contents are checked before the codec is built, so that no record can make it fail.
 """
@@ -89,7 +89,7 @@ def save_list(codec: Codec, path: Path) -> None:
 
 
 def load_list(codec: Codec, path: Path) -> Codec:
-    """Return a codec with its list, from a file; raise ModelError if it is damaged."""
+    """Return a codec with its list of texts from a file; raise ModelError if the file is damaged."""
     tables = read_tensors(path, {LIKELY: ("int16", (None,))}, description=DESCRIPTION)
     words, flat = codec.model.vocabulary.words, tables[LIKELY].numpy()
     if len(flat) > MAX_LIKELY or (len(flat) and not _are_texts(flat, size=len(words))):
@@ -145,7 +145,7 @@ def _read_tables(path: Path, stored: dict[str, Any], sizes: dict[str, int]) -> d
 
 
 def _wrong(stored: dict[str, Any]) -> str:
-    """Return the name of the first field that no codec would write; empty if all are valid."""
+    """Return a message about the first field that no codec would write; empty if all are valid."""
     fields = ("words", "classes", "counts", "alphabet", "holders", "utterances")
     parts: list[Any] = [stored.get(name) for name in fields]
     words, classes, counts, alphabet, holders, utterances = parts
@@ -195,7 +195,7 @@ def _is_counts(values: object) -> bool:
 
 
 def _are_texts(flat: NDArray[np.int16], *, size: int) -> bool:
-    """Return True if every text has only known words, a valid length and one end mark."""
+    """Return True if every text has known words only, a valid length, and a 0 at its end."""
     inside = bool(((flat >= 0) & (flat < size) & (flat != 1)).all()) and bool(flat[-1:].any() == 0 < len(flat))
     lengths = np.diff(np.flatnonzero(flat == 0), prepend=-1) - 1
     return inside and bool(((lengths >= 1) & (lengths <= MAX_WORDS)).all())

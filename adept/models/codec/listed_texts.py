@@ -1,4 +1,4 @@
-"""Listed texts: those of a codec's numbered texts that are not utterances; mostly likely texts.
+"""Listed texts: numbered texts of a codec that are not utterances, mostly its likeliest texts.
 
 The search begins with the empty text. It appends every word that followed the same two words in the
 training texts and that leaves enough bits for the rest of the text. The list is made once and
@@ -29,7 +29,7 @@ Prefixes = tuple[Tensor, Tensor]
 
 
 class ListedTexts:
-    """Texts as word numbers in one array, each closed by 0, and the group of each."""
+    """Texts as numbers of words in one array, where 0 ends each text, and the group of each text."""
 
     def __init__(
         self,
@@ -55,10 +55,10 @@ class ListedTexts:
 
 @torch.inference_mode()
 def list_likely(model: LanguageModel, utterances: Sequence[Words], *, count: int) -> ListedTexts:
-    """Return likely texts, likeliest first: ``count`` texts less the utterances.
+    """List the likeliest texts, the likeliest first; with the utterances they are ``count`` texts.
 
-    It returns fewer texts if the search would need too many prefixes. The model was learned from
-    the utterances.
+    The list is shorter if the search would need too many prefixes. The model must have been learned
+    from the utterances.
     """
     if len(model.vocabulary.words) > MAX_LISTED_WORDS:
         return ListedTexts()
@@ -80,7 +80,7 @@ def list_likely(model: LanguageModel, utterances: Sequence[Words], *, count: int
 
 
 class _Search:
-    """The search for texts by cost, in parts of one length: words (B, L) and costs (B,)."""
+    """The search for texts of low cost, in batches of one length: words (B, L) and costs (B,)."""
 
     def __init__(self, model: LanguageModel, texts: Sequence[Sequence[int]]) -> None:
         self.model, self.size = model, len(model.vocabulary.words)
@@ -88,7 +88,7 @@ class _Search:
         self.after_word, self.pairs, self.after_pair = self._learn_rests(texts)
 
     def within(self, bits: float) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int16]]]:
-        """Yield costs (M,) and texts (M, L) of at most ``bits``, deep first to save memory."""
+        """Yield costs (M,) and texts (M, L) that cost at most ``bits``; long texts first saves memory."""
         waiting: dict[int, list[Prefixes]] = {0: [(torch.zeros((1, 0), dtype=torch.int64), torch.zeros(1))]}
         while waiting and self.unread > 0:
             full = [length for length, parts in waiting.items() if sum(len(part[1]) for part in parts) >= self.batch]
@@ -123,13 +123,13 @@ class _Search:
             yield torch.cat([prefixes[row], word[:, None]], dim=1), cost
 
     def _cost_after(self, before: Tensor, words: Tensor) -> Tensor:
-        """Return the cost of a text's rest, given its last pair of words, or its last word."""
+        """Return the least cost of the rest of a text after its last two words, or after its last word."""
         keys = before * self.size + words
         places = torch.searchsorted(self.pairs, keys).clamp_max(len(self.pairs) - 1)
         return torch.where(self.pairs[places] == keys, self.after_pair[places], self.after_word[words])
 
     def _learn_rests(self, texts: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Tensor]:
-        """Return least costs of a text's rest: after words (V,), after pairs (keys, costs)."""
+        """Return the least cost of the rest of a text: after each word (V,), and after pairs (keys, costs)."""
         by_length: dict[int, list[Sequence[int]]] = {}
         for text in dict.fromkeys(map(tuple, texts)):
             by_length.setdefault(len(text), []).append(text)
@@ -140,7 +140,7 @@ class _Search:
         return after_word, pairs, torch.zeros(len(pairs)).scatter_reduce(0, index, rests, "amin", include_self=False)
 
     def _weigh_rests(self, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return, for texts (B, L), each word's predecessor, the word, and its rest's cost."""
+        """Return, for all words of texts (B, L), the word before, the word, and the cost of the rest."""
         costs = [torch.zeros(len(rows))]
         for place in range(rows.shape[1]):
             shares = next_shares(self.model, rows[:, :place])

@@ -1,4 +1,4 @@
-"""Learning of a codec from training text; its list of likely texts is made at first use.
+"""Learning of a codec from training text, and of its list of likely texts at the first use.
 
 The list is saved beside the model, or else in the user's cache, under the digest of the codec that
 it completes. The first process writes the list and all others read it, because another machine may
@@ -27,7 +27,7 @@ MAX_HELD_OUT = 200
 
 
 def learn_codec(train: Corpus, validation: Corpus, *, public: bool, seed: int, config: CodecConfig) -> Codec:
-    """Return a model's codec; if the text is public, hold out validation text for estimates."""
+    """Learn a model's codec; if the text is public, the codec holds validation text for estimates."""
     texts = train.texts
     if config.texts is not None and config.texts < len(texts):
         texts = random.Random(seed).sample(texts, config.texts)
@@ -69,7 +69,7 @@ def _load(codec: Codec, path: Path) -> Codec:
 
 
 def _keep(listed: Codec, path: Path) -> bool:
-    """Save the list; return True if its file exists afterwards, whichever process wrote it."""
+    """Save the list; return True if its file exists then, whether this process wrote it or another."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".codec-") as directory:

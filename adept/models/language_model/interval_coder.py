@@ -1,14 +1,14 @@
 """The arithmetic code in machine code: ``encode`` a text as an interval, ``decode`` a point.
 
 An interval of the line [0, 1) is (low, width, depth): it begins at low 2^-(WIDTH + depth) and is
-width 2^-(WIDTH + depth) wide, where 2^(WIDTH - 1) < width <= 2^WIDTH. So products of machine words
-give a share of an interval, however narrow it is.
+width 2^-(WIDTH + depth) wide, where 2^(WIDTH - 1) < width <= 2^WIDTH. So a share of an interval,
+however narrow, is computed as a product of machine words.
 
-A *band* holds the texts whose probability lies between two limits and that end as sentences do. In
+A *band* holds the texts that end as sentences do and whose probability lies between two limits. In
 a band the line is divided in two steps: first into the end of the text and its continuation, then
 into the words that may continue it. The end has no share if the text would not belong to the band.
-If it would belong, and may grow by b more bits, all continuations together have a probability of
-about b / GROWTH.
+If the text would belong to the band, and may cost b more bits, all continuations together have a
+probability of about b / GROWTH.
 """
 
 from typing import NamedTuple
@@ -45,14 +45,14 @@ Limits = NDArray[np.int64]
 
 
 class Spelled(NamedTuple):
-    """Spellings of a text's words that the vocabulary lacks."""
+    """The spellings of those words of a text that the vocabulary lacks."""
 
     shares: Whole  # of the letters, one after the other (S, 2)
     starts: Whole  # where those of each word begin, and S (L + 1,)
 
 
 class Foreseen(NamedTuple):
-    """The model's shares of the L words of a text."""
+    """The shares that the model gives to the L words of a text."""
 
     spans: Whole  # the share of each word after those before it (L, 2)
     ends: Whole  # the share of an end before each word, out of ONE (L,)
@@ -76,7 +76,7 @@ def whole_line() -> WidthAndDepth:
 
 @without_reference_counts
 def narrow(interval: WidthAndDepth, low: int, high: int) -> tuple[int, int]:
-    """Move to a share of an interval; return the share's start, and the bits of refinement."""
+    """Narrow an interval to a share of it; return the share's start and the number of bits refined."""
     begins, width, more = _share(interval[0], low, high)
     interval[0], interval[1] = width, interval[1] + more
     return begins, more
@@ -84,7 +84,7 @@ def narrow(interval: WidthAndDepth, low: int, high: int) -> tuple[int, int]:
 
 @without_reference_counts
 def _share(width: int, low: int, high: int) -> tuple[int, int, int]:
-    """Return the start and width of a share of an interval, and its further depth in bits."""
+    """Return the start and the width of a share of an interval, and the increase of its depth in bits."""
     begins, ends, more = width * low >> BITS, width * high >> BITS, 0
     while ends - begins << more <= 1 << (WIDTH - 1):
         more += 1
@@ -98,7 +98,7 @@ def _is_inside(band: Limits, width: int, depth: int) -> bool:
 
 @without_reference_counts
 def _is_too_narrow(band: Limits, width: int, depth: int) -> bool:
-    """Return True if no text with this beginning is in the band or a likelier band."""
+    """Return True if a text of this width can be neither in the band nor in a likelier band."""
     return _narrower(width, depth, band[0], band[1])
 
 
@@ -109,7 +109,7 @@ def _narrower(width: int, depth: int, other_width: int, other_depth: int) -> boo
 
 @without_reference_counts
 def end_share(band: Limits, text: WidthAndDepth, own: int) -> int:
-    """Return an end's share in a band, out of ONE, after a text; the model gives it ``own``."""
+    """Return the share, out of ONE, of an end in a band after a text; the model's share is ``own``."""
     _, width, more = _share(text[0], 0, own)
     if own < band[4] or not _is_inside(band, width, text[1] + more):
         return 0
@@ -119,7 +119,7 @@ def end_share(band: Limits, text: WidthAndDepth, own: int) -> int:
 
 @without_reference_counts
 def edge_among_others(own: int, edge: int) -> int:
-    """Return F(word) without the end; it increases strictly, as ``edge`` does."""
+    """Return F of a word among the words without the end; it increases strictly with ``edge``."""
     return (edge - own << BITS) // (ONE - own)
 
 
@@ -133,11 +133,11 @@ def edge_below(own: int, place: int) -> int:
 def encode(
     tables: ModelTables, words: Whole, spelled: Spelled, bands: Whole, narrowest: int
 ) -> tuple[int, Whole, WidthAndDepth, WidthAndDepth]:
-    """Return a text's band, the steps (M, 2) to its interval, and both widths and depths.
+    """Return a text's band, the steps (M, 2) to its interval, and the interval's and text's widths.
 
-    A step is the start of a share in its interval, and the number of bits that the interval is then
-    refined by. The band is NO_BAND if no band fits, or if the interval is deeper than
-    ``narrowest``. Bands (B, 5) come with less likely texts first.
+    A step is the start of a share in the interval before, and the number of bits by which the
+    interval is then refined. The band is NO_BAND if no band fits, or if the interval is deeper than
+    ``narrowest``. The bands (B, 5) of less likely texts come first.
     """
     foreseen = Foreseen(np.empty((len(words), 2), np.int64), np.empty(len(words), np.int64))
     text, none = _foresee(tables, words, spelled, bands[0], foreseen), np.empty((0, 2), np.int64)
@@ -207,9 +207,10 @@ def decode(
     narrowest: int,
     most: int,
 ) -> tuple[int, Whole, Whole]:
-    """Return the first of P points (P, bytes) in a band, or P; the last text's words, spelling.
+    """Return the index of the first point (P, bytes) in a band, or P, and the text read last.
 
-    A text ends at an END, after ``most`` words, or when its interval is too narrow for the band.
+    A text ends at END, after ``most`` words, or when its interval is too narrow for the band. It is
+    returned as numbers of words, with the spellings of unknown words.
     """
     after, words, spelled = start(tables), np.empty(most, np.int64), np.empty((most, MAX_LETTERS), np.int64)
     found, length = 0, 0
@@ -256,7 +257,7 @@ def _decode_word(tables: ModelTables, point: Decoder, after: NextWord) -> int:
 
 @compiled
 def decode_spelling(spelling: SpellingTables, point: Decoder, letters: Whole) -> None:
-    """Read an unknown word: -1 - r for the r-th listed one, or its letters up to an end."""
+    """Read an unknown word: as -1 - r if it is the r-th listed word, or as its letters up to an end."""
     letters[0] = WORD_END
     if len(spelling.edges) > 1:
         if _place(point) < LISTED_SHARE:
@@ -296,7 +297,7 @@ def _find_letter(tables: NgramTables, contexts: Whole, wanted: int) -> int:
 
 @compiled
 def spell(tables: NgramTables, letters: Whole) -> Whole:
-    """Return the shares (M, 2) of letters (M,), in their order."""
+    """Return the shares (M, 2) of the letters (M,) of a word."""
     context, contexts = _before_letters(tables)
     spans = np.empty((len(letters), 2), np.int64)
     for number, letter in enumerate(letters):
@@ -347,5 +348,5 @@ def _spell_to(point: Decoder, low: int, high: int) -> None:
 
 @without_reference_counts
 def _has_ended(point: Decoder) -> bool:
-    """Return True if no text of the band has this beginning, or the interval is too narrow."""
+    """Return True if no text of the band begins like this one, or if the interval is too narrow."""
     return _is_too_narrow(point.band, point.text[0], point.text[1]) or point.interval[1] > point.narrowest

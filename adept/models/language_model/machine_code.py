@@ -1,4 +1,4 @@
-"""Machine code for loops over single words: thousands of short steps for each record."""
+"""Compilation of loops over single words, with thousands of short steps for each record."""
 
 import hashlib
 import sys
@@ -26,7 +26,7 @@ _FUNCTIONS: list[Any] = []  # all functions that become machine code
 
 
 def compiled(function: Function, *, counts: bool = True) -> Function:
-    """Compile a function of numbers and arrays, and cache the code in the user's home if possible.
+    """Compile a function of numbers and arrays, and cache its machine code in the user's home.
 
     Without reference counting (``counts``) the code is several times as fast, but must not create
     arrays.
@@ -49,7 +49,7 @@ def without_reference_counts(function: Function) -> Function:
 
 @cache
 def _directory() -> str | None:
-    """Return the directory for machine code of these sources; None if there is none."""
+    """Return the directory for the machine code of these sources; None if none can be written."""
     if (user := cache_directory()) is None:
         return None
     digest = hashlib.sha256()
@@ -67,7 +67,7 @@ def _directory() -> str | None:
 
 @contextmanager
 def telling(line: str, *, compiles: bool = False) -> Iterator[None]:
-    """Show a bar on a terminal during slow work; if it ``compiles``, the bar counts functions."""
+    """Show a bar on a terminal during slow work; if the work compiles, the bar counts functions."""
     ended = threading.Event()
     shown = threading.Thread(target=_show_bar, args=(line, ended, compiles), daemon=True)
     if sys.stderr.isatty():

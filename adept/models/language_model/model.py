@@ -1,4 +1,4 @@
-"""The language model: the next word's probability, mixed from n-grams of words and classes.
+"""The language model: a mixture of n-grams of words and n-grams of word classes.
 
 A word of the vocabulary is one symbol. Any other word is UNKNOWN, followed by its spelling: as one
 of the commonest words of English (if the vocabulary is English) or letter by letter, whichever is
@@ -38,7 +38,7 @@ class SpellingTables(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class UnknownWords(Learned):
-    """Spelling of unknown words as sequences of symbols."""
+    """The spelling of unknown words as sequences of symbols."""
 
     letters: Ngrams  # of the letters' numbers, 0 being a word's end
     alphabet: str  # the letters by number, from 1 on
@@ -46,7 +46,7 @@ class UnknownWords(Learned):
 
     @classmethod
     def of(cls, words: Iterable[str], known: Sequence[str]) -> "UnknownWords":
-        """Learn how words are spelled; a word given twice counts twice."""
+        """Learn the spelling from words; a word that is given twice counts twice."""
         spelled = list(words)
         alphabet = "".join(sorted({letter for word in spelled for letter in word}))
         numbers = {letter: number for number, letter in enumerate(alphabet, start=1)}
@@ -74,12 +74,12 @@ class UnknownWords(Learned):
         return [ONE * value // max(1, sums[-1]) for value in sums]
 
     def spans(self, word: str) -> list[Span] | None:
-        """Return the shares of a word's symbols in order; None if it cannot be spelled."""
+        """Return the shares of a word's symbols, in their order; None if the word cannot be spelled."""
         ways = [way for way in (self._as_listed(word), self._as_letters(word)) if way]
         return max(ways, key=lambda way: Fraction(prod(high - low for low, high in way), ONE ** len(way)), default=None)
 
     def word(self, letters: Sequence[int]) -> str:
-        """Return the word that a decoder read: a listed one, or its letters up to an end."""
+        """Return the word that a decoder has read: a listed word, or its letters up to an end."""
         if letters[0] < 0:
             return self._listed_words[-1 - letters[0]]
         return "".join(self.alphabet[letter - 1] for letter in takewhile(bool, letters))
@@ -113,7 +113,7 @@ class ModelTables(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LanguageModel(Learned):
-    """The next word's probability as a whole number, from n-grams of words and classes."""
+    """The probability of the next word as a whole number, from n-grams of words and classes."""
 
     vocabulary: Vocabulary
     words: Ngrams
@@ -123,9 +123,7 @@ class LanguageModel(Learned):
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[str]], *, seed: int = 0, least: int = 1) -> "LanguageModel":
-        """Learn from texts, given as words, the sequences that at least ``least`` different ones
-        hold.
-        """
+        """Learn from texts (lists of words) the sequences that at least ``least`` different texts hold."""
         vocabulary = Vocabulary.of(texts, seed=seed, least=least)
         rows = [vocabulary.encode(text) for text in texts]
         classes = [[vocabulary.classes[number] for number in row] for row in rows]

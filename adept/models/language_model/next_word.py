@@ -1,4 +1,4 @@
-"""The next word's distribution in machine code: a distribution function F in whole numbers.
+"""The distribution of the next word, in machine code: a function F in whole numbers.
 
 F(w) is the share, out of ONE, of all words before w. A word's share is [F(w), F(w + 1)), which is
 never empty. The code keeps nothing from one text to the next, so the time that a record takes does
@@ -69,7 +69,7 @@ def append(window: Whole, word: int) -> None:
 
 @without_reference_counts
 def look(tables: ModelTables, after: NextWord) -> None:
-    """Look up the window in the tables."""
+    """Look up the window's words and classes in the tables."""
     for place in range(len(after.window)):
         after.classes[place] = tables.class_of[after.window[place]]
     find_contexts(tables.words, after.window, after.contexts[0])
@@ -124,7 +124,7 @@ def _spread(tables: NgramTables, contexts: Whole, shares: NDArray[np.float64]) -
 
 @without_reference_counts
 def find(tables: ModelTables, after: NextWord, point: int) -> tuple[int, int, int]:
-    """Return the word whose share holds a point of [0, ONE), and its share."""
+    """Return the word whose share contains a point of [0, ONE), and this share."""
     words, classes = after.contexts[0], after.contexts[1]
     own, beyond = 0, len(tables.first) - 1
     while beyond - own > 1:
@@ -150,7 +150,7 @@ def find(tables: ModelTables, after: NextWord, point: int) -> tuple[int, int, in
 
 @without_reference_counts
 def _edge(tables: ModelTables, after: NextWord, own: int, low: int, high: int, word: int, by_words: int) -> int:
-    """Return F at a word of a class in [low, high), or at its end; it increases strictly."""
+    """Return F at a word whose class has the share [low, high), or at the class's end."""
     edge, size = _mix(tables, own, low, high, word, by_words), len(tables.class_of) - 1
     if not tables.spells:
         unknown = after.unknown[1] - after.unknown[0]
@@ -167,7 +167,7 @@ def _mix(tables: ModelTables, own: int, low: int, high: int, word: int, by_words
 
 @without_reference_counts
 def find_contexts(tables: NgramTables, window: Whole, contexts: Whole) -> None:
-    """Store the known suffixes of a window, the shortest first, and their number."""
+    """Store the known endings of a window, the shortest first, and their number."""
     size, parent, known = len(tables.alone) - 1, 0, 0
     begins, ends = 0, tables.levels[min(1, len(tables.levels) - 1)]
     for length in range(1, len(tables.levels)):
@@ -223,7 +223,7 @@ def _widen_search(tables: NgramTables, contexts: Whole) -> None:
 
 @without_reference_counts
 def first_at_least(rows: Whole, begins: int, ends: int, wanted: int) -> int:
-    """Return the first row of a range whose first number is at least ``wanted``, or its end."""
+    """Return the first row in a range whose first number is at least ``wanted``, or the range's end."""
     while begins < ends:
         middle = (begins + ends) // 2
         if rows[middle, 0] < wanted:

@@ -1,4 +1,4 @@
-"""An n-gram model with integer distribution functions, so that its arithmetic code is exact.
+"""An n-gram model with distribution functions in integers, which make its arithmetic code exact.
 
 Interpolated Kneser-Ney smoothing with three discounts (Chen and Goodman 1998, "An empirical study
 of smoothing techniques for language modeling", Section 3) estimates
@@ -6,7 +6,7 @@ of smoothing techniques for language modeling", Section 3) estimates
     p_k(w | h) = (c(h w) - D(c(h w))) / c(h) + rest(h) p_(k-1)(w | h without its oldest symbol),
     p_0 uniform.
 
-Discounts are whole thousandths. F(j) = ONE * P(w < j) is kept, rounded down at every level.
+Discounts are whole thousandths. The tables give F(j) = ONE * P(w < j), rounded down at every level.
 """
 
 from collections import Counter
@@ -36,7 +36,7 @@ Whole = NDArray[np.int64]
 
 
 class NgramTables(NamedTuple):
-    """The table of symbols seen after C contexts, the shortest context first.
+    """The tables of the symbols that were seen after C contexts, the shortest contexts first.
 
     Columns of a context:
 
@@ -44,12 +44,12 @@ class NgramTables(NamedTuple):
       plus that symbol.
     - START: the place where its followers begin.
     - REST: the sum of the discounts on its followers' counts.
-    - LIKELIEST: the symbol with a number above UNKNOWN's that was seen most often; V if there is
-      none.
-    - LONGER: start of the contexts that extend this one by one earlier symbol.
+    - LIKELIEST: the symbol that was seen most often, among those with numbers above UNKNOWN's; V if
+      there is none.
+    - LONGER: the place where the contexts begin that extend this one by one earlier symbol.
 
-    Columns of a follower: SYMBOL, in increasing order, and SUM, the discounted counts before it.
-    The last context closes the table, and has the likeliest symbol after any context.
+    Columns of a follower: SYMBOL, in increasing order, and SUM, the sum of the discounted counts
+    before it. The last context closes the table; its LIKELIEST is the likeliest symbol of all.
     """
 
     alone: Whole  # F of each symbol where nothing is known of the context (V + 1,)
@@ -60,7 +60,7 @@ class NgramTables(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Ngrams(Learned):
-    """Distribution functions of the next symbol in 0..V-1; V pads contexts at the start."""
+    """The n-grams of symbols in 0..V-1, and their distribution functions; V pads a text's start."""
 
     rows: NDArray[np.int32]  # different n-grams (M, n), the symbol that follows last
     counts: NDArray[np.int32]  # how often each was seen (M,)
@@ -68,7 +68,7 @@ class Ngrams(Learned):
 
     @classmethod
     def of(cls, sequences: Sequence[Sequence[int]], *, order: int, size: int, least: int = 1) -> "Ngrams":
-        """Count the n-grams that at least ``least`` different closed sequences hold."""
+        """Count the n-grams that occur in at least ``least`` different sequences, which end with an end."""
         seen: Counter[Context] = Counter()
         holders: Counter[Context] = Counter()
         for sequence, times in Counter(map(tuple, sequences)).items():
@@ -125,7 +125,7 @@ class Ngrams(Learned):
         return np.asarray(levels[min(1, len(levels) - 1)] + np.cumsum(below) - below)
 
     def _likeliest(self, symbols: Whole, counts: Whole, owner: Whole, contexts: int) -> Whole:
-        """Return the LIKELIEST symbol after each context, the first of equals."""
+        """Return the LIKELIEST symbol after each context; of equally likely ones, the first."""
         found, words = np.full(contexts, self.size), np.flatnonzero(symbols > UNKNOWN_NUMBER)
         if len(words):
             begins = _begins(owner[None, words])
@@ -137,7 +137,7 @@ class Ngrams(Learned):
 
 
 class _Level(NamedTuple):
-    """Contexts of one length, sorted by last symbol, then by the one before, and so on."""
+    """Contexts of one length, sorted by their last symbol, then by the symbol before it, and so on."""
 
     keys: Whole  # of each context (C,)
     lengths: Whole  # how many symbols were seen after each (C,)
@@ -150,9 +150,9 @@ _NO_LEVEL = _Level(*(np.zeros(0, dtype=np.int64) for _ in _Level._fields))
 
 
 def _levels(rows: NDArray[np.int32], counts: NDArray[np.int32], *, size: int) -> list[_Level]:
-    """Return the levels from unigrams up; below the longest, a symbol counts once per context.
+    """Return the levels, unigrams first; below the longest, a symbol counts once for each context.
 
-    A context at the start of a text has no earlier symbol, so its raw counts are used.
+    For a context at the start of a text, which no earlier symbol precedes, raw counts are used.
     """
     # What follows, then the context from its oldest symbol on: column by column in memory, too.
     columns: Whole = np.roll(rows.T.astype(np.int64, order="C"), 1, axis=0)
@@ -186,7 +186,7 @@ def _add_up(columns: Whole, counts: Whole) -> tuple[Whole, Whole]:
 
 
 def _begins(columns: Whole) -> NDArray[np.bool_]:
-    """Return True for each column of (n, M) that differs from the one before, or is first."""
+    """Return True for the first column of (n, M) and for each that differs from the one before."""
     begins = np.zeros(columns.shape[1], dtype=bool)
     begins[:1] = True
     for column in columns:
@@ -195,12 +195,12 @@ def _begins(columns: Whole) -> NDArray[np.bool_]:
 
 
 def in_few_bits(numbers: Whole, much: int) -> Whole:
-    """Divide numbers of sum ``much`` by a power of two; the sum then fits MAX_SUM_BITS bits."""
+    """Divide numbers with the sum ``much`` by a power of two, so that the sum has MAX_SUM_BITS bits."""
     return numbers >> max(0, int(much).bit_length() - MAX_SUM_BITS)
 
 
 def _discounts(counts: Whole) -> list[int]:
-    """Return discounts of counts 0, 1, 2 and more, in thousandths.
+    """Return the discounts of the counts 0, 1, 2 and from 3 on, in thousandths.
 
     D_c = c - (c + 1) Y n_(c+1) / n_c, Y = n_1 / (n_1 + 2 n_2).
     """

@@ -1,7 +1,7 @@
-"""A language model's vocabulary, numbered by class; words with similar neighbours share a class.
+"""The vocabulary of a language model, where words with similar neighbours share a class.
 
-Classes come from k-means of words' vectors, which hold the positive pointwise mutual information
-with the words before and after.
+Words are numbered class by class. The classes are clusters (k-means) of words' vectors, which hold
+the positive pointwise mutual information with the words before and after.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ NEIGHBOURS, CONTEXT_DIMS = 300, 40  # words that have a column each as neighbour
 
 
 class Learned:
-    """A dataclass whose copies and pickles hold its fields, without derived tables."""
+    """A dataclass whose copies and pickles hold its fields but not the tables derived from them."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
@@ -31,7 +31,7 @@ class Learned:
 
 @dataclass(frozen=True)
 class Vocabulary(Learned):
-    """The numbered words, class by class; END and UNKNOWN have a class of their own each."""
+    """The words, numbered class by class; END and UNKNOWN each have a class of their own."""
 
     words: list[str]  # by number
     classes: list[int]  # of each word, non-decreasing
@@ -39,7 +39,7 @@ class Vocabulary(Learned):
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[str]], *, seed: int, least: int = 1) -> "Vocabulary":
-        """Number, by class, the words that occur at least twice and in at least ``least`` texts."""
+        """Learn the vocabulary: the words that occur at least twice, and in at least ``least`` texts."""
         seen = Counter(word for text in texts for word in text)
         common = [word for word in in_texts(texts, least) if seen[word] >= LEAST_SEEN]
         known = sorted(common, key=lambda word: (-seen[word], word))
@@ -77,7 +77,7 @@ def in_texts(texts: Sequence[Sequence[str]], least: int) -> list[str]:
 def word_classes(
     rows: Sequence[list[str]], vocabulary: list[str], *, weights: NDArray[np.float64], count: int, seed: int
 ) -> dict[str, int]:
-    """Return the class of each word (commonest first); there are at most ``count`` classes."""
+    """Return the class of each word of a vocabulary, the commonest first; at most ``count`` classes."""
     from sklearn.cluster import KMeans  # slow to import
 
     vectors = _context_vectors(rows, vocabulary)
