@@ -182,9 +182,8 @@ class Description(SymbolRandomizer):
             epsilon=self.epsilon,
             exact=True,
             text=f"The released description is {words(self.epsilon)}-LDP (pure) for any two records"
-            f"{' with the same label' * self.by_label}: one number below "
-            f"{_size_in_words(self.count)}, which is {often(self.keep_probability)} {self._own}, and "
-            "otherwise one of the others.",
+            f"{' with the same label' * self.by_label}. It is a number "
+            f"below {_size_in_words(self.count)}: in {often(self.keep_probability)} {self._own}, and otherwise one of the others.",
         )
 
     @property

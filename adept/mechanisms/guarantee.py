@@ -72,12 +72,12 @@ def words(number: float) -> str:
 
 
 def often(probability: Fraction) -> str:
-    """Return a probability in words such as "75 of 100 times"; it is never rounded up to 1."""
+    """Return a probability in words such as "75 of 100 cases"; it is never rounded up to 1."""
     for times in (100, 1_000, 10_000, 1_000_000):
         count = math.floor(probability * times)
         if times - count >= 2:
-            return f"{count:,} of {times:,} times"
-    return "all but 1 in a million times or fewer"
+            return f"{count:,} of {times:,} cases"
+    return "all but at most 1 in a million cases"
 
 
 def total(*epsilons: float | Fraction, times: int = 1) -> float:

@@ -152,9 +152,9 @@ class JointResponse:
         return Guarantee.pure(
             epsilon=self.epsilon,
             exact=True,
-            text=f"The released {self.text.symbol} and the released label are one symbol, and as a pair {words(self.epsilon)}-LDP "
-            f"(pure) for any two records: the own label with {self.text.own_symbol} comes out "
-            f"{often(self.both_probability)}. The same holds for every text written from them{self.text.proviso}.",
+            text=f"The released {self.text.symbol} and the released label are one symbol. As a pair they are "
+            f"{words(self.epsilon)}-LDP (pure) for any two records. In {often(self.both_probability)} the pair is the record's own "
+            f"label with {self.text.own_symbol}. The same holds for every text written from them{self.text.proviso}.",
         )
 
     @property

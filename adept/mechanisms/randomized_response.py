@@ -111,9 +111,9 @@ class RandomizedResponse:
         """Return the guarantee of releasing one label."""
         # ln(1 + eps), moved up past the rounding of log1p; never above eps.
         spent = min(self.epsilon, math.log1p(self.epsilon) * (1 + 1e-15)) if self.theta == "lecture" else self.epsilon
-        slack = f", which spends only ln(1 + {words(self.epsilon)})" if self.theta == "lecture" else ""
-        kept = f"one of {len(self.labels)} public labels, kept {often(self.keep_probability)}{slack}."
-        text = f"The released label is {words(spent)}-LDP (pure) for any two records: {kept}"
+        slack = f" This spends only ln(1 + {words(self.epsilon)})." if self.theta == "lecture" else ""
+        kept = f"It is one of {len(self.labels)} public labels, and in {often(self.keep_probability)} the record's own.{slack}"
+        text = f"The released label is {words(spent)}-LDP (pure) for any two records. {kept}"
         return replace(Guarantee.pure(epsilon=spent, exact=True, text=text), claimed_epsilon=self.epsilon)
 
     def estimate_frequencies(self, released: Sequence[str]) -> tuple[dict[str, float], dict[str, float]]:

@@ -18,43 +18,43 @@ if TYPE_CHECKING:
     from adept.release.statement import CentralStatement, PrivacyStatement, Statement
 
 NOT_HIDDEN = (
-    "that someone took part",
+    "the fact that someone took part",
     "how many records there are",
-    "which record caused an error, if a run ends because a record is damaged, lacks a column, its text, label or person, has an "
-    "unknown label or exceeds its person's bound",
-    "whether the first record has a label, if no option names the label column: without a label, no labels are written",
-    "that a record was released before, if a ledger refuses the run",
-    "what the model learned from its training text",
+    "the place of a record that ends the run with an error (the record is damaged, lacks a value, has an unknown label, or "
+    "exceeds its person's bound)",
+    "whether the first record has a label, if no option names the label column (labels are written only if it has one)",
+    "the fact that a record was released before, if a ledger refuses the run for this reason",
+    "everything that the model learned from its training text",
 )
 EXCESS_NOT_HIDDEN = (
-    "which records exceed their person's bound and were left out",
+    "which records were left out because they exceed their person's bound",
     "how many records, up to {most}, a person has",
 )
 ORDER_NOT_HIDDEN = "their order"
 TIME_NOT_HIDDEN = (
-    "how long a batch of records takes, if somebody sees when rows are written: the time depends on the records' lengths and "
-    "words and on which of them are equal or similar"
+    "how long a batch of records takes, if somebody sees when rows are written (the time depends on the lengths and "
+    "words of the records, and on which of them are equal or similar)"
 )
-NAMES_READ = ", the names of the labels, which are public, and the model"
+NAMES_READ = ", the public names of the labels, and the model"
 TELLS_LABEL = (
-    "Each text is one of the public sentences that belong to its label, by the label's name, so a text can tell its label: "
-    "leaving the label column out later does not hide the labels, and for records with different labels the text alone has no "
-    "finite epsilon."
+    "Each text is one of the public sentences that the name of its label selects, so a text can reveal its label: leaving the "
+    "label column out later does not hide the labels. For two records with different labels, the text alone has no finite "
+    "epsilon."
 )
 FIRST_LABEL_NOT_HIDDEN = (
-    "when a label occurs for the first time, or again after many others, if somebody sees when rows are written: its sentences "
-    "are chosen then"
+    "when a label occurs for the first time, or again after many others, if somebody sees when rows are written (the label's "
+    "sentences are selected then)"
 )
 CENTRAL_NOT_HIDDEN = (
-    "that a file was read and this was written from it",
-    "what the model learned from its training text",
-    "how long a run takes, if somebody watches it",
-    "a value that damages the whole file: a quote in a csv file that is never closed hides the rows after it, and a damaged page "
-    "of a parquet file, a damaged compressed file or a value too large for the memory ends the run",
+    "the fact that this output was written from a private file",
+    "everything that the model learned from its training text",
+    "the time that a run takes, if somebody watches it",
+    "a value that damages the whole file (in a csv file, a quote that is never closed hides all later rows; a damaged page of a "
+    "parquet file, a damaged compressed file, or a value too large for the memory ends the run)",
 )
 PRIVATE_MODEL = (
-    ", and the model can write sentences of it; its codec holds sequences of up to four words that occur in two different "
-    "texts of it"
+    " The model can write sentences of that text, and its codec holds sequences of up to four words that occur in two "
+    "different texts."
 )
 NOTHING_STANDS_OUT = (
     "No count stands out of the noise: at this budget almost nothing can be said about such a file, and the output says little "
@@ -66,17 +66,18 @@ def local_text(statement: "PrivacyStatement") -> str:
     parts = [statement.guarantee.text, _labels(statement), local_composition(statement)]
     if not statement.guarantee.exact:
         parts.append(
-            "The release is floating-point arithmetic: the proof covers the formula, not every rounding error."
+            "The release uses floating-point arithmetic: the proof covers the formula, but not every rounding error."
         )
     if statement.samples > 1:
         parts.append(
-            f"The {statement.samples} rewrites of a record share one released {_kind(statement.dim)} and cost no further budget."
+            f"The {statement.samples} rewrites of a record share one released {_kind(statement.dim)}, so they cost no further "
+            "budget."
         )
     if statement.kept_columns:
         parts.append(f"The columns {', '.join(statement.kept_columns)} are copied as they are: they are not private.")
     if statement.shuffled:
         parts.append(_describe_shuffling(statement.shuffled, statement.neighbours))
-    parts.append(f"Not hidden: {_list_facts(facts_not_hidden(statement))}.")
+    parts.append(f"The following is not hidden: {_list_facts(facts_not_hidden(statement))}.")
     parts.append(origin(statement.training_data))
     if statement.simulated:
         parts.append("This is a simulation with seeded noise: it guarantees nothing.")
@@ -98,14 +99,14 @@ def local_composition(statement: "PrivacyStatement") -> str:
     people = statement.max_records_per_person
     if math.isinf(statement.epsilon):
         return "Nobody is protected."
-    again = "Another run over the same records is another release, and budgets add up."
+    again = "Another run over the same records is another release, and the budgets add up."
     if people is None:
         return (
-            "Each record is one release; if a person contributed m records, their epsilon and delta are m times as large. "
+            "Each record is one release. If a person contributed m records, their total epsilon and delta are m times as large. "
             f"{again}"
         )
     return (
-        f"{_describe_bound(statement)}; by basic composition a person's epsilon is at most "
+        f"{_describe_bound(statement)}. By basic composition, a person's total epsilon is at most "
         f"{words(statement.person_epsilon or 0.0)} and delta at most {words(statement.person_delta or 0.0)}. "
         f"{_person_odds(statement)}{again}"
     )
@@ -115,10 +116,10 @@ def _describe_bound(statement: "PrivacyStatement") -> str:
     people = statement.max_records_per_person
     if statement.excess == "drop":
         return (
-            f"Each person's first {'record was' if people == 1 else f'{people} records were'} kept and all later ones were left "
-            "out, so the epsilon of a record compares records of the same person"
+            f"Each person's first {'record was' if people == 1 else f'{people} records were'} kept, and all later ones were left "
+            "out. So the epsilon of a record compares records of the same person"
         )
-    return f"Nobody contributed more than {people} records (checked)"
+    return f"The run checked that nobody contributed more than {people} record{'s' * (people != 1)}"
 
 
 def _describe_shuffling(shuffled: Shuffled, neighbours: str) -> str:
@@ -126,15 +127,15 @@ def _describe_shuffling(shuffled: Shuffled, neighbours: str) -> str:
     return (
         f"{'This run shuffled the records' if shuffled.here else declared}. For readers who never see the old order, the file is "
         f"({words(shuffled.epsilon)}, {words(shuffled.delta)})-DP for "
-        f"replacing one record by another ({neighbours}), as each record is hidden among {shuffled.smallest}. This "
-        "holds if nobody contributed more than one record, if the number of records is public, and if no other release of "
-        "them, no time and no place in another file reveals their order. Against whoever sees the old order, only the local "
-        "guarantee holds."
+        f"replacing one record by another ({neighbours}), because each record is hidden among {shuffled.smallest}. This "
+        "holds under three conditions: nobody contributed more than one record, the number of records is public, and the old "
+        "order is not revealed by another release, by times, or by another file. For readers who know the old order, only the "
+        "local guarantee holds."
     )
 
 
 def _list_facts(facts: list[str]) -> str:
-    return f"{'; '.join(facts[:-1])}; and {facts[-1]}"
+    return "; ".join(f"({place}) {fact}" for place, fact in enumerate(facts, start=1))
 
 
 def _kind(dim: int | None) -> str:
@@ -145,15 +146,15 @@ def origin(data: dict[str, Any]) -> str:
     name, public = plain_name(data.get("name")), data.get("public") is True
     packaged = "The model is the one that comes with adept. " if data.get("packaged") else ""
     adapted = (
-        f"; {data['examples']} of its texts are examples, declared public by whoever adapted the model, which may be written "
-        "word for word"
+        f"; {data['examples']} of its texts are examples, declared public by whoever adapted the model. The examples may be "
+        "written word for word."
         if data.get("examples")
         else ""
     )
     return (
         f'{packaged}The model\'s weights, vocabulary and codes come from text named "{name}", declared '
-        f"{'public' if public else 'PRIVATE'} by whoever trained it{adapted}; this guarantee does not cover the text they were "
-        f"trained on{'' if public else PRIVATE_MODEL}."
+        f"{'public' if public else 'PRIVATE'} by whoever trained it{adapted or '.'} This guarantee does not cover that text."
+        f"{'' if public else PRIVATE_MODEL}"
     )
 
 
@@ -161,20 +162,24 @@ def _labels(statement: "PrivacyStatement") -> str:
     pair = f"({words(statement.epsilon)}, {words(statement.guarantee.delta)})-LDP"
     match statement.labels:
         case "copy":
-            copied = "The labels are copied: they are not private, and the guarantee compares records with the same label only."
+            copied = (
+                "The labels are copied and not private, and the guarantee compares only records with the same label."
+            )
             return f"{copied} {TELLS_LABEL}" if statement.by_label else copied
         case "joint":
-            return "The label is written from the same released latent as the text, so the guarantee is for the pair of both."
+            return (
+                "The label is written from the same released latent as the text, so the guarantee covers both together."
+            )
         case "joint_response":
             return (
-                "Label and text were drawn as one symbol: a label that is not the record's own comes with a text that says "
-                f"nothing about the record either. The text alone is {words(statement.text_epsilon or 0.0)}-LDP, the label alone "
-                f"{words(statement.label_epsilon or 0.0)}-LDP; these do not add up, and the pair is {pair}."
+                "Label and text were drawn as one symbol: if the label is not the record's own, the text says nothing about the "
+                f"record either. The text alone is {words(statement.text_epsilon or 0.0)}-LDP, and the label alone is "
+                f"{words(statement.label_epsilon or 0.0)}-LDP. These two do not add up: the pair is {pair}."
             )
         case "randomized_response":
             return (
-                "The label is randomised over its public label set with its own epsilon of "
-                f"{words(statement.label_budget)}; the pair of text and label is {pair}."
+                "The label is randomised over its public label set, with an epsilon of "
+                f"{words(statement.label_budget)} of its own. The pair of text and label is {pair}."
             )
         case "drop":
             return "The labels are left out."
@@ -188,7 +193,7 @@ def facts_not_hidden(statement: "PrivacyStatement") -> list[str]:
     most, drops = statement.max_records_per_person, statement.excess == "drop"
     rows = [fact.format(most=most) for fact in EXCESS_NOT_HIDDEN] if drops else []
     time = [TIME_NOT_HIDDEN, *([FIRST_LABEL_NOT_HIDDEN] if statement.by_label else [])]
-    return [*NOT_HIDDEN, *rows, *order, *(f"each record's {column}" for column in copied), *time]
+    return [*NOT_HIDDEN[:2], *order, *NOT_HIDDEN[2:], *rows, *(f"each record's {column}" for column in copied), *time]
 
 
 def central_text(statement: "CentralStatement") -> str:
@@ -197,13 +202,14 @@ def central_text(statement: "CentralStatement") -> str:
         [
             statement.guarantee.text,
             _who(statement),
-            f"For such a {statement.unit} the odds of any output {odds_change(statement.epsilon)}.",
+            f"For one {statement.unit}, the odds of any output {odds_change(statement.epsilon)}.",
             both if statement.label_set else "Labels were left out.",
-            "Every text here is a public text of the model, and none was copied from a record. The choice of texts, their "
-            f"numbers and their labels follow from the released counts{NAMES_READ if statement.label_set else ''} alone.",
+            "Every text is a public text of the model, and none was copied from a record. The choice of texts, their numbers, and "
+            f"their labels depend only on the released counts{NAMES_READ if statement.label_set else ''}.",
             *([] if statement.stands_out else [NOTHING_STANDS_OUT]),
             central_composition(statement),
-            f"The guarantee requires trust in whoever held the file. Not hidden: {_list_facts(list(CENTRAL_NOT_HIDDEN))}.",
+            "The guarantee requires trust in whoever held the file.",
+            f"The following is not hidden: {_list_facts(list(CENTRAL_NOT_HIDDEN))}.",
             origin(statement.training_data),
         ]
     )
@@ -212,9 +218,9 @@ def central_text(statement: "CentralStatement") -> str:
 def _who(statement: "CentralStatement") -> str:
     votes, most = statement.votes, statement.votes.votes_per_person
     if not statement.persons:
-        return "The guarantee is for one record: if a person contributed m records, their epsilon is m times as large."
+        return "The guarantee is for one record. If a person contributed m records, their total epsilon is m times as large."
     return (
-        "The guarantee is for one person, that is, one name in a column that the curator chose. At most "
+        "The guarantee is for one person, who is one name in a column that the curator chose. At most "
         f"{most} of a person's records {'was' if most == 1 else 'were'} counted, and all others were left out. If one record "
         "of a person is removed, another of their records may count instead. So "
         f"the epsilon of one record alone is {words(votes.record_epsilon(2))} for adding or removing it, and "
@@ -224,9 +230,9 @@ def _who(statement: "CentralStatement") -> str:
 
 def central_composition(statement: "CentralStatement") -> str:
     return (
-        "Budgets of central releases of the same records add up, for the same neighbours. Together with a local release of the "
-        f"same records at epsilon e, the budget is e + {words(statement.times_counted * statement.epsilon)} for replacing one "
-        "record, if the number of records is public."
+        "The budgets of several central releases of the same records add up, for the same neighbours. Together with a local "
+        f"release of the same records at epsilon e, the total is e + {words(statement.times_counted * statement.epsilon)} for "
+        "replacing one record, if the number of records is public."
     )
 
 

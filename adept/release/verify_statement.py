@@ -48,8 +48,8 @@ DERIVED = (
 FIELDS = frozenset((*DECLARED, *DERIVED, "stands_out", "excess"))  # the last two: central, other statements
 DAMAGED = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError, MemoryError)
 LIMITS = (
-    "It cannot show that this program drew the release, that the text was written from the release alone, that model and codec "
-    "come from public text, or what shuffling adds. Whoever can change the statement can write another certificate."
+    "This check cannot show that this program drew the release, that the text was written from the release alone, that model "
+    "and codec come from public text, or what shuffling adds. Whoever can change the statement can write another certificate."
 )
 
 

@@ -96,7 +96,7 @@ def test_the_statement_says_how_often_the_truth_is_told_and_never_always(epsilon
     assert f"{epsilon:g}-LDP (pure)" in text
     assert "100 of 100" not in text
     if epsilon == 16.0:
-        assert "93 of 100 times" in text
+        assert "93 of 100 cases" in text
         assert Fraction(93, 100) < mechanism.keep_probability < Fraction(94, 100)
 
 
@@ -192,7 +192,6 @@ def test_a_number_of_heavy_descriptions_out_of_range_is_refused(top: int) -> Non
 def test_the_statement_says_how_many_descriptions_are_the_records_own() -> None:
     mechanism = Description(epsilon=2.0, size=900, top=300)
     assert (
-        "which is 78 of 100 times one of the record's own 300, and otherwise one of the others"
-        in mechanism.guarantee().text
+        "in 78 of 100 cases one of the record's own 300, and otherwise one of the others" in mechanism.guarantee().text
     )
     assert mechanism.symbols()[0] == (900, 300)

@@ -253,8 +253,8 @@ def test_no_label_is_said_to_be_kept_always(epsilon: float) -> None:
     """As a probability in four digits, rounded up, it would be 1, which no epsilon guarantees."""
     text = RandomizedResponse(epsilon=epsilon, labels=("no", "yes")).guarantee().text
     assert "probability" not in text
-    assert {2.0: "kept 88 of 100 times", 12.0: "kept 999,993 of 1,000,000 times"}.get(
-        epsilon, "kept all but 1 in a million times or fewer"
+    assert {2.0: "in 88 of 100 cases", 12.0: "in 999,993 of 1,000,000 cases"}.get(
+        epsilon, "in all but at most 1 in a million cases"
     ) in text
 
 

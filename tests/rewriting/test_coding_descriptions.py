@@ -86,4 +86,4 @@ def test_the_command_releases_a_file_and_states_how_often_the_truth_is_told(
     assert (statement["mechanism"], statement["epsilon"], statement["exact"]) == ("description", 16.0, True)
     assert statement["dim"] is statement["clip"] is statement["clip_norm"] is None
     assert statement["size"] == Description(epsilon=16.0).count
-    assert "93 of 100 times" in statement["statement"]
+    assert "93 of 100 cases" in statement["statement"]
