@@ -7,7 +7,7 @@ status 70).
 
 
 class AdeptError(Exception):
-    """Base class of errors that a user can mend; message: ``<what is wrong>: <what to do>``."""
+    """Base class of errors that a user can mend; messages read ``<what is wrong>: <what to do>``."""
 
 
 class ConfigurationError(AdeptError, ValueError):

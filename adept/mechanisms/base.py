@@ -49,7 +49,7 @@ class LocalRandomizer(ABC):
 
     @abstractmethod
     def privatize(self, values: Any, /) -> Any:
-        """Release one value for each input, with random bits of the operating system, never a seed."""
+        """Release one value for each input; random bits come from the operating system, not a seed."""
 
     @abstractmethod
     def guarantee(self, dim: int) -> Guarantee:
@@ -66,7 +66,7 @@ class LocalRandomizer(ABC):
         return None
 
     def certificate(self, dim: int) -> list[Part] | None:
-        """Return each draw's public numbers, from which the guarantee follows; None without a proof."""
+        """Return the public numbers of each draw, from which the guarantee follows, or None."""
         return None
 
     def symbols(self, dim: int) -> tuple[Symbols, ...]:
@@ -163,11 +163,11 @@ class SymbolRandomizer(LocalRandomizer):
 
     @abstractmethod
     def beside(self, labels: int) -> Self:
-        """Return a copy with as many symbols as suit a joint release with one of ``labels`` labels."""
+        """Return a copy whose number of symbols suits a release together with one of several labels."""
 
     @abstractmethod
     def choose(self, values: Any, ranks: Sequence[int]) -> Any:
-        """Return the symbol at each record's rank; a record ranks all symbols, its heavy ones first."""
+        """Return the symbol at a rank for each record, whose heavy symbols have the first ranks."""
 
     @abstractmethod
     def choose_symbols(self, numbers: Sequence[int], ranks: Sequence[int]) -> list[int]:
@@ -175,7 +175,7 @@ class SymbolRandomizer(LocalRandomizer):
 
     @abstractmethod
     def heavy_symbols(self, number: int) -> set[int]:
-        """Return the numbers of a record's heavy symbols, if the record is symbol ``number`` itself."""
+        """Return the numbers of the heavy symbols of the record that equals symbol ``number``."""
 
 
 Kind = type[LocalRandomizer]
@@ -191,7 +191,7 @@ class MechanismChoice:
     options: dict[str, Any] = field(default_factory=dict)
 
     def budget(self, epsilon: float | None = None) -> float | None:
-        """Return the budget given here or before, or None; raise ConfigurationError if the two differ."""
+        """Return the budget given here or with the choice; raise ConfigurationError if these differ."""
         if epsilon is not None and self.epsilon not in (None, epsilon):
             raise ConfigurationError(f"epsilon must be given once, got {epsilon} and {self.epsilon}: drop one of them")
         return self.epsilon if epsilon is None else epsilon

@@ -138,7 +138,7 @@ class Votes:
         )
 
     def _compared(self, persons: bool | None) -> str:
-        """Return the neighbouring relation in words."""
+        """Return words for the neighbouring relation, such as "adding or removing one record"."""
         most = self.votes_per_person
         person = f"one person, of whose records at most {most} count{'s' * (most == 1)},"
         who = {True: person, False: "one record", None: f"{person} or one record where no persons are named,"}[persons]

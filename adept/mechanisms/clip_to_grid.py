@@ -47,7 +47,7 @@ def clip_latents(latents: Tensor, *, clip: str, clip_norm: float) -> Tensor:
 
 
 def grid_step(clip_norm: float) -> float:
-    """Return the public grid's step for radius C: a power of two, C / step in [2^20, 2^21)."""
+    """Return the step of the public grid: the power of two with C / step in [2^20, 2^21)."""
     return math.ldexp(1.0, math.frexp(clip_norm)[1] - 1 - GRID_BITS)
 
 

@@ -261,7 +261,7 @@ def layout_cosine(shapes: tuple[Shape, ...]) -> float:
 
 @lru_cache(maxsize=256)
 def draw_cosine(shape: Shape) -> float:
-    """Return E<x, V> of one draw for a unit x, averaged over random codebooks.
+    """Return the mean of <x, V> for one draw and a unit vector x, over random codebooks.
 
     The codewords' cosines with x are k independent copies of T, one coordinate of a random unit
     vector. Integration by parts over T's quantiles shows that the t largest of them sum to k
@@ -280,7 +280,7 @@ def draw_cosine(shape: Shape) -> float:
 
 
 def mean_length(dim: int, whole: int) -> float:
-    """Return E||x_j|| for ``dim`` of the ``whole`` coordinates of a uniform unit vector."""
+    """Return the mean length of ``dim`` of the ``whole`` coordinates of a uniform unit vector."""
     if dim == whole:
         return 1.0
     rest = (whole - dim) / 2

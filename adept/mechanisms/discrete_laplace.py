@@ -116,7 +116,7 @@ def _wholes(count: int) -> Integers:
 
 
 def _plenty(count: int) -> int:
-    """Return a number of draws of which ``count`` are mostly kept, each with chance 1 - 1/e."""
+    """Return a number of draws that mostly yields ``count`` kept ones, if each is kept with 1 - 1/e."""
     return count + 3 * count // 4 + 8
 
 

@@ -15,9 +15,7 @@ MIN_COUNT = 2  # least count of them: one of 100 may be far above the bound
 
 
 def odds_change(epsilon: float) -> str:
-    """Return the largest change of the odds by a release of pure ``epsilon``, as words after
-    "odds".
-    """
+    """Return words for the largest change of an attacker's odds by a release of pure ``epsilon``."""
     if epsilon >= MAX_STATED_EPSILON:
         return "may change more than 10^21-fold, so that next to nothing is guaranteed"
     most = Decimal(math.nextafter(math.exp(epsilon), math.inf))
@@ -30,7 +28,7 @@ def odds_change(epsilon: float) -> str:
 
 
 def good_enough(kappa: float, *, epsilon: float, delta: float = 0.0) -> float:
-    r"""Bound an attacker's chance of a good enough guess by that of a fixed guess, ``kappa``.
+    r"""Return a bound on the chance of a good enough guess; a fixed guess has at most ``kappa``.
 
     Claim: P[success] <= (kappa e^eps + delta) / (kappa e^eps + 1 - kappa).
 

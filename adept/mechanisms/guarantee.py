@@ -93,7 +93,7 @@ def total(*epsilons: float | Fraction, times: int = 1) -> float:
 
 
 def share(epsilon: float, records: int) -> float:
-    """Return the largest float whose ``records``-fold sum is at most ``epsilon``."""
+    """Return the largest float that, times ``records``, is at most ``epsilon``."""
     part = epsilon / records
     while Fraction(part) * records > Fraction(epsilon):
         part = math.nextafter(part, 0.0)

@@ -67,7 +67,7 @@ class JointResponse:
 
     @classmethod
     def of(cls, mechanism: LocalRandomizer, labels: Sequence[str]) -> "JointResponse":
-        """Return the joint release of a mechanism with a finite alphabet and a label set."""
+        """Return the joint release of a label and a symbol of the mechanism's finite alphabet."""
         if not isinstance(mechanism, SymbolRandomizer):
             raise ConfigurationError(
                 "mechanism must be learned_codebook or description for labels=joint_response, "
@@ -77,7 +77,7 @@ class JointResponse:
 
     @cached_property
     def text(self) -> SymbolRandomizer:
-        """The mechanism of the text, with its size and heavy symbols."""
+        """The mechanism that releases the text, with its numbers of symbols set for a joint release."""
         return self.mechanism.beside(len(self.labels))
 
     @cached_property

@@ -64,5 +64,5 @@ class L2Norm(Mechanism):
         )
 
     def expected_squared_error(self, dim: int) -> float:
-        """Return E radius^2 = n (n + 1) b^2: 4 n (n + 1) C^2 / eps^2."""
+        """Return the mean squared radius, n (n + 1) b^2 = 4 n (n + 1) C^2 / eps^2."""
         return dim * (dim + 1) * self._scale() ** 2

@@ -185,7 +185,7 @@ def joint_codewords(epsilon: float, labels: int) -> int:
 
 
 def _without_gap(sizes: Iterable[int], *, most: int) -> int:
-    """Return the largest size up to ``most``, or a larger one that steps of at most a factor 2 reach."""
+    """Return the largest size up to ``most``, then the next size while it is at most twice as large."""
     ordered = sorted(sizes)
     found = max((size for size in ordered if size <= most), default=ordered[0])
     for size in ordered:

@@ -52,7 +52,7 @@ def exact_gaussian(values: Tensor, *, scale: float) -> Tensor:
 
 @lru_cache(maxsize=256)
 def exact_odds(epsilon: Fraction) -> tuple[int, int]:
-    """Return integers A >= B = 2^64 with A <= exp(epsilon) * B, tight to a relative 2^-60.
+    """Return integers A >= B = 2^64 with A <= exp(epsilon) * B, up to a relative error of 2^-60.
 
     A is `exponential_series` divided by 2^64 and rounded down.
 
@@ -124,7 +124,7 @@ def fresh_uniform(*shape: int) -> Tensor:
 
 
 def fresh_gaussian(*shape: int) -> Tensor:
-    """Return float64 standard normal numbers: the inverse of the lower tail with a fair sign."""
+    """Return float64 standard normal numbers, by inversion of the lower tail and a fair sign."""
     tail: Tensor = torch.special.ndtri(0.5 * fresh_uniform(*shape))
     signs = torch.from_numpy((random_bits.source.words(math.prod(shape)) & np.uint64(1)).astype(np.float64)).reshape(
         shape
@@ -140,7 +140,7 @@ def fresh_directions(records: int, dim: int) -> Tensor:
 
 
 def fresh_index(weights: Tensor) -> Tensor:
-    """Draw one index from each row of weights (B, K), with probabilities in their proportion: (B,).
+    """Draw an index (B,) for each row of weights (B, K), with probabilities in their proportion.
 
     The first index whose cumulated weight exceeds u * total, for uniform u in (0, 1), has a weight
     above 0. If rounding makes u * total equal to the total, the largest float below the total is

@@ -144,12 +144,12 @@ class RandomizedResponse:
 
 @dataclass(frozen=True, kw_only=True)
 class ScalarLaplace:
-    """Pure eps-LDP release of one integer in [lower, upper], for any two records, in exact
-    arithmetic.
+    """Pure eps-LDP release of one integer in [lower, upper], in exact arithmetic.
 
-    Proof: values are clamped to the public range, so the l1 sensitivity is upper - lower; the noise
-    is discrete Laplace, P(z) ~ exp(-|z| / b), where b is the smallest scale of 24 significant bits
-    with (upper - lower) / b <= eps, compared as rationals. Released values may lie outside the
+    Neighbours: any two records. Proof: values are clamped to the public range, so the l1
+        sensitivity is upper - lower. The noise is discrete Laplace, P(z) ~ exp(-|z| / b), where b
+        is the smallest scale of 24 significant bits with (upper - lower) / b <= eps, compared as
+        rationals. Released values may lie outside the
     range: clamping them is post-processing, but would bias a mean.
     """
 
@@ -209,8 +209,7 @@ def check_integers(values: Sequence[int]) -> None:
 
 
 def exponential_choice(scores: Tensor, *, epsilon: float) -> Tensor:
-    """Choose one of K public items for each record, by the exponential mechanism in floating point:
-    (B,).
+    """Choose one of K public items for each record, by the exponential mechanism in floats.
 
     A score u(x, y) in [0, 1] says how well y fits the record x; P(y | x) is proportional to exp(eps
     u(x, y) / 2).

@@ -56,8 +56,7 @@ class Identity(Reference):
 
 @dataclass(frozen=True, kw_only=True)
 class Random(Reference):
-    """Pure 0-LDP for any ``epsilon``: a vector of length C in a uniform direction; the record is
-    ignored.
+    """Pure 0-LDP for any ``epsilon``: a vector of length C and random direction, the record unread.
 
     Proof: the program reads only the input's shape, which the model fixes, and none of its values;
     so both sides of Definition 2.3 are equal.

@@ -71,7 +71,7 @@ FLOOR_ERROR = 1e-3  # relative error of a floor: n u, for n up to 10^12
 
 @dataclass(frozen=True)
 class Draw:
-    """One symbol by subset selection."""
+    """A release of one symbol by subset selection."""
 
     epsilon: float  # in nats
     size: int  # k symbols
@@ -109,8 +109,7 @@ class Draw:
 def draws_of(
     mechanism: LocalRandomizer, *, dim: int, labels: RandomizedResponse | JointResponse | None = None
 ) -> tuple[Draw, ...]:
-    """Return the draws of a record's release: its text, its randomised label, or both as one
-    symbol.
+    """Return the draws of one record: for its text and its label, or one draw for both.
 
     Raises:
         ConfigurationError: the mechanism releases no single symbol: it adds noise, or its codebook

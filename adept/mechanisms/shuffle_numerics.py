@@ -3,31 +3,31 @@ r"""An upper bound on E[(X_1 + ... + X_n)+], rounding included.
 The X_i are independent copies of a number with few values. *The sum*. Let S = X_1 + ... + X_n, and
 U an independent Gaussian number of mean 0 and deviation h: E[S+] <= E[(S + U)+] (Jensen). For theta
 > 0 put f(x) = e^(theta x) E[(S + U - x)+]. Its Fourier transform is E[e^(z S)] e^(z^2 h^2 / 2) /
-z^2 at z = theta + iy, as the integral of e^(z x) (s - x) over x < s is e^(z s) / z^2. By Poisson's
-formula the sum of f over the multiples of any T is 1 / T times the sum of the transform over the
-multiples of 2 pi / T. All terms of the first sum are positive and f(0) is one of them; so the
-second, a sum of E[e^(z X)]^n over some 10^4 places, is an *upper bound*, whatever theta, T and h
-are. They decide how close it is: theta makes the largest term, at y = 0, as small as possible; T is
-so long that the other multiples add hardly anything; h is a hundredth of the scale that matters.
-Values so low that the others hardly ever make up for them are moved up to a limit, which only adds.
-Outcomes without one positive X add nothing to E[S+]. If they are likely they are left out, because
-otherwise they would hide the others: from E[e^(z X)]^n the same power of the contribution of zero
-and the negative values is subtracted, as one difference without cancellation.
+z^2 at z = theta + iy, because the integral of e^(z x) (s - x) over x < s is e^(z s) / z^2. By
+Poisson's formula the sum of f over the multiples of any T is 1 / T times the sum of the transform
+over the multiples of 2 pi / T. All terms of the first sum are positive and f(0) is one of them; so
+the second, a sum of E[e^(z X)]^n over some 10^4 places, is an *upper bound*, whatever theta, T and
+h are. They decide how close it is: theta makes the largest term, at y = 0, as small as possible; T
+is so long that the other multiples add hardly anything; h is a hundredth of the scale that matters.
+Values so low that the others hardly ever make up for them are raised to a limit, which can only
+increase the result. Outcomes without one positive X add nothing to E[S+]. If they are likely they
+are left out, because otherwise they would hide the others: from E[e^(z X)]^n the same power of the
+contribution of zero and the negative values is subtracted, as one difference without cancellation.
 
-*Its rounding*. With u = 2^-53, sums and products are right to u relatively, elementary functions to
-8 u, and exponentials besides to u times their exponent. So every step below is right to SLACK =
-2^-40, which is 2^13 u. Let M = E[e^(theta X)], m_j the tilted chances p_j e^(theta x_j) / M, v =
-sum m_j |x_j|, and phi(y) = E[e^(z X)] / M. The terms m_j (e^(i y x_j) - 1) of phi(y) - 1 are right
-to SLACK m_j y |x_j|, their argument's rounding included, so phi to SLACK y v; by the mean value
-theorem phi^n, |phi| <= r, to SLACK r^n n y v / r, and to SLACK r^n (1 + |n ln phi|) for exponential
-and logarithm. Without the outcomes that have no positive value it is (a + b)^n - a^n with |b| <= P,
-the tilted mass of the positive values, and |a| + P <= r: that changes by at most n P r^(n-1) times
-the same sum, with y for the arguments in b. All this is added term by term. The part that is cut
-off beyond y = Y is at most e^((theta^2 - Y^2) h^2 / 2) / Y times the power at y = 0. M - 1, a sum
-of p_j (e^(theta x_j) - 1), is taken larger by SLACK times the sum of their sizes; below 1/2, M is
-the sum of the chance of zero and all p_j e^(theta x_j), none of them negative, and taken larger by
-4 SLACK M. Where M^n or e^theta is beyond the range of floats, Chernoff's E[S+] <= M^n / theta
-stands.
+*Its rounding*. With u = 2^-53, sums and products have a relative error of at most u, elementary
+functions one of 8 u, and exponentials a further one of u times their exponent. So every step below
+has a relative error of at most SLACK = 2^-40, which is 2^13 u. Let M = E[e^(theta X)], m_j the
+tilted chances p_j e^(theta x_j) / M, v = sum m_j |x_j|, and phi(y) = E[e^(z X)] / M. The terms m_j
+(e^(i y x_j) - 1) of phi(y) - 1 have errors of at most SLACK m_j y |x_j|, with the rounding of their
+arguments. So the error of phi is at most SLACK y v. By the mean value theorem, the error of phi^n,
+with |phi| <= r, is at most SLACK r^n n y v / r, plus SLACK r^n (1 + |n ln phi|) for exponential and
+logarithm. Without the outcomes that have no positive value it is (a + b)^n - a^n with |b| <= P, the
+tilted mass of the positive values, and |a| + P <= r: that changes by at most n P r^(n-1) times the
+same sum, with y for the arguments in b. All this is added term by term. The part that is cut off
+beyond y = Y is at most e^((theta^2 - Y^2) h^2 / 2) / Y times the power at y = 0. M - 1, a sum of
+p_j (e^(theta x_j) - 1), is taken larger by SLACK times the sum of their sizes; below 1/2, M is the
+sum of the chance of zero and all p_j e^(theta x_j), none of them negative, and taken larger by 4
+SLACK M. Where M^n or e^theta is beyond the range of floats, Chernoff's E[S+] <= M^n / theta stands.
 """
 
 import math
@@ -52,10 +52,10 @@ def mean_positive_part(chances: Floats, values: Floats, *, zero: float, copies: 
     """Return an upper bound on E[(X_1 + ... + X_n)+].
 
     Args:
-        chances: the probability of each value, right to a relative SLACK.
+        chances: the probability of each value, with a relative error of at most SLACK.
         values: the values themselves; none is zero, and the largest is 1.
-        zero: the probability of the value zero, right to a relative SLACK; all probabilities sum to
-            1.
+        zero: the probability of the value zero, with a relative error of at most SLACK; it is 1
+            less all ``chances``.
         copies: the number n of independent copies, at least 1.
     """
     values = np.maximum(values, -_saddle(chances, values, zero, copies).reach)
@@ -136,7 +136,7 @@ class _Sum:
 
     @property
     def reach(self) -> float:
-        """The size of a negative value for which the positive values hardly ever make up."""
+        """The size beyond which positive values hardly ever make up for a negative value."""
         mean = self.copies * float(self.masses[self._above] @ self.values[self._above]) / self.share
         return mean + PERIOD_DEVIATIONS * (self.upward + 1)
 
@@ -169,7 +169,7 @@ class _Sum:
         return total * whole * (1 + SLACK)
 
     def _powers(self, places: Floats) -> tuple[Complexes, Floats]:
-        """Return phi(y)^n, less likely outcomes that have no positive value, and error bounds."""
+        """Return phi(y)^n and error bounds; leave out outcomes without a positive value if likely."""
         n, gain, drift = self.copies, self.gain, SLACK * places * float(self.masses @ np.abs(self.values))
         without = 1 - gain
         odds = math.log1p(gain / without) if without > 0 else math.inf

@@ -192,7 +192,7 @@ def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[
 
 
 def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) -> dict[int, Tensor]:
-    """Return codebooks for the latents (N, n) of few examples, in the sizes of a broad model's.
+    """Return codebooks for the latents (N, n) of few examples, in the sizes that broad models have.
 
     The largest codebook holds, in random order, the examples, the model's texts (M, n) nearest to
     them, and as many other texts (L, n). Smaller codebooks consist of its first codewords, and the
@@ -273,7 +273,7 @@ def spell_out(name: str) -> str:
 
 
 def are_terms(lines: Sequence[str]) -> bool:
-    """Return True if most lines have at most MAX_TERM_WORDS words: then they are names of things."""
+    """Return True if most lines are short enough (MAX_TERM_WORDS) to be the names of things."""
     return 2 * sum(len(words_of(line)) <= MAX_TERM_WORDS for line in lines) > len(lines)
 
 
@@ -298,7 +298,7 @@ def sentences_about(codec: Codec, terms: Iterable[str]) -> list[str]:
 def nearest_first(
     codec: Codec, texts: Sequence[str], *, most: int, besides: int = 0
 ) -> tuple[list[Words], list[Words], ListedTexts]:
-    """Return the sentences nearest to texts (at most ``most``), ``besides`` other ones, and the rest."""
+    """Return the ``most`` sentences nearest to texts, ``besides`` other sentences, and all the rest."""
     meanings, table = read_meanings(codec)
     nearness = np.full(len(table), -np.inf, dtype=np.float32)
     for start in range(0, len(texts), BATCH_TEXTS):

@@ -157,7 +157,7 @@ class CodecConfig:
     """Learning of descriptions from text; each public text takes memory when the model runs."""
 
     learn: str = "later"
-    """When to list likely texts: later (at the first use, beside the model) | now (in training)."""
+    """Listing of likely texts: later (at the first use, beside the model) | now (in training)."""
     texts: int | None = None
     """Size of the random sample of training texts to learn from; null: all."""
     likely: int = MAX_LISTED_TEXTS
@@ -176,7 +176,7 @@ class CodecConfig:
 
 @dataclass
 class OptimiserConfig:
-    """Fitting of the weights."""
+    """Options for fitting the weights."""
 
     learning_rate: float = 2e-3
     """Learning rate of the optimiser."""
@@ -198,7 +198,7 @@ class OptimiserConfig:
 
 @dataclass
 class TrainingConfig(OptimiserConfig):
-    """Fitting of the weights, the topics and the codec."""
+    """Options for fitting the weights, the topics and the codec."""
 
     epsilon: Any = None
     """Noise in training: null (none) | x (the mechanism's noise at budget x) | [low,high] (at

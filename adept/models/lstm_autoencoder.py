@@ -77,7 +77,7 @@ class Adept(nn.Module):
         return clip_latents(self.read(tokens), clip=self.clip, clip_norm=self.clip_norm)
 
     def loss(self, tokens: Tensor, randomise: Callable[[Tensor], Tensor] | None = None) -> Tensor:
-        """Return the reconstruction loss of tokens (B, T), with END, in nats per token.
+        """Return the reconstruction loss of tokens (B, T), which end with END, in nats per token.
 
         The function ``randomise`` adds noise to the latents (B, n) before the decoder reads them.
         """
@@ -223,7 +223,7 @@ def multiply(layer: nn.Linear, rows: Tensor) -> Tensor:
 
 
 def fill_up(matrix: Tensor, *, dim: int, width: int = REGISTER_FLOATS) -> Tensor:
-    """Fill a dimension with zeros to a multiple of ``width``: then every row is rounded in one way."""
+    """Fill a dimension with zeros to a multiple of ``width``, so that all rows are rounded equally."""
     missing = -matrix.shape[dim] % width
     padding = (0, missing) if dim == 1 else (0, 0, 0, missing)
     return nn.functional.pad(matrix, padding) if missing else matrix

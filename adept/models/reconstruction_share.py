@@ -13,14 +13,14 @@ MAX_RECORDS, MIN_SHARE = 200, 0.25
 
 @dataclass(frozen=True)
 class Reconstruction:
-    """Mean word F1 between a text written without noise and its record (own) or another one (other)."""
+    """Mean word F1 between texts written without noise and their records (own), or others (other)."""
 
     own: float
     other: float
 
     @property
     def share(self) -> float:
-        """The score of the records as a share, where 0 is the score of other records and 1 is perfect."""
+        """The score ``own`` on a scale from 0 (as high as ``other``) to 1 (all words reproduced)."""
         return max(0.0, (self.own - self.other) / (1 - self.other)) if self.other < 1 else 1.0
 
     @property

@@ -45,8 +45,7 @@ class TopicEncoder(nn.Module):
         self.register_buffer("offset", torch.zeros(dim))
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """Return the topics (B, n) of texts, not clipped; a text without a known word gets the
-        first axis.
+        """Return the topics (B, n) of texts; a text without a known word gets the first axis.
 
         A word that occurs c times has a total weight of (1 + log c) times its rarity, divided among
         its c places. So the same sums are computed for every row.
@@ -117,8 +116,7 @@ def _spelling(words: Sequence[str]) -> csr_matrix:
 
 
 def cooccurrence_vectors(rows: Sequence[Sequence[int]], *, words: int, seed: int) -> NDArray[np.float64]:
-    """Return a unit vector for each word, (words, n) with n <= 150; zero for a word without
-    neighbours.
+    """Return a unit vector of n <= 150 numbers for each word; zeros for a word without neighbours.
 
     The vectors are the left singular vectors of the positive pointwise mutual information, times
     the square roots of the singular values, (Levy and Goldberg 2014, Sections 3 and 4). A

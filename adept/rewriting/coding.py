@@ -69,7 +69,7 @@ class Coding(ABC):
 
 
 class LatentCoding(Coding):
-    """The coding by a model's encoder and decoder; raises ModelError if it needs public texts."""
+    """Coding by a model's encoder and decoder; raises ModelError if public texts are missing."""
 
     def __init__(
         self,
@@ -176,7 +176,7 @@ class Pools:
 
 
 class DescriptionCoding(Coding):
-    """The coding by a model's codec, for one K; a row is a description in two int64 halves."""
+    """Coding by a model's codec with K numbers; a row holds a number as two int64 halves."""
 
     size: int
     probes = 40  # each is searched for
@@ -211,7 +211,7 @@ class DescriptionCoding(Coding):
 
 
 class PairCoding(Coding):
-    """The coding of text and label as one symbol; rows (B, n + 1) end with the index of the label."""
+    """Coding of text and label as one symbol; rows (B, n + 1) end with the index of the label."""
 
     def __init__(self, text: Coding, labels: Sequence[str]) -> None:
         self.text, self.labels, self.probes = text, labels, text.probes

@@ -109,8 +109,7 @@ def is_by_label(mechanism: LocalRandomizer) -> bool:
 
 
 def label_mechanism(model: Autoencoder, *, epsilon: float) -> Description | None:
-    """Return the mechanism that releases by label at this budget; None if the model does not suit
-    it.
+    """Return the mechanism that releases by label, or None if the model does not suit it.
 
     The model must be broad and have more sentences than a cell.
 
@@ -140,7 +139,7 @@ def packaged_directory() -> Path:
 
 
 def is_packaged(directory: str | Path | None) -> bool:
-    """Return True for the packaged model: no directory, or its name if no directory has this name."""
+    """Return True for the packaged model: for no directory, or its name if no directory has it."""
     return directory is None or (str(directory) == PACKAGED and not Path(PACKAGED).exists())
 
 

@@ -111,7 +111,7 @@ class Rewriter:
 
     @classmethod
     def for_measurement(cls, model: Autoencoder, tokenizer: Tokenizer, **options: Any) -> "Rewriter":
-        """Return a rewriter for measurements: it refuses no mechanism, and releases of files refuse it."""
+        """Return a rewriter for measurements: it accepts any mechanism, but no file is released with it."""
         rewriter = cls(
             model, tokenizer, accept_broken_claim=True, accept_inexact=True, accept_private_model=True, **options
         )
@@ -154,7 +154,7 @@ class Rewriter:
         return [text for text, _ in self.rewrite_pairs(texts, samples=samples)]
 
     def rewrite_pairs(self, texts: Any, labels: Any = None, *, samples: int = 1) -> list[Pair]:
-        """Release each record once; write ``samples`` pairs of text and label (or None) from each
+        """Release each record once; write ``samples`` pairs (text, label or None) from each
         release.
 
         Labels are given only if the release is joint or by label, or if the model writes labels.

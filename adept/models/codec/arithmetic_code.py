@@ -116,7 +116,7 @@ class ArithmeticCode:
         return np.array([*narrow, *wide, self._least_end if band.narrow else 1])
 
     def _width_and_depth(self, width: int) -> tuple[int, int]:
-        """Return an interval's width, given in 2^-precision and rounded up, as width and depth."""
+        """Convert a width in units of 2^-precision, rounded up, into a width and a depth."""
         more = WIDTH - (width - 1).bit_length()
         return -((-width << WIDTH) >> (WIDTH - more)), self.precision - WIDTH + more
 

@@ -79,8 +79,7 @@ class Codec(Learned):
 
     @classmethod
     def of(cls, texts: Sequence[str], *, public: bool, listed: int = 0, seed: int = 0) -> "Codec":
-        """Learn a codec from texts; if they are public, up to ``listed`` texts get numbers
-        (``with_list``).
+        """Learn a codec from texts; if they are public, ``with_list`` lists up to ``listed`` texts.
 
         If the texts are not public, the codec keeps no utterance, and no word or sequence that
         occurs in one text only. It may keep what one person says in two different texts.
@@ -131,7 +130,7 @@ class Codec(Learned):
         return [sized.describe(record, place, distance) for record, (place, distance) in nearest]
 
     def describe_by_several(self, texts: Sequence[str], *, size: int, count: int) -> list[list[int]]:
-        """Return each text's ``count`` nearest sentences; ConfigurationError if there are fewer."""
+        """Return the ``count`` sentences nearest to each text; ConfigurationError if there are fewer."""
         records = [*map(words_of, text_list(texts))]
         if not count <= size <= self.sentences:
             raise ConfigurationError(

@@ -88,7 +88,7 @@ class _Search:
         self.after_word, self.pairs, self.after_pair = self._learn_rests(texts)
 
     def within(self, bits: float) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int16]]]:
-        """Yield costs (M,) and texts (M, L) that cost at most ``bits``; long texts first saves memory."""
+        """Yield costs (M,) and texts (M, L) of at most ``bits`` bits, long texts first to save memory."""
         waiting: dict[int, list[Prefixes]] = {0: [(torch.zeros((1, 0), dtype=torch.int64), torch.zeros(1))]}
         while waiting and self.unread > 0:
             full = [length for length, parts in waiting.items() if sum(len(part[1]) for part in parts) >= self.batch]

@@ -27,7 +27,7 @@ MAX_HELD_OUT = 200
 
 
 def learn_codec(train: Corpus, validation: Corpus, *, public: bool, seed: int, config: CodecConfig) -> Codec:
-    """Learn a model's codec; if the text is public, the codec holds validation text for estimates."""
+    """Learn a model's codec; with public text, it keeps some validation text for estimates."""
     texts = train.texts
     if config.texts is not None and config.texts < len(texts):
         texts = random.Random(seed).sample(texts, config.texts)
@@ -69,7 +69,7 @@ def _load(codec: Codec, path: Path) -> Codec:
 
 
 def _keep(listed: Codec, path: Path) -> bool:
-    """Save the list; return True if its file exists then, whether this process wrote it or another."""
+    """Save the list; return True if its file exists afterwards, written by this process or another."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".codec-") as directory:

@@ -76,7 +76,7 @@ def whole_line() -> WidthAndDepth:
 
 @without_reference_counts
 def narrow(interval: WidthAndDepth, low: int, high: int) -> tuple[int, int]:
-    """Narrow an interval to a share of it; return the share's start and the number of bits refined."""
+    """Narrow an interval to a share of it; return the share's start and the increase of the depth."""
     begins, width, more = _share(interval[0], low, high)
     interval[0], interval[1] = width, interval[1] + more
     return begins, more

@@ -111,7 +111,7 @@ def shares_after(tables: ModelTables, windows: Whole) -> NDArray[np.float32]:
 
 @without_reference_counts
 def _spread(tables: NgramTables, contexts: Whole, shares: NDArray[np.float64]) -> None:
-    """Store the share of every symbol, from the empty context to the longest known one."""
+    """Store the share of every symbol, computed from the empty context up to the longest known one."""
     for symbol in range(len(shares)):
         shares[symbol] = (tables.alone[symbol + 1] - tables.alone[symbol]) / ONE
     for end in contexts[: contexts[-1, CONTEXT]]:
@@ -187,7 +187,7 @@ def find_contexts(tables: NgramTables, window: Whole, contexts: Whole) -> None:
 
 @without_reference_counts
 def below(tables: NgramTables, contexts: Whole, symbol: int) -> int:
-    """Return F of a symbol, from the empty context to the longest known one."""
+    """Return F of a symbol, computed from the empty context up to the longest known one."""
     value: int = tables.alone[symbol]
     for end in contexts[: contexts[-1, CONTEXT]]:
         end[FOUND] = first_at_least(tables.followers, end[BEGINS], end[ENDS], symbol)

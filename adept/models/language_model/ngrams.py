@@ -68,7 +68,7 @@ class Ngrams(Learned):
 
     @classmethod
     def of(cls, sequences: Sequence[Sequence[int]], *, order: int, size: int, least: int = 1) -> "Ngrams":
-        """Count the n-grams that occur in at least ``least`` different sequences, which end with an end."""
+        """Count the n-grams that at least ``least`` different sequences hold; an end closes each of them."""
         seen: Counter[Context] = Counter()
         holders: Counter[Context] = Counter()
         for sequence, times in Counter(map(tuple, sequences)).items():
@@ -195,7 +195,7 @@ def _begins(columns: Whole) -> NDArray[np.bool_]:
 
 
 def in_few_bits(numbers: Whole, much: int) -> Whole:
-    """Divide numbers with the sum ``much`` by a power of two, so that the sum has MAX_SUM_BITS bits."""
+    """Divide numbers whose sum is ``much`` by a power of two, so that the sum fits MAX_SUM_BITS bits."""
     return numbers >> max(0, int(much).bit_length() - MAX_SUM_BITS)
 
 
