@@ -183,7 +183,7 @@ class TextClassifier:
         return [" ".join(synonyms.get(word, word) for word in row) for row in rows]
 
     def tune(self) -> float:
-        """Choose the strength by cross-validation over records, and raise it while that helps.
+        """Choose the strength by cross-validation over records: raise it as long as this helps.
 
         Up to the standard strength, raising it helps if held-out labels become likelier, after the
         best rescaling of the scores. Above it, raising it helps if the number of correct labels

@@ -1,8 +1,7 @@
 """Logistic regression on counts of labels, so that many equal rows cost as much as one row.
 
 The objective is that of scikit-learn's ``LogisticRegression``, strength * sum over records of -log
-p(label | features) + |W|^2 / 2, with a free intercept. L-BFGS minimises it; any start leads to the
-same minimum.
+p(label | features) + |W|^2 / 2, with a free intercept. L-BFGS minimises it from a given start.
 """
 
 import warnings
@@ -23,7 +22,7 @@ NOISY_COMMONNESS = 0.4  # where labels were randomised
 class Features:
     """Features (m, d), float32: blocks of columns, dense or sparse, each with its transpose.
 
-    ``known`` are fixed logits (m, L) or (1, L), which are added whatever the weights are.
+    ``known`` are fixed logits (m, L) or (1, L), which are added to the logits of the weights.
     """
 
     blocks: tuple[tuple[Tensor, Tensor], ...]

@@ -105,7 +105,7 @@ def measure(mechanism: Mechanism, dim: int, *, records: int = RECORDS, seed: int
 
 
 def information(mechanism: Mechanism, dim: int) -> float | None:
-    """Return the bits per release about a record uniform on the sphere, or None if unknown.
+    """Return the bits that a release gives about a record uniform on the sphere; None if unknown.
 
     PrivUnit: V is uniform on average over x, so I(X; V) is the relative entropy of its distribution
     given x and the uniform one, p ln(p/q) + (1 - p) ln((1 - p)/(1 - q)), exactly. Codebook:

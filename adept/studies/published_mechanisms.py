@@ -38,7 +38,7 @@ def public_words(size: int = WORDS, dim: int = WORD_DIM) -> WordVectors:
 
 @cache
 def public_bigrams() -> Floats:
-    """Return log frequencies (V + 1, V + 1) of next words; index V is the end and the start."""
+    """Return log frequencies (V + 1, V + 1) of next words; index V is the end or the start."""
     words = public_words()
     counts = np.full((len(words.names) + 1, len(words.names) + 1), 0.05)
     for text in load(DataConfig())["train"].texts:
