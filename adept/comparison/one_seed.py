@@ -14,7 +14,7 @@ from adept.data.corpus import Corpus, hold_out
 from adept.errors import ModelError
 from adept.mechanisms import Codebook, JointResponse, L1Laplace, RandomizedResponse
 from adept.models.codec.codec import Codec
-from adept.models.config import MODEL, TrainingData, TrainSpec
+from adept.models.config import TrainingData, TrainSpec
 from adept.models.lexicon import WordVectors, learn_word_vectors
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
@@ -65,16 +65,11 @@ class Trial:
         """Return the given model, or the one of this seed, trained unless an earlier run did."""
         kind = model_kind(cell)
         if kind not in self._models:
-            self._models[kind] = load_model(self._directory(kind))
+            run = self.store.model(self.seed, kind)
+            if self.config.model_dir is None and not (run / "done").exists():
+                self._train(kind, run)
+            self._models[kind] = load_model(self.config.model_dir or run)
         return self._models[kind]
-
-    def _directory(self, model: ModelKind) -> Path:
-        if self.config.model_dir is not None:
-            return Path(self.config.model_dir)
-        run = self.store.model(self.seed, model)
-        if not (run / "done").exists():
-            self._train(model, run)
-        return run / MODEL
 
     def _train(self, model: ModelKind, run: Path) -> None:
         from adept.models.training import train_model  # a trainer takes seconds to import

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
 
 import torch
@@ -56,11 +57,9 @@ class Comparison:
 
     def run(self) -> Iterator[int]:
         """Compute all missing results; yield the number of finished rows each time it grows."""
-        done = 0
         models = self.schedule.models
         here = (one for trial in self._trials() for model in models for one in _make(trial, self.schedule, model))
-        for made in self._run_aside() if self.config.processes > 1 else here:
-            yield (done := done + made)
+        yield from accumulate(self._run_aside() if self.config.processes > 1 else here)
 
     def _trials(self) -> Iterator[Trial]:
         return (Trial(self.store, self.splits, seed) for seed in self.config.seeds)

@@ -112,7 +112,7 @@ def _open_source(trial: Trial, cell: Cell) -> Source:
     if cell.mechanism in plan.ALTERNATIVES:
         mechanism = build_alternative(trial, cell)
         spent = _list_promise(trial, cell, mechanism.guarantee())
-        return spent, lambda: _leave_unlabelled(mechanism.privatize(trial.private.texts))
+        return spent, lambda: [(text, None) for text in mechanism.privatize(trial.private.texts)]
     return (_open_look_up if cell.mechanism == plan.LOOKUP else _open_rewriter)(trial, cell)
 
 
@@ -127,10 +127,6 @@ def _write(trial: Trial, cell: Cell) -> WrittenTexts:
         beside = [label for label in trial.labels(cell) for _ in range(cell.samples)]
         labels = [given if own is None else own for (_, own), given in zip(pairs, beside, strict=True)]
     return WrittenTexts([text for text, _ in pairs], labels, {**spent, "records_per_second": speed})
-
-
-def _leave_unlabelled(texts: list[str]) -> list[Pair]:
-    return [(text, None) for text in texts]
 
 
 def _list_promise(trial: Trial, cell: Cell, promise: Guarantee) -> Columns:
@@ -163,7 +159,8 @@ def _open_look_up(trial: Trial, cell: Cell) -> Source:
         encode = fit_linear_encoder(trial.public, seed=trial.seed)
         public, private = (torch.from_numpy(encode(corpus.texts)) for corpus in (trial.public, trial.private))
         released = Codebook(epsilon=cell.text_epsilon).privatize(private)
-        return _leave_unlabelled(PublicTexts(trial.public.texts, public).write(released, samples=cell.samples))
+        texts = PublicTexts(trial.public.texts, public).write(released, samples=cell.samples)
+        return [(text, None) for text in texts]
 
     return {"epsilon": cell.budget, "dim": LINEAR_DIM, "holds": trial.unseen}, write
 
