@@ -4,7 +4,7 @@ There are two protocols. With ``paper``, the rewriter is trained on the same spl
 as ADePT was. With ``disjoint``, it is trained on one half of the training split, without labels,
 and rewrites the other half.
 
-Read the modules in this order: ``plan`` (the rows), this module, ``trial`` (data and models that
+Read the modules in this order: ``plan`` (the rows), this module, ``one_seed`` (data and models that
 the rows of a seed share), ``table_row`` (from a cell to its row), ``audits_and_attacks`` (audits,
 attacks and examples), ``results``. ``output_directory`` stores everything.
 """

@@ -111,7 +111,7 @@ def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
 
 
 def describe_claim(audited: AuditVerdict, lines: ComparisonTable) -> dict[str, Any]:
-    """Return a mechanism's claim: each budget once, and the true epsilon if it is larger."""
+    """Return a mechanism's claim: its different budgets, and its true epsilons if any is larger."""
     own = [
         line for line in lines.texts if line.row.mechanism == audited.mechanism and line.row.claimed_epsilon is not None
     ]

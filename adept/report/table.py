@@ -142,7 +142,7 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 
 def title(mechanism: str) -> str:
-    """Return a mechanism's title for readers, with a remark if its claim calls for one."""
+    """Return a mechanism's title for readers, with a remark such as "(claim false)" if needed."""
     return NAMES.get(mechanism, mechanism)
 
 

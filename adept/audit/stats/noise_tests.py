@@ -21,14 +21,20 @@ from adept.audit.stats.confidence_bounds import Floats, gaussian_delta
 MIN_CAP_WIDTH = 3e-4
 
 
-class LaplaceNoise:
+class PureNoise:
+    """Noise whose privacy loss is bounded, and attained, by the distance D over the scale."""
+
+    def holds(self, distance: float, *, scale: float, epsilon: float, delta: float) -> tuple[bool, str]:
+        """Check the loss D / scale against the claim (Habernal 2021, Appendix A)."""
+        loss = distance / scale
+        # A claimed delta may cover a loss beyond epsilon: only pure claims are refuted.
+        return loss <= epsilon * (1 + 1e-9) or delta > 0, f"epsilon {loss:.4g}"
+
+
+class LaplaceNoise(PureNoise):
     """Independent Laplace noise of scale b per coordinate (Habernal 2021, Definition 2.5)."""
 
     order = 1
-
-    def holds(self, distance: float, *, scale: float, epsilon: float, delta: float) -> tuple[bool, str]:
-        """Check the loss D/b, with the l1 distance D, against the claim (Habernal 2021, App. A)."""
-        return _pure(distance / scale, epsilon, delta)
 
     def size(self, noise: Floats, scale: float) -> tuple[float, int]:
         """Return 2 sum|z|/b, chi-square with two degrees of freedom per number."""
@@ -62,14 +68,10 @@ class GaussianNoise:
         return scale * float(norm.ppf(0.75))
 
 
-class RadialNoise:
+class RadialNoise(PureNoise):
     """K-norm noise in l2: density ~ exp(-||z|| / s); radius Gamma(n, s), uniform direction."""
 
     order = 2
-
-    def holds(self, distance: float, *, scale: float, epsilon: float, delta: float) -> tuple[bool, str]:
-        """Check the loss D/s, with the l2 distance D, against the claim; some releases attain it."""
-        return _pure(distance / scale, epsilon, delta)
 
     def size(self, noise: Floats, scale: float) -> tuple[float, int]:
         """Return 2 sum||z||/s, chi-square with 2n degrees of freedom per vector."""
@@ -115,11 +117,6 @@ def cap_p_value(releases: Floats, centre: Floats, *, epsilon: float, clip_norm: 
 
     cosines = releases @ (centre / np.linalg.norm(centre)) / np.maximum(length, 1e-300)
     return kolmogorov(np.clip(cosines, -1, 1), below)
-
-
-def _pure(loss: float, epsilon: float, delta: float) -> tuple[bool, str]:
-    # A claimed delta may cover a loss beyond epsilon: only pure claims are refuted.
-    return loss <= epsilon * (1 + 1e-9) or delta > 0, f"epsilon {loss:.4g}"
 
 
 def kolmogorov(values: Floats, distribution: Callable[[Floats], Floats]) -> float:
