@@ -168,15 +168,16 @@ def guess(candidates: Candidates, released: Tensor, *, prior: Tensor, classes: T
     Without ``classes`` (j,), each candidate is a class of its own.
     """
     rows = max(1, MAX_SCORES // len(candidates))
-    classes = torch.arange(len(candidates)) if classes is None else classes
     parts = [_guess(candidates, part, prior.log(), classes) for part in torch.split(released, rows)]
     return Guesses(*(torch.cat(tensors) for tensors in zip(*parts, strict=True)))
 
 
-def _guess(candidates: Candidates, released: Tensor, log_prior: Tensor, classes: Tensor) -> Guesses:
+def _guess(candidates: Candidates, released: Tensor, log_prior: Tensor, classes: Tensor | None) -> Guesses:
     scores = candidates.log_likelihood(released)
     odds = scores.amax(dim=1) - scores.amin(dim=1)
     posterior = torch.softmax(scores.double() + log_prior, dim=1)
     top, best = posterior.max(dim=1)
+    if classes is None:
+        return Guesses(best, best, top, odds)
     sums = torch.zeros(len(released), int(classes.max()) + 1, dtype=torch.float64).index_add_(1, classes, posterior)
     return Guesses(best, sums.argmax(dim=1), top, odds)
