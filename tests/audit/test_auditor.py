@@ -229,7 +229,9 @@ def test_certified_events_err_no_more_often_than_their_share_of_alpha(monkeypatc
     ever wrong; more of them cost more and choose no better.
     """
     monkeypatch.setattr(distinguisher_choice, "THRESHOLD_ALPHA", 0.1)
-    monkeypatch.setattr("adept.audit.auditor.every_pair", lambda target: adversarial_pairs(2, clip_norm=1.0)[:5])
+    monkeypatch.setattr(
+        "adept.audit.distinguisher.input_pairs.every_pair", lambda target: adversarial_pairs(2, clip_norm=1.0)[:5]
+    )
 
     class Ignores:
         epsilon = 0.0

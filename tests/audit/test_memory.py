@@ -24,7 +24,8 @@ SURE = 1 - 1e-8
 def _few_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     """A copy for each release is expensive, and a memory shows on any pair."""
     monkeypatch.setattr(
-        "adept.audit.auditor.every_pair", lambda target: adversarial_pairs(target.dim, clip_norm=1.0)[:3]
+        "adept.audit.distinguisher.input_pairs.every_pair",
+        lambda target: adversarial_pairs(target.dim, clip_norm=1.0)[:3],
     )
     monkeypatch.setattr("adept.audit.checks.output_metadata.SEARCH_SHARE", 0.0)
 
