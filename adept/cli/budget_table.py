@@ -22,7 +22,7 @@ from adept.models.tokenizer import Tokenizer
 from adept.release.columns import ReleaseOptions
 from adept.release.input_files import Inputs
 from adept.release.local_release import open_release
-from adept.rewriting.budget_estimates import ADVICE, BUDGETS, KEPT, QUESTION, Budget, preview_budgets
+from adept.rewriting.budget_estimates import ADVICE, QUESTION, SHARE_HEADINGS, TABLE_BUDGETS, Budget, preview_budgets
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.label_names import spell_label_set
@@ -34,13 +34,13 @@ EXPECTED_ROWS = (1_000, 10_000, 100_000)
 def show_rewrite_budgets(config: RewriteConfig, inputs: Inputs, public: list[str] | None) -> None:
     """Print for each budget how much of public texts is kept, and how well a record is hidden."""
     opened = partial(_open, config, load_model(config.model_dir))
-    _, options = opened(BUDGETS[0])
+    _, options = opened(TABLE_BUDGETS[0])
     _check_header(inputs, options.required)
     rows = list(preview_budgets(lambda epsilon: opened(epsilon)[0], public))
     most = 1 if config.epsilon_per == "person" else config.max_records_per_person or 1
     person = [f"a person with {most} records in"] if most > 1 else []
     lines = [[f"{row.epsilon:g}", *_risks(row, options, most), *row.shares] for row in rows]
-    show_table(_title(config.input), ["epsilon", QUESTION, *person, *KEPT], lines)
+    show_table(_title(config.input), ["epsilon", QUESTION, *person, *SHARE_HEADINGS], lines)
     _show_examples(rows)
     show_lines([*_estimate_lines(rows), f"{ADVICE}.", *_label_lines(config, inputs)])
 
@@ -60,7 +60,7 @@ def show_synthesize_budgets(config: SynthesizeConfig, inputs: Inputs) -> None:
     named = any(spell_label_set(model.codec, config.label_set or ()))
     stand_out = partial(share_standing_out, texts=len(model.public_texts), labels=labels, named=named)
     lines = []
-    for epsilon in BUDGETS:
+    for epsilon in TABLE_BUDGETS:
         votes = Votes(
             epsilon=epsilon, neighbours=config.neighbours, votes_per_person=config.max_records_per_person or 1
         )

@@ -70,9 +70,8 @@ from adept.ranges import BUDGETS, check_between, check_integer
 ADD_OR_REMOVE, REPLACE = "add_or_remove", "replace"
 COUNTS_MOVED = {ADD_OR_REMOVE: 1, REPLACE: 2}  # counts that one vote of a person can change by one
 MAX_VOTES = 10**6  # of a person
-MAX_COUNT = (
-    1 << 40
-)  # of a cell; at large budgets sums are cut off earlier (``exact_laplace``), which costs use, not privacy
+# Of a cell; at large budgets sums are cut off earlier (``exact_laplace``), which costs use, not privacy
+MAX_CELL_VOTES = 1 << 40
 NOISE_BATCH = 1 << 18  # counts whose noise is drawn together: memory stays flat
 
 Counts = NDArray[np.int64]
@@ -149,7 +148,7 @@ def _check(counts: Counts) -> None:
     """Raise ConfigurationError unless counts are whole numbers in the possible range."""
     if not np.issubdtype(counts.dtype, np.int64):
         raise ConfigurationError(f"counts must be int64, got {counts.dtype}")
-    if counts.size and not 0 <= counts.min() <= counts.max() <= MAX_COUNT:
+    if counts.size and not 0 <= counts.min() <= counts.max() <= MAX_CELL_VOTES:
         raise ConfigurationError("counts must be between 0 and 2^40, got another value")
 
 

@@ -42,7 +42,7 @@ from adept.errors import ConfigurationError
 from adept.mechanisms.base import Mechanism, Symbols
 from adept.mechanisms.clip_to_grid import grid_step
 from adept.mechanisms.guarantee import Guarantee, Part, symbols_part, words
-from adept.mechanisms.privunit import DIMS, optimal_cap
+from adept.mechanisms.privunit import SPHERE_DIMS, optimal_cap
 from adept.mechanisms.random_draws import exact_odds, exact_ranks
 from adept.ranges import BUDGETS, check_between, check_integer
 
@@ -129,7 +129,7 @@ class Codebook(Mechanism):
         if self.size is not None:
             check_integer(*SIZES, size=self.size)
         if self.blocks is not None:
-            check_integer(1, DIMS[1] // 2, blocks=self.blocks)
+            check_integer(1, SPHERE_DIMS[1] // 2, blocks=self.blocks)
         check_integer(0, 2**128 - 1, seed=self.seed)
 
     def layout(self, dim: int) -> tuple[Block, ...]:

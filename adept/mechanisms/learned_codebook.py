@@ -39,7 +39,7 @@ SIZE_POWERS, JOINT_SIZE_POWERS = (5, 10), (7, 10)  # of the default size, alone 
 STAND_IN_DIM = 8  # dimensions of random codewords, for an audit without a model
 HEAVY_SHARE, CODEWORDS_PER_HEAVY, SURE_PROBABILITY = 0.8, 512, 0.9  # of the default number of heavy codewords
 BROAD_FACTOR = 4  # times as many codewords, of broad text
-ODDS_BELOW_EPSILON, MIN_ODDS = 2.0, 4 / 3  # of a heavy one, of broad text: how far below epsilon, and the least
+BROAD_ODDS_BELOW_EPSILON, MIN_ODDS = 2.0, 4 / 3  # of a heavy one, of broad text: how far below epsilon, and the least
 KMEANS_BATCH_ROWS = 20_000  # latents that k-means reads in each step
 KMEANS_RESTARTS = (3, 1)  # its runs for up to 256 codewords, and for more
 
@@ -109,7 +109,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
     def over_broad_text(self, codebooks: Mapping[int, Tensor]) -> Self:
         """Return a copy for a model of broad text; the rule above chooses its codewords and t."""
         found = self.with_codewords(codebooks, most=_without_gap(codebooks, most=BROAD_FACTOR * self.count))
-        odds = max(MIN_ODDS, self.epsilon - ODDS_BELOW_EPSILON)
+        odds = max(MIN_ODDS, self.epsilon - BROAD_ODDS_BELOW_EPSILON)
         top = self.top or max(1, round(found.count * odds / (math.exp(min(self.epsilon, 700.0)) + odds)))
         return replace(found, top=top)
 

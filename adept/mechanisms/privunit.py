@@ -31,7 +31,7 @@ from adept.mechanisms.guarantee import Guarantee, words
 from adept.mechanisms.random_draws import exact_bernoulli, fresh_gaussian, fresh_uniform
 from adept.ranges import BUDGETS, check_between
 
-DIMS = (2, 10_000)  # a sphere in one dimension is two points: use randomised response
+SPHERE_DIMS = (2, 10_000)  # a sphere in one dimension is two points: use randomised response
 MIN_LOGIT = -690.0  # of s: below the optimum's for every permitted eps and n (-401 at eps=600, n=2)
 
 
@@ -113,9 +113,9 @@ def optimal_cap(dim: int, *, epsilon: float) -> Cap:
     The program solves for the logit of s, which gives both s and g^2 = 1 - s in full precision.
     """
     check_between(*BUDGETS, epsilon=epsilon)
-    if not DIMS[0] <= dim <= DIMS[1]:
+    if not SPHERE_DIMS[0] <= dim <= SPHERE_DIMS[1]:
         raise ConfigurationError(
-            f"dim must be between {DIMS[0]} and {DIMS[1]} for a mechanism on the sphere, got {dim}"
+            f"dim must be between {SPHERE_DIMS[0]} and {SPHERE_DIMS[1]} for a mechanism on the sphere, got {dim}"
         )
     from scipy.optimize import brentq  # slow to import, and most releases do without
 

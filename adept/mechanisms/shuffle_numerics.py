@@ -43,7 +43,7 @@ Complexes = NDArray[np.complex128]
 SLACK = 2.0**-40
 MIN_TILT, MAX_TILT, MAX_EXPONENT = 1e-12, 500.0, 700.0
 PERIOD_DEVIATIONS, PERIOD_DECAY = 9.0, 36.0  # standard deviations that a period covers; e-folds of theta T
-SMOOTHING, CUT_OFF, MAX_TERMS = 0.01, 10.0, 2**17  # h, relative to what counts; Y h; places of the sum
+SMOOTHING, CUT_OFF, MAX_SUM_TERMS = 0.01, 10.0, 2**17  # h, relative to what counts; Y h; places of the sum
 MAX_LOG_ODDS = 30.0  # n ln(1 + P / a) at y = 0 up to which outcomes without a positive value are left out
 MAX_LOG_ODDS_ONCE = 2.0  # the same of ln(1 + P / a)
 
@@ -156,7 +156,7 @@ class _Sum:
         total = math.exp(max(-MAX_EXPONENT, min(self.log_total, MAX_EXPONENT)))
         if self.tilt >= MAX_TILT or self.log_total < -MAX_EXPONENT:
             return total / self.tilt  # Chernoff: s <= e^(theta s) / theta
-        smoothing = max(smoothing, CUT_OFF / (MAX_TERMS * step))
+        smoothing = max(smoothing, CUT_OFF / (MAX_SUM_TERMS * step))
         places = step * np.arange(math.ceil(CUT_OFF / (smoothing * step)) + 1, dtype=np.float64)
         powers, errors = self._powers(places)
         z = self.tilt + 1j * places

@@ -49,14 +49,15 @@ from adept.models.tokenizer import UNKNOWN, Tokenizer, join_words
 from adept.models.topics import MEANING
 
 MIN_EXAMPLES, MAX_TOPICS = 8, 400
-MAX_CODEWORDS, MAX_BROAD_CODEWORDS = 1024, 4096  # of an adapted model
+MAX_DOMAIN_CODEWORDS, MAX_BROAD_CODEWORDS = 1024, 4096  # of an adapted model
 DOMAIN_EXAMPLES = 256  # that show a whole domain to a broad model
-MIN_KNOWN_SHARE = 0.85  # of their words; examples with fewer known words show a domain too
+MIN_KNOWN_WORD_SHARE = 0.85  # of their words; examples with fewer known words show a domain too
 REDUNDANT_COSINE = 0.8  # cosine from which on one public text says what another does
 MAX_TERM_WORDS = 3  # words of a line that names a thing rather than says something
 MAX_SENTENCES, MIN_PER_TERM = 1000, 8  # that stand for all terms together, and for one of them at least
-BATCH_TEXTS = 64  # texts whose products with all sentences are computed together
-MAX_HELD_OUT, EXAMPLES_PER_HELD_OUT = 50, 12  # nothing is learned from them: an estimate of utility rests on them
+PRODUCT_BATCH_TEXTS = 64  # texts whose products with all sentences are computed together
+# Nothing is learned from held-out examples: an estimate of utility rests on them
+MAX_HELD_OUT_EXAMPLES, EXAMPLES_PER_HELD_OUT = 50, 12
 # Weight of an example in topics; number of own texts beside them; share of random ones.
 MANY_PLACING, FEW_PLACING = (3, 4000, 0.0), (1, 16000, 0.5)
 READ_LATENTS = ("topics.rarity", "topics.directions", "topics.offset", "to_state.weight", "decoder.weight_ih_l0")
@@ -96,7 +97,7 @@ def adapt(
         by_chance = round(chance * len(own))
         near, far, listed = nearest_first(model.codec, examples, most=len(own) - by_chance, besides=by_chance)
         own, others = ([join_words(words) for words in some] for some in (near, far))
-    held_out = set(rng.sample(examples, min(MAX_HELD_OUT, len(examples) // EXAMPLES_PER_HELD_OUT)))
+    held_out = set(rng.sample(examples, min(MAX_HELD_OUT_EXAMPLES, len(examples) // EXAMPLES_PER_HELD_OUT)))
     given = set(examples)
     own, others = ([text for text in some if text not in given] for some in (own, others))
     examples = [text for text in examples if text not in held_out]
@@ -106,7 +107,7 @@ def adapt(
     if few:
         adapted.codebooks = codebooks_about(*latents, seed=seed)
     else:
-        most = MAX_BROAD_CODEWORDS if lexicon else MAX_CODEWORDS
+        most = MAX_BROAD_CODEWORDS if lexicon else MAX_DOMAIN_CODEWORDS
         adapted.codebooks = codebooks_at(*latents[:2], most=most, seed=seed)
     adapted.codec = _codec(examples, [*own, *others], listed, held_out=held_out, seed=seed, lexicon=lexicon)
     return adapted.eval(), new_tokenizer
@@ -115,7 +116,7 @@ def adapt(
 def _show_a_domain(examples: Sequence[str], tokenizer: Tokenizer) -> bool:
     known = set(tokenizer.words)
     words = [word for text in examples for word in words_of(text)]
-    return len(examples) >= DOMAIN_EXAMPLES or sum(word in known for word in words) < MIN_KNOWN_SHARE * len(words)
+    return len(examples) >= DOMAIN_EXAMPLES or sum(word in known for word in words) < MIN_KNOWN_WORD_SHARE * len(words)
 
 
 def _refit(
@@ -301,8 +302,8 @@ def nearest_first(
     """Return the ``most`` sentences nearest to texts, ``besides`` other sentences, and all the rest."""
     meanings, table = read_meanings(codec)
     nearness = np.full(len(table), -np.inf, dtype=np.float32)
-    for start in range(0, len(texts), BATCH_TEXTS):
-        asked = meanings.of(map(words_of, texts[start : start + BATCH_TEXTS]))
+    for start in range(0, len(texts), PRODUCT_BATCH_TEXTS):
+        asked = meanings.of(map(words_of, texts[start : start + PRODUCT_BATCH_TEXTS]))
         nearness = np.maximum(nearness, multiply_all(asked, table).max(axis=0))
     first = np.argsort(-nearness, kind="stable")[:most]
     second = np.setdiff1d(np.arange(len(codec.utterances)), first)[:besides]

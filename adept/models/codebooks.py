@@ -12,7 +12,7 @@ from adept.models.saved_model import Autoencoder, pad
 from adept.models.tokenizer import Tokenizer
 from adept.models.topics import MEANING
 
-BATCH_TEXTS = 1024
+ENCODED_BATCH_TEXTS = 1024
 MAX_NEIGHBOURS = 8  # codewords around a latent from which training may write its text
 TEXT_CODEWORDS = (256, 512, 1024, 2048, 4096, 8192)  # sizes of the codebooks of texts
 
@@ -50,8 +50,8 @@ def encode_public(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]
     device = next(model.parameters()).device
     latents = torch.zeros((len(rows), model.config.latent_dim), device=device)
     order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
-    for start in range(0, len(order), BATCH_TEXTS):
-        places = order[start : start + BATCH_TEXTS]
+    for start in range(0, len(order), ENCODED_BATCH_TEXTS):
+        places = order[start : start + ENCODED_BATCH_TEXTS]
         latents[places] = model.encode(pad([rows[place] for place in places]).to(device))
     return latents
 

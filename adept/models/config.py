@@ -18,7 +18,7 @@ TOPICS = "topics"  # the kind of content, and the encoder
 ACCELERATORS = ("auto", "cpu", "gpu")
 MAX_SIZES = {"embedding_dim": 2048, "hidden_dim": 2048, "latent_dim": 2048, "max_length": 512}
 MAX_VOCABULARY = 200_000
-MAX_RECORDS, MAX_NAME_LENGTH = 10**12, 200
+MAX_TRAINING_RECORDS, MAX_DATA_NAME_LENGTH = 10**12, 200
 MAX_LISTED_TEXTS = 1 << 19  # texts of a codec that have the first numbers
 BATCH_SIZE = 1024  # records that are rewritten at a time: enough for chunks of records that are about as long
 
@@ -73,11 +73,11 @@ class TrainingData:
     def __post_init__(self) -> None:
         if not isinstance(self.public, bool):
             raise ConfigurationError(f"training_data.public must be true or false, got {printable(self.public)}")
-        if not (isinstance(self.name, str) and self.name.isprintable() and 0 < len(self.name) <= MAX_NAME_LENGTH):
+        if not (isinstance(self.name, str) and self.name.isprintable() and 0 < len(self.name) <= MAX_DATA_NAME_LENGTH):
             raise ConfigurationError(
-                f"training_data.name must be a line of at most {MAX_NAME_LENGTH} characters, got {printable(self.name)}"
+                f"training_data.name must be a line of at most {MAX_DATA_NAME_LENGTH} characters, got {printable(self.name)}"
             )
-        check_integer(0, MAX_RECORDS, **{"training_data.records": self.records})
+        check_integer(0, MAX_TRAINING_RECORDS, **{"training_data.records": self.records})
         check_integer(0, self.records, **{"training_data.examples": self.examples})
 
 

@@ -18,12 +18,12 @@ from safetensors.numpy import load_file
 
 from adept.data.text_arguments import text_list
 
-PACKAGED = Path(__file__).parents[1] / "pretrained" / "lexicon"
+PACKAGED_LEXICON = Path(__file__).parents[1] / "pretrained" / "lexicon"
 WORDS, VECTORS = "words.txt", "vectors.safetensors"
 MIN_COSINE = 0.5  # cosine from which a word is read as another one
-MIN_KNOWN_SHARE = 0.5  # of a vocabulary that a lexicon must know, or it is one of another language
+MIN_ENGLISH_SHARE = 0.5  # of a vocabulary that a lexicon must know, or it is one of another language
 BATCH_WORDS = 1024
-WINDOW = 2  # words to either side of one that vectors of public text look at
+WINDOW_WORDS = 2  # words to either side of one that vectors of public text look at
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -36,7 +36,7 @@ class Lexicon:
 
     @classmethod
     @cache
-    def load(cls, directory: Path = PACKAGED) -> "Lexicon":
+    def load(cls, directory: Path = PACKAGED_LEXICON) -> "Lexicon":
         """Read the lexicon that comes with the package, or another one."""
         words = (directory / WORDS).read_text("utf-8").splitlines()
         return cls(tuple(words), load_file(directory / VECTORS)["vectors"])
@@ -61,7 +61,7 @@ class Lexicon:
     def of(self, words: Sequence[str]) -> NDArray[np.float64]:
         """Return the vectors (V, n) of a vocabulary, or zeros if most of its words are not English."""
         vectors = self.look_up(words)
-        return vectors * bool(vectors.any(axis=1).sum() >= MIN_KNOWN_SHARE * len(words))
+        return vectors * bool(vectors.any(axis=1).sum() >= MIN_ENGLISH_SHARE * len(words))
 
     def nearest(self, known: Sequence[str], others: Iterable[str] | None = None) -> dict[str, str]:
         """Return, for each unknown word, the known word that is most similar to it, if there is one."""
@@ -139,7 +139,7 @@ def learn_word_vectors(texts: Iterable[str], *, size: int, dim: int) -> WordVect
     """Return the ``size`` commonest words of texts, with vectors of at most ``dim`` numbers.
 
     The vectors are singular vectors of the pointwise mutual information with the words at most
-    WINDOW places away (Levy and Goldberg 2014).
+    WINDOW_WORDS places away (Levy and Goldberg 2014).
     """
     split = [text.lower().split() for text in texts]
     names = tuple(word for word, _ in Counter(word for words in split for word in words).most_common(size))
@@ -147,7 +147,7 @@ def learn_word_vectors(texts: Iterable[str], *, size: int, dim: int) -> WordVect
     together = np.zeros((len(names), len(names)))
     for words in split:
         known = [places[word] for word in words if word in places]
-        for lag in range(1, WINDOW + 1):
+        for lag in range(1, WINDOW_WORDS + 1):
             np.add.at(together, (known[lag:], known[:-lag]), 1.0)
     together += together.T + 1e-3
     total = together.sum()

@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from adept.models.saved_model import Autoencoder
 
 LICENSES = {"air_travel": "mit"}  # of the text that is bundled; other text brings its own
-ENGLISH = ("air_travel", "atis", "snips")
-READS = {"lstm": "LSTM encoder", "topics": "Encoder of topics, linear in the words"}
-WRITES = {"lstm": "LSTM decoder", "nearest": "decoder that answers with public texts"}
+ENGLISH_DATA = ("air_travel", "atis", "snips")
+READERS = {"lstm": "LSTM encoder", "topics": "Encoder of topics, linear in the words"}
+WRITERS = {"lstm": "LSTM decoder", "nearest": "decoder that answers with public texts"}
 TAGS = ["differential-privacy", "local-differential-privacy", "text-rewriting"]
-CODEC = {  # by the model's publicity
+CODEC_CONTENT = {  # by the model's publicity
     True: "It was declared public:\n  `codec.json` holds its utterances as they are, and the tables hold texts like "
     "them.",
     False: "The codec holds words, and sequences of up to four\n  words, that occur in at least two different training "
     "texts; one person may have written both. It holds no whole utterance.",
 }
-USE = """\
+USAGE = """\
 ## Use
 
 `adept rewrite model_dir=DIR input=FILE output=FILE epsilon=8`, or in Python `Rewriter.from_pretrained(DIR, mechanism=...)`.
@@ -41,7 +41,7 @@ def model_card(model: Autoencoder, *, metrics: Mapping[str, float] | None = None
 ---
 # An `adept` autoencoder
 
-{READS[config.encoder]} and {WRITES[config.decoder]}, with a latent of {config.latent_dim} dimensions, clipped in {model.clip} to
+{READERS[config.encoder]} and {WRITERS[config.decoder]}, with a latent of {config.latent_dim} dimensions, clipped in {model.clip} to
 {config.clip_norm}, for {mechanisms}. It reads and writes at most {config.max_length} tokens; its vocabulary has
 {model.vocabulary_size}.
 
@@ -61,10 +61,10 @@ Trained on {data.records} records of `{data.name}` ({origin}).
   its sentences.
 - A rewrite of a latent uses the words of the training text, whatever the record says. A rewrite of a description
   (`mechanism=description`) may repeat its record word for word, and does so often at large budgets.
-- Codebooks and codec were learned from the training text too. {CODEC[data.public]}
+- Codebooks and codec were learned from the training text too. {CODEC_CONTENT[data.public]}
 - A release does not hide who takes part, how many records there are, or their order.
 
-{USE}{_source(adapted_from)}"""
+{USAGE}{_source(adapted_from)}"""
 
 
 def _source(card: str) -> str:
@@ -80,6 +80,6 @@ def _metadata(model: Autoencoder) -> str:
     fields: dict[str, object] = {"library_name": "adept", "tags": TAGS, "license": terms, "datasets": [name]}
     if terms == "other":
         fields["license_name"] = "as-the-training-text"
-    if name in ENGLISH:
+    if name in ENGLISH_DATA:
         fields["language"] = ["en"]
     return "\n".join(f"{field}: {json.dumps(value)}" for field, value in fields.items())

@@ -8,7 +8,7 @@ from statistics import fmean
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 
-MAX_RECORDS, MIN_SHARE = 200, 0.25
+MAX_MEASURED_TEXTS, MIN_SHARE = 200, 0.25
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Reconstruction:
 
 def reconstruction(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> Reconstruction | None:
     """Measure a model on up to 200 held-out texts; return None if there are fewer than two texts."""
-    chosen = texts[:: max(1, len(texts) // MAX_RECORDS)][:MAX_RECORDS]
+    chosen = texts[:: max(1, len(texts) // MAX_MEASURED_TEXTS)][:MAX_MEASURED_TEXTS]
     if len(chosen) < 2:
         return None
     latents = model.encode_records(tokenizer.encode(chosen, max_length=model.config.max_length))

@@ -23,11 +23,11 @@ from adept.errors import DataError
 from adept.models.lexicon import Lexicon
 from adept.models.tokenizer import FIRST_LABEL
 
-TEXTS_PER_TOPIC, MIN_TEXTS = 8, 2  # public texts for each topic; texts that a word must stand in
+TEXTS_PER_TOPIC, MIN_TEXTS_WITH_WORD = 8, 2  # public texts for each topic; texts that a word must stand in
 PART_LETTERS, MIN_WORDS = (3, 5), 3  # of a part of a word; words that it must stand in
 # Weights of spelling, co-occurrence and meaning beside the word itself
 SPELLING, COOCCURRENCE, MEANING = 0.8, 1.5, 3.0
-WINDOW, VECTOR_DIMS = 8, 150  # of co-occurrence: places on each side; dimensions of a word's vector
+COOCCURRENCE_WINDOW, VECTOR_DIMS = 8, 150  # of co-occurrence: places on each side; dimensions of a word's vector
 NEIGHBOUR_POWER = 0.75  # of how common a neighbour is
 
 
@@ -77,7 +77,7 @@ class TopicEncoder(nn.Module):
 
         counting = CountVectorizer(analyzer=list, vocabulary=range(len(self.rarity)), dtype=np.float64)
         counts = counting.transform(rows)
-        known = np.asarray(counts.getnnz(axis=0) >= MIN_TEXTS) & (np.arange(len(self.rarity)) >= FIRST_LABEL)
+        known = np.asarray(counts.getnnz(axis=0) >= MIN_TEXTS_WITH_WORD) & (np.arange(len(self.rarity)) >= FIRST_LABEL)
         counts = counts @ diags(known.astype(np.float64), format="csr")
         counts.eliminate_zeros()
         found = min(self.directions.shape[1], int(known.sum()) - 1, len(rows) - 1)
@@ -141,7 +141,7 @@ def _information(rows: Sequence[Sequence[int]], words: int) -> csr_matrix:
     near: defaultdict[tuple[int, int], float] = defaultdict(float)
     for row in rows:
         for place, word in enumerate(row):
-            for distance, other in enumerate(row[place + 1 : place + 1 + WINDOW], start=1):
+            for distance, other in enumerate(row[place + 1 : place + 1 + COOCCURRENCE_WINDOW], start=1):
                 if word >= 0 and other >= 0:
                     near[word, other] += 1 / distance
     pairs = np.array(list(near), dtype=np.int64).reshape(-1, 2)

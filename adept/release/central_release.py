@@ -39,7 +39,7 @@ from adept.release.publication import Publication, open_output
 from adept.release.release_flow import Plan, Progress, Run, find_files, ignore, release
 from adept.release.rewrite_options import CentralOptions
 from adept.release.statement import CentralStatement
-from adept.rewriting.budget_estimates import SHOWN_EXAMPLES, short_texts
+from adept.rewriting.budget_estimates import APPROVAL_EXAMPLES, short_texts
 from adept.synthesis.synthesizer import Synthesizer
 from adept.synthesis.vote_counting import Tally
 
@@ -171,7 +171,7 @@ class CentralPlan(Plan[CentralStatement]):
         return self.expected_statement(), TallyNotes(self.count(self.records()), tuple(self.inputs.mismatches))
 
     def examples(self) -> list[tuple[str, str]]:
-        return [(text, "") for text in short_texts(self.writer.model.public_texts, SHOWN_EXAMPLES)]
+        return [(text, "") for text in short_texts(self.writer.model.public_texts, APPROVAL_EXAMPLES)]
 
     def count(self, records: Iterator[Record]) -> Tally:
         tally, person = self.writer.tally(), self.options.person_column

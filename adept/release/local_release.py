@@ -42,7 +42,7 @@ from adept.release.release_flow import Plan, Progress, Run, find_files, ignore, 
 from adept.release.rewrite_options import FileOptions, ReleaseRequest
 from adept.release.shuffled_release import check_shuffling, find_shuffled
 from adept.release.statement import PrivacyStatement
-from adept.rewriting.budget_estimates import SHOWN_EXAMPLES, rewrite_examples
+from adept.rewriting.budget_estimates import APPROVAL_EXAMPLES, rewrite_examples
 from adept.rewriting.label_coding import LabelCoding
 from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import Rewriter
@@ -279,7 +279,7 @@ class LocalPlan(Plan[PrivacyStatement]):
         return self.statement(checked), checked
 
     def examples(self) -> list[tuple[str, str]]:
-        return rewrite_examples(self.writer, count=SHOWN_EXAMPLES)
+        return rewrite_examples(self.writer, count=APPROVAL_EXAMPLES)
 
     def expected_statement(self) -> PrivacyStatement:
         return self.preview()[0]

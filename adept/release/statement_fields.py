@@ -18,7 +18,7 @@ from adept.models.codec.codec import Codec
 from adept.models.codec.codec_files import codec_sha256
 from adept.models.saved_model import WEIGHTS, Autoencoder
 from adept.models.tokenizer import Tokenizer
-from adept.rewriting.loading import PACKAGED, packaged_directory
+from adept.rewriting.loading import PACKAGED_MODEL, packaged_directory
 
 MAX_NAME_LENGTH = 100
 
@@ -92,7 +92,7 @@ def model_sha256(model: Autoencoder) -> str:
 def has_packaged_weights(model: Autoencoder, sha256: str) -> bool:
     """Return True if the weights are those of the model that comes with the package."""
     weights = packaged_directory() / WEIGHTS
-    if model.training_data.name != PACKAGED or not weights.is_file():
+    if model.training_data.name != PACKAGED_MODEL or not weights.is_file():
         return False
     with weights.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest() == sha256

@@ -20,12 +20,12 @@ from adept.models.saved_model import Autoencoder, pad
 from adept.models.tokenizer import END, PAD, START, Tokenizer
 from adept.ranges import BUDGETS, check_between, check_integer
 
-BATCH_TEXTS, BATCH_SYMBOLS = 256, 2048  # texts that are written, and symbols that are released at once
+PROMPT_BATCH_TEXTS, RELEASE_BATCH_SYMBOLS = 256, 2048  # texts that are written, and symbols that are released at once
 LOGIT_TEXTS = 200  # public texts from which the interval of logits is taken
-MAX_LENGTH = 1000  # symbols of a record
+MAX_POSITIONS = 1000  # symbols of a record
 COMMON_SHARE = 0.9  # of public texts have no more words than are released
 NUMBER, ADDRESS, NAME, RARE_WORD = "[NUMBER]", "[ADDRESS]", "[NAME]", "[RARE]"
-MIN_TEXTS = 5  # a word of fewer public texts is rare
+MIN_COMMON_TEXTS = 5  # a word of fewer public texts is rare
 NUMBER_WORDS = frozenset([
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
     "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty", "thirty", "forty", "fifty", "sixty",
@@ -79,7 +79,7 @@ class WordByWord(InPositions):
     public: WordVectors
 
     def __post_init__(self) -> None:
-        check_integer(1, MAX_LENGTH, length=self.length)
+        check_integer(1, MAX_POSITIONS, length=self.length)
         check_between(*BUDGETS, epsilon=self.epsilon)
         check_between(*BUDGETS, **{"epsilon / length": self.share})
 
@@ -145,7 +145,7 @@ class TokenExponential(WordByWord):
         return scores
 
     def _release_symbols(self, symbols: Indices) -> Indices:
-        rows = np.array_split(symbols, max(1, len(symbols) // BATCH_SYMBOLS))
+        rows = np.array_split(symbols, max(1, len(symbols) // RELEASE_BATCH_SYMBOLS))
         chosen = [exponential_choice(torch.from_numpy(self.scores[row]), epsilon=self.share) for row in rows]
         return np.asarray(torch.cat(chosen).numpy())
 
@@ -177,7 +177,7 @@ class PromptSampling(InPositions):
 
     def privatize(self, texts: Sequence[str]) -> list[str]:
         texts = text_list(texts)
-        parts = [texts[start : start + BATCH_TEXTS] for start in range(0, len(texts), BATCH_TEXTS)]
+        parts = [texts[start : start + PROMPT_BATCH_TEXTS] for start in range(0, len(texts), PROMPT_BATCH_TEXTS)]
         return [text for part in parts for text in self._write(part)]
 
     @torch.inference_mode()
@@ -217,9 +217,9 @@ class Redaction:
 
     @classmethod
     def from_public(cls, texts: Iterable[str]) -> "Redaction":
-        """Build a redaction that keeps every word of at least `MIN_TEXTS` public texts."""
+        """Build a redaction that keeps every word of at least `MIN_COMMON_TEXTS` public texts."""
         counts = Counter(word for text in text_list(texts) for word in {_bare(word) for word in text.split()})
-        return cls(common=frozenset(word for word, count in counts.items() if count >= MIN_TEXTS))
+        return cls(common=frozenset(word for word, count in counts.items() if count >= MIN_COMMON_TEXTS))
 
     def privatize(self, texts: Sequence[str]) -> list[str]:
         words = [enumerate(text.split()) for text in text_list(texts)]

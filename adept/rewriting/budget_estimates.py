@@ -11,9 +11,9 @@ from adept.mechanisms.epsilon_as_odds import CANDIDATES
 from adept.rewriting.expectation import Expectation, expectation, probe_texts, rewrite_public
 from adept.rewriting.rewriter import Rewriter
 
-BUDGETS = (1.0, 2.0, 4.0, 8.0, 12.0, 16.0)  # in nats
-EXAMPLES = 2  # public sentences that the table shows with their rewrites
-SHOWN_EXAMPLES = 5  # the same on a page for approval
+TABLE_BUDGETS = (1.0, 2.0, 4.0, 8.0, 12.0, 16.0)  # in nats
+TABLE_EXAMPLES = 2  # public sentences that the table shows with their rewrites
+APPROVAL_EXAMPLES = 5  # the same on a page for approval
 EXAMPLE_WORDS = range(6, 13)  # lengths of a sentence that is quickly read
 ADVICE = (
     "for training a classifier: 4 to 8; for reading single sentences: 12 to 16, with little protection; "
@@ -21,7 +21,7 @@ ADVICE = (
 )
 
 QUESTION = f"an attacker picks the right one of {CANDIDATES:,} candidates in"  # answered by ``epsilon_as_odds.risk``
-KEPT = ("topic kept (by chance)", "words kept (by chance)", "word for word")
+SHARE_HEADINGS = ("topic kept (by chance)", "words kept (by chance)", "word for word")
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class Budget:
 
     @property
     def shares(self) -> list[str]:
-        """The kept shares as texts, one for each heading in KEPT; empty texts without an estimate."""
+        """The kept shares as texts, one for each heading in SHARE_HEADINGS; empty texts without an estimate."""
         if (kept := self.kept) is None:
-            return [""] * len(KEPT)
+            return [""] * len(SHARE_HEADINGS)
         topic = "" if kept.topic is None else f"{kept.topic:.0%} ({kept.topic_of_others:.0%})"
         return [topic, f"{kept.words:.0%} ({kept.words_of_others:.0%})", f"{kept.exact:.0%}"]
 
@@ -52,14 +52,14 @@ class Budget:
 def preview_budgets(
     open_rewriter: Callable[[float], Rewriter], public: Sequence[str] | None = None
 ) -> Iterator[Budget]:
-    """Yield a line for each of BUDGETS, estimated on the user's public texts or on held-out texts."""
-    for epsilon in BUDGETS:
+    """Yield a line for each of TABLE_BUDGETS, estimated on the user's public texts or on held-out texts."""
+    for epsilon in TABLE_BUDGETS:
         rewriter = open_rewriter(epsilon)
         yield Budget(epsilon, rewriter, expectation(rewriter, public), rewrite_examples(rewriter, public))
 
 
 def rewrite_examples(
-    rewriter: Rewriter, public: Sequence[str] | None = None, *, count: int = EXAMPLES
+    rewriter: Rewriter, public: Sequence[str] | None = None, *, count: int = TABLE_EXAMPLES
 ) -> list[tuple[str, str]]:
     """Return pairs of a public sentence and its rewrite."""
     chosen = short_texts(probe_texts(rewriter, public), count)

@@ -14,7 +14,7 @@ from adept.models.tokenizer import Tokenizer
 from adept.rewriting.loading import load_model
 
 # Nothing else is fetched.
-FILES = ["config.json", "tokenizer.json", "synonyms.json", "codec.json", "README.md", "*.safetensors"]
+HUB_FILES = ["config.json", "tokenizer.json", "synonyms.json", "codec.json", "README.md", "*.safetensors"]
 
 
 class HubModel(ModelHubMixin, library_name="adept", tags=TAGS):
@@ -35,7 +35,7 @@ def fetch(name: str, **options: Any) -> tuple[Autoencoder, Tokenizer]:
     The ``options`` go to ``snapshot_download``.
     """
     with _explain_errors(f"{printable(name)} is neither a model directory nor a model that the Hub gives"):
-        directory = snapshot_download(name, allow_patterns=FILES, **options)
+        directory = snapshot_download(name, allow_patterns=HUB_FILES, **options)
     return load_model(directory)
 
 

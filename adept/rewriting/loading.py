@@ -19,7 +19,7 @@ from adept.models.saved_model import CODEBOOKS, CONFIG, WEIGHTS, Autoencoder, pa
 from adept.models.tokenizer import Tokenizer
 
 PROBE_TEXTS = ["show me the cheapest flight to boston", "", "zqxj 12:30, (a.m.)", "\U0001f600 é ß"]
-PACKAGED = "utterances"  # the name of the model that comes with the package
+PACKAGED_MODEL = "utterances"  # the name of the model that comes with the package
 # The files of a model's directory on which a release depends; a statement holds their digests.
 MODEL_FILES = (CONFIG, WEIGHTS, CODEBOOKS, Tokenizer.FILE, Tokenizer.SYNONYMS, DESCRIPTION, TABLES)
 DOMAIN_CODEWORDS = 1024  # of one domain; a model with more knows many
@@ -135,12 +135,12 @@ def best_exact(model: Autoencoder, *, epsilon: float | None = None) -> Kind:
 
 
 def packaged_directory() -> Path:
-    return Path(__file__).parents[1] / "pretrained" / PACKAGED
+    return Path(__file__).parents[1] / "pretrained" / PACKAGED_MODEL
 
 
 def is_packaged(directory: str | Path | None) -> bool:
     """Return True for the packaged model: for no directory, or its name if no directory has it."""
-    return directory is None or (str(directory) == PACKAGED and not Path(PACKAGED).exists())
+    return directory is None or (str(directory) == PACKAGED_MODEL and not Path(PACKAGED_MODEL).exists())
 
 
 def load_model(directory: str | Path | None = None) -> tuple[Autoencoder, Tokenizer]:

@@ -25,7 +25,7 @@ from adept.rewriting.coding import Coding, DescriptionCoding, LatentCoding, Pair
 from adept.rewriting.label_coding import LabelCoding
 from adept.rewriting.loading import check_release, fit_mechanism, is_by_label, label_mechanism, load_model
 
-TASKS = Path("/proc/self/task")  # threads of this process, on Linux
+THREADS = Path("/proc/self/task")  # threads of this process, on Linux
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 HUB_OPTIONS = ("revision", "cache_dir", "force_download", "local_files_only", "token")
 
@@ -37,7 +37,7 @@ def _await_ended_threads() -> None:
     hold the lock forever.
     """
     own, end = {thread.native_id for thread in threading.enumerate()}, time.monotonic() + 1
-    others = [task for task in TASKS.iterdir() if int(task.name) not in own] if TASKS.is_dir() else []
+    others = [task for task in THREADS.iterdir() if int(task.name) not in own] if THREADS.is_dir() else []
     while any(map(_is_running, others)) and time.monotonic() < end:
         time.sleep(0.001)
 

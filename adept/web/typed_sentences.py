@@ -17,7 +17,7 @@ from adept.mechanisms.epsilon_as_odds import risk
 from adept.mechanisms.guarantee import Guarantee, json_number, words
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
-from adept.rewriting.budget_estimates import KEPT, QUESTION, preview_budgets
+from adept.rewriting.budget_estimates import QUESTION, SHARE_HEADINGS, preview_budgets
 from adept.rewriting.loading import best_exact
 from adept.rewriting.rewriter import Rewriter
 from adept.web.attacker_view import PEOPLE, Reader, View, bound, crowd_of, guesses
@@ -100,7 +100,7 @@ class Sentences:
         lines = [[f"{row.epsilon:g}", risk(row.epsilon), *row.shares] for row in rows]
         rewrites = [[f"{row.epsilon:g}", *(rewrite for _, rewrite in row.examples)] for row in rows]
         return {
-            "headings": ["epsilon", QUESTION, *KEPT],
+            "headings": ["epsilon", QUESTION, *SHARE_HEADINGS],
             "rows": lines,
             "texts": ["epsilon", *(text for text, _ in rows[-1].examples)],
             "rewrites": rewrites,

@@ -8,7 +8,7 @@ from tiny import Run
 
 from adept.mechanisms.central_counts import Votes
 from adept.mechanisms.epsilon_as_odds import ALL_CASES, cases, good_enough
-from adept.rewriting.budget_estimates import ADVICE, BUDGETS
+from adept.rewriting.budget_estimates import ADVICE, TABLE_BUDGETS
 from adept.synthesis.synthesizer import share_standing_out
 
 BROKEN = b'customer,text,intent\n"zebra,\xff\xfe\x00 no record\n,,,,\n'
@@ -53,7 +53,7 @@ def test_public_sentences_are_rewritten_at_every_budget(
     assert "show me fares from a to boston" in shown[1]
     assert "show me fares from b to boston" in shown[1]
     begun = [line.split()[0] for line in shown if line[:1].isdigit()]  # a long rewrite goes on in the next line
-    assert begun == [f"{epsilon:g}" for epsilon in BUDGETS]
+    assert begun == [f"{epsilon:g}" for epsilon in TABLE_BUDGETS]
     assert "estimated on 10 public texts" in done.stdout
 
 

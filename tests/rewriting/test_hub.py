@@ -57,7 +57,7 @@ def test_a_model_of_the_hub_is_loaded_by_its_name_and_nothing_but_its_files_is_f
     loaded = Rewriter.from_pretrained("someone/model", mechanism=Codebook(epsilon=8.0), revision="v1", batch_size=7)
     assert torch.equal(loaded.encode(TEXTS), rewriter.encode(TEXTS))
     [call] = mocked_hub
-    assert (call["revision"], call["allow_patterns"]) == ("v1", hub.FILES)
+    assert (call["revision"], call["allow_patterns"]) == ("v1", hub.HUB_FILES)
     assert loaded.batch_size == 7
 
 
@@ -85,7 +85,7 @@ def test_a_model_of_the_real_hub_that_is_none_of_ours_is_one_line_and_its_code_i
     assert str(caught.value).isprintable()
     fetched = {path.name for path in tmp_path.rglob("*") if path.parent.parent.name == "snapshots"}
     assert "config.json" in fetched
-    assert not [name for name in fetched if not any(fnmatch(name, pattern) for pattern in hub.FILES)]
+    assert not [name for name in fetched if not any(fnmatch(name, pattern) for pattern in hub.HUB_FILES)]
 
 
 @pytest.mark.hub

@@ -24,7 +24,7 @@ import numpy as np
 from adept.models.language_model.interval_coder import NO_BAND, WIDTH, Limits, Spelled, WidthAndDepth, decode, encode
 from adept.models.language_model.model import LanguageModel
 from adept.models.language_model.ngrams import BITS, ONE
-from adept.models.language_model.vocabulary import END, MAX_WORDS, UNKNOWN_NUMBER
+from adept.models.language_model.vocabulary import END_WORD, MAX_WORDS, UNKNOWN_NUMBER
 
 TAIL_BITS = 512  # of a point beyond those of K, from which the model writes on
 NARROWEST_BITS = 5 * BITS  # of a point that are left where a text ends
@@ -85,7 +85,7 @@ class ArithmeticCode:
         """Return a text's interval in its band; None if no band fits or a word cannot be spelled."""
         numbers = self.model.vocabulary.encode(words)[:MAX_WORDS]
         spelled = self._spelled(words, numbers)
-        if END in words or spelled is None:
+        if END_WORD in words or spelled is None:
             return None
         band, steps, own, text = encode(
             self.model.tables, np.array(numbers), spelled, self._limits_of_bands, self._narrowest

@@ -29,7 +29,7 @@ NO_WORD = -1
 
 NUMBER, SPELLED, LEFT_OUT, USUAL = range(4)  # of a record's word: its letters' cost, its weight, its own cost
 COST, DISTANCE, WINDOW = range(3)  # of a text that was begun
-TEXT, WORD, INSERTED, SEAMS, COLUMNS = range(WINDOW + CONTEXT_WORDS, WINDOW + CONTEXT_WORDS + 5)
+TEXT, WORD, INSERTED, SEAMS, STATE_COLUMNS = range(WINDOW + CONTEXT_WORDS, WINDOW + CONTEXT_WORDS + 5)
 
 
 class Found(NamedTuple):
@@ -87,7 +87,7 @@ def _search(
     """Return the states of finished texts, and all texts as rows (before, place, inserted)."""
     after, counts = start(tables), np.empty(most // UNIT + 1, np.int64)
     widest = kept * len(counts)
-    beam, states = np.empty((3 * widest, COLUMNS), np.int64), np.empty((3 * widest, COLUMNS), np.int64)
+    beam, states = np.empty((3 * widest, STATE_COLUMNS), np.int64), np.empty((3 * widest, STATE_COLUMNS), np.int64)
     steps, order = np.empty((widest, 4), np.int64), np.empty(3 * widest, np.int64)
     texts, written, count = np.empty(((len(record) + 1) * widest, 3), np.int64), 0, 1
     beam[0], beam[0, WINDOW:TEXT], beam[0, TEXT] = 0, len(tables.class_of) - 1, NO_WORD

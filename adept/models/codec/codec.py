@@ -56,8 +56,8 @@ MAX_TRIES = 50  # texts found by the search whose number is looked for
 MAX_UTTERANCES = 1 << 14  # of the sentences of broad text; the others are listed
 SPOKEN_WORDS = range(4, 17)  # of a sentence that may be an utterance
 MIN_HOLDERS = 3  # sentences that hold a word of any of them
-MAX_LETTERS = 100 * MAX_WORDS  # of a record that are read: a line of megabytes should not cost seconds
-MARKS = re.compile(f"({PUNCTUATION})")
+MAX_RECORD_LETTERS = 100 * MAX_WORDS  # of a record that are read: a line of megabytes should not cost seconds
+PUNCTUATION_MARKS = re.compile(f"({PUNCTUATION})")
 
 
 @dataclass(eq=False)
@@ -253,9 +253,9 @@ def _of_common_words(rows: Sequence[Words]) -> Sequence[Words]:
 
 def words_of(text: str) -> Words:
     """Return the words and punctuation marks of a text in lower case, at most MAX_WORDS."""
-    clean = text[:MAX_LETTERS]
+    clean = text[:MAX_RECORD_LETTERS]
     if not (clean.isascii() and clean.isprintable()):  # of most texts nothing has to be taken out
         clean = unicodedata.normalize("NFC", clean.encode("utf-8", "replace").decode("utf-8"))
         clean = "".join(" " if unicodedata.category(c)[0] == "C" else c for c in clean)
-    words = (MARKS.sub(r" \1 ", word).split() for word in clean.lower().split())
+    words = (PUNCTUATION_MARKS.sub(r" \1 ", word).split() for word in clean.lower().split())
     return tuple(part for parts in words for part in parts)[:MAX_WORDS]

@@ -23,7 +23,7 @@ from adept.models.codec.meaning import WordWeights
 from adept.models.config import MAX_LISTED_TEXTS, MAX_VOCABULARY
 from adept.models.language_model.model import CLASS_ORDER, LETTER_ORDER, WORD_ORDER, LanguageModel, UnknownWords
 from adept.models.language_model.ngrams import MAX_NGRAMS, Ngrams
-from adept.models.language_model.vocabulary import END, MAX_WORDS, UNKNOWN, Vocabulary
+from adept.models.language_model.vocabulary import END_WORD, MAX_WORDS, UNKNOWN_WORD, Vocabulary
 from adept.models.lexicon import Lexicon
 from adept.models.tokenizer import is_writable
 from adept.models.untrusted_files import Shape, corrupt, read_json, read_tensors
@@ -32,9 +32,9 @@ DESCRIPTION, TABLES = "codec.json", "codec.safetensors"
 FORMAT_VERSION = 1
 ORDERS = {"words": WORD_ORDER, "classes": CLASS_ORDER, "letters": LETTER_ORDER}
 LIKELY = "likely"  # the listed texts as numbers of words
-GROUPS, MAX_GROUPS = "groups", 1 << 12  # of these texts, where they are found by meaning
-MAX_COUNT = 1 << 30
-MAX_ALPHABET, MAX_HELD_OUT = 50_000, 10_000
+GROUPS, MAX_GROUP_NUMBERS = "groups", 1 << 12  # of these texts, where they are found by meaning
+MAX_OCCURRENCES = 1 << 30
+MAX_ALPHABET, MAX_STORED_HELD_OUT = 50_000, 10_000
 MAX_UTTERED_WORDS = 2_000_000  # of all utterances together
 MAX_LIKELY = (MAX_WORDS + 1) * MAX_LISTED_TEXTS
 
@@ -138,7 +138,7 @@ def _read_tables(path: Path, stored: dict[str, Any], sizes: dict[str, int]) -> d
         right[LIKELY] = _are_texts(tables[LIKELY], size=len(stored.get("listed_words", stored["words"])))
     if GROUPS in tables:
         texts, groups = int((tables.get(LIKELY, np.ones(1)) == 0).sum()), tables[GROUPS]
-        right[GROUPS] = len(groups) == texts and bool(((groups >= 0) & (groups < MAX_GROUPS)).all())
+        right[GROUPS] = len(groups) == texts and bool(((groups >= 0) & (groups < MAX_GROUP_NUMBERS)).all())
     if wrong := [name for name, is_right in right.items() if not is_right]:
         raise corrupt(path, f"the table {wrong[0]} holds other numbers than a codec's")
     return tables
@@ -159,13 +159,13 @@ def _wrong(stored: dict[str, Any]) -> str:
         and len(set(alphabet)) == len(alphabet) <= MAX_ALPHABET
         and all(map(_is_word, alphabet)),
         "texts": _is_counts([stored.get("texts")]),
-        "listed_words": _are_vocabulary(stored.get("listed_words", [END, UNKNOWN])),
+        "listed_words": _are_vocabulary(stored.get("listed_words", [END_WORD, UNKNOWN_WORD])),
         LIKELY: _is_counts([stored.get(LIKELY, 0)]) and stored.get(LIKELY, 0) <= MAX_LIKELY,
         "unlisted": _is_counts([stored.get("unlisted", 0)]) and stored.get("unlisted", 0) <= MAX_LISTED_TEXTS,
         "holders": isinstance(holders, dict) and _is_counts(list(holders.values())),
         "utterances": _are_utterances(utterances)
         and sum(text.count(" ") + 1 for text in utterances) <= MAX_UTTERED_WORDS,
-        "held_out": _are_utterances(held_out) and len(held_out) <= MAX_HELD_OUT,
+        "held_out": _are_utterances(held_out) and len(held_out) <= MAX_STORED_HELD_OUT,
     }
     if wrong := [name for name, right in checks.items() if not right]:
         return f"its {wrong[0]} are not those of a codec"
@@ -174,7 +174,7 @@ def _wrong(stored: dict[str, Any]) -> str:
 
 
 def _are_vocabulary(words: object) -> bool:
-    if not isinstance(words, list) or len(words) > MAX_VOCABULARY or words[:2] != [END, UNKNOWN]:
+    if not isinstance(words, list) or len(words) > MAX_VOCABULARY or words[:2] != [END_WORD, UNKNOWN_WORD]:
         return False
     return all(map(_is_word, words[2:])) and len(set(words)) == len(words)
 
@@ -191,7 +191,7 @@ def _are_utterances(texts: object) -> bool:
 
 
 def _is_counts(values: object) -> bool:
-    return isinstance(values, list) and all(type(value) is int and 0 <= value <= MAX_COUNT for value in values)
+    return isinstance(values, list) and all(type(value) is int and 0 <= value <= MAX_OCCURRENCES for value in values)
 
 
 def _are_texts(flat: NDArray[np.int16], *, size: int) -> bool:
@@ -202,6 +202,6 @@ def _are_texts(flat: NDArray[np.int16], *, size: int) -> bool:
 
 
 def _are_ngrams(table: NDArray[np.int32], *, size: int) -> bool:
-    most = np.array([*[size] * (table.shape[1] - 2), size - 1, MAX_COUNT])
+    most = np.array([*[size] * (table.shape[1] - 2), size - 1, MAX_OCCURRENCES])
     inside = bool(((table >= 0) & (table <= most)).all() and (table[:, -1] >= 1).all())
     return inside and len(table) <= MAX_NGRAMS

@@ -17,7 +17,7 @@ from adept.models.language_model.model import CONTEXT_WORDS, LanguageModel
 from adept.models.language_model.vocabulary import END_NUMBER, MAX_WORDS, UNKNOWN_NUMBER
 
 FIRST_BITS, STEP_BITS = 14.0, 3.0  # of texts at first; growth until many were found
-MANY_SHARE, MARGIN = 64, 1.05  # of the texts asked for, one in MANY_SHARE are many; how many more are aimed at
+MANY_SHARE, AIM_FACTOR = 64, 1.05  # of the texts asked for, one in MANY_SHARE are many; how many more are aimed at
 MAX_GROWTH_BITS = 1.2  # for twice as many texts
 MAX_BITS = 60.0  # that texts may cost
 MAX_PREFIXES = 1 << 22  # that are read in all: text of another kind must not take hours
@@ -71,7 +71,7 @@ def list_likely(model: LanguageModel, utterances: Sequence[Words], *, count: int
         found = sum(len(costs) for costs, _ in listed)
         doubled = step / math.log2(found / before) if found > before > 0 else 1.0
         many = found * MANY_SHARE > count
-        step = min(MAX_GROWTH_BITS, doubled) * math.log2(MARGIN * count / found) if many else STEP_BITS
+        step = min(MAX_GROWTH_BITS, doubled) * math.log2(AIM_FACTOR * count / found) if many else STEP_BITS
     costs = np.concatenate([np.zeros(0, dtype=np.float32), *(part for part, _ in listed)])
     rows, said = [row for _, part in listed for row in part], set(map(tuple, texts))
     likely = ((*rows[place].tolist(), END_NUMBER) for place in np.argsort(costs, kind="stable")[:count])

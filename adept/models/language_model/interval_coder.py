@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adept.models.language_model.machine_code import compiled, without_reference_counts
-from adept.models.language_model.model import LETTER_ORDER, LISTED_SHARE, MAX_LETTERS, ModelTables, SpellingTables
+from adept.models.language_model.model import LETTER_ORDER, LISTED_SHARE, MAX_WORD_LETTERS, ModelTables, SpellingTables
 from adept.models.language_model.next_word import (
-    COLUMNS,
+    CONTEXT_COLUMNS,
     NextWord,
     append,
     below,
@@ -212,7 +212,7 @@ def decode(
     A text ends at END, after ``most`` words, or when its interval is too narrow for the band. It is
     returned as numbers of words, with the spellings of unknown words.
     """
-    after, words, spelled = start(tables), np.empty(most, np.int64), np.empty((most, MAX_LETTERS), np.int64)
+    after, words, spelled = start(tables), np.empty(most, np.int64), np.empty((most, MAX_WORD_LETTERS), np.int64)
     found, length = 0, 0
     while found < len(points):
         point = decoder(points[found], band, narrowest)
@@ -309,7 +309,7 @@ def spell(tables: NgramTables, letters: Whole) -> Whole:
 
 @compiled
 def _before_letters(tables: NgramTables) -> tuple[Whole, Whole]:
-    return np.full(LETTER_ORDER - 1, len(tables.alone) - 1), np.empty((LETTER_ORDER, COLUMNS), np.int64)
+    return np.full(LETTER_ORDER - 1, len(tables.alone) - 1), np.empty((LETTER_ORDER, CONTEXT_COLUMNS), np.int64)
 
 
 @without_reference_counts

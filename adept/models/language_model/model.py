@@ -18,13 +18,13 @@ import numpy as np
 
 from adept.models.language_model.ngrams import ONE, Ngrams, NgramTables, Whole, in_few_bits
 from adept.models.language_model.vocabulary import LEAST_SEEN, Learned, Vocabulary, in_texts
-from adept.models.lexicon import MIN_KNOWN_SHARE, Lexicon
+from adept.models.lexicon import MIN_ENGLISH_SHARE, Lexicon
 
 WORD_ORDER, CLASS_ORDER = 4, 5  # symbols of an n-gram
 CONTEXT_WORDS = max(WORD_ORDER, CLASS_ORDER) - 1  # words before one that n-grams look at
 SHARE_OF_CLASSES = 3 * ONE // 10  # in the mixture
 SHARE_OF_WORDS = ONE - SHARE_OF_CLASSES
-LETTER_ORDER, MAX_LETTERS = 6, 30
+LETTER_ORDER, MAX_WORD_LETTERS = 6, 30
 LISTED_SHARE = ONE // 2  # the share of words of the lexicon
 ZIPF_OFFSET, ZIPF_WEIGHT = 20, 1 << 40  # the r-th word has ZIPF_WEIGHT // (r + ZIPF_OFFSET)
 
@@ -60,7 +60,7 @@ class UnknownWords(Learned):
     @cached_property
     def _listed_words(self) -> list[str]:
         lexicon, known = Lexicon.load(), set(self.known)
-        if len(known & lexicon.places.keys()) < MIN_KNOWN_SHARE * len(known):
+        if len(known & lexicon.places.keys()) < MIN_ENGLISH_SHARE * len(known):
             return []
         return [word for word in lexicon.words if word not in known]
 
@@ -94,11 +94,11 @@ class UnknownWords(Learned):
 
     def _as_letters(self, word: str) -> list[Span]:
         numbers = [self._numbers.get(letter, 0) for letter in word]
-        if not 0 < len(numbers) <= MAX_LETTERS or 0 in numbers:
+        if not 0 < len(numbers) <= MAX_WORD_LETTERS or 0 in numbers:
             return []
         from adept.models.language_model.interval_coder import spell  # machine code, slow to import
 
-        shares = spell(self.letters.tables, np.array([*numbers, 0][:MAX_LETTERS]))  # the longest word needs no end
+        shares = spell(self.letters.tables, np.array([*numbers, 0][:MAX_WORD_LETTERS]))  # the longest word needs no end
         return [*([(LISTED_SHARE, ONE)] if self._listed else []), *((low, high) for low, high in shares.tolist())]
 
 

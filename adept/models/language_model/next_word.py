@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from adept.models.language_model.machine_code import compiled, without_reference_counts
 from adept.models.language_model.model import CONTEXT_WORDS, SHARE_OF_CLASSES, SHARE_OF_WORDS, ModelTables
-from adept.models.language_model.ngrams import BITS, KEY, LONGER, ONE, REST, START, SUM, SYMBOL, NgramTables, Whole
+from adept.models.language_model.ngrams import BITS, FOLLOWERS, KEY, LONGER, ONE, REST, SUM, SYMBOL, NgramTables, Whole
 from adept.models.language_model.vocabulary import UNKNOWN_NUMBER
 
 # Of a known context: its number; the followers among which a symbol is looked for, and where one
 # was found; the sum of counts before all of them, what was taken off their counts, and what all of
 # them and that come to.
 CONTEXT, BEGINS, ENDS, FOUND, BEFORE, TAKEN_OFF, ALL = range(7)
-COLUMNS = 7
+CONTEXT_COLUMNS = 7
 
 
 class NextWord(NamedTuple):
@@ -27,7 +27,8 @@ class NextWord(NamedTuple):
 
     window: Whole  # the last words, V before a text's first one (CONTEXT_WORDS,)
     classes: Whole  # their classes (CONTEXT_WORDS,)
-    contexts: Whole  # known ends of the window, the shortest first, then their number (2, CONTEXT_WORDS + 1, COLUMNS)
+    # Known ends of the window, the shortest first, then their number (2, CONTEXT_WORDS + 1, CONTEXT_COLUMNS)
+    contexts: Whole
     unknown: Whole  # F of UNKNOWN and of the word after it, where the model does not spell (2,)
 
 
@@ -37,7 +38,7 @@ def start(tables: ModelTables) -> NextWord:
     after = NextWord(
         np.empty(CONTEXT_WORDS, np.int64),
         np.empty(CONTEXT_WORDS, np.int64),
-        np.empty((2, CONTEXT_WORDS + 1, COLUMNS), np.int64),
+        np.empty((2, CONTEXT_WORDS + 1, CONTEXT_COLUMNS), np.int64),
         np.zeros(2, np.int64),
     )
     start_again(tables, after)
@@ -217,8 +218,8 @@ def _narrow_search(contexts: Whole, low_enough: bool) -> None:
 def _widen_search(tables: NgramTables, contexts: Whole) -> None:
     for place in range(contexts[-1, CONTEXT]):
         context = contexts[place, CONTEXT]
-        contexts[place, BEGINS] = tables.contexts[context, START]
-        contexts[place, ENDS] = tables.contexts[context + 1, START]
+        contexts[place, BEGINS] = tables.contexts[context, FOLLOWERS]
+        contexts[place, ENDS] = tables.contexts[context + 1, FOLLOWERS]
 
 
 @without_reference_counts

@@ -22,13 +22,13 @@ from adept.models.language_model.vocabulary import UNKNOWN_NUMBER, Learned
 
 BITS = 30
 ONE = 1 << BITS  # the whole of a distribution
-THOUSAND = 1000  # discounts are in thousandths
+DISCOUNT_UNIT = 1000  # discounts are in thousandths
 MAX_NGRAMS = 150_000  # that are kept of one kind, the most frequent ones: what a table of a file may hold
 # Smallest and largest of counts 0, 1, 2 and from 3 on
 DISCOUNT_RANGES = ((0, 0), (100, 950), (200, 1900), (300, 2900))
 MAX_SUM_BITS = 32  # of a sum of counts: ONE times it is a number of 62 bits
 
-KEY, START, REST, LIKELIEST, LONGER = range(5)  # columns of contexts
+KEY, FOLLOWERS, REST, LIKELIEST, LONGER = range(5)  # columns of contexts
 SYMBOL, SUM = range(2)  # and of what follows them
 
 Context = tuple[int, ...]
@@ -42,7 +42,7 @@ class NgramTables(NamedTuple):
 
     - KEY: the place, among shorter contexts, of the context without its oldest symbol, times V + 1,
       plus that symbol.
-    - START: the place where its followers begin.
+    - FOLLOWERS: the place where its followers begin.
     - REST: the sum of the discounts on its followers' counts.
     - LIKELIEST: the symbol that was seen most often, among those with numbers above UNKNOWN's; V if
       there is none.
@@ -174,7 +174,7 @@ def _level(columns: Whole, counts: Whole, *, size: int) -> _Level:
     oldest = different[0] if len(different) else np.full(len(starts), size)
     off = np.array(_discounts(counts))[np.minimum(counts, 3)]
     lengths = np.diff(np.append(starts, len(counts)))
-    return _Level(below * (size + 1) + oldest, lengths, columns[0], THOUSAND * counts - off, off)
+    return _Level(below * (size + 1) + oldest, lengths, columns[0], DISCOUNT_UNIT * counts - off, off)
 
 
 def _add_up(columns: Whole, counts: Whole) -> tuple[Whole, Whole]:
@@ -205,6 +205,6 @@ def _discounts(counts: Whole) -> list[int]:
     D_c = c - (c + 1) Y n_(c+1) / n_c, Y = n_1 / (n_1 + 2 n_2).
     """
     n = np.bincount(np.minimum(counts, 4), minlength=5).tolist()
-    share = THOUSAND * n[1] // max(1, n[1] + 2 * n[2])
-    raw = [THOUSAND * c - (c + 1) * share * n[c + 1] // max(1, n[c]) if c else 0 for c in range(4)]
+    share = DISCOUNT_UNIT * n[1] // max(1, n[1] + 2 * n[2])
+    raw = [DISCOUNT_UNIT * c - (c + 1) * share * n[c + 1] // max(1, n[c]) if c else 0 for c in range(4)]
     return [min(max(value, low), high) for value, (low, high) in zip(raw, DISCOUNT_RANGES, strict=True)]

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-END, UNKNOWN = "", "\x00"  # no word is empty, and no text holds a zero byte: normalising takes it out
+END_WORD, UNKNOWN_WORD = "", "\x00"  # no word is empty, and no text holds a zero byte: normalising takes it out
 END_NUMBER, UNKNOWN_NUMBER = 0, 1
 MAX_WORDS = 40  # of a text that is read or written
 WORDS_PER_CLASS, MAX_CLASSES = 5, 200
 LEAST_SEEN = 2  # times that a word must occur to be in the vocabulary
-NEIGHBOURS, CONTEXT_DIMS = 300, 40  # words that have a column each as neighbours; dimensions of a word's vector
+NEIGHBOUR_COLUMNS, CONTEXT_DIMS = 300, 40  # words that have a column each as neighbours; dimensions of a word's vector
 
 
 class Learned:
@@ -31,7 +31,7 @@ class Learned:
 
 @dataclass(frozen=True)
 class Vocabulary(Learned):
-    """The words, numbered class by class; END and UNKNOWN each have a class of their own."""
+    """The words, numbered class by class; END_WORD and UNKNOWN_WORD each have a class of their own."""
 
     words: list[str]  # by number
     classes: list[int]  # of each word, non-decreasing
@@ -47,10 +47,10 @@ class Vocabulary(Learned):
         count = min(MAX_CLASSES, len(known) // WORDS_PER_CLASS)
         found = dict.fromkeys(known, 0)
         if count > 1:
-            rows = [[word if word in found else UNKNOWN for word in text] for text in texts]
+            rows = [[word if word in found else UNKNOWN_WORD for word in text] for text in texts]
             weights = np.sqrt([*(seen[word] for word in known), 1])
-            found = word_classes(rows, [*known, UNKNOWN], weights=weights, count=count, seed=seed)
-        order = [END, UNKNOWN, *sorted(known, key=lambda word: (found[word], word))]
+            found = word_classes(rows, [*known, UNKNOWN_WORD], weights=weights, count=count, seed=seed)
+        order = [END_WORD, UNKNOWN_WORD, *sorted(known, key=lambda word: (found[word], word))]
         numbers = {label: place for place, label in enumerate(sorted({found[word] for word in known}), start=2)}
         classes = [0, 1, *(numbers[found[word]] for word in order[2:])]
         return cls(order, classes, [len(texts), max(1, rare), *(seen[word] for word in order[2:])])
@@ -65,8 +65,8 @@ class Vocabulary(Learned):
         return [*starts, len(self.words)]
 
     def encode(self, text: Iterable[str]) -> list[int]:
-        unknown = self.numbers[UNKNOWN]
-        return [*(self.numbers.get(word, unknown) for word in text), self.numbers[END]]
+        unknown = self.numbers[UNKNOWN_WORD]
+        return [*(self.numbers.get(word, unknown) for word in text), self.numbers[END_WORD]]
 
 
 def in_texts(texts: Sequence[Sequence[str]], least: int) -> list[str]:
@@ -92,7 +92,7 @@ def _context_vectors(rows: Sequence[list[str]], vocabulary: list[str]) -> NDArra
     from sklearn.preprocessing import normalize
 
     row_of = {word: row for row, word in enumerate(vocabulary)}
-    contexts = {word: column for column, word in enumerate(["", *vocabulary[:NEIGHBOURS]])}  # "" ends a text
+    contexts = {word: column for column, word in enumerate(["", *vocabulary[:NEIGHBOUR_COLUMNS]])}  # "" ends a text
     cells: Counter[tuple[int, int]] = Counter()
     for row in rows:
         words = ["", *row, ""]

@@ -28,7 +28,7 @@ from adept.models.codec.codec_files import DESCRIPTION, TABLES, load_codec, save
 from adept.models.codec.meaning import MISSING_COST
 from adept.models.language_model.model import LanguageModel, UnknownWords
 from adept.models.language_model.next_word import find, span
-from adept.models.language_model.vocabulary import END, UNKNOWN
+from adept.models.language_model.vocabulary import END_WORD, UNKNOWN_WORD
 from adept.models.tokenizer import join_words
 
 SIZES = [2, 37, 5_000, 600_000, 2**41, 2**120]
@@ -288,11 +288,11 @@ def test_behind_a_gap_or_an_inserted_word_counts_what_the_next_one_costs_more_th
     def weighed(words: Sequence[str]) -> tuple[int, int, int]:
         """Return the weight of left-out, added and seam words, and the number of words added dearly with none left out."""
         usual, place, seams, before, between = costs(model, record), 0, 0, 0, 0
-        for word, cost in zip([*words, END], costs(model, words), strict=True):
-            if word not in (*record, END):
+        for word, cost in zip([*words, END_WORD], costs(model, words), strict=True):
+            if word not in (*record, END_WORD):
                 before += cost
                 continue
-            own = len(record) if word == END else record.index(word)
+            own = len(record) if word == END_WORD else record.index(word)
             if own > place or before:
                 seams += SEAM_COST * max(before + cost - usual[own], 0) // UNIT
             between += own == place and before > 0 and before + cost > usual[own]
@@ -492,8 +492,8 @@ def test_sizes_and_texts_are_checked(codec: Codec) -> None:
 
 
 def test_no_text_holds_the_marks_of_the_model() -> None:
-    assert END not in words_of("a  b")
-    assert UNKNOWN not in words_of("a \x00 b")
+    assert END_WORD not in words_of("a  b")
+    assert UNKNOWN_WORD not in words_of("a \x00 b")
 
 
 @pytest.mark.parametrize(
@@ -514,7 +514,7 @@ def test_a_model_that_does_not_spell_shares_all_among_known_words(codec: Codec) 
     shares = [span(plain.tables, first, number) for number in range(len(plain.vocabulary.words))]
     assert [low for low, _ in shares] == [0, *(high for _, high in shares[:-1])]
     assert shares[-1][1] == 2**30
-    unknown = plain.vocabulary.numbers[UNKNOWN]
+    unknown = plain.vocabulary.numbers[UNKNOWN_WORD]
     assert shares[unknown][1] - shares[unknown][0] == 1
     assert shares[0][1] > span(codec.model.tables, after(codec.model, []), 0)[1]
     for point in range(0, 2**30, 2**30 // 97):

@@ -110,9 +110,9 @@ def test_what_is_quick_shows_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_bar_counts_the_functions_that_are_machine_code() -> None:
     from adept.models.codec import beam_search
-    from adept.models.language_model import coder
+    from adept.models.language_model import interval_coder
 
     known = machine._FUNCTIONS
     assert len(known) > 40
-    assert any(function is coder.narrow for function in known)
+    assert any(function is interval_coder.narrow for function in known)
     assert beam_search

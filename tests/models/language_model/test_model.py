@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from adept.models.language_model.interval_coder import WIDTH, decode_spelling, decoder
-from adept.models.language_model.model import MAX_LETTERS, Span, UnknownWords
+from adept.models.language_model.model import MAX_WORD_LETTERS, Span, UnknownWords
 from adept.models.language_model.ngrams import BITS
 
 KNOWN = ["", "\x00", "show", "me", "flights", "to", "boston", "please"]
@@ -39,7 +39,7 @@ def read(spelling: UnknownWords, interval: tuple[int, int, int], rng: random.Ran
     low, width, depth = interval
     place = (low << 8 * BYTES) + rng.randrange(width << 8 * BYTES) >> depth
     bits = np.frombuffer(place.to_bytes(BYTES, "big"), dtype=np.uint8)
-    letters = np.zeros(MAX_LETTERS, dtype=np.int64)
+    letters = np.zeros(MAX_WORD_LETTERS, dtype=np.int64)
     deepest = 8 * BYTES - 4 * WIDTH
     decode_spelling(spelling.tables, decoder(bits, np.array([1, deepest, 1, 0]), deepest), letters)
     return spelling.word(letters.tolist())

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from adept.models.language_model.next_word import COLUMNS, CONTEXT, below, find_contexts
+from adept.models.language_model.next_word import CONTEXT, CONTEXT_COLUMNS, below, find_contexts
 from adept.models.language_model.ngrams import LIKELIEST, MAX_SUM_BITS, ONE, REST, SUM, Ngrams
 
 SENTENCES = [[1, 2, 3, 0], [1, 2, 4, 0], [1, 5, 3, 0], [1, 2, 3, 0], [2, 3, 0]]
@@ -28,7 +28,7 @@ def shares(ngrams: Ngrams, context: tuple[int, ...]) -> list[int]:
 
 def known_ends(ngrams: Ngrams, context: tuple[int, ...]) -> NDArray[np.int64]:
     """A context's known ends, and how many there are."""
-    known = np.zeros((len(ngrams.tables.levels), COLUMNS), dtype=np.int64)
+    known = np.zeros((len(ngrams.tables.levels), CONTEXT_COLUMNS), dtype=np.int64)
     find_contexts(ngrams.tables, np.array(context, dtype=np.int64), known)
     return known
 
