@@ -9,12 +9,8 @@ from adept.release.statement import PrivacyStatement
 def statement(*, epsilon: float = 2.0, **changes: Any) -> PrivacyStatement:
     """Return the statement of five records released by ``l1``."""
     fields: dict[str, Any] = {
-        "mechanism": "l1",
-        "mechanism_options": {},
-        "guarantee": L1Laplace(epsilon=epsilon).guarantee(16),
-        "dim": 16,
-        "clip": "l1",
-        "clip_norm": 1.0,
+        "mechanism": L1Laplace(epsilon=epsilon),
+        "latent_dim": 16,
         "records": 5,
         "samples": 1,
         "labels": None,

@@ -151,7 +151,7 @@ def _same(one: str, other: str) -> bool:
 def summary(statement: PrivacyStatement, *, output: str, place: str | None) -> list[str]:
     """Return lines on the output, its guarantee and statement; ``place`` is None in a dry run."""
     samples = f", {statement.samples} texts each" if statement.samples > 1 else ""
-    by = f"by {statement.mechanism}{samples}"
+    by = f"by {statement.mechanism.name}{samples}"
     done = f"rewritten {by}: {output}" if place else f"would be rewritten {by}: dry run, nothing was released"
     labels = "labels (a text can tell them too)" if statement.by_label else "labels"
     copied = [*([labels] if statement.labels == "copy" else []), *statement.kept_columns]
@@ -206,7 +206,7 @@ def _warnings(config: RewriteConfig, statement: PrivacyStatement) -> Iterator[st
             "the same command with resume=true tidies up"
         )
     if math.isinf(statement.epsilon):
-        yield f"{statement.mechanism} protects nothing, and no epsilon changes that"
+        yield f"{statement.mechanism.name} protects nothing, and no epsilon changes that"
     if not statement.training_data["public"]:
         yield "the model was trained on text declared private; its weights are not covered"
 

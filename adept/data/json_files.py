@@ -70,7 +70,8 @@ def _parse(line: str) -> Record:
     try:
         record = json.loads(line, object_pairs_hook=_unique_object)
         if "\\ud" in line.lower():
-            record = json.loads(_without_surrogates(record), object_pairs_hook=_unique_object)
+            pairs = json.dumps(record, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            record = json.loads(pairs, object_pairs_hook=_unique_object)
     except (ValueError, RecursionError):
         opened = line.strip() == "{"
         several = "an object over several lines, which must stand on one line, or in an array"
@@ -95,10 +96,6 @@ def _is_deep(record: Record) -> bool:
         inside = [part.values() if isinstance(part, dict) else part for part in level]
         level = [value for values in inside for value in values if isinstance(value, dict | list)]
     return bool(level)
-
-
-def _without_surrogates(record: Any) -> str:
-    return json.dumps(record, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def array_elements(stream: IO[str], *, tolerant: bool = False) -> Iterator[str | None]:

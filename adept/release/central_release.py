@@ -173,11 +173,12 @@ class CentralPlan(Plan[CentralStatement]):
     def examples(self) -> list[tuple[str, str]]:
         return [(text, "") for text in short_texts(self.writer.model.public_texts, APPROVAL_EXAMPLES)]
 
-    def count(self, records: Iterator[Record]) -> Tally:
+    def count(self, records: Iterator[Record], progress: Progress = ignore) -> Tally:
         tally, person = self.writer.tally(), self.options.person_column
         parts = ((part,) for part in iter(lambda: list(islice(records, BATCH_ROWS)), []))
         for (part,), entry in ray_cluster.draw_parts(self.vote, parts, self.options):
             tally.add(entry["votes"], [record.get(person) for record in part] if person else None)
+            progress(tally.notes.rows)
         return tally
 
     def vote(self, batch: Sequence[Record]) -> Entry:
@@ -208,7 +209,7 @@ def _draw_counts(plan: CentralPlan, run: Run[CentralStatement]) -> Counts:
     if drawn:
         shape = (plan.writer.cells.size, len(plan.writer.labels))
         return np.array(drawn[0]["counts"], dtype=np.int64).reshape(shape)
-    tally = plan.count(_watch(begun, run))
+    tally = plan.count(begun, run.progress)
     run.tell(TallyNotes(tally))
     release = plan.writer.release(tally)
     run.journal.append({"records": 1, "counts": release.reshape(-1).tolist()}, durable=True)
@@ -222,13 +223,6 @@ def _claim(plan: CentralPlan, run: Run[CentralStatement]) -> None:
         run.ledger.identity(text_column=plan.options.text_column, person_column=plan.options.person_column)
         run.ledger.begin(run.journal.run, Spending.of_central(plan.expected_statement()), plan.publication.target)
         run.ledger.claim()
-
-
-def _watch(records: Iterator[Record], run: Run[CentralStatement]) -> Iterator[Record]:
-    for count, record in enumerate(records, start=1):
-        if count % BATCH_ROWS == 0:
-            run.progress(count)
-        yield record
 
 
 def plan_central(

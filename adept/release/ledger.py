@@ -209,7 +209,7 @@ class Ledger(LedgerFile):
     def _check_again(self, found: Counter[Asked]) -> None:
         if self.again:
             return
-        spending, before = self._spending, self._everywhere(ROW_KIND)
+        spending = self._spending
         (listed,) = self._database.row(f"{COUNT_OTHERS} AND (? OR scope = '{EVERYWHERE}')", self._run, spending.central)
         if listed:
             whose = (
@@ -221,8 +221,8 @@ class Ledger(LedgerFile):
             )
         known = {asked: count for asked, count in found.items() if asked[0] == ROW_KIND and asked[3]}
         if known:
-            spent = self._spent()
-            before = round_up(before + max(add_up(spent, claims) for _, _, _, claims in known))
+            spent = self._spent()  # no central release is listed, which would count against every record
+            before = round_up(max(add_up(spent, claims) for _, _, _, claims in known))
             raise ReleaseRefused(
                 f"{sum(known.values())} different rows are in the ledger already, with epsilon {words(before)} in all; this "
                 f"release would make it {words(total(before, spending.epsilon))}: leave them out, or add again=true"

@@ -103,7 +103,7 @@ class Spending:
     @classmethod
     def of_local(cls, statement: PrivacyStatement) -> "Spending":
         return cls(
-            mechanism=statement.mechanism,
+            mechanism=statement.mechanism.name,
             epsilon=statement.epsilon,
             delta=statement.guarantee.delta,
             model_sha256=statement.model_sha256,

@@ -4,6 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from importlib.metadata import version
 from typing import Any, ClassVar
 
@@ -13,7 +14,7 @@ from adept.mechanisms.central_counts import COUNTS_MOVED, Votes
 from adept.mechanisms.guarantee import Guarantee, Part, json_number, laplace_part, total
 from adept.release import statement_wording
 from adept.release.shuffled_release import Shuffled
-from adept.release.statement_fields import label_facts
+from adept.release.statement_fields import label_facts, mechanism_options
 from adept.release.verify_statement import (
     DAMAGED,
     SENTENCES,
@@ -38,9 +39,7 @@ FIELD_ORDER = (
 SHARED_FIELDS = (
     "records", "text_column", "label_column", "training_data", "versions", "model_sha256", "model_files", "output_sha256", "date",
 )  # fmt: skip
-LOCAL_FIELDS = (
-    "mechanism", "mechanism_options", "dim", "clip", "clip_norm", "samples", "labels", "kept_columns", "max_records_per_person",
-)  # fmt: skip
+LOCAL_FIELDS = ("samples", "labels", "kept_columns", "max_records_per_person")
 """Fields that every statement (``SHARED_FIELDS``) or a local one stores as they are given."""
 
 
@@ -75,17 +74,25 @@ class Statement(ABC):
     def values(self) -> dict[str, Any]:
         """Return the fields whose JSON values are computed rather than stored as attributes."""
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields as JSON values, and a certificate that holds their digest."""
+    @property
+    @abstractmethod
+    def certificate(self) -> list[Part] | None:
+        """Public numbers from which the guarantee follows; None if no proof covers it."""
+
+    def fields(self) -> dict[str, Any]:
+        """Return the fields as JSON values, without a certificate."""
         values = self.values()
         found = {
             name: values[name] if name in values else getattr(self, name, None)
             for name in FIELD_ORDER
             if name != self.lacks
         }
-        plain = {name: json_number(value) if isinstance(value, float) else value for name, value in found.items()}
-        described: dict[str, Any] = {"statement_version": STATEMENT_VERSION, **plain, "certificate": None}
-        if parts := values["parts"]:
+        return {name: json_number(value) if isinstance(value, float) else value for name, value in found.items()}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as JSON values, and a certificate that holds their digest."""
+        described: dict[str, Any] = {"statement_version": STATEMENT_VERSION, **self.fields(), "certificate": None}
+        if parts := self.certificate:
             described["certificate"] = {"parts": parts}
             described["certificate"]["statement_sha256"] = statement_sha256(described)
         return described
@@ -103,24 +110,17 @@ class PrivacyStatement(Statement):
     """A local release of records.
 
     Attributes:
-        guarantee: guarantee of the released latent, and so of the text; if text and label are one
-            symbol, of both together.
-        dim, clip, clip_norm: dimensions, clip and radius of the released latent; None for a
-            description.
+        mechanism: the mechanism that releases the latent or the description of a text.
+        latent_dim: the number of dimensions of the model's latents.
         labels: treatment of labels; None if the input has none.
         label_response: the mechanism that randomises labels, either alone or together with the
             text.
-        certificate: public numbers from which the guarantee follows; None if no proof covers it.
     """
 
     lacks = "stands_out"
 
-    mechanism: str
-    mechanism_options: dict[str, Any]
-    guarantee: Guarantee
-    dim: int | None
-    clip: str | None
-    clip_norm: float | None
+    mechanism: LocalRandomizer
+    latent_dim: int
     samples: int
     labels: str | None
     label_response: RandomizedResponse | JointResponse | None
@@ -128,9 +128,22 @@ class PrivacyStatement(Statement):
     codebook: dict[str, Any] = field(default_factory=dict)
     max_records_per_person: int | None = None
     excess: str = "refuse"
-    certificate: list[Part] | None = None
     shuffled: Shuffled | None = None
     simulated: bool = False
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """Guarantee of the released latent or, if text and label are one symbol, of this symbol."""
+        joint = self.label_response if isinstance(self.label_response, JointResponse) else None
+        return (joint or self.mechanism).guarantee(self.latent_dim)
+
+    @property
+    def certificate(self) -> list[Part] | None:
+        response = self.label_response
+        if isinstance(response, JointResponse):
+            return response.certificate()
+        text = self.mechanism.certificate(self.latent_dim)
+        return text and [*text, *(response.certificate() if response else [])]
 
     @property
     def label_epsilon(self) -> float | None:
@@ -157,7 +170,7 @@ class PrivacyStatement(Statement):
     @property
     def by_label(self) -> bool:
         """True if a text is one of its label's sentences, and so reveals the label."""
-        return self.mechanism_options.get("by_label") is True
+        return getattr(self.mechanism, "by_label", False) is True
 
     @property
     def text_epsilon(self) -> float | None:
@@ -195,13 +208,18 @@ class PrivacyStatement(Statement):
         return statement_wording.local_text(self)
 
     def values(self) -> dict[str, Any]:
-        shuffled = asdict(self.shuffled) if self.shuffled else {}
+        shuffled, radius = asdict(self.shuffled) if self.shuffled else {}, self.mechanism.radius
         return {
             **self._common(self.guarantee),
             **label_facts(self.label_response),
             **{name: self.codebook.get(name) for name in ("size", "top", "codebook_sha256")},
             **{f"shuffled_{name}": shuffled.get(name) for name in ("here", "records", "smallest")},
             **{f"central_{name}": shuffled.get(name) for name in ("epsilon", "delta")},
+            "mechanism": self.mechanism.name,
+            "mechanism_options": mechanism_options(self.mechanism),
+            "dim": None if radius is None else self.latent_dim,
+            "clip": None if radius is None else self.mechanism.clip,
+            "clip_norm": radius,
             "label_epsilon": "inf" if self.labels == "copy" else self.label_epsilon,
             "delta": self.guarantee.delta,
             "excess": self.excess if self.max_records_per_person else None,
@@ -209,7 +227,6 @@ class PrivacyStatement(Statement):
             "unit": "record",
             "trust": "shuffled" if self.shuffled else "local",
             "composition": statement_wording.local_composition(self),
-            "parts": self.certificate,
         }
 
 
@@ -293,7 +310,6 @@ class CentralStatement(Statement):
             "kept_columns": [],
             "composition": statement_wording.central_composition(self),
             "simulated": False,
-            "parts": self.certificate,
         }
 
 
@@ -306,7 +322,7 @@ def restate(said: Json) -> Json | None:
     if not is_ours(said) or said["versions"].get("adept-dp") != version("adept-dp"):
         return None
     try:
-        again = (_restate_central if said["trust"] == "central" else _restate_local)(said).to_json()
+        again = (_restate_central if said["trust"] == "central" else _restate_local)(said).fields()
     except (AdeptError, *DAMAGED):
         raise Refused("no release has the mechanism, options and facts of this statement") from None
     compared = (*SENTENCES, "claimed_epsilon", "text_epsilon", "label_epsilon", "sensitivity", "scale")
@@ -337,7 +353,8 @@ def _restate_local(said: Json) -> PrivacyStatement:
     shuffled = {name: said[f"shuffled_{name}"] for name in ("here", "records", "smallest")}
     shuffled |= {name: said[f"central_{name}"] for name in ("epsilon", "delta")}
     return PrivacyStatement(
-        guarantee=(joint or mechanism).guarantee(said["dim"]),
+        mechanism=mechanism,
+        latent_dim=said["dim"],
         label_response=joint or response,
         codebook=said,
         excess=said["excess"] or "refuse",

@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import save
 
 from adept.mechanisms import Codebook, JointResponse, LocalRandomizer, RandomizedResponse
-from adept.mechanisms.guarantee import Part, json_number
+from adept.mechanisms.guarantee import json_number
 from adept.models.codec.codec import Codec
 from adept.models.codec.codec_files import codec_sha256
 from adept.models.saved_model import WEIGHTS, Autoencoder
@@ -32,22 +32,6 @@ def mechanism_options(mechanism: LocalRandomizer) -> dict[str, Any]:
         if value is None or (isinstance(value, int | float | str) and value is not False)
     }
     return {name: json_number(value) if isinstance(value, float) else value for name, value in plain.items()}
-
-
-def certificate(
-    mechanism: LocalRandomizer, response: RandomizedResponse | JointResponse | None, dim: int
-) -> list[Part] | None:
-    """Return the public numbers of every draw; None if a draw is not in exact arithmetic."""
-    if isinstance(response, JointResponse):
-        return response.certificate()
-    text = mechanism.certificate(dim)
-    return text and [*text, *(response.certificate() if response else [])]
-
-
-def latent_facts(mechanism: LocalRandomizer, dim: int) -> dict[str, Any]:
-    if mechanism.radius is None:
-        return {"dim": None, "clip": None, "clip_norm": None}
-    return {"dim": dim, "clip": mechanism.clip, "clip_norm": mechanism.radius}
 
 
 def codebook_facts(

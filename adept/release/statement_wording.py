@@ -69,9 +69,9 @@ def local_text(statement: "PrivacyStatement") -> str:
             "The release uses floating-point arithmetic: the proof covers the formula, but not every rounding error."
         )
     if statement.samples > 1:
+        kind = "description" if statement.mechanism.radius is None else "latent"
         parts.append(
-            f"The {statement.samples} rewrites of a record share one released {_kind(statement.dim)}, so they cost no further "
-            "budget."
+            f"The {statement.samples} rewrites of a record share one released {kind}, so they cost no further budget."
         )
     if statement.kept_columns:
         parts.append(f"The columns {', '.join(statement.kept_columns)} are copied as they are: they are not private.")
@@ -136,10 +136,6 @@ def _describe_shuffling(shuffled: Shuffled, neighbours: str) -> str:
 
 def _list_facts(facts: list[str]) -> str:
     return "; ".join(f"({place}) {fact}" for place, fact in enumerate(facts, start=1))
-
-
-def _kind(dim: int | None) -> str:
-    return "description" if dim is None else "latent"
 
 
 def origin(data: dict[str, Any]) -> str:
@@ -239,6 +235,7 @@ def central_composition(statement: "CentralStatement") -> str:
 def card(statement: "Statement", title: str) -> str:
     """Return a dataset card in Markdown."""
     described = statement.to_json()
+    kind = "description" if described["dim"] is None else "latent"
     fields = {
         key: value
         for key, value in described.items()
@@ -248,6 +245,6 @@ def card(statement: "Statement", title: str) -> str:
     return (
         "---\ntags: [differential-privacy, synthetic]\n---\n"
         f"# {plain_name(title)}\n\n## Privacy statement\n\n{statement.text}\n\n| | |\n|---|---|\n{rows}\n\n"
-        f"Every text here was written from a randomised {_kind(described['dim'])}, not copied from its record. It may be wrong, "
+        f"Every text here was written from a randomised {kind}, not copied from its record. It may be wrong, "
         "and it may also be, word for word, what its record, or somebody else, said.\n"
     )

@@ -390,23 +390,23 @@ def test_the_total_is_said_with_its_parts_and_of_a_person() -> None:
         "the odds of any output change at most 8.9 million-fold"
         in statement(epsilon=8.0, max_records_per_person=2).text
     )
-    noisy = summary_lines(guarantee=Gaussian(epsilon=2.0).guarantee(16), max_records_per_person=2)
+    noisy = summary_lines(mechanism=Gaussian(epsilon=2.0), max_records_per_person=2)
     assert noisy[2] == "for a person with at most 2 records: epsilon 4"
 
 
 def test_a_false_claim_is_set_beside_the_truth() -> None:
-    guarantee = OriginalLaplace(epsilon=2.0).guarantee(16)
-    assert "epsilon 8 (claimed 2); the odds" in summary_lines(guarantee=guarantee)[1]
+    mechanism = OriginalLaplace(epsilon=2.0)
+    assert "epsilon 8 (claimed 2); the odds" in summary_lines(mechanism=mechanism)[1]
 
 
 def test_odds_are_said_where_they_hold_and_can_be_read() -> None:
-    assert summary_lines(guarantee=Identity().guarantee(16))[1] == "guaranteed: nothing, epsilon is infinite"
-    assert summary_lines(guarantee=Gaussian(epsilon=2.0).guarantee(16))[1] == "guaranteed: epsilon 2, delta 1e-6"
+    assert summary_lines(mechanism=Identity())[1] == "guaranteed: nothing, epsilon is infinite"
+    assert summary_lines(mechanism=Gaussian(epsilon=2.0))[1] == "guaranteed: epsilon 2, delta 1e-6"
     assert (
         "more than 10^21-fold, so that next to nothing is guaranteed"
-        in summary_lines(guarantee=L1Laplace(epsilon=512.0).guarantee(16))[1]
+        in summary_lines(mechanism=L1Laplace(epsilon=512.0))[1]
     )
-    assert "at most 2.719-fold" in summary_lines(guarantee=L1Laplace(epsilon=1.0).guarantee(16))[1]
+    assert "at most 2.719-fold" in summary_lines(mechanism=L1Laplace(epsilon=1.0))[1]
 
 
 @pytest.mark.parametrize(("here", "how"), [(True, "shuffled here"), (False, "as declared")])

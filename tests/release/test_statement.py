@@ -85,7 +85,7 @@ def test_a_card_of_descriptions_does_not_say_that_nobody_said_so() -> None:
     """At a large budget a description writes its record word for word, most of the time."""
     from adept.mechanisms import Description
 
-    described = statement(mechanism="description", guarantee=Description(epsilon=32.0).guarantee(), dim=None, samples=2)
+    described = statement(mechanism=Description(epsilon=32.0), samples=2)
     assert "not what anyone said" not in card(described, "out.txt")
     assert "word for word" in card(described, "out.txt")
     assert "randomised description" in card(described, "out.txt")
@@ -106,7 +106,7 @@ def test_a_persons_total_is_beside_the_records_and_never_smaller_than_the_sum() 
 def test_no_privacy_promises_nothing_to_persons() -> None:
     from adept.mechanisms import Identity
 
-    text = statement(guarantee=Identity().guarantee(16)).text
+    text = statement(mechanism=Identity()).text
     assert "Nobody is protected" in text
     assert "is protected with" not in text
 
@@ -115,7 +115,7 @@ def test_a_gaussian_with_randomised_labels_states_its_delta() -> None:
     from adept.mechanisms import Gaussian
 
     both = statement(
-        guarantee=Gaussian(epsilon=2.0, delta=1e-5).guarantee(16),
+        mechanism=Gaussian(epsilon=2.0, delta=1e-5),
         labels="randomized_response",
         label_response=replace(RESPONSE, epsilon=1.0),
     )
@@ -130,7 +130,7 @@ def test_shares_of_a_persons_budget_add_up_to_what_was_given(
     """8 and 2 are 10 however many records share them, not 10.01; the exact sum is never above what is stated."""
     response = replace(RESPONSE, epsilon=share(label, people)) if label else None
     shared = statement(
-        guarantee=L1Laplace(epsilon=share(text, people)).guarantee(16),
+        mechanism=L1Laplace(epsilon=share(text, people)),
         label_response=response,
         max_records_per_person=people,
     )
@@ -218,10 +218,10 @@ def test_a_delta_in_words_is_never_smaller_than_it_is(number: float, said: str) 
 
 def test_the_deltas_of_pairs_and_persons_are_rounded_up() -> None:
     gaussian = Gaussian(epsilon=2.0, delta=1.000049e-6)
-    text = statement(guarantee=gaussian.guarantee(16), labels="randomized_response", label_response=RESPONSE).text
+    text = statement(mechanism=gaussian, labels="randomized_response", label_response=RESPONSE).text
     assert "(3.5, 1.001e-6)-LDP" in text
     assert "(2, 1.001e-6)-LDP" in text
-    person = statement(guarantee=gaussian.guarantee(16), max_records_per_person=3)
+    person = statement(mechanism=gaussian, max_records_per_person=3)
     assert Fraction(person.person_delta or 0.0) >= 3 * Fraction(1.000049e-6)
     assert "delta at most 3.001e-6" in person.text
 
