@@ -21,10 +21,11 @@ from torch import Tensor
 
 from adept.data.corpus import Corpus
 from adept.data.text_arguments import text_list
-from adept.errors import ConfigurationError, DataError
+from adept.errors import DataError
 from adept.evaluation.metrics import ConfidenceInterval, accuracy, bootstrap, codes, macro_f1
 from adept.evaluation.softmax_regression import Features, best_labels, commonness, softmax_regression
 from adept.models.lexicon import Lexicon, TextVectors
+from adept.ranges import check_choice
 
 CLASSIFIERS = ("tfidf", "lstm")
 # C of logistic regression for one record: the smaller, the simpler
@@ -106,19 +107,16 @@ def predict(
     train: Corpus, texts: list[str], *, classifier: str, seed: int = 0, samples: int = 1, noisy_labels: bool = False
 ) -> list[str]:
     """Train a classifier as ``evaluate`` does, on labelled records; return labels for ``texts``."""
+    check_choice(CLASSIFIERS, classifier=classifier)
     texts = text_list(texts)
-    match classifier:
-        case "tfidf":
-            if len(set(train.labels or [])) == 1:
-                return (train.labels or [])[:1] * len(texts)
-            fitted = TextClassifier(train, samples=samples, noisy_labels=noisy_labels)
-            return fitted.predict(texts, fitted.fit(strength=fitted.tune()))
-        case "lstm":
-            from adept.evaluation.lstm_classifier import predict_lstm  # a trainer takes seconds to import
+    if classifier == "lstm":
+        from adept.evaluation.lstm_classifier import predict_lstm  # a trainer takes seconds to import
 
-            return predict_lstm(train, texts, seed=seed)
-        case _:
-            raise ConfigurationError(f"classifier must be one of {', '.join(CLASSIFIERS)}, got {classifier}")
+        return predict_lstm(train, texts, seed=seed)
+    if len(set(train.labels or [])) == 1:
+        return (train.labels or [])[:1] * len(texts)
+    fitted = TextClassifier(train, samples=samples, noisy_labels=noisy_labels)
+    return fitted.predict(texts, fitted.fit(strength=fitted.tune()))
 
 
 class HeldOut(NamedTuple):

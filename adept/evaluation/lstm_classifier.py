@@ -16,16 +16,19 @@ from adept.models.saved_model import pad
 from adept.models.tokenizer import PAD, Tokenizer
 from adept.models.training import length_batches, make_trainer, quiet_lightning
 
+EMBEDDING_DIM, HIDDEN_DIM = 96, 128  # of the network, in each direction
+EPOCHS, MAX_TOKENS = 8, 60  # of the training; of a text
+
 
 class LSTMClassifier(lightning.LightningModule):
     """Bidirectional LSTM with maximum over time: tokens (B, T) -> logits (B, labels)."""
 
-    def __init__(self, vocabulary_size: int, labels: int, *, embedding_dim: int = 96, hidden_dim: int = 128) -> None:
+    def __init__(self, vocabulary_size: int, labels: int) -> None:
         super().__init__()
-        self.embedding = nn.Embedding(vocabulary_size, embedding_dim, padding_idx=PAD)
-        self.lstm = nn.LSTM(embedding_dim, hidden_dim, batch_first=True, bidirectional=True)
+        self.embedding = nn.Embedding(vocabulary_size, EMBEDDING_DIM, padding_idx=PAD)
+        self.lstm = nn.LSTM(EMBEDDING_DIM, HIDDEN_DIM, batch_first=True, bidirectional=True)
         self.dropout = nn.Dropout(0.3)
-        self.to_labels = nn.Linear(2 * hidden_dim, labels)
+        self.to_labels = nn.Linear(2 * HIDDEN_DIM, labels)
 
     def forward(self, tokens: Tensor) -> Tensor:
         states, _ = self.lstm(self.dropout(self.embedding(tokens)))  # (B, T, 2H)
@@ -41,23 +44,23 @@ class LSTMClassifier(lightning.LightningModule):
         return torch.optim.AdamW(self.parameters(), lr=2e-3)
 
 
-def predict_lstm(train: Corpus, texts: list[str], *, seed: int, max_length: int = 60, epochs: int = 8) -> list[str]:
+def predict_lstm(train: Corpus, texts: list[str], *, seed: int) -> list[str]:
     """Train for a fixed number of epochs, and return the likeliest label of each text."""
     lightning.seed_everything(seed, verbose=False)
     tokenizer = Tokenizer.train(train.texts)
     texts, names = text_list(texts), sorted(set(train.labels or []))
     targets = [names.index(label) for label in train.labels or []]
-    rows = tokenizer.encode(train.texts, max_length=max_length)
+    rows = tokenizer.encode(train.texts, max_length=MAX_TOKENS)
     order = length_batches([len(row) for row in rows], batch_size=32, seed=seed)
     batches = [(pad([rows[i] for i in batch]), torch.tensor([targets[i] for i in batch])) for batch in order]
     model = LSTMClassifier(len(tokenizer), len(names))
     with tempfile.TemporaryDirectory() as directory, quiet_lightning():
-        config = TrainerConfig(max_epochs=epochs, progress_bar=False)
+        config = TrainerConfig(max_epochs=EPOCHS, progress_bar=False)
         trainer = make_trainer(config, Path(directory), [], gradient_clip=1.0, checkpoints=False)
         trainer.fit(model, DataLoader(cast(Any, batches), batch_size=None, shuffle=True))
     model.eval().cpu()
     with torch.inference_mode():
-        encoded = tokenizer.encode(texts, max_length=max_length)
+        encoded = tokenizer.encode(texts, max_length=MAX_TOKENS)
         chunks = (pad(encoded[i : i + 256]) for i in range(0, len(encoded), 256))
         best = torch.cat([model(chunk).argmax(dim=1) for chunk in chunks])
     return [names[i] for i in best.tolist()]

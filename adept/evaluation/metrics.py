@@ -59,19 +59,13 @@ def codes(*columns: Sequence[str]) -> tuple[Labels, ...]:
 
 
 def bootstrap(
-    metric: Callable[[Labels, Labels], float],
-    truth: Labels,
-    predicted: Labels,
-    *,
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    metric: Callable[[Labels, Labels], float], truth: Labels, predicted: Labels, *, resamples: int = 1000, seed: int = 0
 ) -> ConfidenceInterval:
-    """Return a metric with its percentile bootstrap interval over test records (Efron 1979)."""
+    """Return a metric with its 95 % percentile bootstrap interval over records (Efron 1979)."""
     rng = np.random.default_rng(seed)
     draws = (rng.integers(len(truth), size=len(truth)) for _ in range(resamples))
     values = [metric(truth[draw], predicted[draw]) for draw in draws]
-    low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2])
+    low, high = np.quantile(values, [0.025, 0.975])
     return ConfidenceInterval(metric(truth, predicted), float(low), float(high))
 
 

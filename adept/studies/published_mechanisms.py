@@ -31,9 +31,9 @@ COPYING = 3.0  # by how much a word of the record raises its logit: what a parap
 
 
 @cache
-def public_words(size: int = WORDS, dim: int = WORD_DIM) -> WordVectors:
+def public_words() -> WordVectors:
     """Return the commonest words of the bundled corpus with their vectors."""
-    return learn_word_vectors(load(DataConfig())["train"].texts, size=size, dim=dim)
+    return learn_word_vectors(load(DataConfig())["train"].texts, size=WORDS, dim=WORD_DIM)
 
 
 @cache

@@ -44,9 +44,7 @@ def _choose(of: int, count: Floats | np.float64) -> Floats | np.float64:
     return np.asarray(gammaln(of + 1) - gammaln(count + 1) - gammaln(of - count + 1))
 
 
-def differences(
-    first: Floats, second: Floats, *, what: str, quantiles: Sequence[float] = QUANTILES
-) -> list[Difference]:
+def differences(first: Floats, second: Floats, *, what: str) -> list[Difference]:
     """Compare two samples of numbers at quantiles of both together.
 
     Claim: if all numbers are independent and of one distribution, then, given the pooled numbers,
@@ -56,7 +54,7 @@ def differences(
     """
     pooled = np.concatenate([first, second])
     found = []
-    for threshold in np.unique(np.quantile(pooled, quantiles)):
+    for threshold in np.unique(np.quantile(pooled, QUANTILES)):
         counts = int((first > threshold).sum()), len(first), int((second > threshold).sum()), len(second)
         found.append(Difference(fisher(*counts), f"{what} above {threshold:.4g}", *counts))
     return found
