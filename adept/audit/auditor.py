@@ -192,8 +192,7 @@ def failure_trials(probability: float, *, claimed: float, alpha: float) -> float
     Claim: each of 2 * CERTIFYING_SHARE * trials rounds is right with that probability, and
     `rounds_needed` right rounds refute the claim.
     """
-    needed = rounds_needed(claimed, alpha=alpha / MAX_DISTINGUISHERS)
-    return needed / (2 * CERTIFYING_SHARE * probability)
+    return rounds_needed(claimed, alpha=alpha / MAX_DISTINGUISHERS) / (2 * CERTIFYING_SHARE * probability)
 
 
 def _name_rare_failures(trials: int, claimed: float, alpha: float) -> str:

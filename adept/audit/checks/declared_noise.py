@@ -216,8 +216,7 @@ def extreme_latents(dim: int, *, order: int = 2, clip_norm: float = 1.0) -> Tens
     """Return finite latents (34, dim) of all magnitudes, ten of them just outside the ball."""
     generator = torch.Generator().manual_seed(7)
     random = torch.randn(26, dim, dtype=torch.float64, generator=generator)
-    sizes = torch.logspace(-3, 3, 16, dtype=torch.float64)[:, None]
-    random[:16] *= sizes
+    random[:16] *= torch.logspace(-3, 3, 16, dtype=torch.float64)[:, None]
     outside = clip_norm * (1 + torch.logspace(-4, 0.3, 10, dtype=torch.float64))[:, None]
     random[16:] *= outside / torch.linalg.vector_norm(random[16:], ord=order, dim=1, keepdim=True)
     constants = torch.tensor([0.0, 1.0, -1.0, 1 / 3, 1e-310, 1e300, 1.7e308, -1e-5], dtype=torch.float64)[:, None]

@@ -45,8 +45,7 @@ PLACES: dict[str, Callable[[int], int]] = {"first": lambda _: 0, "middle": lambd
 
 def one(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect what a batch of one record reveals. Blind to events rarer than one in a few hundred."""
-    target = experiment.target
-    pairs = [*experiment.given, *input_pairs.named_pairs(target, input_pairs.HARD_PAIRS)]
+    pairs = [*experiment.given, *input_pairs.named_pairs(experiment.target, input_pairs.HARD_PAIRS)]
     return _play(experiment, [*map(_alone, pairs)], ONE_TRIALS, alpha)
 
 

@@ -78,8 +78,7 @@ def in_batch(experiment: Experiment[Any], alpha: float) -> Check:
 
 def after_one_seed(experiment: Experiment[Any], alpha: float) -> Check:
     """Detect noise that torch, NumPy or random seeds repeat. Blind to a secret seed."""
-    target = experiment.target.without_memory()
-    rows = _paired_rows(target)
+    rows = _paired_rows(experiment.target.without_memory())
     _repeat(experiment, rows)  # what a first call alone draws would shift the seeded numbers
     first, second = seeded(lambda: _repeat(experiment, rows))
     found = _compared(_between(first, second), _within(first), "after the same seed")

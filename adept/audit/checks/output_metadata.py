@@ -160,8 +160,7 @@ def _behind(value: Any) -> bytes | None:
 def _unseen(whole: NDArray[Any], view: NDArray[Any]) -> bytes:
     start = view.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
     marks = np.zeros(whole.nbytes, dtype=np.uint8)
-    each = np.lib.stride_tricks.as_strided(marks[start:], (*view.shape, view.itemsize), (*view.strides, 1))
-    each[...] = 1
+    np.lib.stride_tricks.as_strided(marks[start:], (*view.shape, view.itemsize), (*view.strides, 1))[...] = 1
     return whole.tobytes() if not whole.flags.c_contiguous else whole.ravel().view(np.uint8)[marks == 0].tobytes()
 
 

@@ -41,8 +41,7 @@ def _all(sample: PairSample, unit: float) -> Iterator[tuple[str, Statistic]]:
     learned["learned direction"] = _remembered(_direction(first, second))
     learned["learned scales"] = _remembered(_scales(first, second, unit))
     yield from {**known, **plain, **learned}.items()
-    several = [*known.values(), *plain.values(), *learned.values()]
-    yield "everything together", _together(several, first, second)
+    yield "everything together", _together([*known.values(), *plain.values(), *learned.values()], first, second)
     for name in ("projection", "length"):
         if name in (every := {**known, **plain}):
             yield f"binned {name}", _binned(every[name], first, second)
