@@ -22,11 +22,6 @@ Labels = NDArray[np.int64]
 
 OTHER = "_other"  # ends the name of a figure of another record's rewrite
 PAIRED = ("slots", "words", "exact")  # what of a record its own rewrite keeps; each has a partner
-COLUMNS = (
-    *("bleu", "distinct", "perplexity", "verbatim_public"),
-    *(name + end for name in PAIRED for end in ("", OTHER)),
-    "fluency",
-)
 
 
 @dataclass(frozen=True)

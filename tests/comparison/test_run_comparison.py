@@ -25,9 +25,9 @@ from adept.comparison.run_comparison import Comparison
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import ConfigurationError, DataError
 from adept.evaluation.classifiers import Evaluation
-from adept.evaluation.metrics import COLUMNS as COLUMNS_OF_QUALITY
 from adept.models import training as model_training
 from adept.models.config import DecodingConfig, ModelConfig, TrainerConfig, TrainingConfig
+from adept.report.table import MEASURES
 from adept.rewriting.rewriter import Rewriter
 
 COLUMNS = (
@@ -342,8 +342,8 @@ def test_rows_that_were_kept_without_quality_get_it_when_it_is_asked_for(tmp_pat
     for row in before[3:]:
         kept = {name: getattr(row, name) for name in asdict(row) if getattr(row, name) is not None}
         assert kept.items() <= asdict(written[row.mechanism]).items()
-        measured = {name for name in COLUMNS_OF_QUALITY if getattr(written[row.mechanism], name) is not None}
-        assert measured == set(COLUMNS_OF_QUALITY) - {"slots", "slots_other"}  # the bundled data have none
+        measured = {name for name in MEASURES if getattr(written[row.mechanism], name) is not None}
+        assert measured == set(MEASURES) - {"slots", "slots_other"}  # the bundled data have none
 
 
 def test_randomised_labels_take_their_share_of_the_budget_and_are_drawn_once(tmp_path: Path) -> None:
