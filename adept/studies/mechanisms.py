@@ -22,10 +22,9 @@ from adept.mechanisms.codebook import Shape
 from adept.mechanisms.privunit import optimal_cap
 from adept.plotting import COLOURS, INK, NAMES, Table, columns, drawing, group_rows, legend, log_axis
 from adept.ranges import check_choice
-from adept.studies.limits import capacity
+from adept.studies.limits import EPSILONS, capacity
 
 DIMS = (16, 32, 64, 128, 256)
-EPSILONS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
 # Uniform latents leave a codebook nothing to learn; clamping adds nothing to the noise of
 # `gaussian`.
 NOT_STUDIED = ("identity", "random", "learned_codebook", "clamped_gaussian")
