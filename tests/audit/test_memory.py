@@ -16,6 +16,7 @@ from adept import audit
 from adept.audit import Claim, JointReports, NotJudged
 from adept.audit.distinguisher.input_pairs import adversarial_pairs
 from adept.errors import ConfigurationError
+from adept.mechanisms import L1Laplace
 
 SURE = 1 - 1e-8
 
@@ -77,6 +78,14 @@ def test_reports_of_values_compose(reports: int) -> None:
     assert not result.violated
     assert (result.certified_epsilon > 2.0) == (reports == 3)
     assert joint.name == f"{reports} reports of KRR"
+
+
+def test_several_reports_pass_on_the_clip_of_one_release_but_not_its_noise_or_distribution() -> None:
+    joint = JointReports(L1Laplace(epsilon=1.0), reports=3)
+    assert (joint.clip, joint.epsilon) == ("l1", 3.0)
+    assert not any(hasattr(joint, name) for name in ("noise", "guarantee"))
+    stated = JointReports(Claim(KRR(2.0, 4), distribution=lambda _: {}, supports=lambda *_: 0.0), reports=3)
+    assert not any(hasattr(stated, name) for name in ("distribution", "supports", "odds"))
 
 
 def test_reports_are_a_number() -> None:
