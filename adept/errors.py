@@ -1,8 +1,8 @@
-"""Errors, grouped by who can mend them.
+"""Errors that a user can mend, grouped by their cause.
 
-All errors here are children of ``AdeptError``: the user can mend them, the message says how, and
-the command ends with exit status 2. Any other exception that ends a command is a bug of adept (exit
-status 70).
+All errors here but ``Interrupted`` are children of ``AdeptError``: the message says how to mend
+them, and the command ends with exit status 2. Any other exception that ends a command is a bug of
+adept (exit status 70).
 """
 
 

@@ -68,9 +68,9 @@ from adept.mechanisms.guarantee import Guarantee, total, words
 from adept.ranges import BUDGETS, check_between, check_integer
 
 ADD_OR_REMOVE, REPLACE = "add_or_remove", "replace"
-COUNTS_MOVED = {ADD_OR_REMOVE: 1, REPLACE: 2}  # counts that one vote of a person can change by one
-MAX_VOTES = 10**6  # of a person
-# Of a cell; at large budgets sums are cut off earlier (``exact_laplace``), which costs use, not privacy
+COUNTS_MOVED = {ADD_OR_REMOVE: 1, REPLACE: 2}  # number of counts that one vote can change by one
+MAX_VOTES = 10**6  # votes of a person
+# Votes for a cell; at large budgets sums are cut off earlier (``exact_laplace``), which costs use, not privacy
 MAX_CELL_VOTES = 1 << 40
 NOISE_BATCH = 1 << 18  # counts whose noise is drawn together: memory stays flat
 

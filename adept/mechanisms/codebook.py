@@ -48,7 +48,7 @@ from adept.ranges import BUDGETS, check_between, check_integer
 
 SIZES = (2, 2**20)
 DEFAULT_SIZES = (2**12, 2**14)
-MAX_SCORES = 2**22  # in memory at a time: 16 MiB of float32
+MAX_SCORES = 2**22  # scores in memory at a time: 16 MiB of float32
 
 
 @dataclass(frozen=True)

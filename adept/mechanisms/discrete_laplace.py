@@ -37,7 +37,7 @@ from adept.mechanisms.random_bits import below_each
 
 SCALE_BITS = 24  # significant bits of a scale: at most 2^-23 more noise than the smallest possible
 MAX_MAGNITUDE, MAX_SCALE = 1 << 62, 1 << 58
-MAX_EPSILON = 1 << 30  # more is treated as this much
+MAX_EPSILON = 1 << 30  # a larger epsilon is treated as this one
 
 Integers = NDArray[np.int64]
 

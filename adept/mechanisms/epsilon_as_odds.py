@@ -9,9 +9,9 @@ from adept.mechanisms.guarantee import words
 MILLION = 1_000_000
 MAX_STATED_EPSILON = 50.0  # above it the odds have more digits than anyone reads
 CANDIDATES = 1_000  # records, or persons, among which an attacker looks for the right one
-CASES = (100, 1_000, 10_000, MILLION)  # cases that a bound is counted in
+CASES = (100, 1_000, 10_000, MILLION)  # numbers of cases in which a bound is counted
 ALL_CASES = "all cases"
-MIN_COUNT = 2  # least count of them: one of 100 may be far above the bound
+MIN_COUNT = 2  # least count of such cases: 1 of 100 may be far above the bound
 
 
 def odds_change(epsilon: float) -> str:

@@ -35,13 +35,14 @@ from adept.mechanisms.clip_to_grid import check_latents, clip_latents
 from adept.mechanisms.codebook import SIZES, Block, Codebook, block_shape, random_codewords
 from adept.ranges import check_integer
 
-SIZE_POWERS, JOINT_SIZE_POWERS = (5, 10), (7, 10)  # of the default size, alone and beside labels
+SIZE_POWERS, JOINT_SIZE_POWERS = (5, 10), (7, 10)  # powers of two of the default size: alone, and with labels
 STAND_IN_DIM = 8  # dimensions of random codewords, for an audit without a model
-HEAVY_SHARE, CODEWORDS_PER_HEAVY, SURE_PROBABILITY = 0.8, 512, 0.9  # of the default number of heavy codewords
-BROAD_FACTOR = 4  # times as many codewords, of broad text
-BROAD_ODDS_BELOW_EPSILON, MIN_ODDS = 2.0, 4 / 3  # of a heavy one, of broad text: how far below epsilon, and the least
+HEAVY_SHARE, CODEWORDS_PER_HEAVY, SURE_PROBABILITY = 0.8, 512, 0.9  # the rule for the number of heavy codewords
+BROAD_FACTOR = 4  # factor by which broad text may have more codewords
+# Odds of a heavy codeword of broad text: epsilon less the first number, and at least the second
+BROAD_ODDS_BELOW_EPSILON, MIN_ODDS = 2.0, 4 / 3
 KMEANS_BATCH_ROWS = 20_000  # latents that k-means reads in each step
-KMEANS_RESTARTS = (3, 1)  # its runs for up to 256 codewords, and for more
+KMEANS_RESTARTS = (3, 1)  # runs of k-means for up to 256 codewords, and for more
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

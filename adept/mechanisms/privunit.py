@@ -32,7 +32,7 @@ from adept.mechanisms.random_draws import exact_bernoulli, fresh_gaussian, fresh
 from adept.ranges import BUDGETS, check_between
 
 SPHERE_DIMS = (2, 10_000)  # a sphere in one dimension is two points: use randomised response
-MIN_LOGIT = -690.0  # of s: below the optimum's for every permitted eps and n (-401 at eps=600, n=2)
+MIN_LOGIT = -690.0  # logit of s; the optimum's is larger for all permitted eps and n (-401 at eps=600, n=2)
 
 
 @dataclass(frozen=True)

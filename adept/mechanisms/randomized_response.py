@@ -26,7 +26,7 @@ from adept.ranges import BUDGETS, check_between, check_positive
 
 THETAS = ("tight", "lecture")
 MAX_RANGE = 2**31
-MAX_WEIGHTS = 2**22  # of choices, in memory at once
+MAX_WEIGHTS = 2**22  # weights of choices that are in memory at once
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -63,9 +63,9 @@ from adept.ranges import check_between, check_integer, check_positive
 
 Floats = NDArray[np.float64]
 
-MAX_AMPLIFIED_EPSILON = 40.0  # beyond, nothing is hidden among fewer than 10^17 records
-RELATIVE_STEP = 2e-4  # relative, of the returned epsilon
-MIN_DELTA = 1e-300  # no smaller delta is told from zero
+MAX_AMPLIFIED_EPSILON = 40.0  # above it, fewer than 10^17 records hide nothing
+RELATIVE_STEP = 2e-4  # relative step of the search for epsilon
+MIN_DELTA = 1e-300  # the smallest delta that is computed
 FLOOR_ERROR = 1e-3  # relative error of a floor: n u, for n up to 10^12
 
 

@@ -45,7 +45,7 @@ MIN_TILT, MAX_TILT, MAX_EXPONENT = 1e-12, 500.0, 700.0
 PERIOD_DEVIATIONS, PERIOD_DECAY = 9.0, 36.0  # standard deviations that a period covers; e-folds of theta T
 SMOOTHING, CUT_OFF, MAX_SUM_TERMS = 0.01, 10.0, 2**17  # h, relative to what counts; Y h; places of the sum
 MAX_LOG_ODDS = 30.0  # n ln(1 + P / a) at y = 0 up to which outcomes without a positive value are left out
-MAX_LOG_ODDS_ONCE = 2.0  # the same of ln(1 + P / a)
+MAX_LOG_ODDS_ONCE = 2.0  # the same limit for ln(1 + P / a)
 
 
 def mean_positive_part(chances: Floats, values: Floats, *, zero: float, copies: int) -> float:

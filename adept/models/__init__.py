@@ -1,4 +1,4 @@
 """The public model: tokenizer, language model, codec, topics, network, training, adaptation.
 
-Each part imports only from those named before it.
+Each of these parts imports only from the parts that are named before it.
 """

@@ -49,12 +49,12 @@ from adept.models.tokenizer import UNKNOWN, Tokenizer, join_words
 from adept.models.topics import MEANING
 
 MIN_EXAMPLES, MAX_TOPICS = 8, 400
-MAX_DOMAIN_CODEWORDS, MAX_BROAD_CODEWORDS = 1024, 4096  # of an adapted model
-DOMAIN_EXAMPLES = 256  # that show a whole domain to a broad model
-MIN_KNOWN_WORD_SHARE = 0.85  # of their words; examples with fewer known words show a domain too
+MAX_DOMAIN_CODEWORDS, MAX_BROAD_CODEWORDS = 1024, 4096  # codewords of an adapted model
+DOMAIN_EXAMPLES = 256  # least number of examples that show a whole domain to a broad model
+MIN_KNOWN_WORD_SHARE = 0.85  # share of known words below which fewer examples show a domain too
 REDUNDANT_COSINE = 0.8  # cosine from which on one public text says what another does
-MAX_TERM_WORDS = 3  # words of a line that names a thing rather than says something
-MAX_SENTENCES, MIN_PER_TERM = 1000, 8  # that stand for all terms together, and for one of them at least
+MAX_TERM_WORDS = 3  # words of a line that names a thing and is no sentence
+MAX_SENTENCES, MIN_PER_TERM = 1000, 8  # sentences for all terms together, and least number for one term
 PRODUCT_BATCH_TEXTS = 64  # texts whose products with all sentences are computed together
 # Nothing is learned from held-out examples: an estimate of utility rests on them
 MAX_HELD_OUT_EXAMPLES, EXAMPLES_PER_HELD_OUT = 50, 12

@@ -13,7 +13,7 @@ from adept.models.tokenizer import Tokenizer
 from adept.models.topics import MEANING
 
 ENCODED_BATCH_TEXTS = 1024
-MAX_NEIGHBOURS = 8  # codewords around a latent from which training may write its text
+MAX_NEIGHBOURS = 8  # codewords near a latent, from one of which training may write its text
 TEXT_CODEWORDS = (256, 512, 1024, 2048, 4096, 8192)  # sizes of the codebooks of texts
 
 

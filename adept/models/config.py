@@ -19,8 +19,8 @@ ACCELERATORS = ("auto", "cpu", "gpu")
 MAX_SIZES = {"embedding_dim": 2048, "hidden_dim": 2048, "latent_dim": 2048, "max_length": 512}
 MAX_VOCABULARY = 200_000
 MAX_TRAINING_RECORDS, MAX_DATA_NAME_LENGTH = 10**12, 200
-MAX_LISTED_TEXTS = 1 << 19  # texts of a codec that have the first numbers
-BATCH_SIZE = 1024  # records that are rewritten at a time: enough for chunks of records that are about as long
+MAX_LISTED_TEXTS = 1 << 19  # largest number of listed texts of a codec
+BATCH_SIZE = 1024  # records that are rewritten at a time: enough to group records of similar length
 
 
 @dataclass

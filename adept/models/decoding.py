@@ -15,7 +15,7 @@ from adept.models.lstm_autoencoder import fill_up
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import END, FIRST_LABEL, PAD
 
-NEAREST_ROWS = 32  # latents in every product; fewer are filled up
+NEAREST_ROWS = 32  # rows of every product; fewer latents are filled up with zeros
 
 
 def decode(model: Autoencoder, latents: Tensor, decoding: DecodingConfig | None = None) -> Tensor:

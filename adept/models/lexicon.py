@@ -1,7 +1,8 @@
 """Vectors of public words: a lexicon of English, or vectors learned from any public text.
 
 The lexicon holds a vector for each of the 60,000 commonest words of English, distilled from an
-encoder of sentences (``pretrained/lexicon/README.md``). Each word is looked up separately.
+encoder of sentences (``pretrained/lexicon/README.md``). Each word is looked up by itself, whatever
+words stand around it.
 """
 
 import hashlib
@@ -20,10 +21,10 @@ from adept.data.text_arguments import text_list
 
 PACKAGED_LEXICON = Path(__file__).parents[1] / "pretrained" / "lexicon"
 WORDS, VECTORS = "words.txt", "vectors.safetensors"
-MIN_COSINE = 0.5  # cosine from which a word is read as another one
-MIN_ENGLISH_SHARE = 0.5  # of a vocabulary that a lexicon must know, or it is one of another language
+MIN_COSINE = 0.5  # least cosine at which a word is read as another word
+MIN_ENGLISH_SHARE = 0.5  # share of a vocabulary that the lexicon must know, or it is another language
 BATCH_WORDS = 1024
-WINDOW_WORDS = 2  # words to either side of one that vectors of public text look at
+WINDOW_WORDS = 2  # words on either side of a word that count for its vector
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from adept.models.saved_model import Autoencoder
 
-LICENSES = {"air_travel": "mit"}  # of the text that is bundled; other text brings its own
+LICENSES = {"air_travel": "mit"}  # license of the bundled text; other text has its own
 ENGLISH_DATA = ("air_travel", "atis", "snips")
 READERS = {"lstm": "LSTM encoder", "topics": "Encoder of topics, linear in the words"}
 WRITERS = {"lstm": "LSTM decoder", "nearest": "decoder that answers with public texts"}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from adept.models.codec.codec import Codec
 
 CONFIG, WEIGHTS, CODEBOOKS = "config.json", "model.safetensors", "codebooks.safetensors"
-LSTM_FORMAT, TOPICS_FORMAT = 2, 1  # of config.json; format 1 named the weights of an LSTM otherwise
+LSTM_FORMAT, TOPICS_FORMAT = 2, 1  # formats of config.json; format 1 of an LSTM had other names of weights
 MAX_CODEBOOKS, MAX_CODEWORDS = 20, 1 << 16
 MAX_HELD_OUT = 200  # texts that the model keeps for estimates
 HIDDEN_LABELS = 0.3  # share of labels that training hides, to serve unlabelled text too

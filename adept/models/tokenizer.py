@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 PAD, UNKNOWN, START, END = range(4)
 SPECIAL_TOKENS = ["[PAD]", "[UNK]", "[START]", "[END]"]
-FIRST_LABEL = len(SPECIAL_TOKENS)  # label tokens, where there are any, come right after the special ones
+FIRST_LABEL = len(SPECIAL_TOKENS)  # tokens of labels, if any, come right after the special tokens
 LABEL_TOKEN = "[LABEL={}]"
-BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())  # a printable character for each
+BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())  # a printable character for each byte
 CONTROL = normalizers.Replace(Regex(r"\p{C}"), " ")
 PUNCTUATION = r"""[,;:!?()\[\]"]|\.$"""  # tokens of their own; points inside a word ("a.m") stay
 MAX_LABELS, MAX_TOKEN_LENGTH = 10_000, 4_000

@@ -5,8 +5,8 @@ whitened: each is divided by the square root of its standard deviation. A record
 its own tokens alone.
 
 A word is represented in up to four ways, each a unit vector with its own weight: as *itself*; by
-its *spelling*, the parts of three to five letters that it shares with others; by its
-*co-occurrence* with others; and, for models of many domains, by its *meaning*
+its *spelling*, the parts of three to five letters that it shares with other words; by its
+*co-occurrence* with other words; and, for models of many domains, by its *meaning*
 (``adept.models.lexicon``). After fitting, the encoder keeps only a table with a row for each word.
 """
 
@@ -23,12 +23,12 @@ from adept.errors import DataError
 from adept.models.lexicon import Lexicon
 from adept.models.tokenizer import FIRST_LABEL
 
-TEXTS_PER_TOPIC, MIN_TEXTS_WITH_WORD = 8, 2  # public texts for each topic; texts that a word must stand in
-PART_LETTERS, MIN_WORDS = (3, 5), 3  # of a part of a word; words that it must stand in
+TEXTS_PER_TOPIC, MIN_TEXTS_WITH_WORD = 8, 2  # public texts for each topic; least number of texts with a word
+PART_LETTERS, MIN_WORDS = (3, 5), 3  # letters of a part of a word; least number of words with a part
 # Weights of spelling, co-occurrence and meaning beside the word itself
 SPELLING, COOCCURRENCE, MEANING = 0.8, 1.5, 3.0
-COOCCURRENCE_WINDOW, VECTOR_DIMS = 8, 150  # of co-occurrence: places on each side; dimensions of a word's vector
-NEIGHBOUR_POWER = 0.75  # of how common a neighbour is
+COOCCURRENCE_WINDOW, VECTOR_DIMS = 8, 150  # for co-occurrence: places on each side; dimensions of a vector
+NEIGHBOUR_POWER = 0.75  # power of the frequency of a neighbour
 
 
 class TopicEncoder(nn.Module):

@@ -22,7 +22,7 @@ MEBIBYTE = 1 << 20
 TEXT_LIMIT = 16 * MEBIBYTE
 TENSOR_LIMIT = 256 * MEBIBYTE
 HEADER_LIMIT = 1 * MEBIBYTE
-KINDS = {"float32": "F32", "float16": "F16", "int32": "I32", "int16": "I16"}  # types, in the words of safetensors
+KINDS = {"float32": "F32", "float16": "F16", "int32": "I32", "int16": "I16"}  # names of types in safetensors files
 Shape = tuple[int | None, ...]  # None stands for any size
 
 

@@ -20,12 +20,12 @@ from adept.models.saved_model import Autoencoder, pad
 from adept.models.tokenizer import END, PAD, START, Tokenizer
 from adept.ranges import BUDGETS, check_between, check_integer
 
-PROMPT_BATCH_TEXTS, RELEASE_BATCH_SYMBOLS = 256, 2048  # texts that are written, and symbols that are released at once
+PROMPT_BATCH_TEXTS, RELEASE_BATCH_SYMBOLS = 256, 2048  # texts written, and symbols released, at once
 LOGIT_TEXTS = 200  # public texts from which the interval of logits is taken
-MAX_POSITIONS = 1000  # symbols of a record
-COMMON_SHARE = 0.9  # of public texts have no more words than are released
+MAX_POSITIONS = 1000  # largest number of symbols of a record
+COMMON_SHARE = 0.9  # share of public texts that have no more words than are released
 NUMBER, ADDRESS, NAME, RARE_WORD = "[NUMBER]", "[ADDRESS]", "[NAME]", "[RARE]"
-MIN_COMMON_TEXTS = 5  # a word of fewer public texts is rare
+MIN_COMMON_TEXTS = 5  # a word that fewer public texts hold is rare
 NUMBER_WORDS = frozenset([
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
     "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty", "thirty", "forty", "fifty", "sixty",

@@ -13,8 +13,8 @@ from adept.rewriting.rewriter import Rewriter
 
 TABLE_BUDGETS = (1.0, 2.0, 4.0, 8.0, 12.0, 16.0)  # in nats
 TABLE_EXAMPLES = 2  # public sentences that the table shows with their rewrites
-APPROVAL_EXAMPLES = 5  # the same on a page for approval
-EXAMPLE_WORDS = range(6, 13)  # lengths of a sentence that is quickly read
+APPROVAL_EXAMPLES = 5  # such sentences on a page for approval
+EXAMPLE_WORDS = range(6, 13)  # numbers of words of a sentence that is quickly read
 ADVICE = (
     "for training a classifier: 4 to 8; for reading single sentences: 12 to 16, with little protection; "
     "if nobody needs rows one by one, use synthesize at 1 to 2"

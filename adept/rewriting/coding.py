@@ -28,11 +28,11 @@ from adept.models.decoding import PublicTexts, decode, likelihood
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 
-HALF_BITS = 60  # of a description, which may have 120 bits
-POOL_TEXTS = 10_240  # of all codewords together, more if there are many
-MIN_POOL, MAX_POOL = 10, 40  # texts of a codeword
+HALF_BITS = 60  # bits of half a description, which may have 120 bits
+POOL_TEXTS = 10_240  # texts of all pools together; more if there are many codewords
+MIN_POOL, MAX_POOL = 10, 40  # texts of the pool of one codeword
 Pair = tuple[str, str | None]  # a text, and its label where one was written or released with it
-_ENCODED: WeakKeyDictionary[Autoencoder, PublicTexts] = WeakKeyDictionary()  # of each model, encoded once
+_ENCODED: WeakKeyDictionary[Autoencoder, PublicTexts] = WeakKeyDictionary()  # public texts of each model, encoded once
 
 
 class Coding(ABC):

@@ -22,11 +22,11 @@ PROBE_TEXTS = ["show me the cheapest flight to boston", "", "zqxj 12:30, (a.m.)"
 PACKAGED_MODEL = "utterances"  # the name of the model that comes with the package
 # The files of a model's directory on which a release depends; a statement holds their digests.
 MODEL_FILES = (CONFIG, WEIGHTS, CODEBOOKS, Tokenizer.FILE, Tokenizer.SYNONYMS, DESCRIPTION, TABLES)
-DOMAIN_CODEWORDS = 1024  # of one domain; a model with more knows many
+DOMAIN_CODEWORDS = 1024  # codewords of a model of one domain; a model with more knows many domains
 Randomizer = TypeVar("Randomizer", bound=LocalRandomizer)
-MIN_DESCRIPTION_EPSILON = 10.0  # from which a description is the default
-MAX_EXAMPLES_EPSILON = 6.0  # below which labelled examples of an adapted model choose the codewords
-MIN_SENTENCE_EPSILON = 9.0  # the same for a model of broad text, whose descriptions are sentences
+MIN_DESCRIPTION_EPSILON = 10.0  # least epsilon at which a description is the default
+MAX_EXAMPLES_EPSILON = 6.0  # epsilon below which labelled examples of an adapted model choose the codewords
+MIN_SENTENCE_EPSILON = 9.0  # the same least epsilon for broad text, whose descriptions are sentences
 
 
 def check_release(

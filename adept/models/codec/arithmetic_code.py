@@ -6,11 +6,11 @@ coding for data compression"). A point stands for the text in whose interval it 
 
 If K points were spread evenly, many would stand for the same likely texts. So the numbers are
 divided into *bands*. The probabilities of the texts in a band differ by at most a factor of
-BAND_RATIO. A number stands for the first of MAX_ATTEMPTS points whose text belongs to its band. The
-points of one attempt are spread evenly: the line has a cell for each number, and a public hash
-chooses the point in the cell. A text's number is one whose point lies in the text's interval, while
-the points of its earlier attempts belong to other bands. ``write`` is the exact inverse of
-``number``.
+BAND_RATIO. A number has MAX_ATTEMPTS points, and stands for the first text among theirs that
+belongs to the number's band. The points of one attempt are spread evenly: the line has a cell for
+each number, and a public hash chooses the point in the cell. A text's number has a point in the
+text's interval, while the points of its earlier attempts have texts of other bands. ``write`` is
+the exact inverse of ``number``.
 """
 
 import math
@@ -26,9 +26,9 @@ from adept.models.language_model.model import LanguageModel
 from adept.models.language_model.ngrams import BITS, ONE
 from adept.models.language_model.vocabulary import END_WORD, MAX_WORDS, UNKNOWN_NUMBER
 
-TAIL_BITS = 512  # of a point beyond those of K, from which the model writes on
-NARROWEST_BITS = 5 * BITS  # of a point that are left where a text ends
-PLAIN_SIZE = 1 << 12  # numbers up to which each writes its first point's text
+TAIL_BITS = 512  # bits of a point after those of K, from which the model goes on writing
+NARROWEST_BITS = 5 * BITS  # bits of a point that must be left where a text ends
+PLAIN_SIZE = 1 << 12  # largest K at which each number stands for the text of its first point
 BAND_RATIO, BAND_SHARE, MAX_ATTEMPTS = 64, 4, 12
 
 

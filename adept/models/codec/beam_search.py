@@ -20,15 +20,15 @@ from adept.models.language_model.next_word import CONTEXT, NextWord, append, loo
 from adept.models.language_model.ngrams import BITS, LIKELIEST, Whole
 from adept.models.language_model.vocabulary import END_NUMBER, UNKNOWN_NUMBER
 
-UNIT = 256  # costs are in parts of a bit, so that they are whole numbers
+UNIT = 256  # units of cost in a bit: costs are whole numbers
 BEAM_WIDTHS = 2, 8  # texts kept for each whole number of bits, below MANY_BITS and above
 MANY_BITS = 26.0
-ANYWHERE = 1 << 40  # further away than any text
-UNPAYABLE = 1 << 20  # UNITs: more than any budget
+ANYWHERE = 1 << 40  # a distance larger than that of any text
+UNPAYABLE = 1 << 20  # a cost in UNITs that is larger than any budget
 NO_WORD = -1
 
-NUMBER, SPELLED, LEFT_OUT, USUAL = range(4)  # of a record's word: its letters' cost, its weight, its own cost
-COST, DISTANCE, WINDOW = range(3)  # of a text that was begun
+NUMBER, SPELLED, LEFT_OUT, USUAL = range(4)  # columns of a record's word: number, cost of its letters, weight, own cost
+COST, DISTANCE, WINDOW = range(3)  # columns of the state of a text
 TEXT, WORD, INSERTED, SEAMS, STATE_COLUMNS = range(WINDOW + CONTEXT_WORDS, WINDOW + CONTEXT_WORDS + 5)
 
 

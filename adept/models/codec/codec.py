@@ -43,20 +43,20 @@ if TYPE_CHECKING:  # machine code, slow to import, and needed by large K alone
     from adept.models.codec.arithmetic_code import ArithmeticCode
     from adept.models.codec.beam_search import BeamSearch
 
-OPEN_SIZE = 1 << 18  # numbers from which on texts may hold unknown words
-MAX_LISTED_SIZE = 1 << 24  # numbers from which on a list wins little and costs time
-MIN_SEARCH_RATIO = 2  # times as many numbers as whole texts make a search worth while
-MAX_PART_SIZE = 1 << 9  # numbers up to which a codec of broad text uses a part of its sentences
-POOL_SIZE, POOL_LETTERS = 4096, 200_000  # candidates, and their letters, if there are no utterances
-POOL_PROBES = 16  # of these, by whose length the others' is estimated
-LETTERS_OF_WORD = 5  # that a word takes as long as
-SEAM_COST = 3_000  # of broad text, for each bit by which the word after a gap costs more than in the record
-MIN_END_BITS, END_PART = 6, 5  # of broad text: an end may cost a fifth of the bits of K, but always 6
-MAX_TRIES = 50  # texts found by the search whose number is looked for
-MAX_UTTERANCES = 1 << 14  # of the sentences of broad text; the others are listed
-SPOKEN_WORDS = range(4, 17)  # of a sentence that may be an utterance
-MIN_HOLDERS = 3  # sentences that hold a word of any of them
-MAX_RECORD_LETTERS = 100 * MAX_WORDS  # of a record that are read: a line of megabytes should not cost seconds
+OPEN_SIZE = 1 << 18  # least K at which texts may hold unknown words
+MAX_LISTED_SIZE = 1 << 24  # least K at which a list of texts wins little and costs time
+MIN_SEARCH_RATIO = 2  # a search is worth its time if K is at least this many times the number of whole texts
+MAX_PART_SIZE = 1 << 9  # largest K at which a codec of broad text uses a part of its sentences
+POOL_SIZE, POOL_LETTERS = 4096, 200_000  # candidates, and letters of all of them, if there are no utterances
+POOL_PROBES = 16  # candidates from which the length of all others is estimated
+LETTERS_OF_WORD = 5  # letters that take as long to write as one word
+SEAM_COST = 3_000  # for broad text: distance for each bit that the word after a seam costs more than in the record
+MIN_END_BITS, END_PART = 6, 5  # for broad text: an end may cost a fifth of the bits of K, and at least 6 bits
+MAX_TRIES = 50  # texts of the search for which a number is looked up
+MAX_UTTERANCES = 1 << 14  # sentences of broad text that are utterances; the others are listed
+SPOKEN_WORDS = range(4, 17)  # numbers of words of a sentence that may be an utterance
+MIN_HOLDERS = 3  # least number of sentences that must hold each word of a kept sentence
+MAX_RECORD_LETTERS = 100 * MAX_WORDS  # letters that are read of a record: a line of megabytes should not cost seconds
 PUNCTUATION_MARKS = re.compile(f"({PUNCTUATION})")
 
 

@@ -32,10 +32,10 @@ DESCRIPTION, TABLES = "codec.json", "codec.safetensors"
 FORMAT_VERSION = 1
 ORDERS = {"words": WORD_ORDER, "classes": CLASS_ORDER, "letters": LETTER_ORDER}
 LIKELY = "likely"  # the listed texts as numbers of words
-GROUPS, MAX_GROUP_NUMBERS = "groups", 1 << 12  # of these texts, where they are found by meaning
+GROUPS, MAX_GROUP_NUMBERS = "groups", 1 << 12  # groups of the listed texts, if texts are found by meaning
 MAX_OCCURRENCES = 1 << 30
 MAX_ALPHABET, MAX_STORED_HELD_OUT = 50_000, 10_000
-MAX_UTTERED_WORDS = 2_000_000  # of all utterances together
+MAX_UTTERED_WORDS = 2_000_000  # words of all utterances together
 MAX_LIKELY = (MAX_WORDS + 1) * MAX_LISTED_TEXTS
 
 

@@ -16,13 +16,13 @@ from torch import Tensor
 from adept.models.language_model.model import CONTEXT_WORDS, LanguageModel
 from adept.models.language_model.vocabulary import END_NUMBER, MAX_WORDS, UNKNOWN_NUMBER
 
-FIRST_BITS, STEP_BITS = 14.0, 3.0  # of texts at first; growth until many were found
-MANY_SHARE, AIM_FACTOR = 64, 1.05  # of the texts asked for, one in MANY_SHARE are many; how many more are aimed at
-MAX_GROWTH_BITS = 1.2  # for twice as many texts
-MAX_BITS = 60.0  # that texts may cost
-MAX_PREFIXES = 1 << 22  # that are read in all: text of another kind must not take hours
-TABLE_ENTRIES = 1 << 19  # of a table of prefixes and words that is made at once
-MAX_LISTED_WORDS = 1 << 15  # of a vocabulary whose texts are kept as numbers
+FIRST_BITS, STEP_BITS = 14.0, 3.0  # bits of texts at first, and their growth until many texts are found
+MANY_SHARE, AIM_FACTOR = 64, 1.05  # many: one in MANY_SHARE of the wanted texts; factor by which to aim higher
+MAX_GROWTH_BITS = 1.2  # largest growth in bits for twice as many texts
+MAX_BITS = 60.0  # bits that texts may cost
+MAX_PREFIXES = 1 << 22  # prefixes that are read in all: unusual text must not take hours
+TABLE_ENTRIES = 1 << 19  # entries of a table of prefixes and words that is computed at once
+MAX_LISTED_WORDS = 1 << 15  # words of a vocabulary whose texts can be stored as 16-bit numbers
 
 Words = tuple[str, ...]
 Prefixes = tuple[Tensor, Tensor]

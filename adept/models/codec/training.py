@@ -22,7 +22,7 @@ from adept.models.codec.listed_texts import Words
 from adept.models.config import CodecConfig
 from adept.models.lexicon import Lexicon
 
-MIN_TEXTS_TO_LIST = 1_000  # training texts from which on likely texts are listed
+MIN_TEXTS_TO_LIST = 1_000  # least number of training texts for a list of likely texts
 MAX_HELD_OUT = 200
 
 

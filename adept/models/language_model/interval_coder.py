@@ -36,7 +36,7 @@ from adept.models.language_model.vocabulary import END_NUMBER, UNKNOWN_NUMBER
 
 WIDTH = 32  # bits of an interval's width: more than BITS, so that no share of it is empty
 GROWTH = 64  # a text of 20 to 40 bits costs b to b + 1 of them with a probability of about 1 / GROWTH
-WORD_END = 0  # the number of a letter, as of a word
+WORD_END = 0  # number of the letter that ends a word
 NO_BAND = -1
 
 WidthAndDepth = NDArray[np.int64]

@@ -17,9 +17,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from adept.data.writing import cache_directory
 
-NOTICE_SECONDS = 2.0  # after which a person is told what takes so long
-STEP_SECONDS = 0.2  # between two looks at how far it is
-COMPILED_PACKAGES = "language_model", "codec"  # whose sources machine code is made of
+NOTICE_SECONDS = 2.0  # time after which a bar shows what takes so long
+STEP_SECONDS = 0.2  # time between two updates of the bar
+COMPILED_PACKAGES = "language_model", "codec"  # packages with sources of machine code
 
 Function = TypeVar("Function", bound=Callable[..., object])
 _FUNCTIONS: list[Any] = []  # all functions that become machine code

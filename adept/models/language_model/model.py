@@ -21,8 +21,8 @@ from adept.models.language_model.vocabulary import LEAST_SEEN, Learned, Vocabula
 from adept.models.lexicon import MIN_ENGLISH_SHARE, Lexicon
 
 WORD_ORDER, CLASS_ORDER = 4, 5  # symbols of an n-gram
-CONTEXT_WORDS = max(WORD_ORDER, CLASS_ORDER) - 1  # words before one that n-grams look at
-SHARE_OF_CLASSES = 3 * ONE // 10  # in the mixture
+CONTEXT_WORDS = max(WORD_ORDER, CLASS_ORDER) - 1  # words before a word that n-grams read
+SHARE_OF_CLASSES = 3 * ONE // 10  # share of the n-grams of classes in the mixture
 SHARE_OF_WORDS = ONE - SHARE_OF_CLASSES
 LETTER_ORDER, MAX_WORD_LETTERS = 6, 30
 LISTED_SHARE = ONE // 2  # the share of words of the lexicon

@@ -23,13 +23,13 @@ from adept.models.language_model.vocabulary import UNKNOWN_NUMBER, Learned
 BITS = 30
 ONE = 1 << BITS  # the whole of a distribution
 DISCOUNT_UNIT = 1000  # discounts are in thousandths
-MAX_NGRAMS = 150_000  # that are kept of one kind, the most frequent ones: what a table of a file may hold
+MAX_NGRAMS = 150_000  # n-grams of one kind that are kept, the most frequent ones, and rows of a file's table
 # Smallest and largest of counts 0, 1, 2 and from 3 on
 DISCOUNT_RANGES = ((0, 0), (100, 950), (200, 1900), (300, 2900))
-MAX_SUM_BITS = 32  # of a sum of counts: ONE times it is a number of 62 bits
+MAX_SUM_BITS = 32  # bits of a sum of counts: ONE times the sum has 62 bits
 
 KEY, FOLLOWERS, REST, LIKELIEST, LONGER = range(5)  # columns of contexts
-SYMBOL, SUM = range(2)  # and of what follows them
+SYMBOL, SUM = range(2)  # columns of followers
 
 Context = tuple[int, ...]
 Whole = NDArray[np.int64]

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 END_WORD, UNKNOWN_WORD = "", "\x00"  # no word is empty, and no text holds a zero byte: normalising takes it out
 END_NUMBER, UNKNOWN_NUMBER = 0, 1
-MAX_WORDS = 40  # of a text that is read or written
+MAX_WORDS = 40  # words of a text that are read or written
 WORDS_PER_CLASS, MAX_CLASSES = 5, 200
 LEAST_SEEN = 2  # times that a word must occur to be in the vocabulary
-NEIGHBOUR_COLUMNS, CONTEXT_DIMS = 300, 40  # words that have a column each as neighbours; dimensions of a word's vector
+NEIGHBOUR_COLUMNS, CONTEXT_DIMS = 300, 40  # words counted as neighbours; dimensions of a vector
 
 
 class Learned:
