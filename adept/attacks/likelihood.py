@@ -1,11 +1,11 @@
 r"""The likelihood of a release under each candidate, from which the best attack follows.
 
-Bayes: with prior pi, the attack that names argmax_x pi_x p(z|x) succeeds most often of all that see
-the release z, and the attack that names the class with the largest sum of pi_x p(z|x) guesses a
-property best. Likelihoods omit constant factors. For additive noise p(z|x) is the noise's density
-at z - x, x being the candidate's own clipped latent on the release's grid. For codebooks and
-descriptions the distribution is finite. Symbols that are heavy under x have weight A, all others
-have weight 1.
+Bayes: of all attacks that see the release z, the one that names argmax_x pi_x p(z|x), pi being the
+prior, succeeds most often. To guess a property of the record, the best attack names the class with
+the largest sum of pi_x p(z|x). Likelihoods omit constant factors. For additive noise p(z|x) is the
+noise's density at z - x, x being the candidate's own clipped latent on the release's grid. For
+codebooks and descriptions the distribution is finite. Symbols that are heavy under x have weight A,
+all others have weight 1.
 """
 
 from collections.abc import Callable

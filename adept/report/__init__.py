@@ -1,1 +1,1 @@
-"""A comparison as a page."""
+"""The page, tables and figures that show a comparison."""

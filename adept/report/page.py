@@ -291,7 +291,7 @@ def warn_of_losses(table: ComparisonTable) -> list[str]:
 
 
 def warn_of_names(table: ComparisonTable) -> list[str]:
-    """Return a warning for budgets with no more accuracy than the labels' names alone give."""
+    """Return a warning if some budgets give no more accuracy than the names of labels alone."""
     free = {name: mean(found) for name in BY_NAMES if (found := _means(table, name))}
     if not free:
         return []

@@ -99,7 +99,7 @@ class TrustComparison:
             done += part.size
 
     def collect(self) -> list[TrustRow]:
-        """Return all rows, for the same neighbours; write ``trust.csv`` and each comparison's page."""
+        """Return all rows, with epsilons for replacing a record; write ``trust.csv`` and the pages."""
         rows: list[TrustRow] = []
         for part in self.parts:
             results = part.collect()

@@ -55,7 +55,7 @@ def in_batch(experiment: Experiment[Any], alpha: float) -> Check:
     """Detect noise that records of a batch share. Blind to correlations below a few percent.
 
     Pairs *within* a call are rows (i, i + lag) of its first half, for several lags; each row is in
-    one pair. Pairs *between* two calls are row i of the second half of each.
+    one pair. A pair *between* two calls is row i of the second half of both calls.
     """
     target, found = experiment.target.without_memory(), list[Difference]()
     calls, rows = _batches(target)

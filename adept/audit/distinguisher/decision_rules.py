@@ -76,7 +76,7 @@ def _pooled(first: Floats, second: Floats) -> tuple[Floats, Floats]:
 
 
 def chance_of_first(first: Floats, second: Floats) -> Floats:
-    """Return, for each value of ``first`` and then of ``second``, the chance of the first input.
+    """Return the chance that a value is of ``first``, for all of ``first`` and then ``second``.
 
     The chance is a logistic regression with an intercept, fitted by Newton's method.
     """

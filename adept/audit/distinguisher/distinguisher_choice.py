@@ -65,9 +65,9 @@ def choose(
 
     Each game gets ``certifying`` releases per input. The best pair has up to four distinguishers:
     two on its best statistic (by counts and by a fitted curve), one that was hardly ever wrong,
-    and, if releases without noise were seen, one for these. A second game uses another pair if that
-    pair could refute the claim. A third game uses records with NaN or infinity, so that their
-    findings do not hide findings on finite records.
+    and, if releases without noise were seen, one that looks for them. A second game uses another
+    pair if that pair could refute the claim. A third game uses records with NaN or infinity, so
+    that their findings do not hide findings on finite records.
     """
     sampler = Sampler(target, rows)
     finite = [sample for sample in samples if is_finite(sample.pair)] or samples
@@ -152,7 +152,7 @@ def _candidates(target: AnyTarget, samples: list[PairSample], certifying: int) -
 
 
 def _best(candidates: list[_Candidate]) -> _Candidate:
-    """Return the best candidate; between scores within 3 / sqrt(wrong), the fitted curve decides."""
+    """Return the candidate with the best score; of close scores, the fitted curve chooses one."""
     best = max(candidates, key=lambda tried: tried.score)
     least = best.score - 3 / math.sqrt(best.wrong + EXTRA_WRONG)
     return max((tried for tried in candidates if tried.score >= least), key=lambda tried: tried.promise)

@@ -8,8 +8,8 @@ Claim: the largest of the bounds exceeds the true epsilon with probability at mo
 all choosing releases, and with them all distinguishers. The certifying releases are independent of
 these, so right and wrong rounds of any rule are counts of fixed events, whose bound errs with
 probability at most its share of alpha (`game_lower_bound`). The shares of all rules at all looks
-add up to alpha (union bound, whether a look is taken or not). That holds for every outcome of the
-choosing releases, hence on average. The claim would be false if a certifying release had been
+add up to alpha (union bound, whether a look is taken or not). This bound holds for every outcome of
+the choosing releases, hence on average. The claim would be false if a certifying release had been
 looked at before.
 """
 
@@ -185,7 +185,7 @@ def certify(
 
     Args:
         alpha: chance of error of each distinguisher.
-        claim: the epsilon to refute; without it, the game looks at the score only once.
+        claim: the epsilon to refute; without a claim, the game looks at the score only once.
     """
     rounds, done, scores = 2 * trials, 0, list[Score]()
     right, wrong = (np.zeros(len(game.distinguishers), int) for _ in range(2))

@@ -48,9 +48,9 @@ def differences(first: Floats, second: Floats, *, what: str) -> list[Difference]
     """Compare two samples of numbers at quantiles of both together.
 
     Claim: if all numbers are independent and of one distribution, then, given the pooled numbers,
-    every way to divide them into the two samples is equally likely. A threshold that is a function
-    of the pooled numbers is fixed then, so the counts beyond it are hypergeometric, and Fisher's
-    test is exact.
+    every way to divide them into the two samples is equally likely. A threshold that is computed
+    from the pooled numbers alone is then a constant, so the counts beyond it are hypergeometric,
+    and Fisher's test is exact.
     """
     pooled = np.concatenate([first, second])
     found = []
