@@ -103,7 +103,7 @@ def choose_examples(trial: Trial, rows: list[tuple[Cell, ResultRow]]) -> list[Ex
 
 
 def bare(text: str) -> str:
-    """Return a text's words in lower case and without punctuation, as tokenizers change both."""
+    """Return a text's words in lower case without punctuation, because tokenizers change both."""
     return " ".join(re.findall(r"\w+", text.lower()))
 
 

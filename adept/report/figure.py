@@ -3,7 +3,7 @@
 The main figure has accuracy, what a rewrite keeps of its record, and macro-F1. The headline shows
 the point of the papers over the *claimed* epsilon: the original with its false claim, its two
 corrections and the best other mechanism. The accuracies of the text itself and of random latents
-are levels.
+are drawn as horizontal lines.
 """
 
 import math

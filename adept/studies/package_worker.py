@@ -40,7 +40,7 @@ def receive(stream: BinaryIO) -> Any:
 
 
 def plain(release: Any) -> Any:
-    """Return a release in plain types; of another object, its type's name and items."""
+    """Return a release in plain types; any other object is given by its type's name and items."""
     if type(release) in PLAIN:
         return release
     for kind in PLAIN[1:-1]:

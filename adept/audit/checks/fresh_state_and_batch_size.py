@@ -131,7 +131,7 @@ def after_another_dimension(experiment: Experiment[VectorTarget], alpha: float) 
 def _attributed(found: Check, experiment: Experiment[VectorTarget], trials: int, alpha: float) -> Check:
     """Give a violation found in copies the kind "state", unless ordinary releases show it too.
 
-    These further releases decide only the kind of the finding, never the verdict.
+    The ordinary releases decide only the kind of the finding, never the verdict.
     """
     if found.kind is not Kind.DISTRIBUTION or found.verdict is not Verdict.FAILED:
         return found if found.kind is not Kind.DISTRIBUTION else replace(found, kind=Kind.STATE)

@@ -83,8 +83,8 @@ class JointReports(Wrapper):
     delta)-LDP together. A mechanism with a memory claims its own epsilon for all reports together.
 
     Args:
-        mechanism: with ``epsilon`` and ``privatize``, of latents or of values.
-        reports: m.
+        mechanism: an object with ``epsilon`` and ``privatize``, on latents or on values.
+        reports: the number m of reports.
         epsilon: the claim for all reports together; by default that of the claim above.
     """
 
