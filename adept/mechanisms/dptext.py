@@ -1,7 +1,7 @@
 """DPText's sampler, whose noise is never negative: a violation for audits to find.
 
 DPText (Beigi et al. 2019, 2021; Alnasser et al. 2021) draws v uniformly from (0, 1) and releases
-r + F(v) with F(v) = -b sgn(v) ln(1 - 2|v|). That F inverts the Laplace distribution for v from
+r + F(v) with F(v) = -b sgn(v) ln(1 - 2|v|). This F inverts the Laplace distribution if v comes from
 (-1/2, 1/2). On (0, 1) it is an exponential quantile below 1/2, +inf at 1/2, and the logarithm of a
 negative number, NaN, above (Habernal 2022, Section 3).
 

@@ -20,7 +20,8 @@ Claim: pure eps-LDP, exactly, for any two *pairs* of text and label. Proof: ever
 The text alone and the label alone each have an exact epsilon below eps. Summed over labels, an
 outcome has weight A + (L - 1) B or L B; summed over outcomes, a label has t A + (k - t) B or k B.
 So the text alone is ln((A + (L - 1) B) / (L B))-LDP, and the label alone ln((t A + (k - t) B) / (k
-B))-LDP. Randomised response on each would have to split eps into two such budgets.
+B))-LDP. Two randomised responses, one for the text and one for the label, would have to split eps
+into two such budgets.
 
 The rules for codebooks read only the budget and L. t is .8 k L / (e^eps + 1), at least 1. k is 128,
 or the largest power of two up to 1024 at which the record's own symbol has probability 2/3
@@ -141,7 +142,7 @@ class JointResponse:
         return [rank % self.text.count for rank in ranks], beside
 
     def certificate(self) -> list[Part]:
-        """Return the public numbers of the one draw."""
+        """Return the public numbers of the only draw of a release."""
         epsilon, labels = Fraction(self.epsilon), len(self.labels)
         return [
             symbols_part("text and label", epsilon=epsilon, size=self.size, top=self.top, odds=self.odds, labels=labels)

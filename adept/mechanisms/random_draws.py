@@ -84,10 +84,10 @@ def exponential_series(epsilon: Fraction) -> tuple[int, int]:
 def exact_ranks(records: int, *, near: int, far: int, odds: tuple[int, int]) -> list[int]:
     """Draw a rank in 0..near+far-1 for each record; the first ``near`` ranks weigh A, the others B.
 
-    This is randomised response in its general form. With (A, B) = ``odds``, an input only decides
-    which output stands at which rank, so each output has probability A/W or B/W with the same W =
-    near A + far B, so the ratio for two inputs is at most A/B, exactly (the counting lemma of
-    `adept.mechanisms.random_bits`).
+    This is randomised response in its general form. With (A, B) = ``odds``, an input determines
+    only which output has which rank. Each output has probability A/W or B/W, with the same W = near
+    A + far B for every input. So the ratio for two inputs is at most A/B, exactly (the counting
+    lemma of `adept.mechanisms.random_bits`).
     """
     heavy, light = odds
     border = near * heavy

@@ -103,7 +103,7 @@ class RandomizedResponse:
         return [self.labels[(places[label] + rank) % size] for label, rank in zip(labels, ranks, strict=True)]
 
     def certificate(self) -> list[Part]:
-        """Return the public numbers of the one draw."""
+        """Return the public numbers of the only draw of a release."""
         spent = Fraction(self.guarantee().epsilon)
         return [symbols_part("label", epsilon=spent, size=len(self.labels), top=1, odds=self.odds)]
 

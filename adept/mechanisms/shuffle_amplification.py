@@ -89,7 +89,7 @@ class Draw:
 
     @property
     def weight(self) -> float:
-        """W."""
+        """The weight W of all symbols together."""
         return self.top * math.exp(self.epsilon) + (self.size - self.top)
 
     @property

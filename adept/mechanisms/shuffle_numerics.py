@@ -92,13 +92,13 @@ class _Sum:
 
     @cached_property
     def moment(self) -> float:
-        """M."""
+        """The moment M = E[e^(theta X)]."""
         near = 1.0 + float(self._growth.sum())
         return near if near > 0.5 else self.zero + float(self.chances @ np.exp(self.tilt * self.values))
 
     @cached_property
     def log_total(self) -> float:
-        """n ln M, from above."""
+        """An upper bound on n ln M."""
         if self.moment <= 0.5:
             return self.copies * (math.log(self.moment) + 4 * SLACK)
         return self.copies * math.log1p(float((self._growth + SLACK * np.abs(self._growth)).sum()))
@@ -114,7 +114,7 @@ class _Sum:
 
     @cached_property
     def gain(self) -> float:
-        """P, relative to M."""
+        """P, the tilted mass of the positive values."""
         return float(self.masses[self._above].sum())
 
     @cached_property
@@ -142,13 +142,13 @@ class _Sum:
 
     @property
     def period(self) -> float:
-        """T."""
+        """The period T."""
         downward = self.copies * float(self.masses[~self._above] @ self.values[~self._above] ** 2)
         return PERIOD_DEVIATIONS * 2 * math.sqrt(self.upward**2 + downward) + PERIOD_DECAY / self.tilt
 
     @property
     def smoothing(self) -> float:
-        """h."""
+        """The deviation h of the Gaussian U."""
         return SMOOTHING * min(1 / self.tilt, self.upward)
 
     def bound(self, *, step: float, smoothing: float) -> float:

@@ -159,11 +159,11 @@ class PromptSampling(InPositions):
     The decoder reads the latent *without* noise, and draws T tokens by clipped logits.
 
     Claim: eps-LDP for any two records, with eps / T for each token. Proof: given the tokens so far,
-        which were released, a token is drawn by the exponential mechanism with score (clipped logit
-        - b1) / (b2 - b1) over a public set of tokens (`exponential_choice`); the budgets of T
-        tokens, each drawn with a look at those before, add up (adaptive composition, Dwork and Roth
-        2013, Theorem 3.16). T is public and the same for all records; cutting a text at its end is
-        post-processing.
+    which were released, a token is drawn by the exponential mechanism over a public set of tokens
+    (`exponential_choice`); its score is (l - b1) / (b2 - b1), with l the clipped logit. The budgets
+    of T tokens, each drawn with a look at those before, add up (adaptive composition, Dwork and
+    Roth 2013, Theorem 3.16). T is public and the same for all records; cutting a text at its end is
+    post-processing.
     """
 
     model: Autoencoder = field(repr=False)  # not trained on the records

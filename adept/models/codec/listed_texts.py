@@ -1,8 +1,8 @@
 """Listed texts: numbered texts of a codec that are not utterances, mostly its likeliest texts.
 
-The search begins with the empty text. It appends every word that followed the same two words in the
-training texts and that leaves enough bits for the rest of the text. The list is made once and
-saved.
+The search begins with the empty text. To each text it appends every word that followed the text's
+last two words in the training texts, if this leaves enough bits for the rest of the text. The list
+is made once and saved.
 """
 
 import math
