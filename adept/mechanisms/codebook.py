@@ -9,12 +9,12 @@ whose cap of probability q it samples. Subset selection over a random codebook: 
 compression of locally differentially private mechanisms".)
 
 Claim: pure eps-LDP, exactly, for any two records and any floats. Proof: W is the same for every x,
-    because every S_x is a set of exactly t indices (verified in integers for every record). So any
-    codeword's probability is A / W or B / W under any record, and two of them differ by a factor of
-    at most A / B <= e^eps. Rounding errors, ties, duplicate codewords and the size of the batch
-    only change *which* t codewords are heavy, independently of the draw. The proof uses no norm and
-    no sensitivity. A is computed from eps as an exact rational
-    (``adept.mechanisms.random_draws.exact_odds``), and the draw uses ``secrets``.
+because every S_x is a set of exactly t indices (verified in integers for every record). So any
+codeword's probability is A / W or B / W under any record, and two of them differ by a factor of at
+most A / B <= e^eps. Rounding errors, ties, duplicate codewords and the size of the batch only
+change *which* t codewords are heavy, independently of the draw. The proof uses no norm and no
+sensitivity. A is computed from eps as an exact rational
+(``adept.mechanisms.random_draws.exact_odds``), and the draw uses ``secrets``.
 
 Blocks: a larger budget needs a larger codebook, and one codebook of the allowed size serves budgets
 up to about eps = 12. For larger budgets, the coordinates are cut into m blocks of n_j coordinates,

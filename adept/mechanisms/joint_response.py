@@ -7,15 +7,15 @@ W and each other one with probability B / W, where A <= e^eps B are integers and
 B.
 
 Claim: pure eps-LDP, exactly, for any two *pairs* of text and label. Proof: every record's heavy set
-    has exactly t symbols, for any label, so W is the same for all, and each symbol's probability is
-    A / W or B / W under any record. The program draws a *rank* in {0, .., k L - 1}, which has the
-    weight A if it is below t, and otherwise B (``random_draws.exact_ranks``); its symbol is the
-    codeword of rank r mod k and the label of rank r div k. For every record, the ranks of codewords
-    are a permutation of all codewords that begins with the t nearest (``Block.place``), and the
-    ranks of labels are a permutation of all labels that begins with the record's label
-    (``RandomizedResponse.choose``). So ranks and symbols are in bijection, and the ranks below t
-    are the heavy set. No table of the k L symbols is stored. For t = 1, the default for
-    descriptions, this is randomised response over K L symbols. QED.
+has exactly t symbols, for any label, so W is the same for all, and each symbol's probability is A /
+W or B / W under any record. The program draws a *rank* in {0, .., k L - 1}, which has the weight A
+if it is below t, and otherwise B (``random_draws.exact_ranks``); its symbol is the codeword of rank
+r mod k and the label of rank r div k. For every record, the ranks of codewords are a permutation of
+all codewords that begins with the t nearest (``Block.place``), and the ranks of labels are a
+permutation of all labels that begins with the record's label (``RandomizedResponse.choose``). So
+ranks and symbols are in bijection, and the ranks below t are the heavy set. No table of the k L
+symbols is stored. For t = 1, the default for descriptions, this is randomised response over K L
+symbols. QED.
 
 The text alone and the label alone each have an exact epsilon below eps. Summed over labels, an
 outcome has weight A + (L - 1) B or L B; summed over outcomes, a label has t A + (k - t) B or k B.

@@ -147,10 +147,10 @@ class ScalarLaplace:
     """Pure eps-LDP release of one integer in [lower, upper], in exact arithmetic.
 
     Neighbours: any two records. Proof: values are clamped to the public range, so the l1
-        sensitivity is upper - lower. The noise is discrete Laplace, P(z) ~ exp(-|z| / b), where b
-        is the smallest scale of 24 significant bits with (upper - lower) / b <= eps, compared as
-        rationals. Released values may lie outside the
-    range: clamping them is post-processing, but would bias a mean.
+    sensitivity is upper - lower. The noise is discrete Laplace, P(z) ~ exp(-|z| / b), where b is
+    the smallest scale of 24 significant bits with (upper - lower) / b <= eps, compared as
+    rationals. Released values may lie outside the range: clamping them is post-processing, but
+    would bias a mean.
     """
 
     epsilon: float

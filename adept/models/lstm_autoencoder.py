@@ -134,12 +134,11 @@ class Adept(nn.Module):
         """Return clipped latents (B, n) of records, each a list of token ids that ends with END.
 
         Claim: no bit of a latent depends on the other records, their number, their lengths, or the
-            place of its record. Proof: row i of every product, gate and sum is computed from row i
-            of its input. Its rounding depends on the order of additions, which a kernel chooses by
-            shapes, threads and processor, never by values. All shapes here are constant: ROWS rows
-            and one word at a time. A row whose text has ended keeps its state until the longest
-            text ends. The proof assumes that a kernel adds in the same order in each of its ROWS
-            rows; tests check this.
+        place of its record. Proof: row i of every product, gate and sum is computed from row i of
+        its input. Its rounding depends on the order of additions, which a kernel chooses by shapes,
+        threads and processor, never by values. All shapes here are constant: ROWS rows and one word
+        at a time. A row whose text has ended keeps its state until the longest text ends. The proof
+        assumes that a kernel adds in the same order in each of its ROWS rows; tests check this.
         """
         latents = self.to_state.weight.new_empty(len(records), self.latent_dim)
         order = sorted(range(len(records)), key=lambda place: len(records[place]))  # similar lengths run together
