@@ -332,4 +332,4 @@ def test_a_central_statement_is_worded_by_whether_there_are_persons() -> None:
     assert "e + 4 for replacing one record" in with_persons
     assert "adding or removing one record changes" in without
     assert "e + 2 for replacing one record" in without
-    assert "a quote in a csv file that is never closed" in with_persons
+    assert "in a csv file, a quote that is never closed hides all later rows" in with_persons
