@@ -71,7 +71,8 @@ def open_release(
     epsilon, label_epsilon = (_share(request, budget) for budget in (asked, request.label_epsilon))
     choice = request.mechanism or MechanismChoice(best_exact(model, epsilon=epsilon))
     text = replace(choice, epsilon=epsilon).build(clip_norm=model.config.clip_norm)
-    response = _label_response(request, text, label_epsilon, request.label_set or tokenizer.labels)
+    labels = label_set_of(request.label_set or ())
+    response = _label_response(request, text, label_epsilon, labels or tokenizer.labels)
     rewriter = Rewriter(
         model,
         tokenizer,
@@ -87,7 +88,7 @@ def open_release(
     options = ReleaseOptions(**given, label_response=response, label_codewords=by_label)
     if options.by_label:
         about = read_label_descriptions(request.label_descriptions)
-        options = replace(options, label_set=label_set_of(request.label_set or ()), label_descriptions=about)
+        options = replace(options, label_set=labels, label_descriptions=about)
     elif request.label_descriptions is not None:
         raise ConfigurationError(
             "label_descriptions must be left out where no names of labels are read: use labels=copy and label_codewords=auto, "
