@@ -80,7 +80,7 @@ def test_dropped_labels_leave_no_trace_and_the_guarantee_is_for_any_two_records(
 def test_copied_labels_are_said_not_to_be_private(rewriter: Rewriter, labelled_file: Path, tmp_path: Path) -> None:
     statement = release_file(rewriter, str(labelled_file), str(tmp_path / "out.jsonl"), options=ReleaseOptions())
     described = statement.to_json()
-    assert "labels are copied: they are not private" in described["statement"]
+    assert "labels are copied and not private" in described["statement"]
     assert described["neighbours"] == "any two records with the same label"
     assert described["label_epsilon"] == "inf"
 
@@ -242,7 +242,7 @@ def test_joint_labels_come_from_the_latent_and_stay_in_the_public_set(joint_run:
     written = rows(tmp_path / "out.jsonl")
     assert {row["intent"] for row in written} <= set(identity.tokenizer.labels)
     assert all("LABEL" not in str(row["text"]) for row in written)
-    assert "the guarantee is for the pair of both" in statement.text
+    assert "the guarantee covers both together" in statement.text
     assert (statement.to_json()["neighbours"], statement.to_json()["label_epsilon"]) == ("any two records", None)
 
 
@@ -572,7 +572,7 @@ def test_labels_that_are_one_symbol_with_the_text_are_private_and_the_statement_
         float(response.keep_probability),
     )
     assert "Label and text were drawn as one symbol" in statement.text
-    assert "as a pair 4-LDP (pure)" in statement.text
+    assert "As a pair they are 4-LDP (pure)" in statement.text
 
 
 def test_a_joint_label_follows_the_distribution_of_its_symbol_and_no_text_is_read_behind_it(
