@@ -1,21 +1,28 @@
 r"""Cells of labels: public sentences that a label's public name suggests as its records.
 
 A record of label c is released as one of the k sentences of the cell of c
-(``adept.mechanisms.description``). A sentence s is in it with the weight min(1, f exp(beta cos(c,
-s))): cos compares the meanings of the label and the sentence, and f is such that the weights sum to
-k. beta is large for informative names: as the cosine of the sentence at NAME_RANK grows from the
-smaller to the larger of NAME_COSINES, beta grows from the smallest to the largest of TILTS. The
-sentences are sorted by cosine, and the cell takes one wherever the running sum of weights passes a
-whole number plus one half. The meaning of a label is the mean of the meaning of its name and the
-meanings of *public sentences* about it, if there are any, such as descriptions or a model's
-labelled examples. The cell of a label without any known word is the first k sentences. A name is
-split at underscores, hyphens, capitals and digits.
+(``adept.mechanisms.description``). The cell begins with the first sentences of the codec, which
+represent all of its utterances. Their share of k falls from the first to the second of FIRST_SHARES
+as the name of c says more.
+
+A later sentence s is in the cell with the weight min(1, f exp(beta cos(c, s))): cos compares the
+meanings of the label and the sentence, and f is such that these weights and the number of first
+sentences sum to k. beta grows from the first to the second of TILTS as the name says more. The
+later sentences are sorted by cosine, and the cell takes one wherever the running sum of weights
+passes a whole number plus one half.
+
+The cosine of the sentence at NAME_RANK measures how much a name says: least up to the first of
+NAME_COSINES, and most from the second on. The meaning of a label is the mean of the meaning of its
+name and the meanings of *public sentences* about it, if there are any, such as descriptions or a
+model's labelled examples. The cell of a label without any known word is the first k sentences. A
+name is split at underscores, hyphens, capitals and digits.
 
 *Claim*: the cell of c is a function of c, the sentences about c, the codec and k. It has exactly k
 different sentences. *Proof*. Products of meanings are whole numbers that floats hold exactly, so a
-product does not depend on the other names or on how many there are. Weights are whole numbers of at
-most UNIT that sum to k UNIT or more. Of the k points (j + 1/2) UNIT each lies in the step of one
-sentence, and a step of at most UNIT holds at most one. A cell that was dropped from memory is made
+product does not depend on the other names or on how many there are. Let n be the number of first
+sentences. The weights of the later ones are whole numbers of at most UNIT that sum to (k - n) UNIT
+or more. Of the k - n points (j + 1/2) UNIT each lies in the step of one sentence, and a step of at
+most UNIT holds at most one. A cell that was dropped from memory is made
 again exactly as it was. QED. An observer of the running time can notice when a cell is made;
 statements say so.
 """
@@ -40,7 +47,8 @@ MIN_LETTERS = 3  # of a word that can say what a label means: codes have shorter
 BATCH_NAMES = 16  # whose products with all sentences are computed together
 DIGITS = re.compile(r"(?<=[^\d\W])(?=\d)|(?<=\d)(?=[^\d\W])")
 UNIT = 1 << 20  # the weight of a sentence that is sure to be in a cell
-TILTS, NAME_COSINES = (4.0, 8.0), (0.5, 0.7)  # beta of names that say little and much, and what these say
+NAME_COSINES = (0.5, 0.7)  # of the sentence at NAME_RANK, for names that say little and much
+TILTS, FIRST_SHARES = (6.0, 8.0), (0.5, 0.0)  # beta and the share of first sentences for names that say little and much
 NAME_RANK = 100  # of the sentence whose likeness tells how much a name says
 MAX_PLACES = 1 << 25  # of sentences, in all cells that are kept: 128 MiB
 BISECTIONS = 50
@@ -99,8 +107,7 @@ class LabelCells:
             part = said[start : start + BATCH_NAMES]
             meanings = np.stack([self._index.meanings.mean_of(texts) for texts in part])
             for texts, meaning, products in zip(part, meanings, self._index.compare_all(meanings), strict=True):
-                cell = choose_cell(products, size=self.size, tilt=choose_tilt(products))
-                made[texts] = cell if meaning.any() else self._first
+                made[texts] = choose_cell(products, size=self.size) if meaning.any() else self._first
         return made
 
     @property
@@ -114,15 +121,25 @@ def _remake(codec: Codec, index: MeaningIndex, size: int, about: dict[str, Texts
     return cells
 
 
-def choose_tilt(products: NDArray[np.int16]) -> float:
-    """Return beta for a name with these products (N,); it is large for informative names."""
+def measure_name(products: NDArray[np.int16]) -> float:
+    """Return how much a name with these products (N,) says: the cosine of the sentence at NAME_RANK."""
     rank = min(NAME_RANK, len(products))
-    cosine = -float(np.partition(-products, rank - 1)[rank - 1]) / MEANING_LENGTH**2
-    return float(np.interp(cosine, NAME_COSINES, TILTS))
+    return -float(np.partition(-products, rank - 1)[rank - 1]) / MEANING_LENGTH**2
 
 
-def choose_cell(products: NDArray[np.int16], *, size: int, tilt: float) -> Places:
+def choose_cell(products: NDArray[np.int16], *, size: int) -> Places:
     """Return the places (size,) of sentences with these products (N,), in ascending order."""
+    said = measure_name(products)
+    first = round(size * float(np.interp(said, NAME_COSINES, FIRST_SHARES)))
+    later = choose_near(products[first:], size=size - first, tilt=float(np.interp(said, NAME_COSINES, TILTS)))
+    return np.concatenate([np.arange(first, dtype=np.int32), later + np.int32(first)])
+
+
+def choose_near(products: NDArray[np.int16], *, size: int, tilt: float) -> Places:
+    """Return places (size,) of sentences with these products (N,), in ascending order.
+
+    The larger a product, the likelier is the sentence to be among them.
+    """
     levels = products.astype(np.int64) - int(products.min())
     weights = _weigh(np.bincount(levels), size=size, tilt=tilt / MEANING_LENGTH**2)
     order = np.argsort(-products, kind="stable")

@@ -11,12 +11,12 @@ its *spelling*, the parts of three to five letters that it shares with other wor
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix, diags, hstack, identity
+from scipy.sparse import csr_array, csr_matrix, diags, hstack, identity
 from torch import Tensor, nn
 
 from adept.errors import DataError
@@ -29,6 +29,9 @@ PART_LETTERS, MIN_WORDS = (3, 5), 3  # letters of a part of a word; least number
 SPELLING, COOCCURRENCE, MEANING = 0.8, 1.5, 3.0
 COOCCURRENCE_WINDOW, VECTOR_DIMS = 8, 150  # for co-occurrence: places on each side; dimensions of a vector
 NEIGHBOUR_POWER = 0.75  # power of the frequency of a neighbour
+MAX_WHOLE_TOPICS = 128  # number of first topics that are computed in whole numbers
+TOPIC_LENGTH, TOPIC_UNIT = 127, 1000  # length of a text's topics in whole numbers; parts of one in sums of words
+BATCH_TEXTS = 1 << 11  # texts whose sums are computed together, near the processor
 
 
 class TopicEncoder(nn.Module):
@@ -98,6 +101,46 @@ class TopicEncoder(nn.Module):
         self.rarity.copy_(torch.from_numpy(np.where(known, weigh.idf_, 0.0)))
         self.directions[:, :found] = torch.from_numpy(parts @ (decomposition.components_.T * half))
         self.offset[:found] = torch.from_numpy(scores.mean(axis=0) * half)
+
+
+class WordTopics:
+    """The topics of texts in whole numbers, from sums of the topics of their words.
+
+    A text's topics are the first MAX_WHOLE_TOPICS of those of ``TopicEncoder`` for a text that has each of its words once, scaled
+    to length TOPIC_LENGTH and rounded. All sums are whole numbers that floats hold exactly, so the
+    order of words makes no difference.
+
+    Args:
+        encoder: the encoder of topics.
+        vocabulary: the id of each word that the encoder knows.
+    """
+
+    def __init__(self, encoder: TopicEncoder, vocabulary: Mapping[str, int]) -> None:
+        self._ids = {word: number for word, number in vocabulary.items() if number >= FIRST_LABEL}
+        self._rarity = _in_units(encoder.rarity).astype(np.int64)
+        self._directions = encoder.directions[:, :MAX_WHOLE_TOPICS].cpu().numpy()
+        self._offset = _in_units(encoder.offset[:MAX_WHOLE_TOPICS])
+
+    def of_table(self, words: Iterable[str], table: csr_array) -> NDArray[np.int8]:
+        """Return topics (N, n) of texts by their words; 0 for a text without a known word."""
+        ids = np.array([self._ids.get(word, 0) for word in words] or [0])
+        rarity = np.where(ids > 0, self._rarity[ids], 0)
+        directions = np.rint(rarity[:, None] * self._directions[ids]).astype(np.float32)
+        lengths = np.sqrt((table @ rarity**2).astype(np.float64))
+        found = np.zeros((table.shape[0], directions.shape[1]), dtype=np.int8)
+        for begin in range(0, len(found), BATCH_TEXTS):
+            rows = slice(begin, begin + BATCH_TEXTS)
+            found[rows] = self._at_length(table[rows] @ directions, lengths[rows, None])
+        return found
+
+    def _at_length(self, sums: NDArray[np.float32], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+        topics = np.rint(sums * (TOPIC_UNIT / np.maximum(lengths, 1)) - self._offset) * (lengths > 0)
+        norms = np.sqrt(np.einsum("nd,nd->n", topics, topics))
+        return np.asarray(np.rint(topics * (TOPIC_LENGTH / np.maximum(norms, 1))[:, None]))
+
+
+def _in_units(values: Tensor) -> NDArray[np.float64]:
+    return np.rint(TOPIC_UNIT * values.cpu().numpy().astype(np.float64))
 
 
 def supported_topics(texts: int, *, most: int) -> int:

@@ -12,30 +12,38 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from adept.data.text_arguments import text_list
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import LocalRandomizer
-from adept.models.codec.codec import Codec
+from adept.models.codec.cell_search import CellSearch
+from adept.models.codec.codec import Codec, words_of
+from adept.models.config import TOPICS
 from adept.models.label_cells import LabelCells, Places
 from adept.models.saved_model import Autoencoder
+from adept.models.topics import WordTopics
 from adept.rewriting.coding import Coding, Pair, unpack
 
 
 class CellCoding(Coding):
     """The sentences of one label's cell; rows hold indices among all sentences of the codec."""
 
-    def __init__(self, codec: Codec, cell: Places, *, top: int) -> None:
-        self.codec, self.cell, self.top = codec, cell, top
+    def __init__(self, codec: Codec, search: CellSearch, cell: Places, *, top: int) -> None:
+        self.codec, self.search, self.cell, self.top = codec, search, cell, top
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
         """Return packed indices (B, 2 t) of each text's t nearest sentences in the cell."""
-        return _pack_places(self.cell[self.codec.describe_in(texts, self.cell, count=self.top)])
+        return _pack_places(self.cell[self._describe(texts)])
 
     def release_records(self, texts: Sequence[str], labels: Sequence[str | None] | None, mechanism: Any) -> Tensor:
-        return self._release(self.codec.describe_in(texts, self.cell, count=self.top), mechanism)
+        return self._release(self._describe(texts), mechanism)
 
     def release(self, encoded: Tensor, mechanism: Any) -> Tensor:
         """Return packed indices (B, 2): one released sentence per row."""
         return self._release(np.searchsorted(self.cell, encoded[:, 1::2].numpy()), mechanism)
+
+    def _describe(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        """Return the positions (B, t) of each text's t nearest sentences in the cell."""
+        return self.search.nearest([*map(words_of, text_list(texts))], self.cell, self.top)
 
     def _release(self, own: NDArray[np.int64], mechanism: Any) -> Tensor:
         return _pack_places(self.cell[mechanism.privatize(own.tolist()), None])
@@ -50,6 +58,7 @@ class LabelCoding(Coding):
 
     Args:
         model: a model of broad text.
+        vocabulary: the id of each word in the model's tokenizer.
         mechanism: a ``Description`` with ``by_label=True``.
         about: public sentences about labels; for other labels the model's labelled examples are
             used.
@@ -62,7 +71,11 @@ class LabelCoding(Coding):
     probes = 40
 
     def __init__(
-        self, model: Autoencoder, mechanism: LocalRandomizer, about: Mapping[str, Sequence[str]] | None = None
+        self,
+        model: Autoencoder,
+        vocabulary: Mapping[str, int],
+        mechanism: LocalRandomizer,
+        about: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         [(size, self.top)] = mechanism.symbols(model.config.latent_dim)
         if model.codec is None or model.codec.sentences <= size:
@@ -71,7 +84,10 @@ class LabelCoding(Coding):
             )
         self.codec = model.codec
         self.about = {**model.label_examples, **(about or {})}
-        self.cells = LabelCells(self.codec, self.codec.sentence_index, size=size, about=self.about)
+        index = self.codec.sentence_index
+        topics = WordTopics(model.topics, vocabulary) if model.config.encoder == TOPICS else None
+        self.search = CellSearch(index, topics)
+        self.cells = LabelCells(self.codec, index, size=size, about=self.about)
 
     def check_labels(self, labels: Sequence[str | None]) -> None:
         if None in labels:
@@ -81,7 +97,7 @@ class LabelCoding(Coding):
 
     def of_label(self, label: str) -> CellCoding:
         """Return the coding for records with this label."""
-        return CellCoding(self.codec, self.cells.of([label])[label], top=self.top)
+        return CellCoding(self.codec, self.search, self.cells.of([label])[label], top=self.top)
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
         """Return packed indices (B, 2 t) of each text's nearest sentences in its label's cell."""
@@ -97,7 +113,7 @@ class LabelCoding(Coding):
         return released
 
     def write(self, released: Tensor, *, samples: int) -> list[Pair]:
-        return CellCoding(self.codec, np.empty(0, np.int32), top=self.top).write(released, samples=samples)
+        return CellCoding(self.codec, self.search, np.empty(0, np.int32), top=self.top).write(released, samples=samples)
 
     def _groups(
         self, texts: Sequence[str], labels: Sequence[str | None] | None
@@ -109,7 +125,7 @@ class LabelCoding(Coding):
         for row, label in enumerate(beside):
             rows.setdefault(str(label), []).append(row)
         for label, cell in self.cells.of(rows).items():
-            yield CellCoding(self.codec, cell, top=self.top), rows[label]
+            yield CellCoding(self.codec, self.search, cell, top=self.top), rows[label]
 
 
 def _pack_places(places: Places) -> Tensor:

@@ -93,7 +93,7 @@ class Rewriter:
         self.decoding = resolve_decoding(decoding or DecodingConfig(), model, self.mechanism)
         self.measurement = False  # True for one whose texts are never handed out
         self.coding: Coding = (
-            LabelCoding(model, self.mechanism)
+            LabelCoding(model, tokenizer.vocabulary, self.mechanism)
             if is_by_label(self.mechanism)
             else DescriptionCoding(model, self.mechanism)
             if self.mechanism.randomises == "description"
@@ -197,7 +197,8 @@ class Rewriter:
         if mechanism is None or self.joint:
             return self
         other = copy(self)
-        other.mechanism, other.coding = mechanism, LabelCoding(self.model, mechanism, descriptions)
+        other.mechanism = mechanism
+        other.coding = LabelCoding(self.model, self.tokenizer.vocabulary, mechanism, descriptions)
         return other
 
     def of_label(self, label: str | None) -> "Rewriter":

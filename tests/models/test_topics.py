@@ -11,10 +11,11 @@ from torch import Tensor
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import DataError
 from adept.mechanisms import LearnedCodebook
+from adept.models.codec.meaning import tabulate
 from adept.models.config import ModelConfig, TrainerConfig, TrainingConfig, TrainSpec
 from adept.models.saved_model import Autoencoder, pad
 from adept.models.tokenizer import END, PAD, UNKNOWN, Tokenizer
-from adept.models.topics import TopicEncoder, _information, cooccurrence_vectors, supported_topics
+from adept.models.topics import TopicEncoder, WordTopics, _information, cooccurrence_vectors, supported_topics
 from adept.models.training import randomiser, train_model
 
 
@@ -240,3 +241,31 @@ def test_the_window_ends() -> None:
     far = [[0, *[-1] * 8, 1], [0, 2]]
     assert _information(far, words=3)[0, 1] == 0
     assert _information([[0, *[-1] * 7, 1], [0, 2]], words=3)[0, 1] != 0
+
+
+def test_topics_in_whole_numbers_are_those_of_the_encoder(
+    splits: dict[str, Corpus], fitted: tuple[TopicEncoder, Tokenizer]
+) -> None:
+    """Cosines with the encoder's topics, of texts that have each word once; a text of no known word has none."""
+    texts = [" ".join(dict.fromkeys(text.lower().split())) for text in splits["test"].texts]
+    found = WordTopics(fitted[0], fitted[1].vocabulary).of_table(*tabulate([text.split() for text in texts]))
+    cosines = (torch.from_numpy(found / np.linalg.norm(found, axis=1, keepdims=True)) * topics(fitted, texts)).sum(
+        dim=1
+    )
+    assert found.shape[1] == 64
+    assert cosines.min() > 0.995
+    assert not WordTopics(fitted[0], fitted[1].vocabulary).of_table(*tabulate([["zzqxv"], []])).any()
+
+
+def test_topics_in_whole_numbers_depend_on_their_text_alone(
+    splits: dict[str, Corpus], fitted: tuple[TopicEncoder, Tokenizer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the bit: alone, in any company, in any order of texts and of words, and at any size of batches."""
+    words = WordTopics(fitted[0], fitted[1].vocabulary)
+    texts = [sorted({*text.lower().split()}) for text in splits["train"].texts[:400]]
+    together = words.of_table(*tabulate(texts))
+    backwards = words.of_table(*tabulate([text[::-1] for text in texts[::-1]]))[::-1]
+    alone = np.concatenate([words.of_table(*tabulate([text])) for text in texts])
+    monkeypatch.setattr("adept.models.topics.BATCH_TEXTS", 7)
+    for found in (backwards, alone, words.of_table(*tabulate(texts))):
+        assert (found == together).all()

@@ -16,10 +16,12 @@ from adept import audit
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Description
 from adept.mechanisms.random_draws import exponential_series
-from adept.models.codec import nearest_text
-from adept.models.codec.meaning import MEANING_LENGTH
+from adept.models.codec import cell_search, nearest_text
+from adept.models.codec.cell_search import CellSearch
+from adept.models.codec.meaning import tabulate
 from adept.models.label_cells import LabelCells
 from adept.models.tokenizer import join_words
+from adept.models.topics import WordTopics
 from adept.rewriting.label_coding import CellCoding, LabelCoding
 from adept.rewriting.loading import label_mechanism
 from adept.rewriting.rewriter import Rewriter
@@ -33,6 +35,7 @@ TEXTS = [
     "what meals do they serve on the late flight",
 ]
 EPSILON = 4.0
+UNIT = cell_search.UNIT
 
 
 @pytest.fixture(scope="module")
@@ -110,47 +113,57 @@ def test_the_heavy_sentences_are_the_nearest_of_the_cell(loaded: Loaded) -> None
         assert Counter(said[nearest]) == Counter(said[place])
 
 
-def by_definition(index: Any, record: list[str], places: Any, count: int) -> list[int]:
+def by_definition(
+    search: CellSearch, words: WordTopics | None, record: list[str], places: Any, count: int
+) -> list[int]:
     """Return the positions of the nearest texts: word by word, one text after the other; the first of ties."""
-    [own] = index.meanings.of([set(record)]).astype(np.int64)
+    index, topics, distances = search.index, cell_search.TOPIC_HALVES if words else 0, []
     weight = sum(index.weigh(word) for word in set(record)) * nearest_text.MISSING_COST
-    distances = []
+    numbers = [lambda text: index.meanings.of([set(text)])[0], lambda text: index.meanings.of([set(text)])[0]]
+    if words:
+        numbers[1] = lambda text: words.of_table(*tabulate([set(text)]))[0]
     for place in places.tolist():
         text = index[place]
-        product = int(index.meanings.of([set(text)]).astype(np.int64)[0] @ own)
-        apart = nearest_text.MEANING_HALVES[0] * weight * (MEANING_LENGTH**2 - product) // (2 * MEANING_LENGTH**2)
+        products = [int(of(text).astype(np.int64) @ of(record).astype(np.int64)) for of in numbers]
+        apart = nearest_text.MEANING_HALVES[0] * (UNIT - products[0]) + topics * (UNIT - products[1])
         lengths = [len(set(words) - nearest_text.SILENT_MARKS) for words in (text, record)]
         scrap = lengths[0] < min(lengths[1] // 2, nearest_text.SCRAP_WORDS)
-        distance = index.weigh.distance(record, text) + apart
-        distances.append(distance + (1 + nearest_text.MEANING_HALVES[0]) * weight * scrap)
+        distance = index.weigh.distance(record, text) + weight * apart // (2 * UNIT)
+        distances.append(distance + (1 + nearest_text.MEANING_HALVES[0] + topics) * weight * scrap)
     return sorted(np.lexsort((np.arange(len(places)), distances))[:count].tolist())
 
 
 @pytest.mark.parametrize("count", [1, 16, 17, 290, 299, 300])
-def test_the_nearest_sentences_of_a_cell_are_those_by_definition(loaded: Loaded, count: int) -> None:
-    """One record, all the same, and no known word; few heavy sentences are sought in a shortlist by meaning."""
-    index, places = loaded[0].codec.sentence_index, np.arange(5, 1505, 5, dtype=np.int32)
+@pytest.mark.parametrize("with_topics", [True, False])
+def test_the_nearest_sentences_of_a_cell_are_those_by_definition(
+    loaded: Loaded, count: int, with_topics: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One record, all the same, and no known word; few heavy sentences are sought in a shortlist."""
+    words = WordTopics(loaded[0].topics, loaded[1].vocabulary) if with_topics else None
+    search, places = CellSearch(loaded[0].codec.sentence_index, words), np.arange(5, 1505, 5, dtype=np.int32)
     records = [text.split() for text in TEXTS]
-    found = index.several_of(records, places, count).tolist()
-    wanted = [by_definition(index, record, places, count) for record in records]
-    if count > nearest_text.SHORTLIST_TEXTS // nearest_text.SHORTLIST_SHARE:
+    found = search.nearest(records, places, count).tolist()
+    wanted = [by_definition(search, words, record, places, count) for record in records]
+    if count > cell_search.SHORTLIST_TEXTS // cell_search.SHORTLIST_SHARE:
         assert found == wanted
     same = [len({*ours} & {*theirs}) / count for ours, theirs in zip(found, wanted, strict=True)]
     assert min(same[0], same[1], same[4]) >= 0.5
-    assert index.several_of([records[0]] * 3, places, count).tolist() == [found[0]] * 3
-    assert index.several_of(records[:1], places, count).tolist() == found[:1]
+    assert search.nearest([records[0]] * 3, places, count).tolist() == [found[0]] * 3
+    assert search.nearest(records[:1], places, count).tolist() == found[:1]
+    monkeypatch.setattr(cell_search, "MAX_DISTANCES", 700)  # two records at a time
+    assert search.nearest(records, places, count).tolist() == found
 
 
 def test_many_sentences_are_searched_as_few_are(loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a cell is large, the inverted file finds what a comparison with all finds, and fills up what it lacks."""
     index, places = loaded[0].codec.sentence_index, np.arange(0, 1500, 3, dtype=np.int32)
     records = [text.split() for text in TEXTS if text]
-    monkeypatch.setattr(nearest_text, "MEANING_HALVES", (4, 4))
-    few = index.several_of(records, places, 2)
-    monkeypatch.setattr(nearest_text, "MAX_UNGROUPED", 10)
-    many = index.several_of(records, places, 2)
+    monkeypatch.setattr(cell_search, "MEANING_HALVES", (4, 4))
+    few = CellSearch(index).nearest(records, places, 2)
+    monkeypatch.setattr(cell_search, "MAX_UNGROUPED", 10)
+    many = CellSearch(index).nearest(records, places, 2)
     assert (few[:, 0] == many[:, 0]).mean() >= 0.75
-    lacking = index.several_of(records, np.array([0, 1, 2], dtype=np.int32), 3)
+    lacking = CellSearch(index).nearest(records, np.array([0, 1, 2], dtype=np.int32), 3)
     assert all(sorted(row) == [0, 1, 2] for row in lacking.tolist())
 
 

@@ -26,7 +26,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from adept.data.text_arguments import text_list
 from adept.errors import ConfigurationError, ModelError
@@ -142,10 +141,6 @@ class Codec(Learned):
     def sentence_index(self) -> MeaningIndex:
         """The index of all sentences of broad text."""
         return cast(MeaningIndex, self._sized(self.sentences).index)
-
-    def describe_in(self, texts: Sequence[str], places: NDArray[np.int32], *, count: int) -> NDArray[np.int64]:
-        """Return the positions (B, count) in ``places`` (k,) of the sentences nearest to each text."""
-        return self.sentence_index.several_of([*map(words_of, text_list(texts))], places, count)
 
     def write(self, descriptions: Sequence[int], *, size: int) -> list[str]:
         """Return each description's text; raise ConfigurationError if one is not below ``size``."""

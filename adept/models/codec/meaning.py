@@ -107,6 +107,11 @@ class Meanings:
         rarity = (WEIGHT_UNIT + weights**2 // WEIGHT_UNIT) // RARITY_DIVISOR  # 1 + ln(texts / holders)
         self._rarity = rarity.astype(np.float32)
 
+    @property
+    def dim(self) -> int:
+        """The length d of a meaning."""
+        return int(self.lexicon.vectors.shape[1])
+
     def of(self, texts: Iterable[Collection[str]], more: ListedTexts | None = None) -> Codes:
         """Return meanings (N, d) of texts and listed texts; 0 if no word is known."""
         return self.of_table(*tabulate(list(texts), more))
@@ -202,11 +207,6 @@ class InvertedFile:
         found = torch.where(found.isinf(), found[:, :1], found)  # the nearest again, where fewer are found
         products = torch.div(found, PLACE_UNIT, rounding_mode="floor")
         return (PLACE_UNIT - 1 - (found - products * PLACE_UNIT)).long().numpy(), products.long().numpy()
-
-    def compare(self, places: NDArray[np.int32], meanings: Codes) -> NDArray[np.int64]:
-        """Return the products (B, k) of meanings (B, d) with those of the texts at ``places`` (k,)."""
-        some = torch.from_numpy(np.take(self.table.numpy(), self.slots[places], axis=0)).float()
-        return np.asarray((torch.from_numpy(meanings).float() @ some.T).long().numpy())
 
     def _compare(self, asked: Tensor, probed: Tensor) -> Tensor:
         keys = torch.full((*probed.shape, int(self.sizes.max())), -math.inf, dtype=torch.float64)

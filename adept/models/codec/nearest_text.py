@@ -15,12 +15,12 @@ from itertools import chain, islice, pairwise
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 from adept.models.codec.listed_texts import ListedTexts, Words
 from adept.models.codec.meaning import (
     ADDED_COST,
-    MAX_UNGROUPED,
     MEANING_LENGTH,
     MISSING_COST,
     Codes,
@@ -40,8 +40,6 @@ MANY_TEXTS = 1 << 15
 MEANING_HALVES = 4, 1  # of the record's weight, that a cosine of 0 adds: among fewer texts than MANY_TEXTS, and more
 SHORTLIST_TEXTS = 128  # texts that are compared by their words
 SHORTLIST_FACTOR = 4  # times as many are compared as are asked for
-SHORTLIST_SHARE = 8  # a shortlist serves where at most an eighth of it is asked for in a cell
-MANY_SHORTLIST_TEXTS = 1024  # that are compared to find some of many texts
 SCRAP_WORDS = 3  # fewer different words than this, and than half of its record, make no sentence
 BATCH_RECORDS = 256  # records whose products are computed together
 NEGATION_FACTOR = 3  # times as heavy as by rarity: words that negate
@@ -66,6 +64,11 @@ class TextTable:
 
     def __getitem__(self, number: int) -> Sequence[str]:
         return self.texts[number] if number < len(self.texts) else self.more[number - len(self.texts)]
+
+    @property
+    def words(self) -> tuple[dict[str, int], sparse.csr_array]:
+        """Columns of words, and the table of ones: texts by their words."""
+        return self._columns, self._table
 
     def _weigh_all(self, wanted: set[str]) -> int:
         """Return the distance of a text without words from a record of these words."""
@@ -158,7 +161,7 @@ class MeaningIndex(TextTable):
         self.meanings = meanings
         self._halves = MEANING_HALVES[len(texts) + len(self.more) >= MANY_TEXTS]
         table = meanings.of_table(self._columns, self._table)
-        self._file = InvertedFile(table, join_groups(table, self.more.groups))
+        self.file = InvertedFile(table, join_groups(table, self.more.groups))
         self._lengths = self._table @ np.array(
             [word not in SILENT_MARKS for word in self._columns] or [False], dtype=np.int64
         )
@@ -182,63 +185,32 @@ class MeaningIndex(TextTable):
         for begin in range(0, len(records), BATCH_RECORDS):
             some = records[begin : begin + BATCH_RECORDS]
             wanted = [set(record) for record in some]
-            numbers, products = self._file.nearest(self.meanings.of(wanted), shortlist)
-            yield from zip(self._measure(some, numbers, products, halves=self._halves), numbers, strict=True)
+            numbers, products = self.file.nearest(self.meanings.of(wanted), shortlist)
+            apart = self._halves * (MEANING_LENGTH**2 - products)
+            yield from zip(self.measure(some, numbers, apart, most=MEANING_HALVES[0]), numbers, strict=True)
 
-    def several_of(self, records: Sequence[Sequence[str]], places: NDArray[np.int32], count: int) -> NDArray[np.int64]:
-        """Return the positions (B, ``count``) of the texts nearest to each record, among those at ``places``.
-
-        Places (k,) ascend, and so do positions. With more than MAX_UNGROUPED texts, the search may
-        miss some near texts.
-        """
-        find = self._find_in_few if len(places) <= MAX_UNGROUPED else self._find_in_many
-        parts = (records[begin : begin + BATCH_RECORDS] for begin in range(0, len(records), BATCH_RECORDS))
-        return np.concatenate([np.empty((0, count), dtype=np.int64), *(find(part, places, count) for part in parts)])
-
-    def _find_in_few(
-        self, records: Sequence[Sequence[str]], places: NDArray[np.int32], count: int
-    ) -> NDArray[np.int64]:
-        products = self._file.compare(places, self.meanings.of([set(record) for record in records]))
-        near = np.arange(len(places))[None]  # of all records alike
-        if count * SHORTLIST_SHARE <= SHORTLIST_TEXTS < len(places):
-            near = _least(-products, near, SHORTLIST_TEXTS)
-            products = np.take_along_axis(products, near, axis=1)
-        distances = self._measure(records, places[near].astype(np.int64), products, halves=MEANING_HALVES[0])
-        near = np.broadcast_to(near, distances.shape)
-        return np.sort(np.take_along_axis(near, _least(distances, near, count), axis=1), axis=1)
-
-    def _find_in_many(
-        self, records: Sequence[Sequence[str]], places: NDArray[np.int32], count: int
-    ) -> NDArray[np.int64]:
-        numbers, products = self._file.nearest(
-            self.meanings.of([set(record) for record in records]), MANY_SHORTLIST_TEXTS
-        )
-        distances = self._measure(records, numbers, products, halves=MEANING_HALVES[1])
-        at = np.searchsorted(places, numbers)
-        there = places[np.minimum(at, len(places) - 1)] == numbers
-        rows = np.argsort(np.where(there, distances, np.iinfo(np.int64).max), axis=1, kind="stable")
-        found = (at[row, order][there[row, order]].tolist() for row, order in enumerate(rows))
-        return np.array([sorted(islice(dict.fromkeys(chain(row, range(count))), count)) for row in found])
+    def table_of_meanings(self) -> Codes:
+        """Return the meanings (N, d) of all texts."""
+        return np.take(self.file.table.numpy(), self.file.slots, axis=0)
 
     def compare_all(self, meanings: Codes) -> NDArray[np.int16]:
         """Return the products (L, N) of meanings (L, d) with those of all texts."""
-        products = multiply_all(meanings, self._file.table.numpy()).astype(np.int16)
-        return products[:, self._file.slots]
+        products = multiply_all(meanings, self.file.table.numpy()).astype(np.int16)
+        return products[:, self.file.slots]
 
-    def _measure(
-        self,
-        records: Sequence[Sequence[str]],
-        numbers: NDArray[np.int64],
-        products: NDArray[np.int64],
-        *,
-        halves: int,
+    def measure(
+        self, records: Sequence[Sequence[str]], numbers: NDArray[np.int64], apart: NDArray[np.int64], *, most: int
     ) -> NDArray[np.int64]:
-        """Return the distances (B, S) of texts from records, from the products of their meanings."""
+        """Return the distances (B, S) of texts from records, whose meanings are so far apart.
+
+        ``apart`` holds multiples of MEANING_LENGTH^2 halves of a record's weight, ``most`` the
+        largest multiple of the weight that it can add.
+        """
         wanted = [set(record) for record in records]
         weights = np.array([self._weigh_all(words) for words in wanted])[:, None]
-        distances = weights + self._by_words(wanted, numbers) + _apart(weights, products, halves=halves)
+        distances = weights + self._by_words(wanted, numbers) + weights * apart // (2 * MEANING_LENGTH**2)
         scraps = self._lengths[numbers] < np.array([[_least_words(record)] for record in records])
-        return np.where(scraps, distances + (1 + MEANING_HALVES[0]) * weights, distances)
+        return np.where(scraps, distances + (1 + most) * weights, distances)
 
     def nearer(self, record: Words, texts: Iterable[tuple[Words, int]], distance: int) -> Iterator[Words]:
         """Yield the texts closer to a record than ``distance``, nearest first; no scraps."""
@@ -248,7 +220,7 @@ class MeaningIndex(TextTable):
         own, *others = self.meanings.of([record, *(text for text, _ in pairs)]).astype(np.int64)
         weight = np.array(self._weigh_all(set(record)))
         products = np.array([other @ own for other in others], dtype=np.int64)
-        apart = by_words + _apart(weight, products, halves=self._halves)
+        apart = by_words + self._halves * weight * (MEANING_LENGTH**2 - products) // (2 * MEANING_LENGTH**2)
         return (pairs[place][0] for place in np.argsort(apart, kind="stable").tolist() if apart[place] < distance)
 
     def _by_words(self, wanted: Sequence[set[str]], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -266,17 +238,6 @@ class MeaningIndex(TextTable):
         rows = np.repeat(np.arange(numbers.size) // numbers.shape[1], np.diff(table.indptr))
         sums = np.concatenate([[0], np.cumsum(shared[table.indices, rows], dtype=np.int64)])
         return np.asarray(self._of_words[numbers] - np.diff(sums[table.indptr]).reshape(numbers.shape))
-
-
-def _apart(weights: NDArray[np.int64], products: NDArray[np.int64], *, halves: int) -> NDArray[np.int64]:
-    return halves * weights * (MEANING_LENGTH**2 - products) // (2 * MEANING_LENGTH**2)
-
-
-def _least(values: NDArray[np.int64], numbers: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Return columns (B, count) of the least values (B, k), unordered; lower numbers win ties."""
-    if count >= values.shape[1]:
-        return np.broadcast_to(np.arange(values.shape[1]), values.shape)
-    return np.argpartition(values * (MAX_UNGROUPED * 2) + numbers, count - 1, axis=1)[:, :count]
 
 
 def _least_words(record: Sequence[str]) -> int:

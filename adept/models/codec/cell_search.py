@@ -1,0 +1,101 @@
+"""Search for the sentences of a label's cell that are nearest to a record: by words, meaning, topics.
+
+The distance of a sentence from a record is the distance by meaning (``nearest_text``) plus one more
+term: one minus the cosine of the topics of the two texts, times a multiple of the weight of the
+record's words. Topics tell subjects apart, and words and meanings tell the texts of a subject
+apart. In cells of more than MAX_UNGROUPED sentences, topics are not compared.
+
+*Claim*: the sentences found for a record depend on the record, the cell and public facts alone.
+*Proof*: the words, meanings and topics of a text are whole numbers that depend on this text alone,
+and products and sums of these numbers are exact in any order. Equal distances are ordered by the
+sentences' places. So no other record of a batch changes a distance or an order. QED.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import chain, islice
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from adept.models.codec.meaning import MAX_UNGROUPED, MEANING_LENGTH, Codes, tabulate
+from adept.models.codec.nearest_text import MEANING_HALVES, MeaningIndex
+from adept.models.topics import WordTopics
+
+TOPIC_HALVES = 12  # of the record's weight, that a cosine of 0 between topics adds
+SHORTLIST_TEXTS = 128  # sentences that are compared by their words
+SHORTLIST_SHARE = 8  # a shortlist serves where at most an eighth of it is asked for
+MANY_SHORTLIST_TEXTS = 1024  # sentences that are compared by their words for cells of many sentences
+MAX_DISTANCES, MAX_RECORDS = 1 << 20, 256  # distances and records that are computed together
+UNIT = MEANING_LENGTH**2  # of a cosine
+
+Texts = Sequence[Sequence[str]]
+Whole = NDArray[np.int64]
+
+
+class CellSearch:
+    """Search in any cell of the sentences of an index.
+
+    Args:
+        index: the index of all sentences.
+        topics: the topics of words; without them, only words and meanings are compared.
+    """
+
+    def __init__(self, index: MeaningIndex, topics: WordTopics | None = None) -> None:
+        self.index, self._topics = index, topics
+        self._halves = MEANING_HALVES[0] + TOPIC_HALVES * (topics is not None)
+        self._table = self._join(index.table_of_meanings(), *index.words)
+
+    def nearest(self, records: Texts, places: NDArray[np.int32], count: int) -> Whole:
+        """Return the positions (B, ``count``) of the sentences nearest to each record, among those at ``places``.
+
+        Places (k,) ascend, and so do positions. With more than MAX_UNGROUPED places, the search may
+        miss some near sentences.
+        """
+        few = len(places) <= MAX_UNGROUPED
+        find, most = (self._find_in_few, MAX_DISTANCES // len(places)) if few else (self._find_in_many, MAX_RECORDS)
+        step = max(1, min(MAX_RECORDS, most))
+        parts = (records[begin : begin + step] for begin in range(0, len(records), step))
+        return np.concatenate([np.empty((0, count), dtype=np.int64), *(find(part, places, count) for part in parts)])
+
+    def _find_in_few(self, records: Texts, places: NDArray[np.int32], count: int) -> Whole:
+        apart, near = self._compare(records, places), np.arange(len(places))[None]  # of all records alike
+        if count * SHORTLIST_SHARE <= SHORTLIST_TEXTS < len(places):
+            near = _least(apart, near, SHORTLIST_TEXTS)
+            apart = np.take_along_axis(apart, near, axis=1)
+        distances = self.index.measure(records, places[near].astype(np.int64), apart, most=self._halves)
+        near = np.broadcast_to(near, distances.shape)
+        return np.sort(np.take_along_axis(near, _least(distances, near, count), axis=1), axis=1)
+
+    def _compare(self, records: Texts, places: NDArray[np.int32]) -> Whole:
+        """Return how far apart (B, k) meanings and topics are, in UNIT halves of a record's weight."""
+        words, table = tabulate([set(record) for record in records])
+        asked = self._join(self.index.meanings.of_table(words, table), words, table).astype(np.float32)
+        asked[:, : self.index.meanings.dim] *= MEANING_HALVES[0]
+        asked[:, self.index.meanings.dim :] *= TOPIC_HALVES
+        some = torch.from_numpy(np.take(self._table, places, axis=0)).float()
+        products = (torch.from_numpy(asked) @ some.T).long().numpy()
+        return np.asarray(self._halves * UNIT - products)
+
+    def _join(self, meanings: Codes, words: Mapping[str, int], table: csr_array) -> Codes:
+        """Return the meanings and topics (N, d) of texts side by side."""
+        return np.hstack([meanings, self._topics.of_table(words, table)]) if self._topics else meanings
+
+    def _find_in_many(self, records: Texts, places: NDArray[np.int32], count: int) -> Whole:
+        meanings = self.index.meanings.of([set(record) for record in records])
+        numbers, products = self.index.file.nearest(meanings, MANY_SHORTLIST_TEXTS)
+        halves = MEANING_HALVES[1]
+        distances = self.index.measure(records, numbers, halves * (UNIT - products), most=MEANING_HALVES[0])
+        at = np.searchsorted(places, numbers)
+        there = places[np.minimum(at, len(places) - 1)] == numbers
+        rows = np.argsort(np.where(there, distances, np.iinfo(np.int64).max), axis=1, kind="stable")
+        found = (at[row, order][there[row, order]].tolist() for row, order in enumerate(rows))
+        return np.array([sorted(islice(dict.fromkeys(chain(row, range(count))), count)) for row in found])
+
+
+def _least(values: Whole, numbers: Whole, count: int) -> Whole:
+    """Return columns (B, count) of the least values (B, k), unordered; lower numbers win ties."""
+    if count >= values.shape[1]:
+        return np.broadcast_to(np.arange(values.shape[1]), values.shape)
+    return np.argpartition(values * (MAX_UNGROUPED * 2) + numbers, count - 1, axis=1)[:, :count]
