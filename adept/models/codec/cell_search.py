@@ -11,13 +11,12 @@ and products and sums of these numbers are exact in any order. Equal distances a
 sentences' places. So no other record of a batch changes a distance or an order. QED.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain, islice
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from adept.models.codec.meaning import MAX_UNGROUPED, MEANING_LENGTH, Codes, tabulate
 from adept.models.codec.nearest_text import MEANING_HALVES, MeaningIndex
@@ -45,7 +44,7 @@ class CellSearch:
     def __init__(self, index: MeaningIndex, topics: WordTopics | None = None) -> None:
         self.index, self._topics = index, topics
         self._halves = MEANING_HALVES[0] + TOPIC_HALVES * (topics is not None)
-        self._table = self._join(index.table_of_meanings(), *index.words)
+        self._table = topics.of_table(*index.words) if topics else np.zeros((0, 0), dtype=np.int8)
 
     def nearest(self, records: Texts, places: NDArray[np.int32], count: int) -> Whole:
         """Return the positions (B, ``count``) of the sentences nearest to each record, among those at ``places``.
@@ -71,16 +70,11 @@ class CellSearch:
     def _compare(self, records: Texts, places: NDArray[np.int32]) -> Whole:
         """Return how far apart (B, k) meanings and topics are, in UNIT halves of a record's weight."""
         words, table = tabulate([set(record) for record in records])
-        asked = self._join(self.index.meanings.of_table(words, table), words, table).astype(np.float32)
-        asked[:, : self.index.meanings.dim] *= MEANING_HALVES[0]
-        asked[:, self.index.meanings.dim :] *= TOPIC_HALVES
-        some = torch.from_numpy(np.take(self._table, places, axis=0)).float()
-        products = (torch.from_numpy(asked) @ some.T).long().numpy()
-        return np.asarray(self._halves * UNIT - products)
-
-    def _join(self, meanings: Codes, words: Mapping[str, int], table: csr_array) -> Codes:
-        """Return the meanings and topics (N, d) of texts side by side."""
-        return np.hstack([meanings, self._topics.of_table(words, table)]) if self._topics else meanings
+        file, meanings = self.index.file, self.index.meanings.of_table(words, table)
+        products = MEANING_HALVES[0] * _multiply(meanings, file.table.numpy(), file.slots[places])
+        if self._topics:
+            products += TOPIC_HALVES * _multiply(self._topics.of_table(words, table), self._table, places)
+        return np.asarray(self._halves * UNIT - products.long().numpy())
 
     def _find_in_many(self, records: Texts, places: NDArray[np.int32], count: int) -> Whole:
         meanings = self.index.meanings.of([set(record) for record in records])
@@ -92,6 +86,11 @@ class CellSearch:
         rows = np.argsort(np.where(there, distances, np.iinfo(np.int64).max), axis=1, kind="stable")
         found = (at[row, order][there[row, order]].tolist() for row, order in enumerate(rows))
         return np.array([sorted(islice(dict.fromkeys(chain(row, range(count))), count)) for row in found])
+
+
+def _multiply(asked: Codes, table: Codes, rows: NDArray[np.int32]) -> torch.Tensor:
+    """Return products (B, k) of whole numbers, which are exact below 2^24."""
+    return torch.from_numpy(asked).float() @ torch.from_numpy(np.take(table, rows, axis=0)).float().T
 
 
 def _least(values: Whole, numbers: Whole, count: int) -> Whole:

@@ -107,11 +107,6 @@ class Meanings:
         rarity = (WEIGHT_UNIT + weights**2 // WEIGHT_UNIT) // RARITY_DIVISOR  # 1 + ln(texts / holders)
         self._rarity = rarity.astype(np.float32)
 
-    @property
-    def dim(self) -> int:
-        """The length d of a meaning."""
-        return int(self.lexicon.vectors.shape[1])
-
     def of(self, texts: Iterable[Collection[str]], more: ListedTexts | None = None) -> Codes:
         """Return meanings (N, d) of texts and listed texts; 0 if no word is known."""
         return self.of_table(*tabulate(list(texts), more))

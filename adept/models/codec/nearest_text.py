@@ -189,10 +189,6 @@ class MeaningIndex(TextTable):
             apart = self._halves * (MEANING_LENGTH**2 - products)
             yield from zip(self.measure(some, numbers, apart, most=MEANING_HALVES[0]), numbers, strict=True)
 
-    def table_of_meanings(self) -> Codes:
-        """Return the meanings (N, d) of all texts."""
-        return np.take(self.file.table.numpy(), self.file.slots, axis=0)
-
     def compare_all(self, meanings: Codes) -> NDArray[np.int16]:
         """Return the products (L, N) of meanings (L, d) with those of all texts."""
         products = multiply_all(meanings, self.file.table.numpy()).astype(np.int16)
