@@ -1,18 +1,18 @@
 r"""Cells of labels: public sentences that a label's public name suggests as its records.
 
 A record of label c is released as one of the k sentences of the cell of c
-(``adept.mechanisms.description``). The cell begins with the first sentences of the codec, which
-represent all of its utterances. Their share of k falls from the first to the second of FIRST_SHARES
-as the name of c says more.
+(``adept.mechanisms.description``). A part FIRST_SHARE of every cell are the first sentences of the
+codec, which represent all of its utterances. They keep a misleading name from misleading its
+records.
 
 A later sentence s is in the cell with the weight min(1, f exp(beta cos(c, s))): cos compares the
 meanings of the label and the sentence, and f is such that these weights and the number of first
-sentences sum to k. beta grows from the first to the second of TILTS as the name says more. The
-later sentences are sorted by cosine, and the cell takes one wherever the running sum of weights
-passes a whole number plus one half.
+sentences sum to k. beta is large for informative names: as the cosine of the sentence at NAME_RANK
+grows from the smaller to the larger of NAME_COSINES, beta grows from the smaller to the larger of
+TILTS. The later sentences are sorted by cosine, and the cell takes one wherever the running sum of
+weights passes a whole number plus one half.
 
-The cosine of the sentence at NAME_RANK measures how much a name says: least up to the first of
-NAME_COSINES, and most from the second on. The meaning of a label is the mean of the meaning of its
+The meaning of a label is the mean of the meaning of its
 name and the meanings of *public sentences* about it, if there are any, such as descriptions or a
 model's labelled examples. The cell of a label without any known word is the first k sentences. A
 name is split at underscores, hyphens, capitals and digits.
@@ -47,8 +47,8 @@ MIN_LETTERS = 3  # of a word that can say what a label means: codes have shorter
 BATCH_NAMES = 16  # whose products with all sentences are computed together
 DIGITS = re.compile(r"(?<=[^\d\W])(?=\d)|(?<=\d)(?=[^\d\W])")
 UNIT = 1 << 20  # the weight of a sentence that is sure to be in a cell
-NAME_COSINES = (0.5, 0.7)  # of the sentence at NAME_RANK, for names that say little and much
-TILTS, FIRST_SHARES = (6.0, 8.0), (0.5, 0.0)  # beta and the share of first sentences for names that say little and much
+FIRST_SHARE = 0.5  # of a cell that all cells have
+TILTS, NAME_COSINES = (6.0, 10.0), (0.5, 0.7)  # beta of names that say little and much, and what these say
 NAME_RANK = 100  # of the sentence whose likeness tells how much a name says
 MAX_PLACES = 1 << 25  # of sentences, in all cells that are kept: 128 MiB
 BISECTIONS = 50
@@ -107,11 +107,20 @@ class LabelCells:
             part = said[start : start + BATCH_NAMES]
             meanings = np.stack([self._index.meanings.mean_of(texts) for texts in part])
             for texts, meaning, products in zip(part, meanings, self._index.compare_all(meanings), strict=True):
-                made[texts] = choose_cell(products, size=self.size) if meaning.any() else self._first
+                made[texts] = self._choose(products) if meaning.any() else self._all_first
         return made
 
+    def _choose(self, products: NDArray[np.int16]) -> Places:
+        later = choose_near(products[self.first :], size=self.size - self.first, tilt=choose_tilt(products))
+        return np.concatenate([self._all_first[: self.first], later + np.int32(self.first)])
+
     @property
-    def _first(self) -> Places:
+    def first(self) -> int:
+        """The number of first sentences in every cell."""
+        return int(FIRST_SHARE * self.size)
+
+    @property
+    def _all_first(self) -> Places:
         return np.arange(self.size, dtype=np.int32)
 
 
@@ -121,18 +130,11 @@ def _remake(codec: Codec, index: MeaningIndex, size: int, about: dict[str, Texts
     return cells
 
 
-def measure_name(products: NDArray[np.int16]) -> float:
-    """Return how much a name with these products (N,) says: the cosine of the sentence at NAME_RANK."""
+def choose_tilt(products: NDArray[np.int16]) -> float:
+    """Return beta for a name with these products (N,); it is large for informative names."""
     rank = min(NAME_RANK, len(products))
-    return -float(np.partition(-products, rank - 1)[rank - 1]) / MEANING_LENGTH**2
-
-
-def choose_cell(products: NDArray[np.int16], *, size: int) -> Places:
-    """Return the places (size,) of sentences with these products (N,), in ascending order."""
-    said = measure_name(products)
-    first = round(size * float(np.interp(said, NAME_COSINES, FIRST_SHARES)))
-    later = choose_near(products[first:], size=size - first, tilt=float(np.interp(said, NAME_COSINES, TILTS)))
-    return np.concatenate([np.arange(first, dtype=np.int32), later + np.int32(first)])
+    cosine = -float(np.partition(-products, rank - 1)[rank - 1]) / MEANING_LENGTH**2
+    return float(np.interp(cosine, NAME_COSINES, TILTS))
 
 
 def choose_near(products: NDArray[np.int16], *, size: int, tilt: float) -> Places:

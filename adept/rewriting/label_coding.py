@@ -85,9 +85,9 @@ class LabelCoding(Coding):
         self.codec = model.codec
         self.about = {**model.label_examples, **(about or {})}
         index = self.codec.sentence_index
-        topics = WordTopics(model.topics, vocabulary) if model.config.encoder == TOPICS else None
-        self.search = CellSearch(index, topics)
         self.cells = LabelCells(self.codec, index, size=size, about=self.about)
+        topics = WordTopics(model.topics, vocabulary) if model.config.encoder == TOPICS else None
+        self.search = CellSearch(index, topics, first=self.cells.first)
 
     def check_labels(self, labels: Sequence[str | None]) -> None:
         if None in labels:

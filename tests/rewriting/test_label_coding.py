@@ -117,30 +117,29 @@ def by_definition(
     search: CellSearch, words: WordTopics | None, record: list[str], places: Any, count: int
 ) -> list[int]:
     """Return the positions of the nearest texts: word by word, one text after the other; the first of ties."""
-    index, topics, distances = search.index, cell_search.TOPIC_HALVES if words else 0, []
+    index, read = search.index, words or search.index.meanings
+    halves, distances = cell_search.TOPIC_HALVES if words else nearest_text.MEANING_HALVES[0], []
     weight = sum(index.weigh(word) for word in set(record)) * nearest_text.MISSING_COST
-    numbers = [lambda text: index.meanings.of([set(text)])[0], lambda text: index.meanings.of([set(text)])[0]]
-    if words:
-        numbers[1] = lambda text: words.of_table(*tabulate([set(text)]))[0]
+    [own] = read.of_table(*tabulate([set(record)])).astype(np.int64)
     for place in places.tolist():
         text = index[place]
-        products = [int(of(text).astype(np.int64) @ of(record).astype(np.int64)) for of in numbers]
-        apart = nearest_text.MEANING_HALVES[0] * (UNIT - products[0]) + topics * (UNIT - products[1])
+        product = int(read.of_table(*tabulate([set(text)])).astype(np.int64)[0] @ own)
         lengths = [len(set(words) - nearest_text.SILENT_MARKS) for words in (text, record)]
         scrap = lengths[0] < min(lengths[1] // 2, nearest_text.SCRAP_WORDS)
-        distance = index.weigh.distance(record, text) + weight * apart // (2 * UNIT)
-        distances.append(distance + (1 + nearest_text.MEANING_HALVES[0] + topics) * weight * scrap)
+        distance = index.weigh.distance(record, text) + halves * weight * (UNIT - product) // (2 * UNIT)
+        distances.append(distance + (1 + halves) * weight * scrap)
     return sorted(np.lexsort((np.arange(len(places)), distances))[:count].tolist())
 
 
 @pytest.mark.parametrize("count", [1, 16, 17, 290, 299, 300])
-@pytest.mark.parametrize("with_topics", [True, False])
+@pytest.mark.parametrize(("with_topics", "first"), [(True, 100), (True, 0), (False, 100)])
 def test_the_nearest_sentences_of_a_cell_are_those_by_definition(
-    loaded: Loaded, count: int, with_topics: bool, monkeypatch: pytest.MonkeyPatch
+    loaded: Loaded, count: int, with_topics: bool, first: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One record, all the same, and no known word; few heavy sentences are sought in a shortlist."""
     words = WordTopics(loaded[0].topics, loaded[1].vocabulary) if with_topics else None
-    search, places = CellSearch(loaded[0].codec.sentence_index, words), np.arange(5, 1505, 5, dtype=np.int32)
+    search = CellSearch(loaded[0].codec.sentence_index, words, first=first)
+    places = np.concatenate([np.arange(first), np.arange(first + 5, first + 5 * (301 - first), 5)]).astype(np.int32)
     records = [text.split() for text in TEXTS]
     found = search.nearest(records, places, count).tolist()
     wanted = [by_definition(search, words, record, places, count) for record in records]
@@ -228,8 +227,11 @@ def test_an_audit_of_one_labels_records_finds_no_violation(loaded: Loaded) -> No
 
 
 def test_an_audit_finds_a_cell_that_depends_on_the_record(loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Planted: the cell is placed by the record's own words, so that other sentences become impossible."""
-    rewriter = rewriter_of(loaded)
+    """Planted: the cell is placed by the record's own words, so that other sentences become impossible.
+
+    These are half of a cell, whose light sentences are likely enough for 4,000 trials at a budget of 2.
+    """
+    rewriter = rewriter_of(loaded, epsilon=2.0)
     released = CellCoding.release_records
 
     def planted(self: CellCoding, texts: list[str], labels: Any, mechanism: Any) -> Any:

@@ -1,12 +1,12 @@
-"""Search for the sentences of a label's cell that are nearest to a record: by words, meaning, topics.
+"""Search for the sentences of a label's cell that are nearest to a record: by words and topics.
 
-The distance of a sentence from a record is the distance by meaning (``nearest_text``) plus one more
-term: one minus the cosine of the topics of the two texts, times a multiple of the weight of the
-record's words. Topics tell subjects apart, and words and meanings tell the texts of a subject
-apart. In cells of more than MAX_UNGROUPED sentences, topics are not compared.
+The distance of a sentence from a record is the distance by words (``nearest_text``) plus one minus
+the cosine of the topics of the two texts, times a multiple of the weight of the record's words.
+Topics tell subjects apart, and words tell the texts of a subject apart. Meanings stand in for
+topics if there are none, and in cells of more than MAX_UNGROUPED sentences.
 
 *Claim*: the sentences found for a record depend on the record, the cell and public facts alone.
-*Proof*: the words, meanings and topics of a text are whole numbers that depend on this text alone,
+*Proof*: the words, topics and meaning of a text are whole numbers that depend on this text alone,
 and products and sums of these numbers are exact in any order. Equal distances are ordered by the
 sentences' places. So no other record of a batch changes a distance or an order. QED.
 """
@@ -18,11 +18,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from adept.models.codec.meaning import MAX_UNGROUPED, MEANING_LENGTH, Codes, tabulate
+from adept.models.codec.meaning import MAX_UNGROUPED, MEANING_LENGTH, Meanings, tabulate
 from adept.models.codec.nearest_text import MEANING_HALVES, MeaningIndex
 from adept.models.topics import WordTopics
 
-TOPIC_HALVES = 12  # of the record's weight, that a cosine of 0 between topics adds
+TOPIC_HALVES = 16  # of the record's weight, that a cosine of 0 between topics adds
 SHORTLIST_TEXTS = 128  # sentences that are compared by their words
 SHORTLIST_SHARE = 8  # a shortlist serves where at most an eighth of it is asked for
 MANY_SHORTLIST_TEXTS = 1024  # sentences that are compared by their words for cells of many sentences
@@ -38,19 +38,22 @@ class CellSearch:
 
     Args:
         index: the index of all sentences.
-        topics: the topics of words; without them, only words and meanings are compared.
+        topics: the topics of words; without them, meanings are compared.
+        first: the number of first sentences that every cell has.
     """
 
-    def __init__(self, index: MeaningIndex, topics: WordTopics | None = None) -> None:
-        self.index, self._topics = index, topics
-        self._halves = MEANING_HALVES[0] + TOPIC_HALVES * (topics is not None)
-        self._table = topics.of_table(*index.words) if topics else np.zeros((0, 0), dtype=np.int8)
+    def __init__(self, index: MeaningIndex, topics: WordTopics | None = None, *, first: int = 0) -> None:
+        self.index, self.first = index, first
+        self._read: WordTopics | Meanings = topics or index.meanings
+        self._halves = TOPIC_HALVES if topics else MEANING_HALVES[0]
+        self._table = self._read.of_table(*index.words)
+        self._of_first = torch.from_numpy(self._table[:first]).float().T
 
     def nearest(self, records: Texts, places: NDArray[np.int32], count: int) -> Whole:
         """Return the positions (B, ``count``) of the sentences nearest to each record, among those at ``places``.
 
-        Places (k,) ascend, and so do positions. With more than MAX_UNGROUPED places, the search may
-        miss some near sentences.
+        Places (k,) begin with the ``first`` ones and ascend, and so do positions. With more than
+        MAX_UNGROUPED places, the search may miss some near sentences.
         """
         few = len(places) <= MAX_UNGROUPED
         find, most = (self._find_in_few, MAX_DISTANCES // len(places)) if few else (self._find_in_many, MAX_RECORDS)
@@ -68,13 +71,11 @@ class CellSearch:
         return np.sort(np.take_along_axis(near, _least(distances, near, count), axis=1), axis=1)
 
     def _compare(self, records: Texts, places: NDArray[np.int32]) -> Whole:
-        """Return how far apart (B, k) meanings and topics are, in UNIT halves of a record's weight."""
-        words, table = tabulate([set(record) for record in records])
-        file, meanings = self.index.file, self.index.meanings.of_table(words, table)
-        products = MEANING_HALVES[0] * _multiply(meanings, file.table.numpy(), file.slots[places])
-        if self._topics:
-            products += TOPIC_HALVES * _multiply(self._topics.of_table(words, table), self._table, places)
-        return np.asarray(self._halves * UNIT - products.long().numpy())
+        """Return how far apart (B, k) topics are, in UNIT halves of a record's weight."""
+        asked = torch.from_numpy(self._read.of_table(*tabulate([set(record) for record in records]))).float()
+        others = torch.from_numpy(np.take(self._table, places[self.first :], axis=0)).float()
+        products = torch.cat([asked @ self._of_first, asked @ others.T], dim=1)
+        return np.asarray(self._halves * (UNIT - products.long().numpy()))
 
     def _find_in_many(self, records: Texts, places: NDArray[np.int32], count: int) -> Whole:
         meanings = self.index.meanings.of([set(record) for record in records])
@@ -86,11 +87,6 @@ class CellSearch:
         rows = np.argsort(np.where(there, distances, np.iinfo(np.int64).max), axis=1, kind="stable")
         found = (at[row, order][there[row, order]].tolist() for row, order in enumerate(rows))
         return np.array([sorted(islice(dict.fromkeys(chain(row, range(count))), count)) for row in found])
-
-
-def _multiply(asked: Codes, table: Codes, rows: NDArray[np.int32]) -> torch.Tensor:
-    """Return products (B, k) of whole numbers, which are exact below 2^24."""
-    return torch.from_numpy(asked).float() @ torch.from_numpy(np.take(table, rows, axis=0)).float().T
 
 
 def _least(values: Whole, numbers: Whole, count: int) -> Whole:
