@@ -131,7 +131,6 @@ WITHOUT = {
     "rewriting.label_coding.CellCoding.release_records": "called by Rewriter with checked texts",
     "rewriting.label_coding.LabelCoding.encode": "called by Rewriter with checked texts",
     "rewriting.label_coding.LabelCoding.release_records": "called by Rewriter with checked texts",
-    "models.codec.codec.Codec.describe_in": "called by CellCoding with checked texts",
     "rewriting.coding.DescriptionCoding.encode": "called by Rewriter with checked texts",
     "rewriting.coding.LatentCoding.encode": "called by Rewriter with checked texts",
     "rewriting.coding.PairCoding.encode": "called by Rewriter with checked texts",
