@@ -41,7 +41,8 @@ labels.
 The rule for cells: K = LABEL_CELL for an epsilon between the two CELL_EPSILONS. Every two nats
 below them halve K, and every two nats above them double K, until every cell holds all sentences. t
 follows from the odds s as above. s is eps - 2, but at least 4/3, and changes to eps - 4 above an
-epsilon of 8.
+epsilon of 8. A part FIRST_SHARE of a cell, or less below FIRST_EPSILON, are the codec's first
+sentences, which all cells have.
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, and for labels
 ``same_label_is_private``.
@@ -65,6 +66,7 @@ MAX_SIZE = 2**120
 # By how much the odds of a heavy sentence of broad text are below epsilon; never below one
 ODDS_BELOW_EPSILON = 4.0
 
+FIRST_SHARE, FIRST_EPSILON = 0.5, 4.0  # of a label's cell that all cells have, from which epsilon on
 LABEL_CELL, CELL_EPSILONS = 1 << 13, (4.0, 8.0)  # sentences of a label's cell, from one epsilon to another
 CELL_ODDS = 4 / 3  # the least odds of a heavy sentence of a cell
 
@@ -221,6 +223,11 @@ def cell_size(epsilon: float) -> int:
     least, largest = CELL_EPSILONS
     more: float = 2.0 ** ((min(0.0, epsilon - least) + max(0.0, epsilon - largest)) / 2)
     return min(MAX_SIZE, round(LABEL_CELL * more))
+
+
+def first_share(epsilon: float) -> float:
+    """Return the share of first sentences, which all labels have, in the cell of a label."""
+    return FIRST_SHARE * min(1.0, epsilon / FIRST_EPSILON)
 
 
 def best_size(epsilon: float) -> int:

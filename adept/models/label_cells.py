@@ -1,9 +1,8 @@
 r"""Cells of labels: public sentences that a label's public name suggests as its records.
 
 A record of label c is released as one of the k sentences of the cell of c
-(``adept.mechanisms.description``). A part FIRST_SHARE of every cell are the first sentences of the
-codec, which represent all of its utterances. They keep a misleading name from misleading its
-records.
+(``adept.mechanisms.description``). Every cell begins with the same first sentences of the codec,
+which represent all of its utterances. With them, a name that misleads does less harm.
 
 A later sentence s is in the cell with the weight min(1, f exp(beta cos(c, s))): cos compares the
 meanings of the label and the sentence, and f is such that these weights and the number of first
@@ -47,7 +46,6 @@ MIN_LETTERS = 3  # of a word that can say what a label means: codes have shorter
 BATCH_NAMES = 16  # whose products with all sentences are computed together
 DIGITS = re.compile(r"(?<=[^\d\W])(?=\d)|(?<=\d)(?=[^\d\W])")
 UNIT = 1 << 20  # the weight of a sentence that is sure to be in a cell
-FIRST_SHARE = 0.5  # of a cell that all cells have
 TILTS, NAME_COSINES = (6.0, 10.0), (0.5, 0.7)  # beta of names that say little and much, and what these say
 NAME_RANK = 100  # of the sentence whose likeness tells how much a name says
 MAX_PLACES = 1 << 25  # of sentences, in all cells that are kept: 128 MiB
@@ -64,6 +62,7 @@ class LabelCells:
         codec: a codec of broad text.
         index: the index of all sentences of the codec.
         size: k.
+        first: the number of first sentences in every cell.
         about: public sentences about labels.
     """
 
@@ -73,15 +72,16 @@ class LabelCells:
         index: MeaningIndex,
         *,
         size: int,
+        first: int = 0,
         about: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        self._codec, self._index, self.size = codec, index, size
+        self._codec, self._index, self.size, self.first = codec, index, size, first
         self.about = {label: tuple(map(words_of, sentences)) for label, sentences in (about or {}).items()}
         self._kept: OrderedDict[Texts, Places] = OrderedDict()
         self._lock = Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _remake, (self._codec, self._index, self.size, self.about)
+        return _remake, (self._codec, self._index, self.size, self.first, self.about)
 
     def of(self, labels: Iterable[str]) -> dict[str, Places]:
         """Return the cell of each label: its sentences' places (k,), in ascending order."""
@@ -115,17 +115,12 @@ class LabelCells:
         return np.concatenate([self._all_first[: self.first], later + np.int32(self.first)])
 
     @property
-    def first(self) -> int:
-        """The number of first sentences in every cell."""
-        return int(FIRST_SHARE * self.size)
-
-    @property
     def _all_first(self) -> Places:
         return np.arange(self.size, dtype=np.int32)
 
 
-def _remake(codec: Codec, index: MeaningIndex, size: int, about: dict[str, Texts]) -> LabelCells:
-    cells = LabelCells(codec, index, size=size)
+def _remake(codec: Codec, index: MeaningIndex, size: int, first: int, about: dict[str, Texts]) -> LabelCells:
+    cells = LabelCells(codec, index, size=size, first=first)
     cells.about = about
     return cells
 

@@ -15,6 +15,7 @@ from torch import Tensor
 from adept.data.text_arguments import text_list
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import LocalRandomizer
+from adept.mechanisms.description import first_share
 from adept.models.codec.cell_search import CellSearch
 from adept.models.codec.codec import Codec, words_of
 from adept.models.config import TOPICS
@@ -85,9 +86,10 @@ class LabelCoding(Coding):
         self.codec = model.codec
         self.about = {**model.label_examples, **(about or {})}
         index = self.codec.sentence_index
-        self.cells = LabelCells(self.codec, index, size=size, about=self.about)
+        first = round(size * first_share(mechanism.epsilon))
+        self.cells = LabelCells(self.codec, index, size=size, first=first, about=self.about)
         topics = WordTopics(model.topics, vocabulary) if model.config.encoder == TOPICS else None
-        self.search = CellSearch(index, topics, first=self.cells.first)
+        self.search = CellSearch(index, topics, first=first)
 
     def check_labels(self, labels: Sequence[str | None]) -> None:
         if None in labels:

@@ -259,6 +259,16 @@ def test_heavy_sentences_whose_number_depends_on_the_label_are_refused(
         rewriter.release(TEXTS[:1], ["X17"])
 
 
+@pytest.mark.parametrize(("epsilon", "share"), [(1.0, 0.125), (2.0, 0.25), (4.0, 0.5), (8.0, 0.5)])
+def test_the_larger_the_budget_the_more_first_sentences_all_cells_have(
+    loaded: Loaded, epsilon: float, share: float
+) -> None:
+    rewriter = rewriter_of(loaded, epsilon=epsilon, size=64)
+    cells = [set(rewriter.coding.of_label(name).cell.tolist()) for name in broad.NAMES]  # type: ignore[attr-defined]
+    assert all(cell.issuperset(range(round(64 * share))) for cell in cells)
+    assert len(set.intersection(*cells)) < 64 * share + 8
+
+
 def test_cells_are_made_at_the_first_use_of_a_label(loaded: Loaded) -> None:
     rewriter = rewriter_of(loaded)
     cells: LabelCells = rewriter.coding.cells  # type: ignore[attr-defined]
