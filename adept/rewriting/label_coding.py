@@ -16,7 +16,7 @@ from adept.data.text_arguments import text_list
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import LocalRandomizer
 from adept.mechanisms.description import first_share
-from adept.models.codec.cell_search import CellSearch
+from adept.models.cell_search import CellSearch
 from adept.models.codec.codec import Codec, words_of
 from adept.models.config import TOPICS
 from adept.models.label_cells import LabelCells, Places

@@ -16,8 +16,9 @@ from adept import audit
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Description
 from adept.mechanisms.random_draws import exponential_series
-from adept.models.codec import cell_search, nearest_text
-from adept.models.codec.cell_search import CellSearch
+from adept.models import cell_search
+from adept.models.cell_search import CellSearch
+from adept.models.codec import nearest_text
 from adept.models.codec.meaning import tabulate
 from adept.models.label_cells import LabelCells
 from adept.models.tokenizer import join_words
