@@ -11,6 +11,7 @@ Checked proof: ``proofs/Symbols.v``, ``randomized_response_is_private``,
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -129,14 +130,8 @@ class RandomizedResponse:
         heavy, light = self.odds
         total = heavy + (len(self.labels) - 1) * light
         floor, gain = light / total, (heavy - light) / total
-        counts = dict.fromkeys(self.labels, 0)
-        for row, label in enumerate(released, start=1):
-            if label not in counts:
-                raise ConfigurationError(
-                    f"labels must hold every label that occurs, got an unknown one in record {row}"
-                )
-            counts[label] += 1
-        shares = {label: count / len(released) for label, count in counts.items()}
+        counts = Counter(self.choose(released, [0] * len(released)))  # refuses unknown labels
+        shares = {label: counts[label] / len(released) for label in self.labels}
         estimates = {label: (share - floor) / gain for label, share in shares.items()}
         errors = {label: math.sqrt(share * (1 - share) / len(released)) / gain for label, share in shares.items()}
         return estimates, errors

@@ -156,9 +156,10 @@ def _build(kind: type[Autoencoder], description: dict[str, Any], path: Path) -> 
         if not isinstance(description["codec"], bool):
             raise corrupt(path, "codec must be true or false")
         texts = description.get("held_out", [])
-        if not (isinstance(texts, list) and len(texts) <= MAX_HELD_OUT and all(isinstance(t, str) for t in texts)):
+        if not (_are_texts(texts) and len(texts) <= MAX_HELD_OUT):
             raise corrupt(path, f"held_out must be at most {MAX_HELD_OUT} texts")
-        if not _are_label_examples(description.get("label_examples", {})):
+        examples = description.get("label_examples", {})
+        if not (isinstance(examples, dict) and all(map(_are_texts, examples.values()))):
             raise corrupt(path, "label_examples must hold lists of texts by label")
         check_integer(0, MAX_CODEBOOKS, codebooks=len(description["codebooks"]))
         for size in description["codebooks"]:
@@ -181,9 +182,8 @@ def _build(kind: type[Autoencoder], description: dict[str, Any], path: Path) -> 
         raise corrupt(path, f"no {error.args[0]}" if isinstance(error, KeyError) else type(error).__name__) from None
 
 
-def _are_label_examples(given: Any) -> bool:
-    lists = isinstance(given, dict) and all(isinstance(texts, list) for texts in given.values())
-    return lists and all(isinstance(text, str) for texts in given.values() for text in texts)
+def _are_texts(given: Any) -> bool:
+    return isinstance(given, list) and all(isinstance(text, str) for text in given)
 
 
 def pad(rows: Sequence[Sequence[int]], *, length: int | None = None) -> Tensor:
