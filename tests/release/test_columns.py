@@ -84,7 +84,7 @@ def test_the_statement_compares_records_of_the_same_person(rewriter: Rewriter, t
     described = preview(*prepare_file(rewriter, given_file, f"{tmp_path}/out.jsonl", options=options())).to_json()
     assert described["neighbours"] == "any two records of the same person"
     assert described["excess"] == "drop"
-    assert "which records exceed their person's bound and were left out" in described["not_hidden"]
+    assert "which records were left out because they exceed their person's bound" in described["not_hidden"]
     assert "how many records, up to 2, a person has" in described["not_hidden"]
     assert "the epsilon of a record compares records of the same person" in described["statement"]
     refusing = ReleaseOptions(person_column="who", max_records_per_person=5)
