@@ -201,7 +201,7 @@ def test_fresh_uniforms_are_uniform_in_the_tail_as_well() -> None:
     assert stats.kstest(scaled, "uniform").pvalue > P_LIMIT
 
 
-@pytest.mark.parametrize("uniform", [0.0, 0.5, 1 - 2**-24])
+@pytest.mark.parametrize("uniform", [0.0, 0.5, 1 - 2**-24, 1 - 2**-53])  # in float32 the last is one
 def test_inversion_never_draws_a_word_without_probability(monkeypatch: pytest.MonkeyPatch, uniform: float) -> None:
     weights = torch.rand(500, 11, generator=torch.Generator().manual_seed(1)) + 0.01
     weights[:, [0, 1, 5, 9, 10]] = 0.0
