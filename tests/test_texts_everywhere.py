@@ -20,13 +20,13 @@ from adept.evaluation import classifiers, lstm_classifier, metrics
 from adept.evaluation.classifiers import TextClassifier
 from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.central_counts import Votes
-from adept.models.lexicon import TextVectors
-from adept.release.adapters import DatasetRewriter, release_texts
+from adept.models.word_vectors import TextVectors
+from adept.release.dataset_map import DatasetRewriter, release_texts
 from adept.release.rewrite_frame import rewrite_frame
 from adept.release.rewrite_options import LedgerOptions
 from adept.release.sklearn_transformer import PrivateText
 from adept.rewriting.alternative_rewriters import PromptSampling, Redaction, WordByWord, public_logits
-from adept.rewriting.expectation import foreign_warnings
+from adept.rewriting.expected_content import foreign_warnings
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
 

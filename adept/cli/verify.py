@@ -31,6 +31,6 @@ def _model(name: str | None) -> str | None:
     """Return the model's directory, also if the packaged model is given by its name."""
     if name is None or Path(name).exists():
         return name
-    from adept.rewriting.loading import PACKAGED_MODEL, packaged_directory  # seconds to import, and rarely needed
+    from adept.rewriting.load_rewriter import PACKAGED_MODEL, packaged_directory  # seconds to import, and rarely needed
 
     return str(packaged_directory()) if name == PACKAGED_MODEL else name

@@ -3,7 +3,7 @@
 This module decides all properties of a cell: later steps do not read the treatment of labels or the
 shares of the budget from the configuration. A new mechanism needs no change here. A new reference,
 decoder, baseline or alternative needs a name below, a place in ``_list_rows``, and a source in
-``adept.comparison.table_row``.
+``adept.comparison.compute_row``.
 """
 
 from collections.abc import Iterator, Sequence

@@ -23,12 +23,12 @@ from pathlib import Path
 import torch
 
 from adept.comparison.audits_and_attacks import attack, choose_examples, judge
+from adept.comparison.compute_row import obtain_row
 from adept.comparison.config import CompareConfig
 from adept.comparison.one_seed import Trial
 from adept.comparison.output_directory import Store
 from adept.comparison.plan import ModelKind, Schedule, plan_comparison
 from adept.comparison.results import AttackedRelease, AuditVerdict, Results
-from adept.comparison.table_row import obtain_row
 from adept.data.corpus import load
 from adept.data.writing import write_table
 from adept.errors import DataError

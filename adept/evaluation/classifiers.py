@@ -24,7 +24,7 @@ from adept.data.text_arguments import text_list
 from adept.errors import DataError
 from adept.evaluation.metrics import ConfidenceInterval, accuracy, bootstrap, codes, macro_f1
 from adept.evaluation.softmax_regression import Features, best_labels, commonness, softmax_regression
-from adept.models.lexicon import Lexicon, TextVectors
+from adept.models.word_vectors import Lexicon, TextVectors
 from adept.ranges import check_choice
 
 CLASSIFIERS = ("tfidf", "lstm")

@@ -29,7 +29,7 @@ rounded, at least 1 (``docs/decisions.md``, "Heavy sentences").
 
 *Descriptions by label.* If labels are copied, the K descriptions may be a *cell* of the record's
 label c: K public sentences that depend only on c, the budget and public text (``by_label``;
-``adept.models.label_cells``). Let M_c be the release above over the cell of c.
+``adept.models.label_sentences``). Let M_c be the release above over the cell of c.
 
 *Claim*: x -> (c, M_c(x)) is eps-LDP (pure) for any two records x, x' with the same label c.
 *Proof*: both records have the label c, so they have the same cell and the same K, t, A and B, and
@@ -41,8 +41,8 @@ labels.
 The rule for cells: K = LABEL_CELL for an epsilon between the two CELL_EPSILONS. Every two nats
 below them halve K, and every two nats above them double K, until every cell holds all sentences. t
 follows from the odds s as above. s is eps - 2, but at least 4/3, and changes to eps - 4 above an
-epsilon of 8. A part FIRST_SHARE of a cell, or less below FIRST_EPSILON, are the codec's first
-sentences, which all cells have.
+epsilon of 8. Some sentences of a cell are the codec's first ones, which all cells have. Their share
+is FIRST_SHARE from FIRST_EPSILON on, and in proportion less below it.
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, and for labels
 ``same_label_is_private``.
@@ -66,7 +66,7 @@ MAX_SIZE = 2**120
 # By how much the odds of a heavy sentence of broad text are below epsilon; never below one
 ODDS_BELOW_EPSILON = 4.0
 
-FIRST_SHARE, FIRST_EPSILON = 0.5, 4.0  # of a label's cell that all cells have, from which epsilon on
+FIRST_SHARE, FIRST_EPSILON = 0.5, 4.0  # largest share of a cell that all cells have, from which epsilon on
 LABEL_CELL, CELL_EPSILONS = 1 << 13, (4.0, 8.0)  # sentences of a label's cell, from one epsilon to another
 CELL_ODDS = 4 / 3  # the least odds of a heavy sentence of a cell
 

@@ -43,10 +43,10 @@ from adept.models.config import (
     TrainingData,
     TrainSpec,
 )
-from adept.models.lexicon import Lexicon
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import UNKNOWN, Tokenizer, join_words
 from adept.models.topics import MEANING
+from adept.models.word_vectors import Lexicon
 
 MIN_EXAMPLES, MAX_TOPICS = 8, 400
 MAX_DOMAIN_CODEWORDS, MAX_BROAD_CODEWORDS = 1024, 4096  # codewords of an adapted model

@@ -1,7 +1,7 @@
 """The conversion of texts to token ids and back, by a `tokenizers.Tokenizer`.
 
 The tokenizer is saved with the model, and its vocabulary comes from the training text alone. A word
-outside it is unknown, or is read as the nearest known word in meaning (``adept.models.lexicon``).
+outside it is unknown, or is read as the nearest known word in meaning (``adept.models.word_vectors``).
 Subwords consist of bytes, so that any text has tokens.
 """
 
@@ -24,7 +24,7 @@ from adept.models.config import MAX_VOCABULARY, TokenizerConfig
 from adept.models.untrusted_files import corrupt, read_json
 
 if TYPE_CHECKING:
-    from adept.models.lexicon import Lexicon
+    from adept.models.word_vectors import Lexicon
 
 PAD, UNKNOWN, START, END = range(4)
 SPECIAL_TOKENS = ["[PAD]", "[UNK]", "[START]", "[END]"]

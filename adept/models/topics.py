@@ -7,7 +7,7 @@ its own tokens alone.
 A word is represented in up to four ways, each a unit vector with its own weight: as *itself*; by
 its *spelling*, the parts of three to five letters that it shares with other words; by its
 *co-occurrence* with other words; and, for models of many domains, by its *meaning*
-(``adept.models.lexicon``). After fitting, the encoder keeps only a table with a row for each word.
+(``adept.models.word_vectors``). After fitting, the encoder keeps only a table with a row for each word.
 """
 
 from collections import defaultdict
@@ -20,8 +20,8 @@ from scipy.sparse import csr_array, csr_matrix, diags, hstack, identity
 from torch import Tensor, nn
 
 from adept.errors import DataError
-from adept.models.lexicon import Lexicon
 from adept.models.tokenizer import FIRST_LABEL
+from adept.models.word_vectors import Lexicon
 
 TEXTS_PER_TOPIC, MIN_TEXTS_WITH_WORD = 8, 2  # public texts for each topic; least number of texts with a word
 PART_LETTERS, MIN_WORDS = (3, 5), 3  # letters of a part of a word; least number of words with a part

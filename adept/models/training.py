@@ -26,11 +26,11 @@ from adept.data.corpus import Corpus
 from adept.errors import ConfigurationError, DataError, printable
 from adept.models.codebooks import draw_codewords, fit_topics, learn_codes
 from adept.models.config import BEST, CHECKPOINTS, MODEL, TOPICS, FitResult, ModelConfig, TrainerConfig, TrainSpec
-from adept.models.lexicon import Lexicon
 from adept.models.lstm_autoencoder import lightning_module, noise_between
 from adept.models.saved_model import MAX_HELD_OUT, Autoencoder, pad
 from adept.models.tokenizer import Tokenizer
 from adept.models.topics import supported_topics
+from adept.models.word_vectors import Lexicon
 
 POOL_BATCHES = 50  # batches whose records are sorted by length together
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from adept.mechanisms.epsilon_as_odds import CANDIDATES, odds_change, risk
 from adept.mechanisms.guarantee import words
-from adept.release.statement_fields import plain_name
+from adept.release.statement_provenance import plain_name
 
 Json = dict[str, Any]
 LABEL_TREATMENTS: dict[str | None, str] = {

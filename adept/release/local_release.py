@@ -23,7 +23,7 @@ from adept.mechanisms.base import MechanismChoice
 from adept.mechanisms.guarantee import share
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
-from adept.release import statement_fields
+from adept.release import statement_provenance
 from adept.release.batches import Batches, Drawing, PlainBatches, ShuffledBatches
 from adept.release.columns import (
     RANDOMISED_TREATMENTS,
@@ -44,7 +44,7 @@ from adept.release.shuffled_release import check_shuffling, find_shuffled
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.budget_estimates import APPROVAL_EXAMPLES, rewrite_examples
 from adept.rewriting.label_coding import LabelCoding
-from adept.rewriting.loading import best_exact, load_model
+from adept.rewriting.load_rewriter import best_exact, load_model
 from adept.rewriting.rewriter import Rewriter
 
 # A resumed release may change these options: nothing that was drawn depends on them.
@@ -218,7 +218,9 @@ class LocalPlan(Plan[PrivacyStatement]):
         """Size and digest of the mechanism's codebook."""
         model = self.writer.model
         about = self.writer.coding.cells.about if isinstance(self.writer.coding, LabelCoding) else {}
-        return statement_fields.codebook_facts(self.writer.mechanism, model.config.latent_dim, model.codec, about=about)
+        return statement_provenance.codebook_facts(
+            self.writer.mechanism, model.config.latent_dim, model.codec, about=about
+        )
 
     def type_labels(self, rows: list[Record]) -> list[Record]:
         """Return rows with labels in the type of the output."""
@@ -239,10 +241,10 @@ class LocalPlan(Plan[PrivacyStatement]):
             "input_bytes": self.inputs.sizes,
             "label_written": self.label_column,
             **{name: value for name, value in given if name not in FREE_OPTIONS and value is not None},
-            **statement_fields.label_facts(response),
+            **statement_provenance.label_facts(response),
             "label_epsilon": response.epsilon if response else None,
             "mechanism": self.writer.mechanism.name,
-            "mechanism_options": statement_fields.mechanism_options(self.writer.mechanism),
+            "mechanism_options": statement_provenance.mechanism_options(self.writer.mechanism),
             "codebook": self.codebook,
             "decoding": asdict(self.writer.decoding),
         }

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from adept.data.formats import STANDARD_STREAM
 from adept.errors import AdeptError, DataError, Interrupted
-from adept.release import statement_fields
+from adept.release import statement_provenance
 from adept.release.approval_page import approval_page
 from adept.release.input_files import Inputs
 from adept.release.journal import LEDGER, Journal
@@ -55,12 +55,12 @@ class Plan(ABC, Generic[Stated]):
     @cached_property
     def model_sha256(self) -> str:
         """Digest of the weights."""
-        return statement_fields.model_sha256(self.writer.model)
+        return statement_provenance.model_sha256(self.writer.model)
 
     @cached_property
     def model_facts(self) -> dict[str, Any]:
         """Fields about the model and the programs."""
-        return statement_fields.model_facts(self.writer.model, self.model_sha256)
+        return statement_provenance.model_facts(self.writer.model, self.model_sha256)
 
     def terms(self) -> dict[str, Any]:
         """Return the public values that a resumed release must share with its first run."""
@@ -69,8 +69,10 @@ class Plan(ABC, Generic[Stated]):
             "output": Path(self.publication.target).name,
             "format_written": self.format,
             **self.own_terms(),
-            "model": statement_fields.model_fingerprint(self.writer.model, self.writer.tokenizer, self.model_sha256),
-            "versions": statement_fields.drawing_versions(),
+            "model": statement_provenance.model_fingerprint(
+                self.writer.model, self.writer.tokenizer, self.model_sha256
+            ),
+            "versions": statement_provenance.drawing_versions(),
         }
 
     @abstractmethod

@@ -13,7 +13,7 @@ which is another such function of the same releases.
 For ``shuffled_records=N`` rows are written in the old order, and somebody else moves them. Each row
 is a function of its record's release, of its own coins, and of pools that are the same for all: (1)
 words, and places in pools, are drawn from the operating system's entropy, by no generator that has
-a seed or a state (``adept.models.decoding``, ``adept.rewriting.coding``); (2) no number that
+a seed or a state (``adept.models.decoding``, ``adept.rewriting.encode_release_write``); (2) no number that
 decides about a text is rounded by its place in a batch (``adept.models.lstm_autoencoder``), except
 those that say which of several candidates fits best, which are refused; (3) the texts of a pool do
 not depend on who asks for them. So moving the rows has the same result as moving the releases

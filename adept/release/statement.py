@@ -14,7 +14,7 @@ from adept.mechanisms.central_counts import COUNTS_MOVED, Votes
 from adept.mechanisms.guarantee import Guarantee, Part, json_number, laplace_part, total
 from adept.release import statement_wording
 from adept.release.shuffled_release import Shuffled
-from adept.release.statement_fields import label_facts, mechanism_options
+from adept.release.statement_provenance import label_facts, mechanism_options
 from adept.release.verify_statement import (
     DAMAGED,
     SENTENCES,

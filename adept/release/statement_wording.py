@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from adept.mechanisms.epsilon_as_odds import odds_change
 from adept.mechanisms.guarantee import words
 from adept.release.shuffled_release import Shuffled
-from adept.release.statement_fields import plain_name
+from adept.release.statement_provenance import plain_name
 
 if TYPE_CHECKING:
     from adept.release.statement import CentralStatement, PrivacyStatement, Statement

@@ -15,9 +15,9 @@ from adept.data.text_arguments import text_list
 from adept.mechanisms.guarantee import Guarantee, share, words
 from adept.mechanisms.randomized_response import RandomizedResponse, exponential_choice
 from adept.models.decoding import writable
-from adept.models.lexicon import Floats, Indices, WordVectors
 from adept.models.saved_model import Autoencoder, pad
 from adept.models.tokenizer import END, PAD, START, Tokenizer
+from adept.models.word_vectors import Floats, Indices, WordVectors
 from adept.ranges import BUDGETS, check_between, check_integer
 
 PROMPT_BATCH_TEXTS, RELEASE_BATCH_SYMBOLS = 256, 2048  # texts written, and symbols released, at once

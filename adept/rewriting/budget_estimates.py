@@ -1,6 +1,6 @@
 """The table from which a user chooses epsilon: estimates of what a rewrite keeps at each budget.
 
-Every figure and example comes from public texts (``adept.rewriting.expectation``); no record is
+Every figure and example comes from public texts (``adept.rewriting.expected_content``); no record is
 read.
 """
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from adept.mechanisms.epsilon_as_odds import CANDIDATES
-from adept.rewriting.expectation import Expectation, expectation, probe_texts, rewrite_public
+from adept.rewriting.expected_content import Expectation, expectation, probe_texts, rewrite_public
 from adept.rewriting.rewriter import Rewriter
 
 TABLE_BUDGETS = (1.0, 2.0, 4.0, 8.0, 12.0, 16.0)  # in nats

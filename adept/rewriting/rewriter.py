@@ -1,4 +1,4 @@
-"""Rewriting of texts in batches: encode -> release -> write (``adept.rewriting.coding``)."""
+"""Rewriting of texts in batches: encode -> release -> write (``adept.rewriting.encode_release_write``)."""
 
 import os
 import re
@@ -21,9 +21,9 @@ from adept.models.config import BATCH_SIZE, DecodingConfig
 from adept.models.model_card import model_card
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
-from adept.rewriting.coding import Coding, DescriptionCoding, LatentCoding, Pair, PairCoding, pool_size
+from adept.rewriting.encode_release_write import Coding, DescriptionCoding, LatentCoding, Pair, PairCoding, pool_size
 from adept.rewriting.label_coding import LabelCoding
-from adept.rewriting.loading import check_release, fit_mechanism, is_by_label, label_mechanism, load_model
+from adept.rewriting.load_rewriter import check_release, fit_mechanism, is_by_label, label_mechanism, load_model
 
 THREADS = Path("/proc/self/task")  # threads of this process, on Linux
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")

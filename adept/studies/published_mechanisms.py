@@ -17,7 +17,7 @@ import torch
 from adept.data.corpus import DataConfig, load
 from adept.mechanisms import ClampedGaussian
 from adept.mechanisms.randomized_response import exponential_choice
-from adept.models.lexicon import Floats, Indices, WordVectors, learn_word_vectors
+from adept.models.word_vectors import Floats, Indices, WordVectors, learn_word_vectors
 
 WORDS, WORD_DIM = 160, 16  # commonest words of the corpus, and numbers in a vector
 SET_SIZE = 8  # words in an output set of CusText

@@ -2,7 +2,7 @@ r"""Estimates of each public text's commonness and label from noisy counts.
 
 A model of *texts*, which all cells share, explains the counts. The label of a text with features z
 is c with probability p(c|z) = softmax(W z + s)_c, where the scores s follow from the public names
-of labels (``adept.synthesis.label_names``) or are zero. A text of weight w_t has w_t p(c|z_t) votes
+of labels (``adept.synthesis.draw_by_label_names``) or are zero. A text of weight w_t has w_t p(c|z_t) votes
 for label c on average. The expected count of a cell is the sum of these over the texts of its
 codeword. This is learning from proportions (Quadrianto, Smola, Caetano and Le 2009, "Estimating
 labels from label proportions").

@@ -24,9 +24,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from adept.models.lexicon import TextVectors
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
+from adept.models.word_vectors import TextVectors
 
 GRID = 4096  # whole numbers to a unit of features
 CODEWORDS_PER_NAT = 128  # at a budget of 1 for one vote

@@ -23,8 +23,8 @@ from adept.release.publication import CARD, STATEMENT
 from adept.release.record_identity import secret_key
 from adept.release.release_flow import preview
 from adept.release.rewrite_options import ReleaseRequest
-from adept.release.statement_fields import has_packaged_weights, model_sha256
-from adept.rewriting.expectation import expected_lines
+from adept.release.statement_provenance import has_packaged_weights, model_sha256
+from adept.rewriting.expected_content import expected_lines
 
 UPLOAD_ENDINGS = ("csv", "tsv", "txt", "jsonl", "ndjson", "json")
 MAX_UPLOAD_BYTES = 20 * 2**20

@@ -9,7 +9,7 @@ from adept.attacks.likelihood import read_candidates
 from adept.attacks.success_bounds import best_success
 from adept.mechanisms import Description, LearnedCodebook
 from adept.mechanisms.random_draws import exact_odds
-from adept.rewriting.coding import pack
+from adept.rewriting.encode_release_write import pack
 
 EPSILONS = (1e-3, 1.0, 40.0, 600.0)
 CASES = [  # numbers, prior, classes: one record, all alike, classes that share numbers, a prior of one record alone

@@ -25,7 +25,7 @@ from adept.mechanisms import (
     Random,
     SqrtNLaplace,
 )
-from adept.rewriting.coding import pack
+from adept.rewriting.encode_release_write import pack
 
 DIM, COUNT = 16, 40
 LATENTS = torch.nn.functional.normalize(torch.randn(COUNT, DIM, generator=torch.Generator().manual_seed(1)), dim=1)

@@ -10,12 +10,12 @@ from tiny import TINY_MODEL
 
 from adept.comparison import audits_and_attacks
 from adept.comparison.audits_and_attacks import WITHHELD, bare, spread
+from adept.comparison.compute_row import obtain_row
 from adept.comparison.config import CompareConfig
 from adept.comparison.one_seed import Trial
 from adept.comparison.output_directory import Store
 from adept.comparison.plan import plan_comparison
 from adept.comparison.results import Example, WrittenTexts
-from adept.comparison.table_row import obtain_row
 from adept.data.corpus import DataConfig, load
 from adept.models.config import ModelConfig, TrainerConfig
 

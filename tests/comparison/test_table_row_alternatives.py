@@ -11,12 +11,12 @@ from comparing import compare, compared
 from made_rows import made, make_rows
 
 from adept.comparison import audits_and_attacks
+from adept.comparison.compute_row import build_alternative
 from adept.comparison.config import CompareConfig
 from adept.comparison.one_seed import Trial
 from adept.comparison.output_directory import Store
 from adept.comparison.plan import ALTERNATIVES, PROMPTED, REDACTED, TOKEN_WISE, plan_comparison
 from adept.comparison.results import ResultRow
-from adept.comparison.table_row import build_alternative
 from adept.data.corpus import DataConfig, load
 from adept.errors import ConfigurationError
 from adept.report import page

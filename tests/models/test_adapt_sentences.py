@@ -12,8 +12,8 @@ from adept.models.codec import codec as codecs
 from adept.models.codec.codec import Codec, words_of
 from adept.models.codec.codec_files import load_codec, save_codec
 from adept.models.codec.meaning import Meanings
-from adept.models.lexicon import Lexicon
 from adept.models.tokenizer import join_words
+from adept.models.word_vectors import Lexicon
 
 
 @pytest.fixture(scope="module")

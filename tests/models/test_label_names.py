@@ -2,8 +2,8 @@
 
 import pytest
 
-from adept.models.label_cells import words_of_name
-from adept.models.lexicon import Lexicon
+from adept.models.label_sentences import words_of_name
+from adept.models.word_vectors import Lexicon
 
 
 @pytest.mark.parametrize(

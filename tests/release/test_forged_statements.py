@@ -19,11 +19,11 @@ from adept.cli.verify import VerifyConfig, run
 from adept.errors import DataError
 from adept.mechanisms import Codebook, Description, JointResponse, RandomizedResponse
 from adept.mechanisms.central_counts import REPLACE, Votes
-from adept.release import statement_fields, verify_statement
+from adept.release import statement_provenance, verify_statement
 from adept.release.shuffled_release import Shuffled
 from adept.release.statement import CentralStatement
 from adept.release.verify_statement import DECLARED, DERIVED, MODEL_FILES, SENTENCES, Refused, check, statement_sha256
-from adept.rewriting import loading
+from adept.rewriting import load_rewriter
 
 NUMBERS = (
     "epsilon",
@@ -287,9 +287,9 @@ def test_a_statement_names_no_files_outside_the_model(tmp_path: Path) -> None:
 
 
 def test_the_packaged_model_has_all_files_that_a_statement_names() -> None:
-    model, _ = loading.load_model()
-    assert tuple(model.files) == loading.MODEL_FILES == MODEL_FILES
-    assert model.files["model.safetensors"] == statement_fields.model_sha256(model)
+    model, _ = load_rewriter.load_model()
+    assert tuple(model.files) == load_rewriter.MODEL_FILES == MODEL_FILES
+    assert model.files["model.safetensors"] == statement_provenance.model_sha256(model)
 
 
 def test_no_field_of_a_statement_is_forgotten() -> None:

@@ -27,11 +27,11 @@ from adept.mechanisms import (
     SqrtNLaplace,
 )
 from adept.models.config import TrainingData
-from adept.release import statement_fields
+from adept.release import statement_provenance
 from adept.release.columns import ReleaseOptions
 from adept.release.ledger import Ledger
 from adept.release.local_release import release_file
-from adept.rewriting.loading import check_release
+from adept.rewriting.load_rewriter import check_release
 from adept.rewriting.rewriter import Rewriter
 
 
@@ -133,12 +133,12 @@ def test_a_release_digests_its_weights_and_its_codebook_once(
 
     names = "model_sha256", "codebook_facts", "has_packaged_weights"
     for name in names:
-        monkeypatch.setattr(statement_fields, name, counted(name, getattr(statement_fields, name)))
+        monkeypatch.setattr(statement_provenance, name, counted(name, getattr(statement_provenance, name)))
     place = str(labelled_file), str(tmp_path / "out.jsonl")
     with closing(Ledger(str(tmp_path / "ledger.db"), key=b"k" * 32)) as ledger:
         statement = release_file(rewriter, *place, options=ReleaseOptions(flush_every=1), key=b"k" * 32, ledger=ledger)
     assert calls == dict.fromkeys(names, 1)
-    assert statement.model_sha256 == statement_fields.model_sha256(rewriter.model)
+    assert statement.model_sha256 == statement_provenance.model_sha256(rewriter.model)
 
 
 def test_no_privacy_is_stated_as_inf(tiny_run: Path, labelled_file: Path, tmp_path: Path) -> None:

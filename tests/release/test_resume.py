@@ -20,7 +20,7 @@ from adept.mechanisms import Description, JointResponse, LearnedCodebook, Random
 from adept.models.codec.codec import Codec
 from adept.models.config import DecodingConfig
 from adept.release import journal as journals
-from adept.release import statement_fields
+from adept.release import statement_provenance
 from adept.release.columns import ReleaseOptions
 from adept.release.input_files import Inputs
 from adept.release.journal import SIDE_FILES, Journal
@@ -552,8 +552,8 @@ def test_another_version_of_what_draws_or_writes_does_not_continue(
     sampler: Rewriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str
 ) -> None:
     target = interrupted(sampler, tmp_path)
-    others = {**statement_fields.drawing_versions(), package: "0.0.1"}
-    monkeypatch.setattr(statement_fields, "drawing_versions", lambda: others)
+    others = {**statement_provenance.drawing_versions(), package: "0.0.1"}
+    monkeypatch.setattr(statement_provenance, "drawing_versions", lambda: others)
     with pytest.raises(DataError, match=r"but versions was .*0\.0\.1"):
         release_file(sampler, str(tmp_path / "in.jsonl"), str(target), options=OPTIONS["plain"], resume=True, key=KEY)
 

@@ -26,7 +26,7 @@ from adept.release.journal import Entry
 from adept.release.local_release import prepare_file, release_file
 from adept.release.release_flow import preview
 from adept.release.shuffled_release import find_shuffled
-from adept.rewriting.coding import pack
+from adept.rewriting.encode_release_write import pack
 from adept.rewriting.rewriter import Rewriter
 
 MECHANISM = Description(epsilon=6.0, size=64)

@@ -21,7 +21,7 @@ from adept.errors import AdeptError, ConfigurationError, DataError, ReleaseRefus
 from adept.mechanisms import Identity, SqrtNLaplace
 from adept.release import sklearn_transformer
 from adept.release.sklearn_transformer import PrivateText
-from adept.rewriting.loading import load_model
+from adept.rewriting.load_rewriter import load_model
 from adept.rewriting.rewriter import Rewriter
 
 TEXTS = [f"a fare to {i}" for i in range(12)]

@@ -27,7 +27,7 @@ from adept.mechanisms import (
     RandomizedResponse,
 )
 from adept.mechanisms.guarantee import symbols_part
-from adept.release import statement_fields, verify_statement
+from adept.release import statement_provenance, verify_statement
 from adept.release.statement import PrivacyStatement
 from adept.release.verify_statement import Refused, check, statement_sha256
 
@@ -52,8 +52,8 @@ def statement(
         "label_response": response,
         "kept_columns": [],
         "training_data": {"name": "air_travel", "public": True, "records": 9},
-        "versions": statement_fields.versions(),
-        "codebook": statement_fields.codebook_facts(text, DIM),
+        "versions": statement_provenance.versions(),
+        "codebook": statement_provenance.codebook_facts(text, DIM),
         "model_sha256": hashlib.sha256(b"weights").hexdigest(),
         "model_files": {name: hashlib.sha256(content).hexdigest() for name, content in MODEL.items()},
         "output_sha256": hashlib.sha256(b"texts\n").hexdigest(),

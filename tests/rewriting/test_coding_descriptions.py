@@ -11,7 +11,7 @@ from adept import audit
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Description
 from adept.models.codec.codec_files import DESCRIPTION, TABLES
-from adept.rewriting.coding import pack, unpack
+from adept.rewriting.encode_release_write import pack, unpack
 from adept.rewriting.rewriter import Rewriter
 
 TEXTS = ["show me flights to boston", "", "what is the cheapest fare", "zebra 😀", "flights " * 10_000]

@@ -5,7 +5,7 @@ from collections import Counter
 import torch
 from torch import Tensor
 
-from adept.rewriting.coding import Pools
+from adept.rewriting.encode_release_write import Pools
 
 CODEWORDS = torch.eye(3)
 

@@ -16,15 +16,14 @@ from adept import audit
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Description
 from adept.mechanisms.random_draws import exponential_series
-from adept.models import cell_search
-from adept.models.cell_search import CellSearch
 from adept.models.codec import nearest_text
 from adept.models.codec.meaning import tabulate
-from adept.models.label_cells import LabelCells
+from adept.models.label_sentences import LabelCells
 from adept.models.tokenizer import join_words
 from adept.models.topics import WordTopics
-from adept.rewriting.label_coding import CellCoding, LabelCoding
-from adept.rewriting.loading import label_mechanism
+from adept.rewriting import label_coding
+from adept.rewriting.label_coding import CellCoding, CellSearch, LabelCoding
+from adept.rewriting.load_rewriter import label_mechanism
 from adept.rewriting.rewriter import Rewriter
 
 Loaded = tuple[Any, Any]
@@ -36,7 +35,7 @@ TEXTS = [
     "what meals do they serve on the late flight",
 ]
 EPSILON = 4.0
-UNIT = cell_search.UNIT
+UNIT = label_coding.UNIT
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +118,7 @@ def by_definition(
 ) -> list[int]:
     """Return the positions of the nearest texts: word by word, one text after the other; the first of ties."""
     index, read = search.index, words or search.index.meanings
-    halves, distances = cell_search.TOPIC_HALVES if words else nearest_text.MEANING_HALVES[0], []
+    halves, distances = label_coding.TOPIC_HALVES if words else nearest_text.MEANING_HALVES[0], []
     weight = sum(index.weigh(word) for word in set(record)) * nearest_text.MISSING_COST
     [own] = read.of_table(*tabulate([set(record)])).astype(np.int64)
     for place in places.tolist():
@@ -144,13 +143,13 @@ def test_the_nearest_sentences_of_a_cell_are_those_by_definition(
     records = [text.split() for text in TEXTS]
     found = search.nearest(records, places, count).tolist()
     wanted = [by_definition(search, words, record, places, count) for record in records]
-    if count > cell_search.SHORTLIST_TEXTS // cell_search.SHORTLIST_SHARE:
+    if count > label_coding.SHORTLIST_TEXTS // label_coding.SHORTLIST_SHARE:
         assert found == wanted
     same = [len({*ours} & {*theirs}) / count for ours, theirs in zip(found, wanted, strict=True)]
     assert min(same[0], same[1], same[4]) >= 0.5
     assert search.nearest([records[0]] * 3, places, count).tolist() == [found[0]] * 3
     assert search.nearest(records[:1], places, count).tolist() == found[:1]
-    monkeypatch.setattr(cell_search, "MAX_DISTANCES", 700)  # two records at a time
+    monkeypatch.setattr(label_coding, "MAX_DISTANCES", 700)  # two records at a time
     assert search.nearest(records, places, count).tolist() == found
 
 
@@ -158,9 +157,9 @@ def test_many_sentences_are_searched_as_few_are(loaded: Loaded, monkeypatch: pyt
     """Where a cell is large, the inverted file finds what a comparison with all finds, and fills up what it lacks."""
     index, places = loaded[0].codec.sentence_index, np.arange(0, 1500, 3, dtype=np.int32)
     records = [text.split() for text in TEXTS if text]
-    monkeypatch.setattr(cell_search, "MEANING_HALVES", (4, 4))
+    monkeypatch.setattr(label_coding, "MEANING_HALVES", (4, 4))
     few = CellSearch(index).nearest(records, places, 2)
-    monkeypatch.setattr(cell_search, "MAX_UNGROUPED", 10)
+    monkeypatch.setattr(label_coding, "MAX_UNGROUPED", 10)
     many = CellSearch(index).nearest(records, places, 2)
     assert (few[:, 0] == many[:, 0]).mean() >= 0.75
     lacking = CellSearch(index).nearest(records, np.array([0, 1, 2], dtype=np.int32), 3)
@@ -261,9 +260,7 @@ def test_heavy_sentences_whose_number_depends_on_the_label_are_refused(
 
 
 @pytest.mark.parametrize(("epsilon", "share"), [(1.0, 0.125), (2.0, 0.25), (4.0, 0.5), (8.0, 0.5)])
-def test_the_larger_the_budget_the_more_first_sentences_all_cells_have(
-    loaded: Loaded, epsilon: float, share: float
-) -> None:
+def test_all_cells_have_the_same_first_sentences(loaded: Loaded, epsilon: float, share: float) -> None:
     rewriter = rewriter_of(loaded, epsilon=epsilon, size=64)
     cells = [set(rewriter.coding.of_label(name).cell.tolist()) for name in broad.NAMES]  # type: ignore[attr-defined]
     assert all(cell.issuperset(range(round(64 * share))) for cell in cells)

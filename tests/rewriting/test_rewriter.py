@@ -25,7 +25,7 @@ from adept.mechanisms import (
 from adept.mechanisms.base import MechanismChoice
 from adept.models.config import DecodingConfig
 from adept.models.decoding import decode, likelihood
-from adept.rewriting.loading import best_exact, load_model
+from adept.rewriting.load_rewriter import best_exact, load_model
 from adept.rewriting.rewriter import Rewriter
 
 TEXTS = ["show me flights to boston", "", "what is the cheapest fare", "zebra 😀", "flights " * 10_000]
@@ -270,7 +270,7 @@ def test_the_fittest_candidate_is_kept(tiny_run: Path, monkeypatch: pytest.Monke
     )
     assert float((best > single).double().mean()) > 0.75
     candidates = decode(plain.model, released[:1].expand(20, -1), DecodingConfig(strategy="sample"))
-    monkeypatch.setattr("adept.rewriting.coding.decode", lambda *_: candidates)
+    monkeypatch.setattr("adept.rewriting.encode_release_write.decode", lambda *_: candidates)
     assert torch.allclose(
         likelihood(plain.model, released[:1], chosen.coding.fittest(released[:1])),
         max(likelihood(plain.model, released[:1], row[None]) for row in candidates),

@@ -35,8 +35,8 @@ from adept.models.codec.nearest_text import MeaningIndex, NearestTextIndex
 from adept.models.language_model.model import LanguageModel
 from adept.models.language_model.ngrams import BITS
 from adept.models.language_model.vocabulary import MAX_WORDS, Learned
-from adept.models.lexicon import Lexicon
 from adept.models.tokenizer import PUNCTUATION, join_words
+from adept.models.word_vectors import Lexicon
 
 if TYPE_CHECKING:  # machine code, slow to import, and needed by large K alone
     from adept.models.codec.arithmetic_code import ArithmeticCode

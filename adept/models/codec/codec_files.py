@@ -24,9 +24,9 @@ from adept.models.config import MAX_LISTED_TEXTS, MAX_VOCABULARY
 from adept.models.language_model.model import CLASS_ORDER, LETTER_ORDER, WORD_ORDER, LanguageModel, UnknownWords
 from adept.models.language_model.ngrams import MAX_NGRAMS, Ngrams
 from adept.models.language_model.vocabulary import END_WORD, MAX_WORDS, UNKNOWN_WORD, Vocabulary
-from adept.models.lexicon import Lexicon
 from adept.models.tokenizer import is_writable
 from adept.models.untrusted_files import Shape, corrupt, read_json, read_tensors
+from adept.models.word_vectors import Lexicon
 
 DESCRIPTION, TABLES = "codec.json", "codec.safetensors"
 FORMAT_VERSION = 1

@@ -1,6 +1,6 @@
 """Meanings of texts in whole numbers, and the search for those nearest to a record's meaning.
 
-A text's meaning is the sum of its words' vectors (``adept.models.lexicon``), weighted by rarity in
+A text's meaning is the sum of its words' vectors (``adept.models.word_vectors``), weighted by rarity in
 public text, scaled to length MEANING_LENGTH, in whole numbers. The product of two meanings,
 MEANING_LENGTH^2 times their cosine, is a whole number below 2^24, which floating point holds
 exactly in any order of additions.
@@ -25,7 +25,7 @@ from torch import Tensor
 
 from adept.models.codec.listed_texts import ListedTexts
 from adept.models.language_model.vocabulary import Learned
-from adept.models.lexicon import Lexicon
+from adept.models.word_vectors import Lexicon
 
 WEIGHT_UNIT = 1000  # a word's weight is a whole number of thousandths
 ADDED_COST, MISSING_COST = 4, 10  # factors of the weights of words that a text adds to a record or lacks

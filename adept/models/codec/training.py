@@ -20,7 +20,7 @@ from adept.models.codec.codec import Codec, words_of
 from adept.models.codec.codec_files import codec_sha256, load_list, save_list
 from adept.models.codec.listed_texts import Words
 from adept.models.config import CodecConfig
-from adept.models.lexicon import Lexicon
+from adept.models.word_vectors import Lexicon
 
 MIN_TEXTS_TO_LIST = 1_000  # least number of training texts for a list of likely texts
 MAX_HELD_OUT = 200

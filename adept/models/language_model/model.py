@@ -18,7 +18,7 @@ import numpy as np
 
 from adept.models.language_model.ngrams import ONE, Ngrams, NgramTables, Whole, in_few_bits
 from adept.models.language_model.vocabulary import LEAST_SEEN, Learned, Vocabulary, in_texts
-from adept.models.lexicon import MIN_ENGLISH_SHARE, Lexicon
+from adept.models.word_vectors import MIN_ENGLISH_SHARE, Lexicon
 
 WORD_ORDER, CLASS_ORDER = 4, 5  # symbols of an n-gram
 CONTEXT_WORDS = max(WORD_ORDER, CLASS_ORDER) - 1  # words before a word that n-grams read

@@ -12,7 +12,7 @@ from adept.models.codec import meaning
 from adept.models.codec.codec import words_of
 from adept.models.codec.listed_texts import ListedTexts
 from adept.models.codec.meaning import MEANING_LENGTH, InvertedFile, Meanings, WordWeights, group_meanings, join_groups
-from adept.models.lexicon import Lexicon
+from adept.models.word_vectors import Lexicon
 
 DIM, COUNT = 32, 4000
 

@@ -19,7 +19,7 @@ from adept.models.codec.codec_files import load_codec, save_codec
 from adept.models.codec.listed_texts import ListedTexts
 from adept.models.codec.meaning import MEANING_LENGTH, MISSING_COST, Meanings, WordWeights
 from adept.models.codec.nearest_text import MAX_EQUALS, MeaningIndex, NearestTextIndex
-from adept.models.lexicon import Lexicon
+from adept.models.word_vectors import Lexicon
 
 Words = tuple[str, ...]
 

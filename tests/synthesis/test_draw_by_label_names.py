@@ -12,11 +12,11 @@ from adept.mechanisms import Votes
 from adept.models.codec import codec as codecs
 from adept.models.codec.codec import Codec
 from adept.models.codec.listed_texts import ListedTexts
-from adept.models.lexicon import Lexicon
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer, join_words
-from adept.synthesis import label_names
-from adept.synthesis.label_names import TILT, choose_texts, draw_by_names, label_by_names
+from adept.models.word_vectors import Lexicon
+from adept.synthesis import draw_by_label_names
+from adept.synthesis.draw_by_label_names import TILT, choose_texts, draw_by_names, label_by_names
 from adept.synthesis.vote_cells import GRID
 from adept.synthesis.vote_counting import Tally
 
@@ -38,7 +38,7 @@ def broad(loaded: Loaded) -> Iterator[Loaded]:
 @pytest.fixture(scope="module", autouse=True)
 def few_added() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(label_names, "MAX_ADDED_TEXTS", 300)
+        patch.setattr(draw_by_label_names, "MAX_ADDED_TEXTS", 300)
         yield
 
 
@@ -104,7 +104,7 @@ def test_names_are_read_with_a_broad_model_and_few_labels_alone(
     if reason == "no broad model":
         monkeypatch.setattr(broad[0].codec, "lexicon", None)
     if reason == "too many labels":
-        monkeypatch.setattr(label_names, "MAX_NAMED_LABELS", 2)
+        monkeypatch.setattr(draw_by_label_names, "MAX_NAMED_LABELS", 2)
     synthesizer = Synthesizer(*broad, votes=Votes(epsilon=1.0), label_set=NAMES, cells=16, texts=own)
     assert synthesizer.cells.texts == list(dict.fromkeys(broad[0].public_texts))
     assert (synthesizer.writable.scores == 0).all()
@@ -167,7 +167,7 @@ def test_a_label_that_is_a_code_is_written_where_its_counts_are(broad: Loaded) -
 
 
 def test_more_texts_than_there_are_sentences_are_all_of_them(broad: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(label_names, "MAX_ADDED_TEXTS", 10**6)
+    monkeypatch.setattr(draw_by_label_names, "MAX_ADDED_TEXTS", 10**6)
     codec, synthesizer = broad[0].codec, build(broad, NAMES)
     assert codec is not None
     assert set(choose_texts(codec, [("airfare",)]).texts) == set(synthesizer.cells.texts)

@@ -40,7 +40,7 @@ from adept.models.codec.codec import Codec, words_of
 from adept.models.codec.listed_texts import Words
 from adept.models.codec.meaning import MEANING_LENGTH, multiply_all
 from adept.models.codec.nearest_text import MeaningIndex
-from adept.models.lexicon import Lexicon
+from adept.models.word_vectors import Lexicon
 
 MIN_LETTERS = 3  # of a word that can say what a label means: codes have shorter ones
 BATCH_NAMES = 16  # whose products with all sentences are computed together

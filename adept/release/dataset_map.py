@@ -16,7 +16,7 @@ from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.release.default_ledger import NO_LEDGER, claim_records
 from adept.release.ledger_file import Spending
 from adept.release.rewrite_options import LedgerOptions
-from adept.release.statement_fields import model_sha256
+from adept.release.statement_provenance import model_sha256
 from adept.rewriting.rewriter import Rewriter
 
 CHECK_ROWS = 1000  # records that ``check`` holds in memory

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from adept.mechanisms import Description, JointResponse, LearnedCodebook, LocalRandomizer, SqrtNLaplace
-from adept.rewriting.coding import Coding
+from adept.rewriting.encode_release_write import Coding
 from adept.rewriting.rewriter import Rewriter
 
 TEXTS, LABELS = ["show me flights to boston", "", "what is the cheapest fare"], ["flight", "flight", "fare"]

@@ -32,8 +32,8 @@ from adept.rewriting.alternative_rewriters import (
     common_length,
     public_logits,
 )
-from adept.rewriting.coding import Pair
-from adept.synthesis.label_names import draw_by_names, label_by_names
+from adept.rewriting.encode_release_write import Pair
+from adept.synthesis.draw_by_label_names import draw_by_names, label_by_names
 from adept.synthesis.synthesizer import Synthesizer
 
 RANDOM_TEXTS = 2000  # texts that are written of random latents; records draw theirs from these
