@@ -58,10 +58,9 @@ def run(config: RewriteConfig, inputs: Inputs, public: list[str] | None) -> Priv
     """Rewrite a file; raise AdeptError for errors that the user can mend."""
     rewriter, options = open_release(config)
     first = inputs.first_records(FIRST_TEXTS)
-    codewords, columns = _codeword_lines(config, first, rewriter, options), _column_lines(config, first)
-    expected = expected_lines(rewriter, public, packaged=is_packaged(config.model_dir))
-    off, notes = "with label_codewords=off, " if codewords else "", list[CheckedRecords]()
-    lines = [*(f"{off}{line}" for line in expected), *codewords, *columns]
+    packaged, by_label = is_packaged(config.model_dir), _goes_by_label(config, first, rewriter, options)
+    expected = expected_lines(rewriter, public, packaged=packaged, by_label=by_label)
+    lines, notes = [*expected, *_column_lines(config, first)], list[CheckedRecords]()
     private = foreign_lines(rewriter, first_texts(iter(first), config.text_column))
 
     def tell() -> None:  # once, as soon as nothing of the file is refused any more
@@ -105,20 +104,12 @@ def _column_lines(config: RewriteConfig, records: list[Record]) -> list[str]:
     return lines
 
 
-def _codeword_lines(
-    config: RewriteConfig, records: list[Record], rewriter: Rewriter, options: ReleaseOptions
-) -> list[str]:
-    """Return a line if codewords depend on the names of copied labels."""
-    by_label = options.by_label and label_mechanism(rewriter.model, epsilon=rewriter.mechanism.epsilon)
-    labelled = not config.output.endswith(TEXT_ENDINGS) and find_label_column(
-        next(iter(records), {}), config.label_column
-    )
-    if not (by_label and labelled):
-        return []
-    return [
-        "a text is one of the public sentences near the name of its copied label, which keeps more of a record but can tell the "
-        "label: label_codewords=off writes texts that tell no label beyond epsilon"
-    ]
+def _goes_by_label(config: RewriteConfig, records: list[Record], rewriter: Rewriter, options: ReleaseOptions) -> bool:
+    """Return True if the names of copied labels choose the codewords."""
+    if not options.by_label or label_mechanism(rewriter.model, epsilon=rewriter.mechanism.epsilon) is None:
+        return False
+    found = find_label_column(next(iter(records), {}), config.label_column)
+    return found is not None and not config.output.endswith(TEXT_ENDINGS)
 
 
 def _public_texts(config: RewriteConfig, inputs: Inputs) -> list[str] | None:

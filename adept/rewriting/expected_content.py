@@ -35,6 +35,11 @@ FIRST_TEXTS = 1000  # texts of a file that are looked at for warnings
 # Unknown words from which there is a warning: of one's own language 0 to 15 % are unknown.
 UNKNOWN_SHARE, MIN_UNKNOWN = 0.25, 3
 LONG_SHARE = 0.05  # share of long texts from which there is one
+BY_LABEL_LINES = (
+    "each text is a public sentence near the name of its copied label: it keeps more of its record, but can reveal the label "
+    "with certainty (label_codewords=off avoids that)",
+    "the next lines are estimates for label_codewords=off",
+)
 NUMBERS = re.compile(r"\S*\d\S*")  # numbers and codes, which belong to no language
 
 
@@ -64,13 +69,19 @@ class Expectation:
         ]
 
 
-def expected_lines(rewriter: Rewriter, public: Sequence[str] | None = None, *, packaged: bool) -> list[str]:
-    """Return lines on how much rewrites keep of the user's public texts, or of held-out texts."""
+def expected_lines(
+    rewriter: Rewriter, public: Sequence[str] | None = None, *, packaged: bool, by_label: bool
+) -> list[str]:
+    """Return lines on how much rewrites keep of the user's public texts, or of held-out texts.
+
+    ``by_label`` is True if the names of copied labels will choose the codewords of the release.
+    """
     expected = expectation(rewriter, public)
     lines = expected.lines if expected else []
     budget = [f"at epsilon {words(rewriter.guarantee.epsilon)} {line}" for line in lines[:1]]
     unread = unseen_line(rewriter) if packaged and public is None else None
-    return [*budget, *lines[1:], *([unread] if unread else [])]
+    found = [*budget, *lines[1:], *([unread] if unread else [])]
+    return [*(BY_LABEL_LINES[: 1 + bool(found)] if by_label else ()), *found]
 
 
 def probe_texts(rewriter: Rewriter, public: Sequence[str] | None = None) -> list[str]:
@@ -146,13 +157,17 @@ def unseen_line(rewriter: Rewriter) -> str | None:
     own = best_exact(rewriter.model, epsilon=epsilon).name == rewriter.mechanism.name
     if rewriter.joint or not own or epsilon < min(map(min, figures.values())):
         return None
-    shares = {subject: _interpolate(row, epsilon) for subject, row in figures.items()}
-    said = ", ".join(f"{subject} {part.topic:.0%} and {part.words:.0%}" for subject, part in shares.items())
-    most = [max(getattr(part, name) for part in shares.values()) for name in ("topic_of_others", "words_of_others")]
-    return (
-        f"rewrites keep the topic and the words of subjects that such a model had not read: {said} "
-        f"(by chance up to {most[0]:.0%} and {most[1]:.0%})"
+    topics, other_topics, kept, other_words = zip(
+        *(_interpolate(row, epsilon) for row in figures.values()), strict=True
     )
+    return (
+        f"on {len(figures)} subjects that such a model had not read: a rewrite keeps its record's topic in {_range(topics)} of all "
+        f"cases, and {_range(kept)} of its record's words (by chance up to {max(other_topics):.0%} and {max(other_words):.0%})"
+    )
+
+
+def _range(shares: Sequence[float]) -> str:
+    return " to ".join(dict.fromkeys(f"{share:.0%}" for share in (min(shares), max(shares))))
 
 
 def _interpolate(row: dict[float, Survival], epsilon: float) -> Survival:

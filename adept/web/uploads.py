@@ -123,7 +123,7 @@ class Files:
             "records": statement.records,
             "epsilon": words(statement.epsilon),
             "statement": statement.text,
-            "expected": expected_lines(rewriter, packaged=packaged),
+            "expected": expected_lines(rewriter, packaged=packaged, by_label=statement.by_label),
         }
 
     def release(self, dropped: Dropped, choices: Choices) -> None:

@@ -168,7 +168,8 @@ def test_a_file_goes_from_drop_to_download(client: TestClient) -> None:
     choices = {"epsilon": 8, "text_column": "text", "label_column": "intent", "labels": "copy"}
     said = client.post(f"/api/files/{found['key']}/explain", json=choices).json()
     assert said["records"] == 20
-    own, *_, precision, unread = said["expected"]
+    by_label, _, own, *_, precision, unread = said["expected"]
+    assert "can reveal the label" in by_label
     assert own.startswith("at epsilon 8 a rewrite keeps its record's topic")
     assert precision.startswith("estimated on ")
     assert "subjects that such a model had not read: " in unread
