@@ -31,7 +31,7 @@ from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
 
 PACKAGES = ["release", "rewriting", "synthesis", "evaluation", "attacks", "audit"]
-MODULES = ["data.corpus", "models.codec.codec", "models.lexicon", "models.tokenizer"]
+MODULES = ["data.corpus", "models.codec.codec", "models.word_vectors", "models.tokenizer"]
 NAMES = {"texts", "X", "frame"}
 BAD: dict[str, Any] = {
     "string": "play jazz",
@@ -73,7 +73,7 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
     "data.corpus.Corpus.__init__": lambda given, bad: Corpus(bad),
     "evaluation.classifiers.predict": lambda given, bad: classifiers.predict(TRAIN, bad, classifier="tfidf"),
     "evaluation.lstm_classifier.predict_lstm": lambda given, bad: lstm_classifier.predict_lstm(TRAIN, bad, seed=0),
-    "models.lexicon.TextVectors.of": lambda given, bad: TextVectors({"jazz": 1.0}).of(bad),
+    "models.word_vectors.TextVectors.of": lambda given, bad: TextVectors({"jazz": 1.0}).of(bad),
     "evaluation.metrics.distinct_ratio": lambda given, bad: metrics.distinct_ratio(bad),
     "evaluation.metrics.NgramModel.__init__": lambda given, bad: metrics.NgramModel(bad, order=2),
     "evaluation.metrics.NgramModel.perplexity": lambda given, bad: metrics.NgramModel(TRAIN.texts, order=2).perplexity(
@@ -85,8 +85,8 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
         bad, size=0, count=0
     ),
     "models.tokenizer.Tokenizer.encode": lambda given, bad: given.rewriter.tokenizer.encode(bad, max_length=4),
-    "release.adapters.DatasetRewriter.check": lambda given, bad: DatasetRewriter(given.rewriter).check(bad),
-    "release.adapters.release_texts": lambda given, bad: release_texts(
+    "release.dataset_map.DatasetRewriter.check": lambda given, bad: DatasetRewriter(given.rewriter).check(bad),
+    "release.dataset_map.release_texts": lambda given, bad: release_texts(
         given.rewriter, bad, LedgerOptions("none"), name="memory"
     ),
     "release.rewrite_frame.rewrite_frame": lambda given, bad: rewrite_frame(
@@ -103,7 +103,7 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
         bad
     ),
     "rewriting.alternative_rewriters.WordByWord.privatize": lambda given, bad: WordByWord.privatize(None, bad),  # type: ignore[arg-type]
-    "rewriting.expectation.foreign_warnings": lambda given, bad: foreign_warnings(
+    "rewriting.expected_content.foreign_warnings": lambda given, bad: foreign_warnings(
         given.rewriter.tokenizer, bad, max_length=4
     ),
     "rewriting.rewriter.Rewriter.rewrite": lambda given, bad: given.rewriter.rewrite(bad),
@@ -121,29 +121,29 @@ WITHOUT = {
     "audit.subject.wrappers.Rewriting.privatize": "called by audit.run with the texts of its pairs",
     "models.codec.codec.Codec.of": "learns from a Corpus",
     "models.codec.codec.Codec.of_sentences": "learns from a Corpus",
-    "models.lexicon.learn_word_vectors": "learns from a Corpus",
+    "models.word_vectors.learn_word_vectors": "learns from a Corpus",
     "models.tokenizer.Tokenizer.train": "learns from a Corpus",
     "models.tokenizer.Tokenizer.with_words": "learns from a Corpus",
     "release.rewrite_frame.Table.__init__": "made by table_of",
-    "rewriting.coding.Coding.encode": "called by Rewriter with checked texts",
-    "rewriting.coding.Coding.release_records": "called by Rewriter with checked texts",
+    "rewriting.encode_release_write.Coding.encode": "called by Rewriter with checked texts",
+    "rewriting.encode_release_write.Coding.release_records": "called by Rewriter with checked texts",
     "rewriting.label_coding.CellCoding.encode": "called by Rewriter with checked texts",
     "rewriting.label_coding.CellCoding.release_records": "called by Rewriter with checked texts",
     "rewriting.label_coding.LabelCoding.encode": "called by Rewriter with checked texts",
     "rewriting.label_coding.LabelCoding.release_records": "called by Rewriter with checked texts",
-    "rewriting.coding.DescriptionCoding.encode": "called by Rewriter with checked texts",
-    "rewriting.coding.LatentCoding.encode": "called by Rewriter with checked texts",
-    "rewriting.coding.PairCoding.encode": "called by Rewriter with checked texts",
-    "rewriting.expectation.Expectation.__init__": "counts texts",
+    "rewriting.encode_release_write.DescriptionCoding.encode": "called by Rewriter with checked texts",
+    "rewriting.encode_release_write.LatentCoding.encode": "called by Rewriter with checked texts",
+    "rewriting.encode_release_write.PairCoding.encode": "called by Rewriter with checked texts",
+    "rewriting.expected_content.Expectation.__init__": "counts texts",
     "synthesis.vote_cells.PublicCells.vote": "called by Synthesizer with texts alone",
     "synthesis.vote_cells.PublicCells.of": "called by Synthesizer with texts alone",
     "synthesis.vote_cells.PublicTexts.__init__": "made of checked texts",
     "synthesis.vote_cells.PublicTexts.alike": "made of checked texts",
     "synthesis.vote_cells.default_size": "counts texts",
-    "synthesis.label_names.label_by_names": "reads a Corpus",
+    "synthesis.draw_by_label_names.label_by_names": "reads a Corpus",
     "synthesis.synthesizer.share_standing_out": "counts texts",
     "rewriting.budget_estimates.short_texts": "reads public texts of the model, or of a Corpus",
-    "rewriting.expectation.rewrite_public": "reads public texts of the model, or of a Corpus",
+    "rewriting.expected_content.rewrite_public": "reads public texts of the model, or of a Corpus",
     "synthesis.synthesizer.Synthesizer.vote": "reads files whose rows must not make it raise",
     "release.rewrite_frame.table_of": "called by rewrite_frame",
 }
@@ -173,7 +173,7 @@ def takes_texts(package: str) -> Iterator[str]:
 def test_every_public_callable_that_takes_texts_is_tried_here() -> None:
     found = {name for package in [*PACKAGES, *MODULES] for name in takes_texts(package)}
     named = {
-        "release.adapters.DatasetRewriter.check",
+        "release.dataset_map.DatasetRewriter.check",
     }  # whose parameters have other names
     assert found == {*CALLS, *WITHOUT} - named
 

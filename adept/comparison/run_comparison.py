@@ -5,7 +5,7 @@ as ADePT was. With ``disjoint``, it is trained on one half of the training split
 and rewrites the other half.
 
 Read the modules in this order: ``plan`` (the rows), this module, ``one_seed`` (data and models that
-the rows of a seed share), ``table_row`` (from a cell to its row), ``audits_and_attacks`` (audits,
+the rows of a seed share), ``compute_row`` (from a cell to its row), ``audits_and_attacks`` (audits,
 attacks and examples), ``results``. ``output_directory`` stores everything.
 """
 

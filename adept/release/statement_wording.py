@@ -3,7 +3,7 @@
 Every epsilon and delta in them is rounded up (``guarantee.words``), and a probability is written as
 a number of times out of a total, and never rounded to "always" (``guarantee.often``). A stranger
 may have chosen the name of the model's text. So the name is reduced to plain characters
-(``statement_fields.plain_name``) and quoted, and cannot add a sentence or a line.
+(``statement_provenance.plain_name``) and quoted, and cannot add a sentence or a line.
 """
 
 import math

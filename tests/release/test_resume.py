@@ -201,6 +201,7 @@ def test_a_kill_before_any_step_on_the_disk_loses_nothing_and_leaves_nothing_tha
     assert step > 15
 
 
+@pytest.mark.slow
 def test_a_stream_that_dies_at_any_step_comes_again_row_by_row_and_goes_on(sampler: Rewriter, tmp_path: Path) -> None:
     """A resumption first writes what was on standard output when the process died, for every step."""
     step, ended = 0, False

@@ -137,6 +137,7 @@ def chosen(
     return [row for row in rows if (row.trust, row.mechanism, row.labels) == (kind, mechanism, labels)]
 
 
+@pytest.mark.slow
 def test_every_kind_of_trust_has_the_epsilons_that_were_asked_for(
     compared: tuple[Path, list[trust_comparison.TrustRow]],
 ) -> None:
@@ -153,6 +154,7 @@ def test_every_kind_of_trust_has_the_epsilons_that_were_asked_for(
         assert original[0].claimed_epsilon == pytest.approx(claimed)
 
 
+@pytest.mark.slow
 def test_a_shuffled_row_is_a_local_one_with_the_epsilon_of_its_files_statement(
     compared: tuple[Path, list[trust_comparison.TrustRow]],
 ) -> None:
@@ -167,6 +169,7 @@ def test_a_shuffled_row_is_a_local_one_with_the_epsilon_of_its_files_statement(
     assert not chosen(rows, "shuffled", "original", "private")
 
 
+@pytest.mark.slow
 def test_labels_that_are_called_private_were_randomised(compared: tuple[Path, list[trust_comparison.TrustRow]]) -> None:
     directory, _ = compared
     with (directory / "original-randomized_response" / "results.csv").open() as file:
@@ -188,6 +191,7 @@ def test_labels_that_are_called_private_were_randomised(compared: tuple[Path, li
         assert {row["labels"] for row in csv.DictReader(file) if row["claimed_epsilon"]} == {"joint_response"}
 
 
+@pytest.mark.slow
 def test_models_are_shared_and_a_table_is_written(compared: tuple[Path, list[trust_comparison.TrustRow]]) -> None:
     directory, rows = compared
     assert sorted(path.name for path in (directory / "models").iterdir()) == ["l2-seed0", "sphere-topics-seed0"]

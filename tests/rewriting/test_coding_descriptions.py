@@ -30,6 +30,7 @@ def test_every_record_gets_one_rewrite_whatever_it_says(rewriter: Rewriter) -> N
     assert all("\n" not in text and "\x00" not in text for text in rewrites)
 
 
+@pytest.mark.slow
 def test_what_is_written_depends_on_the_released_number_alone(rewriter: Rewriter) -> None:
     pairs = [(TEXTS[0], text) for text in TEXTS[1:]]
     result = audit.run(rewriter, pairs=pairs, trials=200, confidence=1 - 1e-9)

@@ -69,7 +69,9 @@ def codec(texts: list[str]) -> Codec:
     return Codec.of(texts, public=True)
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    "size", [pytest.param(5000, marks=pytest.mark.slow) if size == 5000 else size for size in SIZES]
+)
 def test_every_text_has_a_description_and_every_description_a_text(codec: Codec, size: int) -> None:
     described = codec.describe(STRANGE, size=size)
     assert all(0 <= number < size for number in described)
