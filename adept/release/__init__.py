@@ -1,1 +1,1 @@
-"""The release of a file: its columns, labels and persons, and the statement written beside it."""
+"""The release of a file: its columns, labels and persons, and its privacy statement."""

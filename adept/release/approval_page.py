@@ -1,8 +1,8 @@
 """A page for the person who approves a release: one HTML file without scripts, fit for printing.
 
-*Claim*: the page tells no more of the records than the statement does. *Proof*. It is a function of
-the statement's fields, of the output's name, and of rewrites of public texts, to which no record
-contributes. QED.
+*Claim*: the page reveals no more about the records than the statement does. *Proof*. The page is a
+function of the statement's fields, of the output's name, and of rewrites of public texts. No record
+of the input contributes to any of these rewrites. QED.
 """
 
 import math
@@ -30,10 +30,10 @@ def approval_page(described: Json, examples: Sequence[tuple[str, str]], *, title
     """Return the page for approval as HTML.
 
     Args:
-        described: the statement's fields, as read from the statement's file.
+        described: the fields of the privacy statement, as read from the statement's file.
         title, statement: the file names of the output and of the statement, without directories.
-        examples: pairs of a public text and its rewrite, or of a public text and "" if the release
-            does not rewrite rows.
+        examples: pairs of a public text and its rewrite. If the release does not rewrite rows, the
+            second text of each pair is "".
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -71,7 +71,7 @@ def _list_facts(said: Json) -> list[tuple[str, str]]:
 
 
 def _state_guarantee(said: Json) -> list[str]:
-    """Return sentences that state the budgets and the guarantee; each sentence states one fact."""
+    """Return sentences about a release's budgets and its guarantee, one fact in each sentence."""
     epsilon, person = _number(said["epsilon"]), _number(said["person_epsilon"])
     if math.isinf(epsilon):
         return ["Nothing is guaranteed: epsilon is infinite."]
@@ -108,7 +108,7 @@ def _state_central(said: Json, epsilon: float) -> list[str]:
 
 
 def _list_exposed(said: Json) -> list[str]:
-    """Return phrases that name the things the guarantee does not cover, most serious first."""
+    """Return phrases that name what the guarantee does not cover, the most serious one first."""
     broken = [] if said["holds"] else ["the claim of the mechanism, which is false: the numbers here are the true ones"]
     inexact = [] if said["exact"] else ["rounding errors: the noise is floating point"]
     private = ["the text that the model was trained on, which is PRIVATE"] if said["private_model"] else []

@@ -1,7 +1,10 @@
-"""Batches of records: their draws, which go into the journal, and the rows written from the draws.
+"""Batches of records: how they are released, and how output rows are written from the releases.
 
-Only ``draw`` passes records to a mechanism; ``rows`` and ``last_rows`` are post-processing, except
-that they copy columns. So all rows can be written again from a journal that holds every draw.
+To *draw* for a batch means to make all its random choices. The result, an *entry*, is stored in the
+journal, a file with which an interrupted run can continue. Only ``draw`` passes records to a
+mechanism. ``rows`` and ``last_rows`` write output rows from an entry, and read only copied columns
+of the records themselves. So a run can write all its rows again from a journal that holds all
+entries.
 """
 
 import base64
@@ -36,7 +39,10 @@ JOINT_TREATMENTS = ("joint", "joint_response")  # treatments that put the label 
 
 
 class PlainBatches:
-    """A writer of rows in the order of the input; if ``copied``, Arrow copies the kept columns."""
+    """A writer of rows in the order of the input; if ``copied``, Arrow copies the kept columns.
+
+    The kept columns are those that the user wants in the output unchanged.
+    """
 
     def __init__(
         self, rewriter: Rewriter, label_column: str | None, options: ReleaseOptions, *, copied: bool = False
@@ -45,17 +51,17 @@ class PlainBatches:
         self.options, self._joint = options, options.labels in JOINT_TREATMENTS
 
     def draw(self, batch: Sequence[Record]) -> Entry:
-        """Release a batch of records, and write ``samples`` texts for each record."""
+        """Release a batch of records, and write ``samples`` rewrites of each record."""
         return self.write(self.release(batch), self.randomise_labels(batch))
 
     def release(self, batch: Sequence[Record]) -> Tensor:
-        """Release a batch of texts, with their labels if the mechanism releases or reads them."""
+        """Release a batch of texts, together with their labels if the mechanism uses labels."""
         texts = [record[self.options.text_column] for record in batch]
         with_labels = self._joint or is_by_label(self.rewriter.mechanism)
         return self.rewriter.release(texts, self._labels(batch) if with_labels else None)
 
     def randomise_labels(self, batch: Sequence[Record]) -> list[Any] | None:
-        """Randomise the labels of a batch if they have a separate budget; otherwise return None."""
+        """Randomise a batch's labels if they have a budget of their own; otherwise return None."""
         labels, response = self._labels(batch), self.options.response
         return response.privatize(labels) if labels is not None and isinstance(response, RandomizedResponse) else None
 
@@ -69,7 +75,10 @@ class PlainBatches:
         return entry
 
     def rows(self, batch: Sequence[Record], entry: Entry) -> Iterator[Record]:
-        """Yield a batch's output rows; a row copies only kept columns and the record's label."""
+        """Yield the output rows of a batch, whose entry holds the texts.
+
+        A row copies from its record only the kept columns and, if labels are copied, the label.
+        """
         labels, options = entry.get("labels"), self.options
         if labels is None:
             labels = _repeat(self._labels(batch) or [], options.samples)
@@ -84,7 +93,7 @@ class PlainBatches:
             yield row
 
     def last_rows(self) -> Iterator[list[Record]]:
-        """Yield the rows that are written only after all records are released; here, none."""
+        """Yield no rows, because ``rows`` has yielded all rows already."""
         return iter(())
 
     def _labels(self, batch: Sequence[Record]) -> list[Any] | None:
@@ -100,8 +109,8 @@ class ShuffledBatches:
     """A writer of shuffled rows: it releases all records, permutes the releases, then writes texts.
 
     The permutation is uniform, comes from the operating system's entropy, and is not stored. Until
-    the permutation is drawn, each release stays in memory with its copied or randomised label;
-    equal releases are stored once.
+    the permutation is drawn, each release stays in memory with its record's copied or randomised
+    label. If several releases are equal, the memory holds their bytes only once.
     """
 
     def __init__(self, batches: PlainBatches) -> None:
@@ -111,18 +120,18 @@ class ShuffledBatches:
         self._kind = ""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle without releases: a worker only draws, and needs no releases of other batches."""
+        """Pickle this object without the releases in it, because a worker process only draws."""
         return ShuffledBatches, (self._batches,)
 
     def draw(self, batch: Sequence[Record]) -> Entry:
-        """Release a batch of records."""
+        """Release a batch of records, and write no texts yet."""
         released, labels = self._batches.release(batch).cpu(), self._batches.randomise_labels(batch)
         rows = base64.b64encode(released.contiguous().numpy().tobytes()).decode("ascii")
         entry = {"releases": rows, "kind": str(released.dtype).removeprefix("torch.")}
         return entry if labels is None else entry | {"labels": labels}
 
     def rows(self, batch: Sequence[Record], entry: Entry) -> Iterator[Record]:
-        """Keep the draws of a batch for ``last_rows``, and yield no rows."""
+        """Store the releases of a batch until ``last_rows`` is called, and yield no rows."""
         column = self._batches.label_column if self._batches.options.labels == "copy" else None
         labels = entry.get("labels") or [record[column] if column else None for record in batch]
         rows, self._kind = base64.b64decode(entry["releases"]), entry["kind"]
@@ -132,7 +141,7 @@ class ShuffledBatches:
         return iter(())
 
     def last_rows(self) -> Iterator[list[Record]]:
-        """Yield the rows of all records, a few records at a time."""
+        """Permute all stored releases, and yield the rows written from them, batch by batch."""
         shuffle(self._kept)
         batches, size = self._batches, self._batches.rewriter.batch_size
         for part in (self._kept[start : start + size] for start in range(0, len(self._kept), size)):
@@ -152,7 +161,12 @@ def _repeat(values: Sequence[Any], times: int) -> list[Any]:
 
 
 class Drawing:
-    """The draws of one run: records are claimed, drawn and journalled, and only then written."""
+    """The release of all records in one run.
+
+    For each batch, the run first claims the records, which means that it adds their budget to the
+    ledger (the list of released records). Then it draws, stores the result in the journal, and
+    writes the rows.
+    """
 
     def __init__(self, plan: "LocalPlan", run: "Run[PrivacyStatement]") -> None:
         self._plan, self._run = plan, run
@@ -163,7 +177,10 @@ class Drawing:
         return self._run.ledger if self._run.ledger and self._run.ledger.keeps else None
 
     def claim_all(self) -> None:
-        """Check and claim all records before the first draw if the input can be read twice."""
+        """Check all records and add them to the ledger before anything is drawn.
+
+        If the input can be read only once, each batch is added later, just before it is drawn.
+        """
         plan, count = self._plan, 0
         if ledger := self._ledger:
             ledger.identity(text_column=plan.options.text_column, person_column=plan.options.person_column)
@@ -177,7 +194,7 @@ class Drawing:
             ledger.claim()
 
     def write(self, records: Iterator[Record]) -> str:
-        """Write the rows of all records; return the digest of the output."""
+        """Write the rows of all records; return the SHA-256 digest of the output."""
         plan, batches, written = self._plan, self._plan.batches, 0
         with open_output(plan.publication, format=plan.format, columns=plan.columns, types=plan.types) as output:
             for batch, entry in self._entries(batches, records):
@@ -222,7 +239,7 @@ class Drawing:
             yield batch, digest
 
     def _claim(self, batch: Sequence[Record], digest: bytes, before: int) -> None:
-        """Claim the records of a batch, unless ``claim_all`` has claimed them."""
+        """Add the records of a batch to the ledger, unless ``claim_all`` has added them."""
         if (ledger := self._ledger) and self._collected.get(before) != _shorten(digest):
             ledger.collect_records(batch, before=before)
             ledger.claim()

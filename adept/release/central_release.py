@@ -1,19 +1,26 @@
 """The release of a file as synthetic records, made from noisy counts under a central guarantee.
 
-*Claim*: output, statement, standard output and exit status are epsilon-DP for adding, removing or
-replacing a person's rows (``adept.mechanisms.central_counts``), however often a run is killed and resumed.
-*Proof*. (1) A run keeps only the votes of rows, counted by ``adept.synthesis.vote_counting``, whose proof
-bounds the effect of a person. No content of a row raises an error: a damaged row has no vote, a
-file may be empty, and the ledger refuses because of other releases, never because of a row. (2)
-Counts are released once, and are in the journal before anything is visible. A run that finds them
-there draws nothing and reads no record. A run that was killed before that has released nothing. (3)
-Rows, statement and standard output are functions of the released counts and of options. QED. Notes
-for the curator go to ``tell`` and are not part of the release.
+The public model divides all texts into *cells*. Each row of the file *votes* for the cell of its
+text and label. The release consists of the number of votes for each cell, with noise added, and
+synthetic records are written from these noisy counts. *Central* means that readers must trust
+whoever holds the file and runs this program, here called the *curator*.
 
-The file's format says what a *row* is; ``adept.data.reading`` proves that a row affects only its
-own record. In a csv, a quote that is never closed takes everything that follows into its row, so
-write such files with a program that produces valid csv. A parquet or compressed file is read either
-completely or not at all. The names of columns in a header or schema are public.
+*Claim*: output, statement, standard output and exit status are epsilon-DP for adding, removing or
+replacing a person's rows (``adept.mechanisms.central_counts``), however often a run is killed and
+resumed. *Proof*. (1) A run keeps nothing of the rows but their votes, counted by
+``adept.synthesis.vote_counting``, whose proof bounds the effect of a person on the counts. No
+content of a row raises an error: a damaged row has no vote, a file may be empty, and the ledger
+refuses a release because of other releases, never because of a row. (2) Noisy counts are drawn
+once, and are stored in the journal before anybody can see a result. A run that finds counts in the
+journal draws nothing and reads no record. A run that was killed before it stored its counts has
+released nothing. (3) Rows, statement and standard output are functions of the noisy counts and of
+options. QED. Notes for the curator are passed to the function ``tell``, and are not part of the
+release.
+
+The file's format decides which bytes form a *row*; ``adept.data.reading`` proves that a row affects
+only its own record. If a quote in a csv file is never closed, everything after the quote belongs to
+that row, so write such files with a program that produces valid csv. A parquet or compressed file
+is read either completely or not at all. The names of columns in a header or schema are public.
 """
 
 import hashlib
@@ -57,16 +64,18 @@ def synthesize_file(
     progress: Progress | None = None,
     tell: Callable[["TallyNotes"], None] = ignore,
 ) -> CentralStatement:
-    """Write synthetic records made from ``source`` into ``target``, with the statement beside them.
+    """Write synthetic records made from ``source`` into ``target``, with their privacy statement.
 
     Args:
-        synthesizer: object that counts votes, releases the counts and writes records; the options
-            limit the number of votes per person.
-        source, target: as for ``release_file``.
-        ledger: the ledger in which the release is stored; if it lists other releases, it must have
+        synthesizer: object that counts votes, adds noise to the counts, and writes synthetic
+            records.
+        source, target: names of input and output, as for ``release_file``.
+        options: columns and treatment of labels; ``max_records_per_person`` must be the number of
+            votes per person of the synthesizer.
+        ledger: the ledger in which the release is listed. If it lists other releases, it must have
             been opened with ``again``.
-        resume, progress, tell: as for ``release``; a resumed run that has already drawn its counts
-            writes records without reading the input.
+        resume, progress, tell: as for ``release``. If a resumed run has drawn its noisy counts
+            before, it writes records without reading the input.
     """
     prepared = prepare_synthesis(synthesizer, source, target, options=options, ledger=ledger)
     return release(*prepared, resume=resume, ledger=ledger, progress=progress, tell=tell)
@@ -75,21 +84,21 @@ def synthesize_file(
 def prepare_synthesis(
     synthesizer: Synthesizer, source: str, target: str, *, options: CentralOptions, ledger: Ledger | None = None
 ) -> tuple[Publication, Callable[[], "CentralPlan"]]:
-    """Return the first arguments of ``release`` and ``preview``: files, and a planning function."""
+    """Return the first two arguments of ``release``: the files, and a planning function."""
     inputs, publication = find_files(source, target, options, ledger=ledger)
     return publication, partial(plan_central, synthesizer, inputs, publication, options)
 
 
 @dataclass(frozen=True)
 class TallyNotes:
-    """Notes on rows and formats that only the curator may see."""
+    """Exact numbers of rows, and warnings about file formats, which only the curator may see."""
 
     tally: Tally
     mismatches: tuple[str, ...] = ()
 
     @property
     def lines(self) -> list[str]:
-        """Lines for the curator, with exact numbers of rows."""
+        """Lines for the curator: exact numbers of rows that were read, counted and not counted."""
         notes = self.tally.notes
         parts = [
             (notes.no_text, "have no text (text_column= names its column)"),
@@ -104,7 +113,7 @@ class TallyNotes:
 
 @dataclass(frozen=True, kw_only=True)
 class CentralPlan(Plan[CentralStatement]):
-    """The plan of a central release, with the day on which it begins."""
+    """The plan of a central release, with the day on which the release begins."""
 
     same = (
         "label_set", "labels", "epsilon", "neighbours", "unit", "max_records_per_person", "size", "codebook_sha256",
@@ -119,12 +128,12 @@ class CentralPlan(Plan[CentralStatement]):
 
     @property
     def columns(self) -> list[str]:
-        """Columns of the output."""
+        """Names of the output's columns."""
         return list(filter(None, (self.options.text_column, self.options.label)))
 
     @cached_property
     def cells_sha256(self) -> str:
-        """Digest of the cells' codewords and texts."""
+        """SHA-256 digest of the cells' codewords and public texts."""
         cells = self.writer.cells
         digest = hashlib.sha256(cells.codewords.astype("<i4").tobytes())
         for text in cells.texts:
@@ -136,7 +145,10 @@ class CentralPlan(Plan[CentralStatement]):
         return self.inputs.records(tolerant=True, columns=options.used_columns, required=options.required)
 
     def own_terms(self) -> dict[str, Any]:
-        """Return the terms of a central release: options, which reveal nothing about a record."""
+        """Return the options that a resumed run must share with its first run.
+
+        They reveal nothing about a record.
+        """
         votes = self.writer.votes
         return {
             "input": [name if name == STANDARD_STREAM else os.path.realpath(name) for name in self.inputs.locations],
@@ -152,7 +164,7 @@ class CentralPlan(Plan[CentralStatement]):
         }
 
     def expected_statement(self) -> CentralStatement:
-        """Return those fields of the statement that are known before the release."""
+        """Return the statement with those fields that are known before the release."""
         labels = tuple(label for label in self.writer.labels if label is not None)
         return CentralStatement(
             **self.model_facts,
@@ -182,13 +194,16 @@ class CentralPlan(Plan[CentralStatement]):
         return tally
 
     def vote(self, batch: Sequence[Record]) -> Entry:
-        """Return the cells that a batch votes for, without randomness; only they leave a worker."""
+        """Return the cell for which each record of a batch votes, without randomness.
+
+        If a cluster is used, a worker returns only these cells, and nothing else about the records.
+        """
         texts = [record.get(self.options.text_column) for record in batch]
         labels = [record.get(self.options.label) for record in batch] if self.options.label else None
         return {"votes": self.writer.vote(texts, labels)}
 
     def draw(self, run: Run[CentralStatement]) -> tuple[CentralStatement, None]:
-        """Count votes and release the counts, unless a run has done this; then write all rows."""
+        """Count votes and draw noisy counts, unless an earlier run did so; then write all rows."""
         release = _draw_counts(self, run)
         rows, written = self.writer.write(release, rows=self.options.rows), 0
         with open_output(self.publication, format=self.format, columns=self.columns) as output:
@@ -228,7 +243,7 @@ def _claim(plan: CentralPlan, run: Run[CentralStatement]) -> None:
 def plan_central(
     synthesizer: Synthesizer, inputs: Inputs, publication: Publication, options: CentralOptions
 ) -> CentralPlan:
-    """Plan a release without reading any record."""
+    """Plan a central release without reading any record."""
     written = written_format(publication.target, inputs.options, inputs.locations)
     for location in inputs.locations:
         file_format(location, inputs.options.format)
@@ -248,7 +263,7 @@ def plan_central(
 
 
 def check_label_set(options: CentralOptions, given: bool) -> None:
-    """Refuse labels=vote without a label set, and a label set without labels=vote."""
+    """Refuse labels=vote without a public label set, and a label set without labels=vote."""
     if (options.labels == "vote") != given:
         raise ConfigurationError(
             "label_set must name the public labels, or be left out with labels=drop: a set taken from private data would leak"
