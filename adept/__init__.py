@@ -1,7 +1,7 @@
 """Rewrite utterances under local differential privacy, with guarantees that are true.
 
-The names below are loaded when they are first used, so that ``adept --help`` does not wait for
-PyTorch.
+The package imports each of the classes, functions and modules below only when a program first uses
+it, so that ``adept --help`` does not wait for PyTorch.
 """
 
 import importlib

@@ -1,16 +1,17 @@
 """Adaptation of a model to another domain from a few hundred public texts, in closed form.
 
 - *words* of the examples are added to the vocabulary;
-- *topics* are fitted to the examples and to some of the texts that the model holds; their number
-  grows by one per example;
-- *codewords* are the examples and the model's texts nearest to them; for small budgets, the means
-  of these texts;
+- *topics* (``adept.models.topics``) are fitted again, to the examples and to some of the texts that
+  the model holds; their number grows by one per example;
+- *codewords* are the latents of the examples and of the model's texts nearest to them; for small
+  budgets, codewords are means of such latents;
 - the *codec* lists the examples as its first utterances, followed by the model's texts;
-- the *decoder* reads the new topics by a linear map to the old ones.
+- the *decoder* was trained on the old topics, and reads the new ones through a linear map.
 
-A *broad* model has a lexicon, and its texts are ordered by their similarity to the examples in
-meaning. A few examples do not show how far their domain extends. So the sentences closest in
-meaning are added to the examples, and half of the other codewords are chosen at random.
+A *broad* model is one for text of many domains. It has a lexicon, and its texts are ordered by how
+near their meaning is to the examples. A few examples do not show how far their domain extends. So
+the sentences closest in meaning are added to the examples, and half of the other codewords are
+chosen at random.
 """
 
 import random
@@ -71,10 +72,10 @@ def adapt(
     Args:
         model, tokenizer: a public model and the tokenizer that was saved with it.
         examples: public texts of the domain; the adapted model holds them word for word.
-        source: origin of the examples, which the model's card and every statement name.
-        said: True if people said the examples; False if the examples were found for names of
-            things.
-        seed: seed for the choice of the model's texts that are used beside the examples.
+        source: origin of the examples, which the model's card and every privacy statement name.
+        said: True if the examples are texts that people said; False if they are sentences that were
+            found for names of things.
+        seed: seed for the choice of those of the model's texts that are used beside the examples.
 
     Raises:
         DataError: fewer than MIN_EXAMPLES different examples have words.
@@ -156,7 +157,10 @@ def _origin(data: TrainingData, source: str, examples: int) -> TrainingData:
 
 
 def wider(model: Autoencoder, vocabulary_size: int, *, topics: int, training_data: TrainingData) -> Autoencoder:
-    """Return a copy of a model for a larger vocabulary; the caller has to fit its topics."""
+    """Return a copy of a model with a larger vocabulary and ``topics`` topics.
+
+    The caller has to fit the topics.
+    """
     config = replace(model.config, latent_dim=topics, decoder="nearest")
     wider = Autoencoder(config, vocabulary_size=vocabulary_size, clip=model.clip, training_data=training_data)
     kept = {name: tensor.cpu() for name, tensor in model.state_dict().items() if name not in READ_LATENTS}
@@ -173,7 +177,11 @@ def wider(model: Autoencoder, vocabulary_size: int, *, topics: int, training_dat
 
 @torch.no_grad()
 def translate(model: Autoencoder, new: Tensor, old: Tensor, *, source: Autoencoder) -> None:
-    """Turn a decoder of old latents z (N, n) into one of new latents z' (N, n'): W becomes W A, z ~ A z'."""
+    """Change a decoder's weights so that it reads new latents (N, n') instead of old ones (N, n).
+
+    Least squares find the matrix A with ``z ~ A z'``, where z is the old and z' the new latent of
+    the same text. Weights W, which were multiplied with z, are replaced by ``W A``.
+    """
     new, old = model.scale(new).double().cpu(), source.scale(old).double().cpu()  # as the weights meet them
     linear = torch.linalg.lstsq(new, old, driver="gelsd").solution.T.float()  # (n, n')
     inputs, size = source.decoder.get_parameter("weight_ih_l0").cpu(), model.config.embedding_dim
@@ -182,7 +190,12 @@ def translate(model: Autoencoder, new: Tensor, old: Tensor, *, source: Autoencod
 
 
 def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[int, Tensor]:
-    """Return codebooks for the latents (N, n) of examples: of means, examples, and the model's texts."""
+    """Return codebooks for the latents (N, n) of examples, by their number of codewords.
+
+    The smaller codebooks hold means of these latents. If there are at most ``most`` examples, the
+    two largest codebooks hold the latents of all examples; one of the two also holds the nearest of
+    the latents ``own`` of the model's texts.
+    """
     distinct = torch.unique(latents.cpu(), dim=0)
     books = learn_codebooks(distinct, seed=seed, also=len(distinct) // 2)
     if len(distinct) <= most:
@@ -193,11 +206,11 @@ def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[
 
 
 def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) -> dict[int, Tensor]:
-    """Return codebooks for the latents (N, n) of few examples, in the sizes that broad models have.
+    """Return codebooks for the latents (N, n) of few examples, in the sizes of a broad model.
 
-    The largest codebook holds, in random order, the examples, the model's texts (M, n) nearest to
-    them, and as many other texts (L, n). Smaller codebooks consist of its first codewords, and the
-    smallest ones of means.
+    The largest codebook holds, in random order, the latents of the examples, those of the model's
+    texts (M, n) nearest to them, and as many of other texts (L, n). The smaller codebooks hold its
+    first codewords, and the smallest ones hold means.
     """
     distinct, own, others = (normalize(some.cpu(), dim=1) for some in (torch.unique(latents.cpu(), dim=0), own, others))
     most = max(len(distinct), max(TEXT_CODEWORDS))
@@ -211,7 +224,7 @@ def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) 
 
 
 def _near(directions: Tensor, own: Tensor, *, count: int) -> Tensor:
-    """Return up to ``count`` of M directions that are near to N given ones but not to each other."""
+    """Return up to ``count`` of M directions near to N given ones, but not near to each other."""
     nearness = (own @ directions.T).max(dim=1).values
     likeness = torch.full_like(nearness, -1.0)
     chosen: list[int] = []
@@ -250,7 +263,7 @@ def fine_tune(
     output_dir: Path,
     seed: int = 0,
 ) -> FitResult:
-    """Train the decoder of an adapted model in place, on the model's texts and the examples."""
+    """Train the decoder of an adapted model on the model's texts and the examples, in place."""
     own, held_out = own_texts(model), set(model.codec.held_out if model.codec else ())
     examples = Corpus([text for text in examples.texts if tuple(words_of(text)) not in held_out])
     weight, beside, _ = MANY_PLACING
@@ -287,7 +300,10 @@ def read_page(page: str) -> list[str]:
 
 
 def sentences_about(codec: Codec, terms: Iterable[str]) -> list[str]:
-    """Return a broad model's sentences that are nearest to terms; raise ModelError for other models."""
+    """Return those sentences of a broad model that are nearest in meaning to terms.
+
+    Raises ModelError if the model is not broad.
+    """
     asked = list(dict.fromkeys(filter(None, map(spell_out, terms))))
     meanings, table = read_meanings(codec)
     each = max(MIN_PER_TERM, MAX_SENTENCES // max(1, len(asked)))
@@ -299,7 +315,10 @@ def sentences_about(codec: Codec, terms: Iterable[str]) -> list[str]:
 def nearest_first(
     codec: Codec, texts: Sequence[str], *, most: int, besides: int = 0
 ) -> tuple[list[Words], list[Words], ListedTexts]:
-    """Return the ``most`` sentences nearest to texts, ``besides`` other sentences, and all the rest."""
+    """Split a codec's sentences into those nearest to texts, some others, and all the rest.
+
+    There are ``most`` nearest sentences, and at most ``besides`` others.
+    """
     meanings, table = read_meanings(codec)
     nearness = np.full(len(table), -np.inf, dtype=np.float32)
     for start in range(0, len(texts), PRODUCT_BATCH_TEXTS):
@@ -312,7 +331,10 @@ def nearest_first(
 
 
 def read_meanings(codec: Codec) -> tuple[Meanings, Codes]:
-    """Return a codec's `Meanings`, and the meanings (N, d) of its sentences; ModelError if not broad."""
+    """Return a codec's `Meanings`, and the meanings (N, d) of its sentences.
+
+    Raises ModelError if the codec has no lexicon.
+    """
     if codec.lexicon is None:
         raise ModelError("model_dir must hold a model of broad text: leave model_dir out, or give examples")
     meanings = Meanings(codec.lexicon, codec.weigh)

@@ -28,17 +28,17 @@ class ModelConfig:
     """Sizes of the autoencoder."""
 
     embedding_dim: int = 96
-    """Size of a word's vector."""
+    """Number of dimensions of a word's vector."""
     hidden_dim: int = 256
-    """Size of an LSTM's state."""
+    """Number of dimensions of the state of an LSTM, the network that reads and writes texts."""
     latent_dim: int = 32
-    """Size of the latent vector; the noise of most mechanisms grows with it."""
+    """Number of dimensions of a latent (a text's vector); most mechanisms' noise grows with it."""
     clip_norm: float = 1.0
-    """Radius C of the set that latents are clipped to."""
+    """Radius C of the ball or sphere into which latents are clipped, on the latents' scale."""
     max_length: int = 40
-    """Largest number of tokens that are read from a record, and that are written."""
+    """Largest number of tokens that the model reads from a record, and that it writes."""
     dropout: float = 0.1
-    """Share of embeddings, and of the decoder's outputs, that training sets to zero."""
+    """Share of the numbers in word vectors and decoder outputs that training sets to zero."""
     word_dropout: float = 0.2
     """Share of the decoder's input words that training hides, so that it learns to use the latent."""
     precision: str = "float32"
@@ -46,7 +46,7 @@ class ModelConfig:
     decoder: str = "lstm"
     """Decoder to use if decoding.strategy is auto: lstm | nearest (needs public text)."""
     encoder: str = "lstm"
-    """Encoder: lstm | topics; training.content.kind chooses it, and topics determine latent_dim."""
+    """Encoder: lstm | topics (their number sets latent_dim); training.content.kind chooses it."""
 
     def __post_init__(self) -> None:
         check_choice(("lstm", TOPICS), **{"model.encoder": self.encoder})
@@ -88,7 +88,9 @@ class TokenizerConfig:
     kind: str = "word"
     """Kind of token: word | bpe (parts of words, down to single bytes, for any language)."""
     min_frequency: int = 2
-    """Least number of times that a word or a merge must occur in the training text."""
+    """Least number of times that a word, or a pair of parts that bpe joins, must occur in the
+    training text.
+    """
     vocabulary_size: int = 10_000
     """Largest number of tokens; with kind=bpe the 256 bytes are always among them."""
     lowercase: bool = True
@@ -109,20 +111,22 @@ class DecodingConfig:
     """Options for writing texts from released latents."""
 
     strategy: str = "auto"
-    """Strategy: auto (nearest if the model's decoder is nearest, else sample if releases repeat,
-    else greedy) | greedy | sample | nearest (the public text nearest to the release).
+    """Strategy: auto (nearest if the model's decoder is nearest, else sample if releases are
+    codewords, else greedy) | greedy (the likeliest words) | sample (random words) | nearest (the
+    public text nearest to the release).
     """
     temperature: float = 1.0
     """For sample: a value below 1 favours likely words, and a value above 1 favours rare words."""
     top_k: int = 0
-    """For sample: draw from this many likeliest words; 0: from all words."""
+    """For sample: number of the likeliest words to draw from; 0: draw from all words."""
     top_p: float = 1.0
     """For sample: draw from the likeliest words that together have this probability."""
     candidates: int = 1
     """For sample: number of texts to draw for each rewrite; the text that fits best is kept."""
     pool: int | None = None
-    """If releases repeat: number of texts written for each codeword, from which all its records
-    draw; null: set by a rule; 0: no shared texts.
+    """If releases are codewords: number of texts to write for each codeword, shared by all records
+    that are released as this codeword; null: the fewer codewords, the more texts; 0: no shared
+    texts.
     """
 
     def __post_init__(self) -> None:
@@ -140,11 +144,15 @@ class ContentConfig:
     """Content of a latent."""
 
     kind: str = "auto"
-    """Content of a latent: none (free) | topics | auto (topics for learned_codebook, description)."""
+    """Content of a latent: none (learned freely) | topics | auto (topics for learned_codebook and
+    description, else none).
+    """
     topics: int = 400
     """Largest number of topics; at most one topic is learned for every eight public texts."""
     lexicon: bool = False
-    """Use the meanings of words, for topics and for unknown words; for text of many domains."""
+    """Use the meanings of words in a lexicon, for topics and for unknown words; for text of many
+    domains.
+    """
 
     def __post_init__(self) -> None:
         check_choice(("auto", "none", TOPICS), **{"training.content.kind": self.kind})
@@ -157,11 +165,13 @@ class CodecConfig:
     """Learning of descriptions from text; each public text takes memory when the model runs."""
 
     learn: str = "later"
-    """Listing of likely texts: later (at the first use, beside the model) | now (in training)."""
+    """Time to list the likely texts: later (once, when first needed) | now (in training)."""
     texts: int | None = None
     """Size of the random sample of training texts to learn from; null: all."""
     likely: int = MAX_LISTED_TEXTS
-    """Number of texts to list, public utterances included, if at least 1,000 texts are public."""
+    """Number of likely texts to list, public utterances included, if at least 1,000 texts are
+    public.
+    """
     sentences: bool = False
     """Give every training text a number, and find texts by their meaning; for text of many domains."""
 
@@ -201,11 +211,11 @@ class TrainingConfig(OptimiserConfig):
     """Options for fitting the weights, the topics and the codec."""
 
     epsilon: Any = None
-    """Noise in training: null (none) | x (the mechanism's noise at budget x) | [low,high] (at
-    random budgets between these two).
+    """Noise in training: null (none) | x (the mechanism's noise at epsilon x) | [low,high] (its
+    noise at a random epsilon between low and high).
     """
     most: int | None = None
-    """Number of training texts, counted from the first, for topics and decoder; null: all."""
+    """Number of training texts, the first ones, from which topics and decoder learn; null: all."""
     content: ContentConfig = field(default_factory=ContentConfig)
     codec: CodecConfig = field(default_factory=CodecConfig)
 
@@ -226,7 +236,11 @@ class TrainingConfig(OptimiserConfig):
             return math.nan, math.nan
 
     def for_mechanism(self, kind: "Kind") -> "TrainingConfig":
-        """Return a copy with kind ``auto`` resolved: to topics if a codebook or a codec is learned."""
+        """Return a copy in which the kind of content is chosen if it was ``auto``.
+
+        It is ``topics`` for the mechanisms ``LearnedCodebook`` and ``Description``, and ``none``
+        for others.
+        """
         from adept.mechanisms import Description, LearnedCodebook
 
         if self.content.kind != "auto":
@@ -280,7 +294,10 @@ class TrainSpec:
 
 @dataclass(frozen=True)
 class FitResult:
-    """Measurements of a training run: the speed leaves out padding, the time includes validation."""
+    """Measurements of a training run.
+
+    The speeds do not count padding, and the seconds include validation.
+    """
 
     epochs: int
     validation_loss: float

@@ -1,7 +1,7 @@
 """Decoding of released latents into texts, word by word or as public texts: post-processing.
 
-All random draws use the operating system's entropy; a seed would reveal a text's place in a
-shuffled file.
+All random numbers come from the operating system. With a seed, somebody could find out where in the
+original file a text of a shuffled file stood.
 """
 
 from collections.abc import Sequence
@@ -69,7 +69,10 @@ class PublicTexts:
         self._table = fill_up(fill_up(directions, dim=0), dim=1).T.contiguous()  # (n, N)
 
     def write(self, released: Tensor, *, samples: int, most: int | None = None) -> list[str]:
-        """Return ``samples`` texts for each latent (B, n): its nearest ones, at most ``most`` different."""
+        """Return ``samples`` texts for each latent (B, n): the public texts nearest to it.
+
+        At most ``most`` of them are different; after these, the texts of a latent repeat.
+        """
         count = min(samples, most or samples, len(self.texts))
         distinct, index = torch.unique(released.to(self._table), dim=0, return_inverse=True)
         near = [self._compare(part).topk(count, dim=1).indices for part in torch.split(distinct, NEAREST_ROWS)]

@@ -1,29 +1,32 @@
 r"""Cells of labels: public sentences that a label's public name suggests as its records.
 
-A record of label c is released as one of the k sentences of the cell of c
-(``adept.mechanisms.description``). Every cell begins with the same first sentences of the codec,
-which represent all of its utterances. With them, a name that misleads does less harm.
+The *cell* of a label c is a set of k public sentences. A record of this label is released as one of
+them (``adept.mechanisms.description``). Every cell begins with the same first sentences of the
+codec, which represent all of its utterances. Because of these sentences, a name that misleads does
+less harm.
 
-A later sentence s is in the cell with the weight min(1, f exp(beta cos(c, s))): cos compares the
-meanings of the label and the sentence, and f is such that these weights and the number of first
-sentences sum to k. beta is large for informative names: as the cosine of the sentence at NAME_RANK
-grows from the smaller to the larger of NAME_COSINES, beta grows from the smaller to the larger of
-TILTS. The later sentences are sorted by cosine, and the cell takes one wherever the running sum of
-weights passes a whole number plus one half.
+Each later sentence s has a weight, ``min(1, f * exp(beta * cos(c, s)))``. Here ``cos(c, s)`` is the
+cosine between the meanings of the label and the sentence. The factor f is such that all weights and
+the number of first sentences sum to k. The number ``beta`` is large for informative names, which
+are near to many sentences: as the cosine of the sentence at rank NAME_RANK grows from the smaller
+to the larger of NAME_COSINES, ``beta`` grows from the smaller to the larger of TILTS. The later
+sentences are sorted by cosine, and the cell takes a sentence wherever the running sum of weights
+passes a whole number plus one half.
 
-The meaning of a label is the mean of the meaning of its
-name and the meanings of *public sentences* about it, if there are any, such as descriptions or a
-model's labelled examples. The cell of a label without any known word is the first k sentences. A
-name is split at underscores, hyphens, capitals and digits.
+The meaning of a label is the mean of the meaning of its name and the meanings of *public sentences*
+about it, if there are any, such as descriptions or a model's labelled examples. The cell of a label
+without any known word is the first k sentences. A name is split into words at underscores, hyphens,
+capitals and digits.
 
 *Claim*: the cell of c is a function of c, the sentences about c, the codec and k. It has exactly k
 different sentences. *Proof*. Products of meanings are whole numbers that floats hold exactly, so a
 product does not depend on the other names or on how many there are. Let n be the number of first
-sentences. The weights of the later ones are whole numbers of at most UNIT that sum to (k - n) UNIT
-or more. Of the k - n points (j + 1/2) UNIT each lies in the step of one sentence, and a step of at
-most UNIT holds at most one. A cell that was dropped from memory is made
-again exactly as it was. QED. An observer of the running time can notice when a cell is made;
-statements say so.
+sentences. The weights of the later sentences, in units of ``1 / UNIT``, are whole numbers of at
+most UNIT that sum to ``(k - n) * UNIT`` or more. Each sentence adds one step to the running sum of
+weights. Of the k - n points ``(j + 1/2) * UNIT`` each lies in the step of one sentence, and a step
+of at most UNIT holds at most one of these points. A cell that was dropped from memory is made again
+exactly as it was. QED. Making a cell takes time, so somebody who times the program can tell when a
+cell is made. The privacy statements mention this.
 """
 
 import re
@@ -59,10 +62,10 @@ class LabelCells:
     """The cells of labels, each made at its first use and kept while memory allows.
 
     Args:
-        codec: a codec of broad text.
+        codec: a codec of broad text, whose sentences the cells hold.
         index: the index of all sentences of the codec.
-        size: k.
-        first: the number of first sentences in every cell.
+        size: the number k of sentences in a cell.
+        first: the number of first sentences of the codec in every cell.
         about: public sentences about labels.
     """
 
@@ -84,7 +87,7 @@ class LabelCells:
         return _remake, (self._codec, self._index, self.size, self.first, self.about)
 
     def of(self, labels: Iterable[str]) -> dict[str, Places]:
-        """Return the cell of each label: its sentences' places (k,), in ascending order."""
+        """Return the cell of each label: the places (k,) of its sentences, in ascending order."""
         names = list(dict.fromkeys(labels))
         spelled = zip(names, spell_names(self._codec, names), strict=True)
         said = {name: (*filter(None, [words]), *self.about.get(name, ())) for name, words in spelled}
@@ -126,16 +129,19 @@ def _remake(codec: Codec, index: MeaningIndex, size: int, first: int, about: dic
 
 
 def choose_tilt(products: NDArray[np.int16]) -> float:
-    """Return beta for a name with these products (N,); it is large for informative names."""
+    """Return the number beta for a name, from its products (N,) with all sentences.
+
+    Beta is large for informative names, whose product is still large at rank NAME_RANK.
+    """
     rank = min(NAME_RANK, len(products))
     cosine = -float(np.partition(-products, rank - 1)[rank - 1]) / MEANING_LENGTH**2
     return float(np.interp(cosine, NAME_COSINES, TILTS))
 
 
 def choose_near(products: NDArray[np.int16], *, size: int, tilt: float) -> Places:
-    """Return places (size,) of sentences with these products (N,), in ascending order.
+    """Choose ``size`` sentences by their products (N,) with a label; return their places.
 
-    The larger a product, the likelier is the sentence to be among them.
+    Sentences with a large product are chosen more densely. The places are in ascending order.
     """
     levels = products.astype(np.int64) - int(products.min())
     weights = _weigh(np.bincount(levels), size=size, tilt=tilt / MEANING_LENGTH**2)
@@ -146,7 +152,11 @@ def choose_near(products: NDArray[np.int16], *, size: int, tilt: float) -> Place
 
 
 def _weigh(counts: NDArray[np.int64], *, size: int, tilt: float) -> NDArray[np.int64]:
-    """Return the weight of each level of likeness, with so many sentences each: ``size`` UNIT in all."""
+    """Return the weight of a sentence for each level of its product with the label.
+
+    ``counts`` holds the number of sentences at each level. The weights of all sentences sum to
+    ``size * UNIT`` or slightly more.
+    """
     law = np.exp(tilt * (np.arange(len(counts)) - len(counts) + 1.0))
     least, largest = np.log(size * UNIT / (counts @ law)), np.log(UNIT / law[0]) + 1
     for _ in range(BISECTIONS):
@@ -163,7 +173,10 @@ def _round(factor: float, law: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def words_of_name(name: str, lexicon: Lexicon) -> tuple[str, ...]:
-    """Return the words of a label's name, numbers aside; none without a known word of MIN_LETTERS."""
+    """Return the words of a label's name, without numbers.
+
+    There are none if the lexicon knows no word of the name that has at least MIN_LETTERS letters.
+    """
     spelled = spell_out(name).split()
     parts = [part for word in spelled for part in ([word] if word in lexicon.places else DIGITS.split(word))]
     words = tuple(part for part in parts if not part.isdigit())
@@ -177,7 +190,7 @@ def spell_names(codec: Codec, names: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def compare_names(codec: Codec, spelled: Sequence[tuple[str, ...]]) -> Iterator[tuple[int, NDArray[np.float32]]]:
-    """Yield each name's place, its products (N,) with all sentences; skip names without words."""
+    """Yield the place of each name with words, and its products (N,) with all sentences."""
     meanings, table = read_meanings(codec)
     named = [place for place, words in enumerate(spelled) if words]
     for start in range(0, len(named), BATCH_NAMES):

@@ -2,10 +2,11 @@
 
     tokens -> LSTM encoder -> r in R^n -> clip to a ball of radius C -> noise -> LSTM decoder -> tokens
 
-The network: Krishna, Gupta and Dupuy, "ADePT: Auto-encoder based differentially private text
-transformation" (EACL 2021). Its noise: Habernal, "When differential privacy meets NLP: the devil is
-in the detail" (EMNLP 2021); Eq. 9 is the clip, Section 6 the clip in the l1 norm. A mechanism draws
-the noise of a release (``adept.mechanisms``).
+The network is that of Krishna, Gupta and Dupuy, "ADePT: Auto-encoder based differentially private
+text transformation" (EACL 2021). Its noise was analysed by Habernal, "When differential privacy
+meets NLP: the devil is in the detail" (EMNLP 2021); there, Eq. 9 is the clip, and Section 6 the
+clip in the l1 norm. This module draws no noise for a release: a mechanism does
+(``adept.mechanisms``).
 
 Shapes: B records, T tokens, n latent dimensions, E embedding dimensions, H hidden units, V words.
 """
@@ -36,9 +37,11 @@ class Adept(nn.Module):
 
     Args:
         vocabulary_size: the number V of words.
-        clip, clip_norm: the ball ("l1", "l2") or "sphere" of clipped latents, and its radius C.
-        dropout: share of embeddings, and of the decoder's outputs, that training sets to zero.
-        word_dropout: share of the decoder's input words that are hidden in training.
+        clip, clip_norm: the set into which latents are clipped (the ball "l1" or "l2", or the
+            "sphere"), and its radius C.
+        dropout: share of the numbers in embeddings and in the decoder's outputs that training sets
+            to zero.
+        word_dropout: share of the decoder's input words that training hides.
         encoder: False for a subclass that has another encoder and overrides ``read`` and
             ``read_rows``.
     """
@@ -73,7 +76,10 @@ class Adept(nn.Module):
     # --- Training: whole batches through nn.LSTM
 
     def encode(self, tokens: Tensor) -> Tensor:
-        """Return clipped latents (B, n) of tokens (B, T): r min(1, C / ||r||), Eq. 9."""
+        """Return the clipped latents (B, n) of tokens (B, T).
+
+        For a ball, a latent r is clipped to ``r * min(1, C / ||r||)`` (Eq. 9).
+        """
         return clip_latents(self.read(tokens), clip=self.clip, clip_norm=self.clip_norm)
 
     def loss(self, tokens: Tensor, randomise: Callable[[Tensor], Tensor] | None = None) -> Tensor:
@@ -165,9 +171,9 @@ class Adept(nn.Module):
     def write(self, latents: Tensor, *, max_length: int, choose: Choice | None = None) -> Tensor:
         """Write token ids (B, T), T <= max_length, from latents (B, n), greedily or by ``choose``.
 
-        Texts end with END and are padded with PAD. Each text depends only on its own latent and
-        random draws, by the claim of ``encode_records``. When a text ends, its row begins the next
-        text; only released latents determine when.
+        Texts end with END and are padded with PAD. Each text depends only on its own latent and on
+        its own random numbers, by the claim of ``encode_records``. When a text ends, its row begins
+        another text; the time of this change depends only on released latents.
         """
         texts = torch.full((len(latents), max_length), PAD, device=latents.device)
         waiting = iter(range(len(latents)))

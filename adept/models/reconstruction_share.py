@@ -1,4 +1,4 @@
-"""Share of held-out text that a model reproduces without noise, a limit for every epsilon."""
+"""Share of held-out text that a model reproduces without noise: an upper limit at every epsilon."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ MAX_MEASURED_TEXTS, MIN_SHARE = 200, 0.25
 
 @dataclass(frozen=True)
 class Reconstruction:
-    """Mean word F1 between texts written without noise and their records (own), or others (other)."""
+    """Mean word F1 of texts written without noise, with their own records and with others."""
 
     own: float
     other: float
@@ -34,7 +34,10 @@ class Reconstruction:
 
 
 def reconstruction(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> Reconstruction | None:
-    """Measure a model on up to 200 held-out texts; return None if there are fewer than two texts."""
+    """Measure how much of at most 200 held-out texts a model reproduces without noise.
+
+    The result is None if there are fewer than two texts.
+    """
     chosen = texts[:: max(1, len(texts) // MAX_MEASURED_TEXTS)][:MAX_MEASURED_TEXTS]
     if len(chosen) < 2:
         return None

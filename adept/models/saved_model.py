@@ -32,8 +32,9 @@ HIDDEN_LABELS = 0.3  # share of labels that training hides, to serve unlabelled 
 class Autoencoder(Adept):
     """An encoder of token ids into a bounded latent, and a decoder that sees only this latent.
 
-    If the model writes ``labels``, every row begins with the token of a label, and the decoder
-    writes a label and a text. Every privacy statement names the ``training_data``.
+    ``labels`` is the number of labels that the model writes. If it is not zero, every row begins
+    with the token of a label, and the decoder writes a label and a text. Every privacy statement
+    names the ``training_data``.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class Autoencoder(Adept):
         return latents
 
     def read_rows(self, rows: Sequence[Sequence[int]]) -> Tensor:
-        """Return latents (ROWS, n) before the clip; topics read all rows at one padded length."""
+        """Return latents (ROWS, n) before the clip; for topics, all rows get one fixed length."""
         if self.config.encoder != TOPICS:
             return super().read_rows(rows)
         tokens = pad(rows, length=self.config.max_length + 2).to(self.topics.offset.device)
@@ -187,7 +188,10 @@ def _are_texts(given: Any) -> bool:
 
 
 def pad(rows: Sequence[Sequence[int]], *, length: int | None = None) -> Tensor:
-    """Return ids as one tensor (B, T), where T is ``length`` or the length of the longest row."""
+    """Pad rows of ids with PAD, and return them as one tensor (B, T).
+
+    T is ``length`` or, without it, the length of the longest row.
+    """
     length = length or max(map(len, rows))
     return torch.tensor([[*row, *[PAD] * (length - len(row))] for row in rows])
 

@@ -1,8 +1,8 @@
 """The conversion of texts to token ids and back, by a `tokenizers.Tokenizer`.
 
 The tokenizer is saved with the model, and its vocabulary comes from the training text alone. A word
-outside it is unknown, or is read as the nearest known word in meaning (``adept.models.word_vectors``).
-Subwords consist of bytes, so that any text has tokens.
+outside the vocabulary is unknown, or is read as the known word that is nearest in meaning
+(``adept.models.word_vectors``). Subwords consist of bytes, so that any text has tokens.
 """
 
 import json
@@ -129,8 +129,8 @@ class Tokenizer:
     ) -> list[list[int]]:
         """Return the ids of each text, cut to ``max_length`` tokens and closed by END.
 
-        If the model writes labels, the token of the record's label comes first; UNKNOWN if it has
-        none.
+        If the model writes labels, the token of the record's label comes first. A record without a
+        label gets UNKNOWN in this place.
 
         Raises:
             ConfigurationError: a label is outside the label set.
@@ -211,9 +211,10 @@ def is_writable(word: str) -> bool:
 
 
 def _load_backend(path: Path) -> tokenizers.Tokenizer:
-    """Load a tokenizer that differs in its words alone from those that this module builds.
+    """Load a tokenizer that differs only in its words from the tokenizers that ``build`` makes.
 
-    A file can name other parts, which fail or run slowly on some texts and so reveal a record.
+    Another one is refused. Its file could name components that fail or run slowly on some texts,
+    which would tell an observer something about a record.
     """
     text, content = read_json(path)
     try:

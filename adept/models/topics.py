@@ -1,13 +1,15 @@
 """Topics: an encoder that is linear in the words of a text and is fitted to public text.
 
-Topics are the first singular directions of the TF-IDF vectors of public texts. They are half
-whitened: each is divided by the square root of its standard deviation. A record's latent depends on
-its own tokens alone.
+Topics are the first singular directions of the TF-IDF vectors of public texts (numbers of words,
+where rare words weigh more). They are half whitened: each is divided by the square root of its
+standard deviation. A record's latent, its position along these directions, depends on its own
+tokens alone.
 
 A word is represented in up to four ways, each a unit vector with its own weight: as *itself*; by
 its *spelling*, the parts of three to five letters that it shares with other words; by its
 *co-occurrence* with other words; and, for models of many domains, by its *meaning*
-(``adept.models.word_vectors``). After fitting, the encoder keeps only a table with a row for each word.
+(``adept.models.word_vectors``). After fitting, the encoder keeps only a table with a row for each
+word.
 """
 
 from collections import defaultdict
@@ -50,8 +52,9 @@ class TopicEncoder(nn.Module):
     def forward(self, tokens: Tensor) -> Tensor:
         """Return the topics (B, n) of texts; a text without a known word gets the first axis.
 
-        A word that occurs c times has a total weight of (1 + log c) times its rarity, divided among
-        its c places. So the same sums are computed for every row.
+        A word that occurs c times in a text has a total weight of ``(1 + log c)`` times its rarity.
+        This weight is divided among its c places, so that every row is a sum with one term for each
+        place.
         """
         times = (tokens[:, :, None] == tokens[:, None, :]).sum(dim=2)  # (B, T)
         share = (1 + times.log()) * self.rarity[tokens] / times
@@ -70,10 +73,14 @@ class TopicEncoder(nn.Module):
         cooccurrence: float = COOCCURRENCE,
         meaning: float = 0.0,
     ) -> None:
-        """Fit topics to the token ids of public texts; raise DataError if these share no two words.
+        """Fit topics to the token ids of public texts.
 
         The spelling and the meaning of words come from the V ``words``, in the order of their ids;
-        without them, topics use neither.
+        without them, topics use neither. ``cooccurrence`` and ``meaning`` are the weights of these
+        two ways to represent a word; 0 leaves it out.
+
+        Raises:
+            DataError: fewer than two words occur in at least MIN_TEXTS_WITH_WORD texts.
         """
         from sklearn.decomposition import TruncatedSVD  # fitting alone needs scikit-learn, slow to import
         from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
@@ -106,9 +113,9 @@ class TopicEncoder(nn.Module):
 class WordTopics:
     """The topics of texts in whole numbers, from sums of the topics of their words.
 
-    A text's topics are the first MAX_WHOLE_TOPICS of those of ``TopicEncoder`` for a text that has each of its words once, scaled
-    to length TOPIC_LENGTH and rounded. All sums are whole numbers that floats hold exactly, so the
-    order of words makes no difference.
+    ``TopicEncoder`` gives topics to a text that has each word of this text once. The first
+    MAX_WHOLE_TOPICS of these topics are scaled to length TOPIC_LENGTH and rounded. All sums are
+    whole numbers that floats hold exactly, so the order of words makes no difference.
 
     Args:
         encoder: the encoder of topics.
@@ -122,7 +129,10 @@ class WordTopics:
         self._offset = _in_units(encoder.offset[:MAX_WHOLE_TOPICS])
 
     def of_table(self, words: Iterable[str], table: csr_array) -> NDArray[np.int8]:
-        """Return topics (N, n) of texts by their words; 0 for a text without a known word."""
+        """Return the topics (N, n) of texts; all are 0 for a text without a known word.
+
+        Row i of ``table`` holds the number of times that text i has each of the ``words``.
+        """
         ids = np.array([self._ids.get(word, 0) for word in words] or [0])
         rarity = np.where(ids > 0, self._rarity[ids], 0)
         directions = np.rint(rarity[:, None] * self._directions[ids]).astype(np.float32)
@@ -161,11 +171,11 @@ def _spelling(words: Sequence[str]) -> csr_matrix:
 def cooccurrence_vectors(rows: Sequence[Sequence[int]], *, words: int, seed: int) -> NDArray[np.float64]:
     """Return a unit vector of n <= 150 numbers for each word; zeros for a word without neighbours.
 
-    The vectors are the left singular vectors of the positive pointwise mutual information, times
-    the square roots of the singular values, (Levy and Goldberg 2014, Sections 3 and 4). A
-    neighbour's frequency is raised to the power .75 (Levy, Goldberg and Dagan 2015, Section 3.1),
-    and a neighbour d places away has the weight 1/d. A negative number in ``rows`` takes a place in
-    the text but has no vector.
+    The vectors are the left singular vectors of the positive pointwise mutual information of words
+    and their neighbours, times the square roots of the singular values (Levy and Goldberg 2014,
+    Sections 3 and 4). A neighbour's frequency is raised to the power .75 (Levy, Goldberg and Dagan
+    2015, Section 3.1), and a neighbour d places away has the weight 1/d. A negative number in
+    ``rows`` takes a place in the text but has no vector.
     """
     from sklearn.decomposition import TruncatedSVD  # fitting alone needs scikit-learn, slow to import
     from sklearn.preprocessing import normalize

@@ -97,7 +97,10 @@ def fit(
     output_dir: Path,
     resume: Path | None = None,
 ) -> FitResult:
-    """Fit a model in place, keep the weights of the best validation loss, and write logs."""
+    """Fit a model in place, and write logs.
+
+    The model keeps the weights of the epoch with the smallest validation loss.
+    """
     spec, done = resume_run(spec, train, resume, model)
     config, length = spec.training, model.config.max_length
     rows, unseen = (tokenizer.encode_corpus(corpus, max_length=length) for corpus in (train, validation))
@@ -149,9 +152,12 @@ def resume_run(
 ) -> tuple[TrainSpec, int]:
     """Return the specification of a run that is resumed, and the number of its finished epochs.
 
-    A resumed model counts as public only if every run that trained it was public. Raises DataError
-    for a damaged checkpoint or another text, clip, label set or sizes, and ConfigurationError if no
-    epoch is left.
+    A resumed model counts as public only if every run that trained it was public.
+
+    Raises:
+        DataError: the checkpoint is damaged, or comes from a run with another text, clip, label set
+            or sizes.
+        ConfigurationError: no epoch is left.
     """
     if checkpoint is None:
         return spec, 0
@@ -211,7 +217,10 @@ class Origin(Callback):
 
 
 def randomiser(model: Autoencoder, spec: TrainSpec) -> Callable[[Tensor], Tensor] | None:
-    """Return the noise with which the decoder is trained: by a mechanism, by codewords, or None."""
+    """Return the function that randomises latents while the decoder is trained, or None.
+
+    It adds the noise of a mechanism, or replaces latents by codewords (``draw_codewords``).
+    """
     if spec.mechanism is not None and spec.training.epsilon is not None:
         return noise_between(spec.mechanism, *spec.training.budgets)
     return partial(draw_codewords, books=model.codebooks, clip_norm=model.clip_norm) if model.codebooks else None

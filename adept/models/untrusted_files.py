@@ -59,7 +59,11 @@ def read_json(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def read_tensors(path: Path, expected: dict[str, tuple[str, Shape]], *, description: str) -> dict[str, Tensor]:
-    """Return the tensors of a safetensors file, floats as float32; ModelError for any unexpected one."""
+    """Return the tensors of a safetensors file, floats as float32.
+
+    ``expected`` holds the type and the shape of each tensor. Raises ModelError if a tensor is
+    missing, is not expected, has another type or shape, or is not finite.
+    """
     with _open(path) as file:
         held = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
         wrong = sorted(expected.keys() ^ held.keys())

@@ -65,7 +65,11 @@ class Lexicon:
         return vectors * bool(vectors.any(axis=1).sum() >= MIN_ENGLISH_SHARE * len(words))
 
     def nearest(self, known: Sequence[str], others: Iterable[str] | None = None) -> dict[str, str]:
-        """Return, for each unknown word, the known word that is most similar to it, if there is one."""
+        """Return, for each unknown word, the known word nearest to it in meaning, if one is near.
+
+        Unknown words are those of ``others`` or, by default, of the lexicon that are not ``known``.
+        A word is near from a cosine of MIN_COSINE on.
+        """
         vectors, taken = self.of(known), {word.lower() for word in known}
         candidates = self.words if others is None else others
         asked = [word for word in candidates if word in self.places and word not in taken]
@@ -81,8 +85,9 @@ class Lexicon:
 class TextVectors:
     """The vector of a text: the mean of its words' vectors, weighted by inverse document frequency.
 
-    A word without a known document frequency counts as much as the rarest word. ``known`` is True
-    if the lexicon knows the words' language; if it does not, all vectors are zero.
+    The numbers ``rarity`` are the inverse document frequencies; a word without such a number counts
+    as much as the rarest word. ``known`` is True if the lexicon knows the words' language; if it
+    does not, all vectors are zero.
     """
 
     def __init__(self, rarity: Mapping[str, float]) -> None:
@@ -120,7 +125,10 @@ class WordVectors:
         return {name: place for place, name in enumerate(self.names)}
 
     def indices(self, text: str, *, unknown: int = 0) -> Indices:
-        """Return the numbers of a text's words; a word that is not public gets the number ``unknown``."""
+        """Return the vocabulary index of each word of a text.
+
+        A word outside the public vocabulary gets the index ``unknown``.
+        """
         return np.array([self.places.get(word, unknown) for word in text.lower().split()], dtype=np.int64)
 
     def text(self, indices: Indices) -> str:
@@ -139,8 +147,8 @@ class WordVectors:
 def learn_word_vectors(texts: Iterable[str], *, size: int, dim: int) -> WordVectors:
     """Return the ``size`` commonest words of texts, with vectors of at most ``dim`` numbers.
 
-    The vectors are singular vectors of the pointwise mutual information with the words at most
-    WINDOW_WORDS places away (Levy and Goldberg 2014).
+    The vectors are singular vectors of the pointwise mutual information between each word and the
+    words at most WINDOW_WORDS places away (Levy and Goldberg 2014).
     """
     split = [text.lower().split() for text in texts]
     names = tuple(word for word, _ in Counter(word for words in split for word in words).most_common(size))

@@ -1,4 +1,4 @@
-"""Other methods of rewriting, for comparison; all but redaction guarantee epsilon for a record."""
+"""Other methods of rewriting, for comparison; all but redaction are differentially private."""
 
 import math
 import re
@@ -34,13 +34,13 @@ NUMBER_WORDS = frozenset([
 
 
 def common_length(lengths: Iterable[int]) -> int:
-    """Return a length T, at least 1, that nine in ten public texts do not exceed."""
+    """Return a length T, at least 1, that nine in ten lengths of public texts do not exceed."""
     return max(1, int(np.quantile(np.array(list(lengths) or [1]), COMMON_SHARE, method="lower")))
 
 
 @dataclass(frozen=True, kw_only=True)
 class InPositions:
-    """A mechanism for texts of T positions, each with an equal share of the budget."""
+    """A mechanism that fills T positions of a text, with an equal share of epsilon for each."""
 
     epsilon: float  # of a whole record, in nats
     length: int  # T
@@ -64,16 +64,18 @@ class InPositions:
 
 @dataclass(frozen=True, kw_only=True)
 class WordByWord(InPositions):
-    """A mechanism on T symbols; a subclass releases the symbols of N records, (N T,) -> (N T,).
+    """A mechanism that reads a record as T symbols, and releases a random symbol for each of them.
 
-    A record is read as exactly T symbols: its first T words, then padding. One symbol stands for
-    all words that are not public.
+    A record is read as exactly T symbols: its first T words and, if it is shorter, padding. One
+    symbol stands for all words outside the public vocabulary. A subclass defines
+    ``_release_symbols``, which maps the symbols (N T,) of N records to released symbols (N T,).
 
     Claim: if each position is released by an (eps / T)-LDP mechanism on the common set of symbols,
-    with fresh coins, the T symbols are eps-LDP for any two records. Proof: two records differ in at
-    most T positions, and the probabilities of independent releases multiply; T times the share of a
-    position, rounded down, is at most eps (`adept.mechanisms.guarantee.share`). Texts are
-    post-processing of the symbols. T and the words come from public text.
+    with fresh random numbers, the T released symbols are eps-LDP for any two records. Proof: two
+    records differ in at most T positions, and the probabilities of independent releases multiply.
+    The share of a position is eps / T, rounded down, so T times this share is at most eps
+    (`adept.mechanisms.guarantee.share`). The released text is computed from the released symbols
+    alone (post-processing). T and the vocabulary come from public text.
     """
 
     public: WordVectors
@@ -106,8 +108,8 @@ class WordByWord(InPositions):
 class TokenResponse(WordByWord):
     """K-ary randomised response at every position (Warner 1965), in exact arithmetic.
 
-    It is (eps / T)-LDP at each position by the proof of `RandomizedResponse`, hence eps-LDP by the
-    proof of `WordByWord`.
+    Each position is (eps / T)-LDP by the proof of `RandomizedResponse`, so a whole record is
+    eps-LDP by the proof of `WordByWord`.
     """
 
     name: ClassVar[str] = "token_response"
@@ -124,13 +126,15 @@ class TokenResponse(WordByWord):
 
 @dataclass(frozen=True, kw_only=True)
 class TokenExponential(WordByWord):
-    """The exponential mechanism at every position: near words are more likely than distant ones.
+    """The exponential mechanism at every position: it prefers words whose vectors are near.
 
-    This is CusText with one output set (Chen et al. 2023).
+    This is the method CusText (Chen et al. 2023) with one output set for all words.
 
-    The score of word y for word x is 1 - |x - y| / D, where D is the largest distance between
-    public vectors, so it is within [0, 1]. The score of padding is 1 for padding and 0 for words.
-    So a release is (eps / T)-LDP at each position (`exponential_choice`), hence eps-LDP.
+    The score of a released word y for a record's word x is ``1 - |x - y| / D``. Here ``|x - y|`` is
+    the distance between the vectors of the two words, and D is the largest distance between any two
+    public vectors, so the score is within [0, 1]. The score is 1 between padding and padding, and 0
+    between padding and a word. Each position is (eps / T)-LDP (`exponential_choice`), so a whole
+    record is eps-LDP (`WordByWord`).
     """
 
     name: ClassVar[str] = "token_exponential"
@@ -152,18 +156,19 @@ class TokenExponential(WordByWord):
 
 @dataclass(frozen=True, kw_only=True)
 class PromptSampling(InPositions):
-    """A decoder that reads the record without noise and draws each token by its clipped logit.
+    """An autoencoder without noise in its latent, whose decoder draws each token at random.
 
     This is DP-Prompt (Utpala, Hooker and Chen, Findings of EMNLP 2023).
 
-    The decoder reads the latent *without* noise, and draws T tokens by clipped logits.
+    The decoder reads the latent of a record *without* noise, and draws at most T tokens. The
+    probability of a token depends on its logit, which is clipped to the interval from b1 to b2.
 
-    Claim: eps-LDP for any two records, with eps / T for each token. Proof: given the tokens so far,
-    which were released, a token is drawn by the exponential mechanism over a public set of tokens
-    (`exponential_choice`); its score is (l - b1) / (b2 - b1), with l the clipped logit. The budgets
-    of T tokens, each drawn with a look at those before, add up (adaptive composition, Dwork and
-    Roth 2013, Theorem 3.16). T is public and the same for all records; cutting a text at its end is
-    post-processing.
+    Claim: the text is eps-LDP for any two records, with eps / T for each token. Proof: given the
+    tokens before it, which were released, a token is drawn by the exponential mechanism over a
+    public set of tokens (`exponential_choice`). Its score is ``(l - b1) / (b2 - b1)``, where l is
+    the clipped logit. Each token may depend on the tokens before it, and the budgets of T such
+    draws add up (adaptive composition, Dwork and Roth 2013, Theorem 3.16). T is public and the same
+    for all records; cutting a text at its end is post-processing.
     """
 
     model: Autoencoder = field(repr=False)  # not trained on the records
@@ -196,7 +201,7 @@ class PromptSampling(InPositions):
 
 @torch.inference_mode()
 def public_logits(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> tuple[float, float]:
-    """Return b1 and b2: the mean and the maximum of the logits on public texts."""
+    """Return the bounds b1 and b2 of logits: their mean and their maximum on public texts."""
     rows = tokenizer.encode(text_list(texts)[:LOGIT_TEXTS], max_length=model.config.max_length)
     tokens = pad(rows)
     logits = model(model.encode_records(rows), tokens)[:, :, writable(model)][tokens != PAD]
@@ -205,9 +210,9 @@ def public_logits(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]
 
 @dataclass(frozen=True, kw_only=True)
 class Redaction:
-    """Redaction by rules, without a guarantee.
+    """Redaction by rules, without a privacy guarantee.
 
-    Numbers, addresses, names and rare words are replaced by tags.
+    Tags replace numbers, addresses, names and rare words.
     """
 
     common: frozenset[str]  # public words, in lower case, which are kept
@@ -217,7 +222,7 @@ class Redaction:
 
     @classmethod
     def from_public(cls, texts: Iterable[str]) -> "Redaction":
-        """Build a redaction that keeps every word of at least `MIN_COMMON_TEXTS` public texts."""
+        """Build a redaction that keeps each word that occurs in at least MIN_COMMON_TEXTS texts."""
         counts = Counter(word for text in text_list(texts) for word in {_bare(word) for word in text.split()})
         return cls(common=frozenset(word for word, count in counts.items() if count >= MIN_COMMON_TEXTS))
 

@@ -1,7 +1,7 @@
 """The table from which a user chooses epsilon: estimates of what a rewrite keeps at each budget.
 
-Every figure and example comes from public texts (``adept.rewriting.expected_content``); no record is
-read.
+Every estimate and every example comes from public texts (``adept.rewriting.expected_content``); no
+record is read.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -26,12 +26,13 @@ SHARE_HEADINGS = ("topic kept (by chance)", "words kept (by chance)", "word for 
 
 @dataclass(frozen=True)
 class Budget:
-    """One line of the table: a budget and its effect.
+    """One line of the table: a budget, and how much a rewrite keeps at this budget.
 
     Attributes:
         epsilon: the budget, as a user would ask for it.
         rewriter: a rewriter with this budget.
-        kept: shares of a text that are kept; None if the model has no public texts for an estimate.
+        kept: estimated shares of a text's topic and words that its rewrite keeps; None if the model
+            has no public texts for an estimate.
         examples: pairs of a public sentence and its rewrite.
     """
 
@@ -42,7 +43,10 @@ class Budget:
 
     @property
     def shares(self) -> list[str]:
-        """The kept shares as texts, one for each heading in SHARE_HEADINGS; empty texts without an estimate."""
+        """The estimated shares as strings, one for each of SHARE_HEADINGS.
+
+        The strings are empty if there is no estimate.
+        """
         if (kept := self.kept) is None:
             return [""] * len(SHARE_HEADINGS)
         topic = "" if kept.topic is None else f"{kept.topic:.0%} ({kept.topic_of_others:.0%})"
@@ -52,7 +56,11 @@ class Budget:
 def preview_budgets(
     open_rewriter: Callable[[float], Rewriter], public: Sequence[str] | None = None
 ) -> Iterator[Budget]:
-    """Yield a line for each of TABLE_BUDGETS, estimated on the user's public texts or on held-out texts."""
+    """Yield a line of the table for each of TABLE_BUDGETS, estimated on public texts.
+
+    ``open_rewriter`` returns a rewriter for an epsilon. If ``public`` is None, the texts are those
+    that were held out from the training of the model.
+    """
     for epsilon in TABLE_BUDGETS:
         rewriter = open_rewriter(epsilon)
         yield Budget(epsilon, rewriter, expectation(rewriter, public), rewrite_examples(rewriter, public))
@@ -61,7 +69,7 @@ def preview_budgets(
 def rewrite_examples(
     rewriter: Rewriter, public: Sequence[str] | None = None, *, count: int = TABLE_EXAMPLES
 ) -> list[tuple[str, str]]:
-    """Return pairs of a public sentence and its rewrite."""
+    """Return at most ``count`` pairs of a public sentence and its rewrite."""
     chosen = short_texts(probe_texts(rewriter, public), count)
     return list(zip(chosen, rewrite_public(rewriter, chosen), strict=True)) if chosen else []
 

@@ -1,11 +1,11 @@
 """The three steps of a rewriter: encode, release and write, for each kind of release.
 
-    encode    records -> rows    one row a record, secret
-    release   rows -> rows       the mechanism, and nothing else
-    write     rows -> texts      from released rows and public numbers alone
+    encode    records -> rows    one secret row for each record
+    release   rows -> rows       the mechanism randomises each row
+    write     rows -> texts      computed from released rows and public data alone
 
-Rows are tensors of latents or of the numbers of descriptions, with or without a label. To add a
-kind of release, write another ``Coding``, and let ``Rewriter`` choose it.
+A row holds a latent, or the numbers of descriptions in a codec; the index of a label may follow. To
+add a kind of release, write another subclass of ``Coding``, and let ``Rewriter`` choose it.
 """
 
 import secrets
@@ -49,16 +49,19 @@ class Coding(ABC):
         """Raise ConfigurationError for labels that ``encode`` refuses."""
 
     def release(self, encoded: Tensor, mechanism: Any) -> Tensor:
-        """Return the mechanism's releases (B, n) of encoded records."""
+        """Return the mechanism's random output (B, n) for encoded records."""
         return self.pack(mechanism.privatize(self.unpack(encoded)))
 
     def release_records(self, texts: Sequence[str], labels: Sequence[str | None] | None, mechanism: Any) -> Tensor:
-        """Return the mechanism's releases (B, n) of records."""
+        """Encode records, and return the mechanism's random output (B, n) for them."""
         return self.release(self.encode(texts, labels), mechanism)
 
     @abstractmethod
     def write(self, released: Tensor, *, samples: int) -> list[Pair]:
-        """Write ``samples`` texts, with their labels, from each released row (B, n): post-processing."""
+        """Write ``samples`` texts, with their labels, from each released row (B, n).
+
+        This is post-processing: it reads no record.
+        """
 
     def pack(self, values: Any) -> Tensor:
         rows: Tensor = values
@@ -69,7 +72,11 @@ class Coding(ABC):
 
 
 class LatentCoding(Coding):
-    """Coding by a model's encoder and decoder; raises ModelError if public texts are missing."""
+    """Coding by a model's encoder and decoder.
+
+    The constructor raises ModelError if texts are to be written as the nearest public texts, but
+    the model holds none.
+    """
 
     def __init__(
         self,
@@ -93,7 +100,7 @@ class LatentCoding(Coding):
             self.tokenizer.label_ids(labels)
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return clipped latents (B, n) of texts, with labels if the model writes labels."""
+        """Return clipped latents (B, n) of texts; a model that writes labels reads them too."""
         rows = self.tokenizer.encode(texts, max_length=self.model.config.max_length, labels=labels)
         return self.model.encode_records(rows)
 
@@ -121,7 +128,11 @@ class LatentCoding(Coding):
 
     @torch.inference_mode()
     def fittest(self, released: Tensor) -> Tensor:
-        """Return the token ids (B, T) of the candidate that is likeliest or, with topics, nearest."""
+        """Decode several texts from each latent (B, n); return the token ids (B, T) of the best.
+
+        The best text is the likeliest one, given the latent. If the model's encoder is one of
+        topics, the best text is the one whose own topics are nearest to the latent.
+        """
         count = self.decoding.candidates if self.decoding.strategy == "sample" else 1
         latents = released.repeat_interleave(count, dim=0)
         tokens = decode(self.model, latents, self.decoding)
@@ -141,14 +152,15 @@ def pool_size(codewords: int) -> int:
 
 
 class Pools:
-    """Pools of texts: each codeword has a pool, from which all records that release it draw.
+    """Pools of texts: each codeword has a pool, shared by all records that are released as it.
 
-    *Claim*: a text of a pool may be written when it is first drawn, and the outputs have the same
-    distribution as if the pool had been written before. *Proof*: the texts of a codeword are drawn
-    independently of each other, from one distribution that the codeword alone decides, and a
-    record's place is drawn without a look at a text. So it does not matter when a text is written.
-    QED. All of this reads only released codewords, so it is post-processing and costs no budget.
-    All draws come from the operating system, so no seed reveals which record came first.
+    *Claim*: if a text of a pool is written only when it is first drawn, the outputs have the same
+    distribution as if the whole pool had been written before. *Proof*: the texts of a codeword are
+    drawn independently of each other, from one distribution that depends on the codeword alone. The
+    place in the pool from which a record gets its text is drawn without reading any text. So it
+    does not matter when a text is written. QED. All of this reads only released codewords, so it is
+    post-processing and costs no budget. All random numbers come from the operating system, so no
+    seed reveals which record came first.
     """
 
     def __init__(self, size: int) -> None:
@@ -159,7 +171,10 @@ class Pools:
         return Pools, (self.size,)
 
     def draw(self, released: Tensor, *, samples: int, decode: Callable[[Tensor], list[Pair]]) -> list[Pair]:
-        """Draw ``samples`` texts for each codeword (B, n); they repeat once its pool is used up."""
+        """Draw ``samples`` texts for each released codeword (B, n) from its pool.
+
+        If ``samples`` is larger than the pool, texts repeat.
+        """
         keys = [row.numpy().tobytes() for row in released.cpu()]
         drawn = [(key, place) for key in keys for place in self._places(samples)]
         wanted = [(key, place) for key, place in dict.fromkeys(drawn) if place not in self.texts.get(key, ())]
@@ -176,7 +191,10 @@ class Pools:
 
 
 class DescriptionCoding(Coding):
-    """Coding by a model's codec with K numbers; a row holds a number as two int64 halves."""
+    """Coding by a model's codec, which describes a text by one of K numbers.
+
+    A row holds such a number as two int64 halves.
+    """
 
     size: int
     probes = 40  # each is searched for
@@ -190,7 +208,10 @@ class DescriptionCoding(Coding):
             self.codec.describe_by_several([], size=self.size, count=self.top)  # refused before any record is read
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return the nearest description of each text (B, 2), or its t nearest ones in order (B, 2 t)."""
+        """Return the number of each text's nearest description (B, 2), or of its t nearest.
+
+        The numbers of t descriptions form a row (B, 2 t).
+        """
         if self.top == 1:
             return pack(self.codec.describe(texts, size=self.size))
         several = self.codec.describe_by_several(texts, size=self.size, count=self.top)
@@ -217,7 +238,10 @@ class PairCoding(Coding):
         self.text, self.labels, self.probes = text, labels, text.probes
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return rows that hold labels too; raise ConfigurationError for a missing or unknown label."""
+        """Return rows (B, n + 1) of texts and labels.
+
+        Raises ConfigurationError if a label is missing or outside the label set.
+        """
         return self.join_labels(self.text.encode(texts), labels or [None] * len(texts))
 
     def check_labels(self, labels: Sequence[str | None]) -> None:

@@ -1,9 +1,10 @@
 """Estimates and warnings before a release.
 
-An estimate compares each of some public texts, which the model has not seen, with its own rewrite
-and with the rewrite of another text. Two texts have the same *topic* if the nearest of the model's
-coarsest codewords is the same for both. Warnings (of text in another language, or of overlong text)
-depend on records without any noise, so they go only to standard error.
+An estimate uses public texts, by default texts that the model has not seen. It compares each text
+with its own rewrite and, to measure agreement by chance, with the rewrite of another text. Two
+texts have the same *topic* if the same codeword is nearest to both, in the model's codebook of
+about TOPIC_CODEWORDS codewords. A warning (of text in another language, or of overlong text)
+depends on records without any noise, so it goes only to standard error.
 """
 
 import json
@@ -45,7 +46,10 @@ NUMBERS = re.compile(r"\S*\d\S*")  # numbers and codes, which belong to no langu
 
 @dataclass(frozen=True)
 class Expectation:
-    """Shares of a record that are kept in its rewrite and, for comparison, in another record's."""
+    """Shares of records' topics and words that their rewrites keep.
+
+    For comparison, the shares ``of_others`` compare a record with the rewrite of another record.
+    """
 
     texts: int  # public texts that it was measured on
     topic: float | None  # share about the same topic after as before; None for a model without codebooks
@@ -56,7 +60,7 @@ class Expectation:
 
     @property
     def lines(self) -> list[str]:
-        """Sentences that state how much a rewrite keeps, and how precise these figures are."""
+        """Sentences that state how much a rewrite keeps, and how precise these estimates are."""
         topic = (
             f"{self.topic:.0%} of all cases ({self.topic_of_others:.0%} by chance)" if self.topic is not None else ""
         )
@@ -72,9 +76,12 @@ class Expectation:
 def expected_lines(
     rewriter: Rewriter, public: Sequence[str] | None = None, *, packaged: bool, by_label: bool
 ) -> list[str]:
-    """Return lines on how much rewrites keep of the user's public texts, or of held-out texts.
+    """Return sentences that state how much of public texts a rewriter keeps.
 
-    ``by_label`` is True if the names of copied labels will choose the codewords of the release.
+    If ``public`` is None, the texts are those that were held out from the training of the model.
+    ``packaged`` is True for the model that comes with the package. ``by_label`` is True if a
+    record's label is copied, and its name chooses the codewords as which the record can be
+    released.
     """
     expected = expectation(rewriter, public)
     lines = expected.lines if expected else []
@@ -85,7 +92,10 @@ def expected_lines(
 
 
 def probe_texts(rewriter: Rewriter, public: Sequence[str] | None = None) -> list[str]:
-    """Return the public texts for an estimate: the user's, or held-out ones."""
+    """Return public texts for an estimate: the user's or, if None, texts held out from training.
+
+    The list is empty if there are fewer than MIN_TEXTS texts, or if the model writes labels.
+    """
     model = rewriter.model
     texts = list((model.held_out_texts if public is None else public)[: rewriter.coding.probes])
     return [] if len(texts) < MIN_TEXTS or model.labels else texts
@@ -94,9 +104,9 @@ def probe_texts(rewriter: Rewriter, public: Sequence[str] | None = None) -> list
 def rewrite_public(rewriter: Rewriter, texts: Sequence[str]) -> list[str]:
     """Rewrite public texts, for an estimate.
 
-    For a joint release any label will do: the distribution of its text does not depend on the
-    label. For a release by label, public texts have no label, and are rewritten with the cell of
-    the first sentences.
+    If text and label are released together, every text gets the first label: the distribution of a
+    released text does not depend on the label. If the release is by label, every text gets a label
+    without words, so that it is rewritten with the cell of the first sentences.
     """
     label = rewriter.joint.labels[0] if rewriter.joint else NO_NAME if is_by_label(rewriter.mechanism) else None
     labels = None if label is None else [label] * len(texts)
@@ -104,7 +114,10 @@ def rewrite_public(rewriter: Rewriter, texts: Sequence[str]) -> list[str]:
 
 
 def expectation(rewriter: Rewriter, public: Sequence[str] | None = None) -> Expectation | None:
-    """Return a rewriter's expectation; None if texts are too few or the model writes labels."""
+    """Estimate how much a rewriter keeps; return None if there are too few texts.
+
+    The result is also None if the model writes labels.
+    """
     texts = probe_texts(rewriter, public)
     if not texts:
         return None
@@ -133,7 +146,7 @@ def _same_topic(rewriter: Rewriter, texts: Sequence[str], written: Sequence[str]
 
 
 class Survival(NamedTuple):
-    """Shares of topics and words that rewrites keep from their own record and from another one."""
+    """Shares of topics and words that rewrites share with their own record, and with another."""
 
     topic: float
     topic_of_others: float
@@ -143,7 +156,10 @@ class Survival(NamedTuple):
 
 @cache
 def unseen_figures() -> dict[str, dict[float, Survival]]:
-    """Return figures for subjects unknown to the model, by epsilon (``benchmarks/domains.py``)."""
+    """Return the shares measured on each subject unknown to the model, by epsilon.
+
+    ``benchmarks/domains.py`` measured them.
+    """
     table = json.loads((packaged_directory() / UNSEEN_FILE).read_text("utf-8"))
     return {
         subject: {float(epsilon): Survival(*shares) for epsilon, shares in row.items()}
@@ -152,7 +168,11 @@ def unseen_figures() -> dict[str, dict[float, Survival]]:
 
 
 def unseen_line(rewriter: Rewriter) -> str | None:
-    """Return the figures in words; None for smaller budgets and for non-default mechanisms."""
+    """Return a sentence with the shares of ``unseen_figures`` at the rewriter's epsilon.
+
+    The result is None if epsilon is smaller than all measured ones, if the mechanism is not the
+    default one, or if text and label are released together.
+    """
     epsilon, figures = rewriter.guarantee.epsilon, unseen_figures()
     own = best_exact(rewriter.model, epsilon=epsilon).name == rewriter.mechanism.name
     if rewriter.joint or not own or epsilon < min(map(min, figures.values())):
@@ -177,12 +197,18 @@ def _interpolate(row: dict[float, Survival], epsilon: float) -> Survival:
 
 
 def first_texts(records: Iterator[Record], column: str) -> list[str]:
-    """Return the texts of the first records; the release itself reports errors."""
+    """Return the texts among the first FIRST_TEXTS records.
+
+    Records without a text are left out: the release itself reports such errors.
+    """
     return [text for record in islice(records, FIRST_TEXTS) if isinstance(text := record.get(column), str)]
 
 
 def foreign_warnings(tokenizer: Tokenizer, texts: Sequence[str], *, max_length: int) -> list[str]:
-    """Return warnings about the first texts, for a model of ``max_length`` tokens."""
+    """Return warnings if many words are unknown to the model, or many texts are too long for it.
+
+    Only the first FIRST_TEXTS texts are read. The model can write at most ``max_length`` tokens.
+    """
     head, first = 1 if tokenizer.labels else 0, text_list(texts)[:FIRST_TEXTS]
     whole = tokenizer.encode(first, max_length=max_length + 1)
     rows = tokenizer.encode([NUMBERS.sub(" ", text) for text in first], max_length=max_length)

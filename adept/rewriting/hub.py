@@ -1,4 +1,4 @@
-"""Models on the Hugging Face Hub: fetch and publish them."""
+"""Download of models from the Hugging Face Hub, and upload of models to it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,7 +32,7 @@ class HubModel(ModelHubMixin, library_name="adept", tags=TAGS):
 def fetch(name: str, **options: Any) -> tuple[Autoencoder, Tokenizer]:
     """Load a model from the Hub; raise ModelError on failure.
 
-    The ``options`` go to ``snapshot_download``.
+    The ``options`` are passed to ``snapshot_download``.
     """
     with _explain_errors(f"{printable(name)} is neither a model directory nor a model that the Hub gives"):
         directory = snapshot_download(name, allow_patterns=HUB_FILES, **options)
@@ -42,11 +42,12 @@ def fetch(name: str, **options: Any) -> tuple[Autoencoder, Tokenizer]:
 def publish(model: Autoencoder, tokenizer: Tokenizer, name: str, *, accept_private_model: bool, **options: Any) -> str:
     """Push a model to the Hub and return the commit's URL.
 
-    The ``options`` go to ``ModelHubMixin.push_to_hub``.
+    The ``options`` are passed to ``ModelHubMixin.push_to_hub``.
 
     Raises:
-        ReleaseRefused: the model was trained on private text, and that was not accepted.
-        ModelError: the Hub cannot be reached, or refuses.
+        ReleaseRefused: the training text was not declared public, and ``accept_private_model`` is
+            False.
+        ModelError: the Hub cannot be reached, or refuses the model.
     """
     if not model.training_data.public and not accept_private_model:
         raise ReleaseRefused(

@@ -1,12 +1,16 @@
-"""The coding of releases by label: a record becomes one of the public sentences of its label's cell.
+"""The coding of releases by label: a record is released as a sentence from its label's cell.
 
-Claim and proof: ``adept.mechanisms.description``. A record's label determines only the cell. The
-record's text determines which sentences of the cell are likely: the sentences nearest to it.
+A *cell* is a set of public sentences that depends on a label's public name
+(``adept.models.label_sentences``). A record's label determines only the cell. The record's text
+determines which sentences of the cell are likely to be released: the sentences nearest to it. Claim
+and proof of privacy: ``adept.mechanisms.description``.
 
-The distance of a sentence from a record is the distance by words (``nearest_text``) plus one minus
-the cosine of the topics of the two texts, times a multiple of the weight of the record's words.
-Topics tell subjects apart, and words tell the texts of a subject apart. Meanings stand in for
-topics if there are none, and in cells of more than MAX_UNGROUPED sentences.
+The distance of a sentence from a record is the sum of two terms. The first term is their distance
+by words (``nearest_text``). The second term compares their topics: it is one minus the cosine
+between their topics, times a multiple of the weight of the record's words. Topics tell subjects
+apart, and words tell texts on the same subject apart. If the model has no topics, or if a cell has
+more than MAX_UNGROUPED sentences, the second term compares meanings
+(``adept.models.codec.meaning``) instead of topics.
 
 *Claim*: the sentences found for a record depend on the record, the cell and public facts alone.
 *Proof*: the words, topics and meaning of a text are whole numbers that depend on this text alone,
@@ -48,12 +52,12 @@ Whole = NDArray[np.int64]
 
 
 class CellSearch:
-    """Search in any cell of the sentences of an index.
+    """A search for the sentences of a cell that are nearest to a record.
 
     Args:
-        index: the index of all sentences.
-        topics: the topics of words; without them, meanings are compared.
-        first: the number of first sentences that every cell has.
+        index: the index of all sentences of a codec.
+        topics: the topics of words; if None, meanings are compared instead of topics.
+        first: the number of sentences at the beginning of the index that belong to every cell.
     """
 
     def __init__(self, index: MeaningIndex, topics: WordTopics | None = None, *, first: int = 0) -> None:
@@ -64,10 +68,11 @@ class CellSearch:
         self._of_first = torch.from_numpy(self._table[:first]).float().T
 
     def nearest(self, records: Texts, places: NDArray[np.int32], count: int) -> Whole:
-        """Return the positions (B, ``count``) of the sentences nearest to each record, among those at ``places``.
+        """Return the positions (B, ``count``) in ``places`` of the sentences nearest to a record.
 
-        Places (k,) begin with the ``first`` ones and ascend, and so do positions. With more than
-        MAX_UNGROUPED places, the search may miss some near sentences.
+        ``places`` (k,) are the places of the cell's sentences in the index, in ascending order;
+        they begin with the ``first`` ones. The positions of each of B records ascend too. With more
+        than MAX_UNGROUPED places, the search may miss some near sentences.
         """
         few = len(places) <= MAX_UNGROUPED
         find, most = (self._find_in_few, MAX_DISTANCES // len(places)) if few else (self._find_in_many, MAX_RECORDS)
@@ -85,7 +90,7 @@ class CellSearch:
         return np.sort(np.take_along_axis(near, _least(distances, near, count), axis=1), axis=1)
 
     def _compare(self, records: Texts, places: NDArray[np.int32]) -> Whole:
-        """Return how far apart (B, k) topics are, in UNIT halves of a record's weight."""
+        """Return the distances (B, k) between topics; 2 * UNIT of them are the record's weight."""
         asked = torch.from_numpy(self._read.of_table(*tabulate([set(record) for record in records]))).float()
         others = torch.from_numpy(np.take(self._table, places[self.first :], axis=0)).float()
         products = torch.cat([asked @ self._of_first, asked @ others.T], dim=1)
@@ -104,7 +109,10 @@ class CellSearch:
 
 
 class CellCoding(Coding):
-    """The sentences of one label's cell; rows hold indices among all sentences of the codec."""
+    """The coding of one label's records as sentences of the label's cell.
+
+    A row holds the indices of sentences among all sentences of the codec.
+    """
 
     def __init__(self, codec: Codec, search: CellSearch, cell: Places, *, top: int) -> None:
         self.codec, self.search, self.cell, self.top = codec, search, cell, top
@@ -133,18 +141,18 @@ class CellCoding(Coding):
 
 
 class LabelCoding(Coding):
-    """The cells of all labels: each record is released within the cell of its own label.
+    """The coding of records as sentences, each from the cell of the record's own label.
 
     Args:
-        model: a model of broad text.
+        model: a model of broad text, whose codec can describe a record by whole sentences.
         vocabulary: the id of each word in the model's tokenizer.
         mechanism: a ``Description`` with ``by_label=True``.
-        about: public sentences about labels; for other labels the model's labelled examples are
-            used.
+        about: public sentences about labels; for a label without such sentences, the model's
+            labelled examples are used.
 
     Raises:
-        ModelError: the model has no broad text, or too few sentences for a cell to be a part of
-            them.
+        ModelError: the model is not one of broad text, or its codec has no more sentences than a
+            cell.
     """
 
     probes = 40
@@ -215,7 +223,10 @@ def _pack_places(places: Places) -> Tensor:
 
 
 def _least(values: Whole, numbers: Whole, count: int) -> Whole:
-    """Return columns (B, count) of the least values (B, k), unordered; lower numbers win ties."""
+    """Return the columns (B, count) of the smallest values (B, k) in each row, unordered.
+
+    Among equal values, those with lower ``numbers`` are chosen.
+    """
     if count >= values.shape[1]:
         return np.broadcast_to(np.arange(values.shape[1]), values.shape)
     return np.argpartition(values * (MAX_UNGROUPED * 2) + numbers, count - 1, axis=1)[:, :count]

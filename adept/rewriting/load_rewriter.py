@@ -37,14 +37,17 @@ def check_release(
     accept_inexact: bool = False,
     accept_private_model: bool = False,
 ) -> None:
-    """Raise ReleaseRefused if a release has no proven guarantee, unless the user accepts this.
+    """Raise ReleaseRefused if a release is not safe, unless the user accepts this.
 
     Args:
-        guarantee, training_data: the guarantee of one release, and the model's training data.
-        accept_broken_claim: go on even if the claim is false or empty (an infinite epsilon).
-        accept_inexact: go on even if no proof covers the rounding errors of floating-point noise.
-        accept_private_model: go on even if the model can write the private text that it was trained
-            on.
+        guarantee, training_data: the guarantee of the release, and the origin of the model's
+            training text.
+        accept_broken_claim: True to go on even if the claim of privacy is false or empty (an
+            infinite epsilon).
+        accept_inexact: True to go on even if no proof covers the rounding errors of floating-point
+            noise.
+        accept_private_model: True to go on even if the model can write the private text that it was
+            trained on.
     """
     if not (guarantee.holds and math.isfinite(guarantee.epsilon)) and not accept_broken_claim:
         raise ReleaseRefused(f"{guarantee.text} Choose another mechanism, or add accept_broken_claim=true")
@@ -63,7 +66,10 @@ def check_release(
 def fit_mechanism(
     mechanism: LocalRandomizer | JointResponse, model: Autoencoder
 ) -> tuple[JointResponse | None, LocalRandomizer]:
-    """Return the mechanism of text and label together, or None, and the mechanism of the text alone."""
+    """Return a mechanism with the model's codewords: for text and label, and for text alone.
+
+    The first one is None if the mechanism does not release text and label together.
+    """
     if isinstance(mechanism, JointResponse):
         if is_by_label(mechanism.mechanism):
             raise ConfigurationError(
@@ -109,13 +115,15 @@ def is_by_label(mechanism: LocalRandomizer) -> bool:
 
 
 def label_mechanism(model: Autoencoder, *, epsilon: float) -> Description | None:
-    """Return the mechanism that releases by label, or None if the model does not suit it.
+    """Return the mechanism that releases by label, or None if the model is not suitable for it.
 
-    The model must be broad and have more sentences than a cell.
+    A release by label is a public sentence from the cell of the record's label. The model must be
+    one of broad text, whose codec describes records by whole sentences, and must have more
+    sentences than a cell.
 
-    An adapted model does not suit it, because its codewords lie nearer to the records than the
-    names of labels do. If the model has labelled examples, it is unsuitable only from an epsilon of
-    MAX_EXAMPLES_EPSILON on.
+    An adapted model is not suitable, because its codewords lie nearer to the records than sentences
+    that are chosen by the names of labels. But if it has labelled examples, it is suitable at an
+    epsilon below MAX_EXAMPLES_EPSILON.
     """
     sentences = model.codec.sentences if model.codec else 0
     near = model.training_data.examples and not (model.label_examples and epsilon < MAX_EXAMPLES_EPSILON)
@@ -125,7 +133,7 @@ def label_mechanism(model: Autoencoder, *, epsilon: float) -> Description | None
 
 
 def best_exact(model: Autoencoder, *, epsilon: float | None = None) -> Kind:
-    """Return the mechanism in exact arithmetic with the best measured utility at this budget."""
+    """Return the kind of exact mechanism with the best measured utility at this budget."""
     if model.clip == "l1":
         return L1Laplace
     least = MIN_SENTENCE_EPSILON if model.codec and model.codec.sentences else MIN_DESCRIPTION_EPSILON
@@ -139,14 +147,17 @@ def packaged_directory() -> Path:
 
 
 def is_packaged(directory: str | Path | None) -> bool:
-    """Return True for the packaged model: for no directory, or its name if no directory has it."""
+    """Return True if ``directory`` stands for the model that comes with the package.
+
+    It does if it is None, or if it is the name PACKAGED_MODEL and no directory has this name.
+    """
     return directory is None or (str(directory) == PACKAGED_MODEL and not Path(PACKAGED_MODEL).exists())
 
 
 def load_model(directory: str | Path | None = None) -> tuple[Autoencoder, Tokenizer]:
     """Load model and tokenizer from a model or run directory, or from the package.
 
-    Both are tested on public text first, so that they do not fail later because of a record.
+    Both first process some public texts, so that they do not fail later because of a record.
 
     Raises:
         ModelError: the directory is incomplete or damaged.

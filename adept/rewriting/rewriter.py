@@ -31,10 +31,10 @@ HUB_OPTIONS = ("revision", "cache_dir", "force_download", "local_files_only", "t
 
 
 def _await_ended_threads() -> None:
-    """Wait at most a second for threads that have ended in Python but still run in the system.
+    """Wait at most a second for threads that ended in Python but still run in the operating system.
 
-    Such a thread may hold the lock of MKL's memory. A process that is forked at that time would
-    hold the lock forever.
+    Such a thread may hold a lock on the memory of the library MKL. In a process that is forked at
+    that time, this lock would stay closed forever.
     """
     own, end = {thread.native_id for thread in threading.enumerate()}, time.monotonic() + 1
     others = [task for task in THREADS.iterdir() if int(task.name) not in own] if THREADS.is_dir() else []
@@ -63,15 +63,16 @@ class Rewriter:
             ``JointResponse`` releases text and label as one symbol, and
             ``Description(by_label=True)`` releases a sentence from the label's cell; both need the
             label of every record.
-        decoding: options for greedy or sampled decoding; sampling draws fresh randomness.
+        decoding: options for writing texts from released latents. Sampled texts use new random
+            numbers in every call.
         batch_size: number of records that go through the model at once.
         accept_broken_claim, accept_inexact, accept_private_model: as for ``check_release``.
 
     Raises:
-        ModelError: the model was trained for a clip that the mechanism cannot use, or lacks the
+        ModelError: the model clips latents in a way that the mechanism cannot use, or lacks the
             codewords or the codec that the mechanism needs.
         ConfigurationError: the mechanism's radius differs from the model's.
-        ReleaseRefused: releases would have no valid guarantee, and no option accepts this.
+        ReleaseRefused: releases would not be safe (``check_release``), and no option accepts this.
     """
 
     def __init__(
@@ -111,7 +112,7 @@ class Rewriter:
 
     @classmethod
     def for_measurement(cls, model: Autoencoder, tokenizer: Tokenizer, **options: Any) -> "Rewriter":
-        """Return a rewriter for measurements: it accepts any mechanism, but no file is released with it."""
+        """Return a rewriter for measurements; it accepts any mechanism, but releases no file."""
         rewriter = cls(
             model, tokenizer, accept_broken_claim=True, accept_inexact=True, accept_private_model=True, **options
         )
@@ -146,18 +147,19 @@ class Rewriter:
         return (self.joint or self.mechanism).guarantee(self.model.config.latent_dim)
 
     def rewrite(self, texts: Any, *, samples: int = 1) -> list[str]:
-        """Release every text once; write ``samples`` consecutive texts from each release.
+        """Release every text once, and write ``samples`` texts from each release.
 
         The texts are a list, array or column of strings (``adept.data.text_arguments``). All of
-        them are checked before the first release.
+        them are checked before the first release. The texts written from one release follow each
+        other.
         """
         return [text for text, _ in self.rewrite_pairs(texts, samples=samples)]
 
     def rewrite_pairs(self, texts: Any, labels: Any = None, *, samples: int = 1) -> list[Pair]:
-        """Release each record once; write ``samples`` pairs (text, label or None) from each
-        release.
+        """Release each record once, and write ``samples`` pairs (text, label) from each release.
 
-        Labels are given only if the release is joint or by label, or if the model writes labels.
+        Give labels only if the mechanism releases them with the text, if it releases by label, or
+        if the model writes labels. In all other cases the label of each pair is None.
 
         Raises:
             DataError: texts or labels are not lists, a text is not a string, or the lengths differ.
@@ -185,10 +187,11 @@ class Rewriter:
         return given, beside
 
     def by_label(self, descriptions: Mapping[str, Sequence[str]] | None = None) -> "Rewriter":
-        """Return a rewriter that releases by label (``Description``), with the same budget.
+        """Return a rewriter with the same budget that releases sentences by label.
 
-        It returns this rewriter itself if the model is not broad, or if every cell would hold all
-        sentences.
+        A release by label is a public sentence from the cell of the record's label
+        (``adept.rewriting.label_coding``). The method returns this rewriter itself if the model is
+        not suitable for it (``label_mechanism``), or if text and label are released together.
 
         Args:
             descriptions: public sentences that explain the labels.
@@ -202,9 +205,11 @@ class Rewriter:
         return other
 
     def of_label(self, label: str | None) -> "Rewriter":
-        """Return the rewriter for the records of one label; itself if all labels share codewords.
+        """Return the rewriter for the records of one label.
 
-        Raises ConfigurationError if a label is given but has no effect, or is needed but missing.
+        If the codewords do not depend on labels, ``label`` must be None, and this rewriter itself
+        is returned. Raises ConfigurationError if a label is given but has no effect, or is needed
+        but missing.
         """
         if isinstance(self.coding, LabelCoding) == (label is None):
             wrong = (
@@ -218,12 +223,18 @@ class Rewriter:
         return view
 
     def encode(self, texts: Any, labels: Any = None) -> Tensor:
-        """Return secret rows of B records, which the mechanism reads; a row depends on its record alone."""
+        """Return the secret rows of B records, which the mechanism randomises.
+
+        Each row depends on its own record alone.
+        """
         batches = self._batches(*self._check(texts, labels))
         return torch.cat([self.coding.encode(*batch) for batch in batches])
 
     def release(self, texts: Any, labels: Any = None) -> Tensor:
-        """Return released rows: latents (B, n) or descriptions (B, 2), followed by labels' indices, if any."""
+        """Return the released rows of B records: latents (B, n) or numbers of descriptions (B, 2).
+
+        If labels are released too, the index of the label ends each row.
+        """
         mechanism, batches = self.joint or self.mechanism, self._batches(*self._check(texts, labels))
         return torch.cat([self.coding.release_records(*batch, mechanism) for batch in batches])
 
@@ -244,7 +255,10 @@ class Rewriter:
 
 
 def resolve_decoding(decoding: DecodingConfig, model: Autoencoder, mechanism: LocalRandomizer) -> DecodingConfig:
-    """Replace strategy "auto" and pool null by values; a pool needs sampled texts and codewords."""
+    """Replace the strategy "auto" and the pool None by values that suit model and mechanism.
+
+    The pool is 0 (no shared texts) unless texts are sampled and the releases are codewords.
+    """
     count = mechanism.count if isinstance(mechanism, LearnedCodebook) else 0  # of releases, if they repeat
     nearest = model.config.decoder == "nearest" and not model.labels
     default = "nearest" if nearest else "sample" if count else "greedy"

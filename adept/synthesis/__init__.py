@@ -1,1 +1,1 @@
-"""Synthetic text for a whole file under a central guarantee, from one exact release of counts."""
+"""Synthetic text for a whole file under central differential privacy, from noisy counts."""

@@ -16,7 +16,11 @@ BASE_ROWS, EXCESS_ROWS = 3, 5  # rows of either file; rows of a person beyond th
 
 
 class NeighbouringFiles:
-    """A synthesizer of two or more codewords and labels, as a mechanism on files given by name."""
+    """A synthesizer as a mechanism whose inputs are a few small files, each given by its name.
+
+    ``pairs`` lists the pairs of neighbouring files, which differ in the rows of one person. The
+    synthesizer must have at least two codewords and two labels.
+    """
 
     name, delta = "synthesizer", 0.0
 
@@ -31,7 +35,7 @@ class NeighbouringFiles:
 
     @classmethod
     def from_pretrained(cls, model_dir: str | None, *, epsilon: float, **options: Any) -> "NeighbouringFiles":
-        """Load a synthesizer of few codewords and labels."""
+        """Load a synthesizer with few codewords and labels, so that a change of one count shows."""
         few: dict[str, Any] = {"label_set": LABEL_SET, "cells": CELLS, "accept_private_model": True}
         return cls(Synthesizer.from_pretrained(model_dir, epsilon=epsilon, **few, **options))
 
@@ -40,12 +44,12 @@ class NeighbouringFiles:
         return self.synthesizer.votes.epsilon
 
     def privatize(self, names: Sequence[str]) -> NDArray[np.float64]:
-        """Release each file once: counts (B, M)."""
+        """Release the file of each of B names once; return the noisy counts (B, M) of M cells."""
         tallies = {name: self._tally(name) for name in dict.fromkeys(names)}
         return np.array([self.synthesizer.release(tallies[name]).ravel() for name in names], dtype=np.float64)
 
     def supports(self, counts: object, name: str) -> float:
-        """Return the log-likelihood of released counts for a file, in nats up to a constant."""
+        """Return the log-likelihood of released counts, given a file, in nats up to a constant."""
         distance = np.abs(np.ravel(np.asarray(counts)) - self._counts[name]).sum()
         return -float(distance) / self.synthesizer.votes.scale
 

@@ -1,25 +1,26 @@
 r"""Names of labels as public knowledge: public sentences that are likely to be records of a label.
 
 The names of a label set say in words what its labels are about ("card_payment_failed",
-"PlayMusic"). So a label's records lie near its name: a public sentence s is a record of label c
-with a prior probability proportional to exp(TILT cos(name of c, s)). If a name is near to no
-sentence, all sentences have similar probabilities; if it has no known word, they are equal. Two
-things follow.
+"PlayMusic"). So a label's records lie near its name. This module gives each public sentence s a
+prior probability of being a record of label c, in proportion to ``exp(TILT * cos(name of c, s))``.
+If a name is near to no sentence, all sentences have similar probabilities; if it has no known word,
+they are equal. The prior probabilities have two uses.
 
-*Texts and codewords*: the *density* of the file is the mean of all labels' distributions, mixed
-with a uniform share. Sentences drawn by this density join the model's own texts, and codewords are
-placed where the density is high (``adept.synthesis.vote_cells``). Here cosines compare meanings by the
-lexicon.
+*Texts and codewords*: the *density* says how common each public sentence should be in the file. It
+is the mean of the distributions of all labels, mixed with a uniform distribution. Sentences chosen
+by this density join the model's own texts, and codewords are placed where the density is high
+(``adept.synthesis.vote_cells``). Here the cosine compares meanings by the lexicon.
 
-*Labels*: names give log odds of each text's labels, which ``label_estimate`` corrects by the
-counts. Here cosines compare features.
+*Labels*: the names give log odds of the labels of each text, which ``label_estimate`` corrects by
+the noisy counts. Here the cosine compares features (``adept.synthesis.vote_cells``).
 
-*Claim*: names cost no budget, and a released file is as private with them as without. *Proof*: the
-names come from the label set, and the sentences from the model. Both are fixed before any record is
-read, so the density, the codewords, and the rule that sends a record to a cell are fixed as well:
-the proof of ``adept.mechanisms.central_counts`` asks for no more, and its sensitivity and noise are the same
-for any cells. The output is a function of the released counts and of these public things. QED. A
-label set that was collected from private records is not public, with or without names.
+*Claim*: the use of names costs no budget, and a released file is as private with names as without.
+*Proof*: the names come from the label set, and the sentences from the model. Both are fixed before
+any record is read, so the density, the codewords, and the rule that sends a record to a cell are
+fixed as well. The proof of ``adept.mechanisms.central_counts`` needs no more than this, and its
+sensitivity and noise are the same for any cells. The output is a function of the released counts
+and of these public things. QED. A label set that was collected from private records is not public,
+with or without names.
 """
 
 from collections.abc import Sequence
@@ -45,14 +46,21 @@ Scores = NDArray[np.float32]
 
 
 def spell_label_set(codec: Codec | None, labels: Sequence[str | None]) -> list[tuple[str, ...]]:
-    """Return the words of each label's name; none without a broad model, or with too many labels."""
+    """Return the words of each label's name.
+
+    Every name has no words if the codec has no lexicon, or if there are over MAX_NAMED_LABELS
+    labels.
+    """
     if codec is None or codec.lexicon is None or len(labels) > MAX_NAMED_LABELS:
         return [()] * len(labels)
     return spell_names(codec, [label or "" for label in labels])
 
 
 def choose_texts(codec: Codec, spelled: Sequence[tuple[str, ...]]) -> PublicTexts:
-    """Return a broad codec's utterances, and sentences chosen by density without random draws."""
+    """Return a codec's utterances, and more of its sentences, chosen by their density.
+
+    The choice uses no random numbers. ``spelled`` holds the words of each label's name.
+    """
     density, own = _read_density(codec, spelled), len(codec.utterances)
     drawn = _spread(density, MAX_ADDED_TEXTS)
     taken = np.diff(np.floor(np.cumsum(drawn) + 0.5), prepend=0.0) > 0
@@ -66,7 +74,7 @@ def choose_texts(codec: Codec, spelled: Sequence[tuple[str, ...]]) -> PublicText
 
 
 def _read_density(codec: Codec, spelled: Sequence[tuple[str, ...]]) -> Floats:
-    """Return the density (N,) of sentences, of sum 1."""
+    """Return the density of each of N sentences; all densities sum to 1."""
     size, named = _count_sentences(codec), 0
     total = np.zeros(size)
     for _, products in compare_names(codec, spelled):
@@ -81,7 +89,11 @@ def _count_sentences(codec: Codec) -> int:
 
 
 def _spread(density: Floats, count: int) -> Floats:
-    """Return chances (N,) that sum to ``count`` or N; those below one follow the density."""
+    """Return the chance of each of N sentences to be chosen; ``count`` are chosen on average.
+
+    Chances below one are proportional to the density. If ``count`` is at least N, all chances are
+    one.
+    """
     factor, chances = float(count), np.minimum(1.0, count * density)
     while count < len(density) and chances.sum() < count - 0.5:
         factor *= count / chances.sum()
@@ -90,10 +102,11 @@ def _spread(density: Floats, count: int) -> Floats:
 
 
 def score_labels(cells: PublicCells, spelled: Sequence[tuple[str, ...]]) -> Scores:
-    """Return the log odds (n, L) of labels by their names, of equally common ones; zeros without words.
+    """Return the log odds (n, L) of the labels of each text, according to the labels' names.
 
-    A label's distribution is divided by its sum over all sentences; a text with chance p stands for
-    1 / p sentences.
+    All L labels count as equally common. A label whose name has no known word gets zeros. A label's
+    distribution is divided by its sum over all sentences; for this sum, a text that was chosen with
+    chance p stands for 1 / p sentences.
     """
     if not any(spelled):
         return np.zeros((1, len(spelled)), dtype=np.float32)
@@ -108,8 +121,8 @@ def score_labels(cells: PublicCells, spelled: Sequence[tuple[str, ...]]) -> Scor
 def draw_by_names(codec: Codec, labels: Sequence[str], *, seed: int) -> list[str]:
     """Return a sentence of a broad codec for each label (n,), drawn by the label's name alone.
 
-    The sentence is one of the NAMED_SENTENCES nearest to the name; if the name has no known word,
-    it is any sentence.
+    The sentence is drawn from the NAMED_SENTENCES nearest to the name; if the name has no known
+    word, it is drawn from all sentences.
     """
     generator, names = np.random.default_rng(seed), list(dict.fromkeys(labels))
     wanted = np.array([names.index(label) for label in labels])
@@ -121,7 +134,10 @@ def draw_by_names(codec: Codec, labels: Sequence[str], *, seed: int) -> list[str
 
 
 def label_by_names(codec: Codec, names: Sequence[str], texts: Sequence[str]) -> list[str]:
-    """Return for each text the nearest name in meaning; the first one if no name has a known word."""
+    """Return for each text the name that is nearest to it in meaning.
+
+    If no name has a known word, the result is the first name.
+    """
     spelled = spell_names(codec, names)
     meanings, _ = read_meanings(codec)
     products = multiply_all(meanings.of(map(words_of, texts)), meanings.of(spelled))

@@ -1,24 +1,31 @@
 r"""Estimates of each public text's commonness and label from noisy counts.
 
-A model of *texts*, which all cells share, explains the counts. The label of a text with features z
-is c with probability p(c|z) = softmax(W z + s)_c, where the scores s follow from the public names
-of labels (``adept.synthesis.draw_by_label_names``) or are zero. A text of weight w_t has w_t p(c|z_t) votes
-for label c on average. The expected count of a cell is the sum of these over the texts of its
-codeword. This is learning from proportions (Quadrianto, Smola, Caetano and Le 2009, "Estimating
-labels from label proportions").
+A *cell* is a pair of a codeword and a label; a *codeword* is the centre of a group of public texts
+(``adept.synthesis.vote_cells``). Each record votes for one cell, and only the noisy numbers of
+votes are known.
 
-*Weights*: there are two estimates of a codeword's votes. One is its noisy total, whose noise has
-variance s^2; the other is its share of the public texts, with mean squared error t^2. The best
-weights of the two are t^2 : s^2, and t^2 is estimated from their differences over all codewords
-(empirical Bayes). Within a codeword, texts keep their expected shares.
+One model of *texts*, which all cells share, explains these counts. The label of a text with
+features z is c with probability ``p(c|z) = softmax(W z + s)_c``. The scores s follow from the
+public names of labels (``adept.synthesis.draw_by_label_names``) or are zero. The weight w_t of a
+text t is the number of records like it, so it has ``w_t * p(c|z_t)`` votes for label c on average.
+The expected count of a cell is the sum of these numbers over the texts of its codeword. This method
+is called learning from proportions (Quadrianto, Smola, Caetano and Le 2009, "Estimating labels from
+label proportions").
 
-*Labels*: expectation maximisation. The mean of each count, given the release (``expected_counts``),
-is divided among the codeword's texts in proportion to w_t p(c|z_t). Regularised logistic regression
-fits W to these shares: with few votes the scores hardly change, with many votes the votes decide.
-The fewer records a label has, the stronger is the regularisation. A text's label is the likeliest
-one after a quarter of log p(c) is subtracted; otherwise a rare label would never be the likeliest.
-With more than MAX_SCORES pairs of text and label, a text has the label of its codeword's largest
-count instead.
+*Weights*: there are two estimates of the number of votes for a codeword. One is its noisy total,
+whose noise has variance ``v``. The other is its expected share of all votes, by the public texts,
+with mean squared error ``m``. The best average of the two gives the first one the weight ``m / (m +
+v)``. The error ``m`` is estimated from the differences between the two estimates over all codewords
+(empirical Bayes). The votes for a codeword are divided among its texts by their expected shares.
+
+*Labels*: W is fitted by expectation maximisation, which alternates two steps. The first step
+computes the mean of each true count, given the noisy counts (``expected_counts``), and divides it
+among the codeword's texts in proportion to ``w_t * p(c|z_t)``. The second step fits W to these
+numbers of votes by regularised logistic regression. With few votes, the scores s decide; with many
+votes, the votes decide. The fewer records there are per label, the stronger is the regularisation.
+The label of a text is the one with the largest ``log p(c|z) - log(p(c)) / 4``; without the second
+term, a rare label would never be the likeliest. With more than MAX_SCORES pairs of text and label,
+a text has the label of its codeword's largest count instead.
 
 *Claim*: all of this costs no budget. *Proof*: it reads released counts, public texts and public
 knowledge about these texts, and draws no random numbers. QED.
@@ -55,7 +62,11 @@ class Estimate:
 
 
 def estimate(released: NDArray[np.int64], writable: WritableTexts, *, decay: float) -> Estimate:
-    """Estimate from noisy counts (K, L) of public cells, given the decay a of the noise, P(x) proportional to a^|x|."""
+    """Estimate the weight and the label of each public text from noisy counts (K, L) of cells.
+
+    There are K codewords and L labels. ``decay`` is the number a in the distribution of the noise,
+    where P(x) is proportional to ``a^|x|``.
+    """
     counts, places = released.astype(np.float64), writable.places
     shares = np.bincount(places, weights=writable.shares, minlength=len(counts))
     total = max(counts.sum(), 0.0)
@@ -92,13 +103,16 @@ def _labels(counts: Numbers, weights: Numbers, writable: WritableTexts, decay: f
 
 
 def _strength(counts: Numbers, decay: float) -> float:
-    """Return C, smaller if labels have few records, because noise would then dominate the fit."""
+    """Return the inverse strength C of the regularisation.
+
+    C is smaller if there are few records per label, because noise would then dominate the fit.
+    """
     records = max(float(counts.sum()), 1.0) / int(counts.shape[1])
     return STRENGTH * min(1.0, -math.log(decay) * records / FULL_RECORDS)
 
 
 def _share_out(counts: Numbers, means: Numbers, places: NDArray[np.int64], decay: float) -> Numbers:
-    """Share each cell's expected count out among its texts, in proportion to their means (n, L)."""
+    """Divide each cell's expected count among its texts, in proportion to their means (n, L)."""
     sums = np.zeros_like(counts)
     np.add.at(sums, places, means)
     sums = np.maximum(sums, 1e-9)
@@ -106,17 +120,19 @@ def _share_out(counts: Numbers, means: Numbers, places: NDArray[np.int64], decay
 
 
 def expected_counts(released: Numbers, means: Numbers, *, decay: float) -> Numbers:
-    r"""Return E[h | y] for released counts y, geometric counts of the given means, and noise of the given decay.
+    r"""Return the mean E[h | y] of each true count h, given its released count y.
 
-    A priori the count h of a cell is geometric with mean g, P(h) = (1 - r) r^h with
-    r = g / (1 + g), the distribution of largest entropy. Released is y = h + X with P(X = x)
-    proportional to a^|x|. Then P(h | y) is proportional to r^h a^|y - h|, two pieces of geometric
+    Before the release, the count h of a cell is assumed to be geometric with one of the given
+    ``means``, g: P(h) = (1 - r) r^h with r = g / (1 + g). This is the distribution of largest
+    entropy. The released count is y = h + X with P(X = x) proportional to a^|x|, where a is
+    ``decay``. Then P(h | y) is proportional to r^h a^|y - h|. This consists of two geometric
     series, and the mean is a quotient of their sums. With u = r / a, x = r a and y >= 0,
 
         sum_{h <= y} r^h a^(y-h) = a^y sum_{h <= y} u^h,        sum_{h > y} r^h a^(h-y) = r^y x / (1 - x),
 
-    and the same with h beside each term; for y < 0 it is the series of x from h = 0 alone. The
-    larger of a^y and r^y is divided out.
+    and the numerator has the same sums with each term multiplied by h. For y < 0 there is only the
+    series of x, from h = 0 on. The code divides numerator and denominator by the larger of a^y and
+    r^y.
     """
     ratio = means / (1 + means)  # r
     step = ratio * decay  # x
@@ -132,7 +148,7 @@ def expected_counts(released: Numbers, means: Numbers, *, decay: float) -> Numbe
 
 
 def _series(ratio: Numbers, last: Numbers) -> tuple[Numbers, Numbers]:
-    """Return sum s^j and sum j s^j for j from 0 to ``last``, 0 < s <= 1."""
+    """Return the sums of s^j and of j s^j over j from 0 to ``last``, for ratios 0 < s <= 1."""
     gap = np.maximum(1 - ratio, MIN_GAP)
     whole = -np.expm1((last + 1) * np.log1p(-gap)) / gap
     moment = (whole - 1 - last * (1 - gap) ** (last + 1)) / gap

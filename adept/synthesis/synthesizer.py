@@ -1,8 +1,9 @@
-"""Synthetic text from a whole collection's counts, for a curator who need not keep its rows.
+"""Synthetic text from the counts of a whole collection, if nobody needs its rows one by one.
 
-Every record votes once, for the public cell of its text and label. The counts get exact noise.
-Synthetic records are public texts and labels; the noisy counts determine how often each occurs. The
-claim is that of ``adept.mechanisms.central_counts``.
+A *cell* is a pair of a codeword (the centre of a group of public texts) and a label. Every record
+votes once, for the cell of its text and its label. The program adds exact noise to the number of
+votes for each cell. Synthetic records are public texts and labels; the noisy counts determine how
+often each of them occurs. Claim and proof: ``adept.mechanisms.central_counts``.
 """
 
 import math
@@ -34,22 +35,23 @@ FALSE_ALARM = 0.05  # probability that noise alone makes a cell stand out
 
 
 class Synthesizer:
-    """Writes synthetic records from records, with one model and one budget.
+    """A writer of synthetic records for a collection of records, with one model and one budget.
 
     Args:
-        model, tokenizer: saved together; the encoder finds a text's cell.
-        votes: budget, neighbouring relation, and votes of a person.
-        label_set: two or more public labels; without any, synthetic records have no labels. A label
-            set collected from private records would leak information.
+        model, tokenizer: a model and its tokenizer, saved together; the encoder finds a text's
+            cell.
+        votes: the budget, the neighbouring relation, and the largest number of votes of a person.
+        label_set: two or more public labels; if it is empty, synthetic records have no labels. A
+            label set collected from private records would leak information.
         cells: the number K of codewords; by default ``adept.synthesis.vote_cells.default_size``.
-        texts: public texts; by default those of the model.
+        texts: public texts that synthetic records can have; by default those of the model.
         accept_private_model: True to go on even if the model was trained on text that was not
             declared public.
 
     Raises:
         ModelError: there are no public texts.
-        ConfigurationError: the label set is not valid, or there are more cells than fit into
-            memory.
+        ConfigurationError: the label set is not valid, or ``cells`` is larger than the number of
+            public texts or than memory allows.
         ReleaseRefused: the model was trained on private text.
     """
 
@@ -85,7 +87,11 @@ class Synthesizer:
         self._places = {label: place for place, label in enumerate(self.labels)}
 
     def _choose_texts(self, texts: Sequence[str] | None) -> PublicTexts:
-        """Return the texts that can be written: given ones, or the model's and those near to names."""
+        """Return the public texts that synthetic records can have.
+
+        They are the given texts or, without any, the model's texts and sentences near to labels'
+        names.
+        """
         if self.model.codec and any(self._spelled):
             return choose_texts(self.model.codec, self._spelled)
         written = list(dict.fromkeys(self.model.public_texts if texts is None else text_list(texts)))
@@ -103,10 +109,11 @@ class Synthesizer:
         max_records_per_person: int = 1,
         **options: Any,
     ) -> "Synthesizer":
-        """Load a model directory, or the model that comes with the package; ``options`` are the constructor's.
+        """Return a synthesizer with a saved model; by default the model of this package.
 
-        The budget ``epsilon``, in nats, is a person's, or a record's without persons;
-        ``neighbours`` are "add_or_remove" or "replace".
+        The budget ``epsilon``, in nats, covers all rows of a person or, if no persons are given,
+        one record. ``neighbours`` is "add_or_remove" or "replace"
+        (``adept.mechanisms.central_counts``). The ``options`` are passed to the constructor.
         """
         votes = Votes(epsilon=epsilon, neighbours=neighbours, votes_per_person=max_records_per_person)
         return cls(*load_model(model), votes=votes, **options)
@@ -132,8 +139,8 @@ class Synthesizer:
     def synthesize(self, texts: Any, labels: Any = None, persons: Any = None, *, rows: int | None = None) -> list[Pair]:
         """Release a collection's counts once, and write synthetic records from them.
 
-        If ``persons`` is missing, each record counts as a different person's. If ``rows`` is
-        missing, the noisy counts determine the number of synthetic records.
+        If ``persons`` is missing, each record counts as the record of a different person. If
+        ``rows`` is missing, the noisy counts determine the number of synthetic records.
 
         Raises:
             DataError: an argument is not a list, a text is not a string, or the lengths differ.
@@ -150,7 +157,11 @@ class Synthesizer:
         return Tally(self.cells.size * len(self.labels), votes_per_person=self.votes.votes_per_person)
 
     def vote(self, texts: Sequence[object], labels: Sequence[object] | None = None) -> list[int]:
-        """Return each record's cell, L * codeword + label, or the reason why it has none."""
+        """Return the number of each record's cell: ``L * codeword + label``, for L labels.
+
+        For a record without a cell, the number is negative and states the reason: NO_TEXT or
+        OUTSIDE.
+        """
         if (labels is None) != (self.labels == (None,)):
             raise ConfigurationError("labels must be given with a label set, and only then")
         beside = [None] * len(texts) if labels is None else [plain_text(label) for label in labels]
@@ -170,7 +181,10 @@ class Synthesizer:
             return [NO_TEXT] if len(texts) < 2 else [place for text in texts for place in self._codewords([text])]
 
     def release(self, tally: Tally) -> Counts:
-        """Release the counts (K, L): exact noise in every cell. This costs the budget."""
+        """Return noisy counts (K, L): exact noise is added to the count of every cell.
+
+        Each call spends the whole budget.
+        """
         return self.votes.privatize(tally.counts).reshape(self.cells.size, len(self.labels))
 
     def stands_out(self, released: Counts) -> bool:
@@ -179,11 +193,14 @@ class Synthesizer:
 
     @cached_property
     def writable(self) -> WritableTexts:
-        """The texts in their cells, and scores of labels by their names; both are public."""
+        """The public texts with their codewords, and scores of labels by their names."""
         return self.cells.writable(score_labels(self.cells, self._spelled))
 
     def write(self, released: Counts, *, rows: int | None = None) -> Iterator[Pair]:
-        """Yield synthetic records from noisy counts (K, L), the same for the same counts: post-processing."""
+        """Yield synthetic records from noisy counts (K, L): post-processing, which costs no budget.
+
+        The same counts always give the same records.
+        """
         if rows is not None:
             check_integer(0, MAX_ROWS, rows=rows)
         found = estimate(released, self.writable, decay=self._decay)
@@ -193,18 +210,21 @@ class Synthesizer:
 
 
 def least_standing_out(votes: Votes, cells: int) -> int:
-    """Return the smallest count T that noise reaches in some cell with chance <= FALSE_ALARM.
+    """Return the smallest count that noise alone reaches in some cell with a small probability.
 
-    The chance is at most M a^T / (1 + a) for M ``cells``, where a is the decay of the noise.
+    The probability is at most FALSE_ALARM. For M ``cells`` and a count T, it is at most ``M * a^T /
+    (1 + a)``, where P(x) of the noise is proportional to ``a^|x|``.
     """
     decay = math.exp(-1 / votes.scale)
     return max(1, math.ceil(math.log(FALSE_ALARM * (1 + decay) / cells) / math.log(decay)))
 
 
 def share_standing_out(votes: Votes, rows: int, *, texts: int, labels: int, named: bool = False) -> float | None:
-    """Return the least share of ``rows`` at which a cell stands out of the noise; None if above 1.
+    """Return the smallest share of ``rows`` rows with which a cell stands out; None if above 1.
 
-    The number of public ``texts``, and if labels are ``named`` in words, decide the number of cells.
+    A cell stands out if noise alone would hardly reach its count (``least_standing_out``). The
+    number of cells depends on the number of public ``texts`` and of ``labels``, and on whether
+    labels are ``named`` in words.
     """
     size = default_size(epsilon=votes.epsilon, sensitivity=votes.sensitivity, labels=labels, texts=texts, named=named)
     least = least_standing_out(votes, size * labels)
@@ -212,7 +232,11 @@ def share_standing_out(votes: Votes, rows: int, *, texts: int, labels: int, name
 
 
 def _apportion(found: Estimate, places: NDArray[np.int64], rows: int) -> Iterator[int]:
-    """Yield the index of each row's text, by weights rounded per codeword, in a public order."""
+    """Yield the index of the text of each synthetic record, in a public order.
+
+    Texts occur in proportion to their weights. When the numbers of records are rounded, texts of
+    one codeword follow each other, so that the error of a codeword's total is at most one record.
+    """
     order = np.lexsort((found.labels, places))
     weights = found.weights[order] if found.weights.sum() > 0 else np.ones(len(order))
     ends = np.floor(np.cumsum(weights) * (rows / weights.sum()) + 0.5).astype(np.int64)

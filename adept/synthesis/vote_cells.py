@@ -1,19 +1,20 @@
 r"""Public cells: pairs of codeword and label, and the function that sends a record to one of them.
 
 A text's *features* are its latent and the mean of its words' vectors in the public lexicon, each
-scaled to length 1 and put side by side. Codewords are k-means centres of the features of public
-texts; each text is weighted by its expected commonness. A record votes for the cell of the nearest
-codeword and its own label.
+scaled to length 1 and put side by side. *Codewords* are the centres that k-means finds for the
+features of public texts; each text is weighted by its expected commonness. A record votes for the
+cell of its own label and of the codeword nearest to its text.
 
 *Cells are fixed before any record is read*: the texts, their expected commonness, the codewords and
 their number depend only on the model, the label set, the budget and the options. k-means has a
 fixed seed.
 
-*A vote is a function of its own record*, which the proof of ``adept.mechanisms.central_counts`` needs. A
-latent depends on its own text, to the last bit (``adept.models.lstm_autoencoder``), and so does a sum of its
-words' vectors. Rounding errors of matrix products could depend on the number of rows. So features
-and codewords are whole multiples of 1 / GRID, stored as whole numbers in floats: every partial sum
-of a product stays below GRID^2 * 2 < 2^53, where floats are exact, in any order of additions.
+*The vote of a record depends on this record alone*, which the proof of
+``adept.mechanisms.central_counts`` needs. The latent of a text depends on this text alone, to the
+last bit (``adept.models.lstm_autoencoder``), and so does the sum of its words' vectors. Rounding
+errors of matrix products could depend on the number of rows. So features and codewords are whole
+multiples of 1 / GRID, stored as whole numbers in floats. Every partial sum of a product stays below
+``2 * GRID^2 < 2^53``, where floats are exact, in any order of additions.
 """
 
 from collections import Counter
@@ -52,18 +53,18 @@ class PublicTexts:
 
     @classmethod
     def alike(cls, texts: Sequence[str]) -> "PublicTexts":
-        """Return all given texts, as equally common."""
+        """Return all given texts, each with the same expected commonness."""
         return cls(list(texts), np.ones(len(texts)), np.ones(len(texts)))
 
     @property
     def shares(self) -> NDArray[np.float64]:
-        """Commonness of the sentences that each text stands for, up to a factor (n,)."""
+        """Expected commonness (n,) of all sentences that each text stands for, up to a factor."""
         return self.density / self.chances
 
 
 @dataclass(frozen=True)
 class WritableTexts:
-    """Texts in their cells, and scores of labels before any record is counted."""
+    """Public texts with their codewords and scores of labels, known before records are read."""
 
     features: Features  # (n, d)
     places: Places  # codeword of each (n,)
@@ -72,7 +73,10 @@ class WritableTexts:
 
 
 class PublicCells:
-    """Codewords (K, d) of public texts with features (n, d); ``places`` (n,) is each text's one."""
+    """Codewords (K, d) for n public texts with features (n, d).
+
+    ``places`` (n,) holds the index of the codeword nearest to each text.
+    """
 
     def __init__(self, model: Autoencoder, tokenizer: Tokenizer, public: PublicTexts, *, size: int) -> None:
         self._tokenizer, self._model = tokenizer, model
@@ -87,15 +91,15 @@ class PublicCells:
         return len(self.codewords)
 
     def writable(self, scores: NDArray[np.float32]) -> WritableTexts:
-        """Return the texts with scores of labels."""
+        """Return the public texts with their codewords and with these scores of labels."""
         return WritableTexts(self.features, self.places, self.public.shares, scores)
 
     def vote(self, texts: Sequence[str]) -> Places:
-        """Return the codeword (N,) nearest to each text: a function of that text alone."""
+        """Return the index of the codeword nearest to each of N texts, from that text alone."""
         return np.concatenate([np.empty(0, np.int64), *(self.nearest(self.of(part)) for part in _batches(texts))])
 
     def of(self, texts: Sequence[str]) -> Features:
-        """Return features (N, d) as whole numbers."""
+        """Return the features (N, d) of texts, as whole numbers: in units of 1 / GRID."""
         rows = self._tokenizer.encode(texts, max_length=self._model.config.max_length)
         latents = self._model.encode_records(rows).cpu().to(torch.float64).numpy()
         both = np.hstack([_unit(latents), _unit(self._meaning.of(texts).astype(np.float64))])
@@ -110,7 +114,10 @@ def _batches(texts: Sequence[str]) -> list[Sequence[str]]:
 
 
 def default_size(*, epsilon: float, sensitivity: int, labels: int, texts: int, named: bool = False) -> int:
-    """Return the number K of codewords, from public numbers alone; it grows with the budget."""
+    """Return the default number K of codewords; it grows with the budget.
+
+    K depends on public numbers alone.
+    """
     carried = min(max(round(epsilon / sensitivity * CODEWORDS_PER_NAT), MIN_CODEWORDS), MAX_CODEWORDS)
     most = max(1, min(texts // TEXTS_PER_CODEWORD, MAX_CELLS // labels))
     return min(carried * (NAMED_FACTOR if named else 1), most)

@@ -1,15 +1,17 @@
-"""Counting of votes: at most m rows of a person count; notes tell the curator of other rows.
+"""Counting of votes: at most m rows of a person are counted, and the curator learns of the others.
 
 *Claim*: adding or removing all rows of one person changes the counts by at most m in l1 norm.
-*Proof*: a row's vote is a function of that row (``adept.synthesis.vote_cells``), or none; a person's
-first m votes are counted. These depend on that person's rows, in their order, and on no others:
-from one row to the next, the program remembers only the number of each person's votes. So the other
-people's votes are counted as before, and the person has at most m votes, each of which adds one to
-one count. QED. If no persons are given, each row counts as one record.
+*Proof*: a row's vote, or the fact that it has none, is a function of that row
+(``adept.synthesis.vote_cells``). A person's first m votes are counted. Which votes these are
+depends on that person's rows and on their order, and on no other rows: from one row to the next,
+the program remembers only the number of each person's votes. So the other people's votes are
+counted as before, and the person has at most m votes, each of which adds one to one count. QED. If
+no persons are given, each row counts as one record.
 
-A *person* is a value of the column as text (``plain_text``), normalised (NFKC) and without space
-around it: a function of the row alone. A row that names no person has no vote; otherwise one person
-could have any number of votes. Counting raises no error for any row.
+A *person* is a value in the column of persons. The value is read as text (``plain_text``),
+normalised (NFKC), and stripped of spaces around it; the result is a function of the row alone. A
+row that names no person has no vote; otherwise one person could have any number of votes through
+such rows. Counting raises no error for any row.
 """
 
 import hashlib
@@ -39,7 +41,7 @@ class Notes:
 
 
 class Tally:
-    """Counts of votes (M,), with at most m votes per person, and notes for the curator."""
+    """Counts of votes for M cells, at most m votes per person, and notes for the curator."""
 
     def __init__(self, cells: int, *, votes_per_person: int = 1) -> None:
         self.counts: Counts = np.zeros(cells, dtype=np.int64)
@@ -47,7 +49,11 @@ class Tally:
         self._most, self._had = votes_per_person, Counter[bytes]()
 
     def add(self, votes: Sequence[int], persons: Sequence[object] | None = None) -> None:
-        """Count the votes of rows, given the cell of each or the reason why it has none."""
+        """Count the votes of rows.
+
+        ``votes`` holds the cell of each row, or the reason why it has none. ``persons`` names each
+        row's person.
+        """
         self.notes.rows += len(votes)
         self.notes.no_text += sum(vote == NO_TEXT for vote in votes)
         self.notes.outside += sum(vote == OUTSIDE for vote in votes)
