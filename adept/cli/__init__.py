@@ -1,1 +1,1 @@
-"""The commands: ``main`` of each module runs one command with its configuration."""
+"""The commands of the program. The function ``main`` of a command's module runs the command."""

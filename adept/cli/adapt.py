@@ -1,4 +1,8 @@
-"""``adept adapt``: adapt a model's topics, codewords and texts to public examples."""
+"""``adept adapt``: adapt a model to another domain with public examples of its texts.
+
+The adapted model has new *topics* (dimensions of the vectors into which it encodes texts), new
+*codewords* (public vectors that a mechanism may release) and new texts.
+"""
 
 import time
 from pathlib import Path
@@ -67,14 +71,18 @@ def _check(config: AdaptConfig) -> None:
 
 
 def _card(model_dir: str | None) -> str:
-    """Return the model's card from before the adaptation, with licences; "" if there is none."""
+    """Return the card of the model before its adaptation, with licences; "" if it has no card."""
     place = packaged_directory() if is_packaged(model_dir) else Path(model_dir or "")
     cards = [path for path in (place / "README.md", place / MODEL / "README.md") if path.is_file()]
     return cards[0].read_text("utf-8", "replace") if cards else ""
 
 
 def _examples(config: AdaptConfig, model: Autoencoder, lines: list[str]) -> tuple[list[str], bool]:
-    """Return the file's texts and sentences about names, and True if the file holds texts."""
+    """Return the examples, and True if some are texts of the file and not sentences about names.
+
+    For names of labels, and for a file of names of things, the examples are sentences about these
+    names, which the original model holds.
+    """
     terms = list(config.label_set or []) + (lines if are_terms(lines) else [])
     said = [] if are_terms(lines) else lines
     if not terms:
@@ -85,7 +93,7 @@ def _examples(config: AdaptConfig, model: Autoencoder, lines: list[str]) -> tupl
 
 
 def _read_labelled(config: AdaptConfig) -> dict[str, list[str]]:
-    """Return the examples of each label; an empty dict without a column of labels."""
+    """Return the examples of each label, or an empty dict if no label column was given."""
     if config.label_column is None:
         return {}
     if config.examples is None or config.examples.endswith(".md"):
@@ -108,7 +116,7 @@ def _lines(location: str, text_column: str) -> list[str]:
 
 
 def _source(config: AdaptConfig, lines: list[str]) -> str:
-    """Return a name for the examples, which the model's card and statements show."""
+    """Return the name by which the model's card and the statements call the examples."""
     labels = f"the names of {len(config.label_set)} labels" if config.label_set else ""
     file = Path(config.examples).name if config.examples else ""
     return " and ".join(filter(None, [f"the names in {file}" if file and are_terms(lines) else file, labels]))

@@ -1,4 +1,4 @@
-"""``adept audit``: test the claim of a mechanism or of a whole rewriter."""
+"""``adept audit``: test the privacy claim of a mechanism, a rewriter or a synthesizer."""
 
 import pkgutil
 import sys
@@ -25,14 +25,14 @@ Advance = Callable[[int, int], None]
 
 
 def main(config: AuditConfig) -> int:
-    """Audit, and print the verdict; return 1 if a violation was found, else 0."""
+    """Run the audit and print the verdict; return 1 if the claim is violated, else 0."""
     results = run(config)
     show(results, verbose=config.verbose)
     return int(any(result.violated for result in results))
 
 
 def run(config: AuditConfig) -> list[AuditResult]:
-    """Audit; raise NotJudged if nothing could be judged."""
+    """Run the audits and return their results; raise NotJudged if no audit could judge anything."""
     directory = new_directory(config.output_dir) if config.output_dir else None
     named = config.target if config.target == SYNTHESIZER else config.foreign or config.mechanism.kind.name
     results, failures = list[AuditResult](), list[NotJudged]()
@@ -63,10 +63,12 @@ def _audits(config: AuditConfig, advance: Advance) -> list[Audited]:
 
 
 def load_foreign(config: AuditConfig) -> Claim:
-    """Import a foreign mechanism MODULE:ATTRIBUTE, also from the working directory.
+    """Import the mechanism MODULE:ATTRIBUTE of the option ``foreign``, and state its claim.
 
-    A class is instantiated with ``epsilon``; for an object or a function, a given ``epsilon`` is
-    the claim to test.
+    The module may also lie in the working directory.
+
+    If the attribute is a class, an object is made of it with ``epsilon`` as the argument. If it is
+    an object or a function, the option ``epsilon`` is the claim to test.
     """
     name, here = config.foreign or "", str(Path.cwd())
     sys.path.insert(0, here)
@@ -111,13 +113,13 @@ def _audit_mechanism(mechanism: Any, config: AuditConfig, advance: Advance, *, d
 
 
 def _pairs(texts: list[str]) -> list[tuple[str, str]]:
-    """Pair the longest text with each other text, and sort the pairs by the other text's length."""
+    """Pair the longest text with every other text, and sort the pairs by the other's length."""
     longest = max(texts, key=len)
     return [(longest, text) for text in sorted(set(texts) - {longest}, key=len)]
 
 
 def _audits_of_rewriter(config: AuditConfig, advance: Advance) -> list[Audited]:
-    """Return two audits of a rewriter: of its mechanism alone, and from text to text."""
+    """Return two audits of a rewriter: of its mechanism, and of all steps from text to text."""
     model, tokenizer = load_model(config.model_dir or "")
     sizes = model.config
     mechanism = config.mechanism.build(epsilon=config.epsilon, clip_norm=sizes.clip_norm)
@@ -134,7 +136,12 @@ def _audits_of_rewriter(config: AuditConfig, advance: Advance) -> list[Audited]:
 
 
 def _audits_of_synthesizer(config: AuditConfig, advance: Advance) -> list[Audited]:
-    """Return two audits: guesses from released counts, and a replay of all other output."""
+    """Return two audits of a synthesizer, one of its counts and one of its other output.
+
+    The first audit looks at the released counts of two files, and guesses which file they come
+    from. The second audit gives all files the same counts; then all other output must be the same,
+    too.
+    """
     if config.epsilon is None:
         raise ConfigurationError("epsilon must be given for target=synthesizer, got none: add epsilon=1")
     files = NeighbouringFiles.from_pretrained(
@@ -151,7 +158,10 @@ def _audits_of_synthesizer(config: AuditConfig, advance: Advance) -> list[Audite
 
 
 def _summary(results: list[AuditResult]) -> dict[str, Any]:
-    """Return the fields of the first audit, with the checks and the verdict of all audits."""
+    """Return the content of ``result.json``: the verdict and the checks of all audits.
+
+    The fields that describe the mechanism are those of the first audit.
+    """
     return {
         **results[0].to_dict(),
         "sentence": _sentence(results),
@@ -163,18 +173,18 @@ def _summary(results: list[AuditResult]) -> dict[str, Any]:
 
 
 def _kinds(results: list[AuditResult]) -> dict[str, str]:
-    """Return the most serious outcome of each kind of check."""
+    """Return for each kind of check its most serious outcome in any of the audits."""
     order = list(KIND_OUTCOMES.values())
     return {kind: min((result.kinds[kind] for result in results), key=order.index) for kind in results[0].kinds}
 
 
 def _sentence(results: list[AuditResult]) -> str:
-    """Return the verdict with its strongest evidence."""
+    """Return the sentence of the audit with the most serious verdict and the strongest evidence."""
     return max(results, key=lambda result: (result.violated, result.certified_epsilon)).sentence
 
 
 def show(results: list[AuditResult], *, verbose: bool) -> None:
-    """Print the verdict, its strongest evidence, and a count or table of the checks."""
+    """Print the verdict with its strongest evidence, and the number or a table of the checks."""
     sys.stdout.write(f"{_sentence(results)}\n")
     checks = [check for result in results for check in result.checks]
     count = Counter(check.verdict for check in checks)

@@ -1,6 +1,7 @@
-"""``dry_run=true`` without ``epsilon``: a table that helps users to choose a budget.
+"""The table of budgets that ``dry_run=true`` prints if no ``epsilon`` is given.
 
-Of the file, only the names of its columns are read, and only from a header or schema.
+The table helps users to choose an epsilon. All its numbers are computed from public texts. The only
+part of the input file that is read is its header or schema, for the names of its columns.
 """
 
 from dataclasses import replace
@@ -32,7 +33,10 @@ EXPECTED_ROWS = (1_000, 10_000, 100_000)
 
 
 def show_rewrite_budgets(config: RewriteConfig, inputs: Inputs, public: list[str] | None) -> None:
-    """Print for each budget how much of public texts is kept, and how well a record is hidden."""
+    """Print for each epsilon how well a record is hidden, and how much rewrites of texts keep.
+
+    The share that rewrites keep is measured on public texts.
+    """
     opened = partial(_open, config, load_model(config.model_dir))
     _, options = opened(TABLE_BUDGETS[0])
     _check_header(inputs, options.required)
@@ -53,7 +57,10 @@ def _open(
 
 
 def show_synthesize_budgets(config: SynthesizeConfig, inputs: Inputs) -> None:
-    """Print for each budget and size the smallest share of rows that stands out from the noise."""
+    """Print for each epsilon the smallest share of rows whose count stands out from the noise.
+
+    The table has a column for each number of rows in the file.
+    """
     _check_header(inputs, config.required if config.label_set else RequiredColumns(()))
     sizes = (config.expected_rows,) if config.expected_rows else EXPECTED_ROWS
     model, labels = load_model(config.model_dir)[0], max(1, len(config.label_set or ()))
@@ -86,7 +93,7 @@ def _check_header(inputs: Inputs, required: RequiredColumns) -> None:
 
 
 def _risks(row: Budget, options: ReleaseOptions, most: int) -> list[str]:
-    """Return the risk of a record and, if a person may have several, the risk of a person."""
+    """Return the risk of a record and, if a person may have several records, that of a person."""
     guarantee, response = row.rewriter.guarantee, options.response
     label = response.guarantee().epsilon if response and options.labels == "randomized_response" else 0.0
     return [
@@ -96,7 +103,7 @@ def _risks(row: Budget, options: ReleaseOptions, most: int) -> list[str]:
 
 
 def _show_examples(rows: list[Budget]) -> None:
-    """Print public sentences with a rewrite of each at every budget."""
+    """Print some public sentences, and one rewrite of each sentence for every epsilon."""
     if not rows[-1].examples:
         return
     texts = [text for text, _ in rows[-1].examples]
@@ -114,7 +121,7 @@ def _estimate_lines(rows: list[Budget]) -> list[str]:
 
 
 def _label_lines(config: RewriteConfig, inputs: Inputs) -> list[str]:
-    """Return a line that recommends private labels, if the header has labels to copy."""
+    """Return a line that recommends private labels, if the header has a label column to copy."""
     first = inputs.locations[0]
     names = declared_columns(first, inputs.options) if inputs.repeatable else None
     label = find_label_column(dict.fromkeys(names or ()), config.label_column)

@@ -1,4 +1,4 @@
-"""``adept compare``: compare mechanisms, budgets and seeds on one data set."""
+"""``adept compare``: compare mechanisms at several budgets on one data set, with several seeds."""
 
 import sys
 
@@ -11,7 +11,7 @@ from adept.report.trust_comparison import write as write_trust
 
 
 def main(config: CompareConfig) -> None:
-    """Compare, write the report, and print its first lines, its tables and its path."""
+    """Run the comparison and write its report; print the report's main lines, tables and path."""
     comparison = TrustComparison(config) if config.trust == ALL else Comparison(config)
     with progress("rows", lambda: comparison.size) as advance:
         for done in comparison.run():

@@ -1,7 +1,11 @@
 """Options of the commands, in one class for each command.
 
-Help prints them, so nothing here imports PyTorch or NumPy. The options of a release are in
-``adept.release.rewrite_options``.
+``--help`` prints the sentences below the options. It must start fast, so this module imports
+neither PyTorch nor NumPy. The options of a release are in ``adept.release.rewrite_options``.
+
+A model's encoder turns a text into a vector, the *latent*, which is clipped: moved into a ball or
+onto a sphere of radius C. A *mechanism* randomises the latent: it adds noise, or it releases one of
+a list of public vectors, the *codewords*, instead. Its *budget* is an epsilon.
 """
 
 from dataclasses import dataclass, field
@@ -38,12 +42,12 @@ HARD_TEXTS = (
 
 @dataclass
 class FineTuningConfig(TrainerConfig):
-    """Training of the weights on the examples."""
+    """Training of the adapted model's decoder on its own texts and the examples."""
 
     min_epochs: ClassVar[int] = 0
     max_epochs: int = 0
-    """Number of training passes over the examples; with 0 no weights are trained, and adapting
-    takes seconds."""
+    """Number of passes over the texts during training. With 0, no weights are trained, and the
+    adaptation takes only seconds."""
 
 
 @dataclass
@@ -52,24 +56,28 @@ class AdaptConfig:
 
     # --- Files
     examples: str | None = None
-    """File of public examples from your domain: utterances, names of things, or a help page in
-    Markdown. The adapted model stores the utterances word for word."""
+    """File of public examples from your domain: sentences that people say, names of things, or a
+    help page in Markdown. The adapted model stores the sentences word for word."""
     label_set: list[str] | None = None
-    """Names of your labels: [A,B], or @FILE with one name on each line. The model's own sentences
-    about these names become further examples."""
+    """Names of your labels: either [A,B] or @FILE, a file with one name on each line. The command
+    finds sentences about these names in the model that it adapts, and uses them as further
+    examples."""
     public: bool = False
-    """Declare that anyone may read the examples; without this declaration no model is adapted."""
+    """Set this to true to declare that anyone may read the examples. Without this declaration, the
+    command adapts no model."""
     output_dir: str = REQUIRED
     """A new directory for the adapted model."""
     model_dir: str | None = None
-    """The model to adapt; null: the model that comes with the package."""
+    """Directory of the model to adapt. With null, the command adapts the model that comes with the
+    package."""
     text_column: str = "text"
-    """The column that holds the text."""
+    """Name of the column of the file examples that holds the texts."""
     label_column: str | None = None
-    """The column that holds the labels of the examples. When a release copies labels, codewords for
-    a label are then chosen near these examples, and not only near the label's name."""
+    """Name of the column that holds the labels of the examples. A later release that copies labels
+    then chooses the codewords for a label near the examples with this label, and not only near the
+    label's name."""
     seed: int = 0
-    """Seed of the clustering that computes topics and codewords."""
+    """Seed of all random choices during the adaptation."""
     trainer: FineTuningConfig = field(default_factory=FineTuningConfig)
     training: OptimiserConfig = field(default_factory=OptimiserConfig)
 
@@ -80,38 +88,47 @@ class AttackConfig(Columns):
 
     # --- What is attacked
     model_dir: str = REQUIRED
-    """The model's directory."""
+    """Directory of the model whose releases are attacked."""
     attack: str = "reconstruction"
-    """Aim of the attacker: reconstruction (find the text) | attribute (guess one property) |
-    membership (tell if a record was released) | file_membership (tell from synthetic records if a
-    person was in the file; reads no data)."""
+    """Aim of the attacker: reconstruction (find the text of a record) | attribute (guess one
+    property of a record) | membership (tell which of two records was rewritten to train a
+    classifier) | file_membership (tell if a file, of which only noisy counts are released, holds a
+    certain person's rows; this attack makes its own files and reads no data)."""
     mechanism: Any = None
-    """Mechanism that randomises a record (null: the best one in exact arithmetic for the model)."""
+    """Mechanism that randomises each record. With null, the command chooses the mechanism that
+    suits the model best, among those that compute in exact arithmetic."""
     epsilon: float | None = None
-    """The budget that the mechanism claims."""
+    """Epsilon that the attacked mechanism claims to guarantee."""
     label: str | None = None
-    """With mechanism.by_label=true: the label whose codewords are used for all records."""
+    """For mechanism.by_label=true, which gives each label separate codewords: the label whose
+    codewords are used for all records."""
     output_dir: str = REQUIRED
     """A new directory for result.json and attack.svg."""
 
     # --- How it is attacked
     private: str = "test"
-    """Split of secret records: train | validation | test; the attacker has the train split."""
+    """Part of the data from which the secret records are drawn: train | validation | test. The
+    attacker knows the train part."""
     records: int = 1000
-    """Number of records drawn from the private split. For membership, they form pairs, and one
-    record of each pair is released; for file_membership, this is the number of releases."""
+    """Number of secret records. For attack=membership, these records form pairs, and one record of
+    each pair is rewritten. For attack=file_membership, this is the number of times that each file
+    is released."""
     candidates: int = 10_000
-    """For reconstruction: number of texts among which the attacker looks for the record."""
+    """For attack=reconstruction: number of texts among which the attacker looks for the secret
+    record."""
     attribute: str = "label"
-    """For attribute: property to guess, label or the name of a slot."""
+    """For attack=attribute: the property that the attacker guesses. It is label or the name of a
+    slot (a detail of the text, such as a city)."""
     models: int = 16
-    """For membership: number of classifiers to attack."""
+    """For attack=membership: number of classifiers that are trained on rewritten records and
+    attacked."""
     confidence: float = 0.999
-    """Joint confidence level of all intervals."""
+    """Probability that all confidence intervals in the result are right at the same time."""
     seed: int = 0
-    """Seed of the choice of records; the noise of a release is drawn anew in every run."""
+    """Seed of the choice of secret records. It does not fix the noise of the releases, which
+    differs from run to run."""
     batch_size: int = BATCH_SIZE
-    """Number of records that are rewritten at a time."""
+    """Number of records that the model rewrites at the same time."""
     data: DataConfig = field(default_factory=DataConfig)
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
 
@@ -131,52 +148,58 @@ class AuditConfig:
 
     # --- What is audited
     mechanism: Any = REQUIRED
-    """The mechanism to audit, or MODULE:ATTRIBUTE for a class, object or function from outside
-    adept."""
+    """The mechanism to audit: one of adept's by its name, or a class, object or function from
+    outside adept as MODULE:ATTRIBUTE."""
     target: str = "mechanism"
-    """Subject of the audit: mechanism (from latent to latent) | rewriter (from text to text; needs
-    model_dir or foreign) | synthesizer (from file to file, with a model that holds public
-    texts)."""
+    """Subject of the audit: mechanism (it randomises latents) | rewriter (it turns texts into
+    texts; give model_dir or foreign, too) | synthesizer (it turns a file into a file; its model
+    must hold public texts)."""
     epsilon: float | None = None
-    """Claimed epsilon to test; the mechanisms random and identity need none."""
+    """The claimed epsilon, which the audit tests. You may leave it out for the mechanisms random
+    and identity."""
     dim: int = 64
-    """Number of dimensions of a latent; target=rewriter uses the model's number instead."""
+    """Number of dimensions of the latents on which a mechanism is tested. For target=rewriter, the
+    model determines this number."""
     model_dir: str | None = None
-    """Model directory for target=rewriter or synthesizer (null: the packaged model)."""
+    """For target=rewriter or synthesizer: directory of the model. For the synthesizer, null stands
+    for the model that comes with the package."""
     neighbours: str = NEIGHBOURS[0]
-    """For target=synthesizer: change of one person's records between two files: add_or_remove |
-    replace."""
+    """For target=synthesizer: the difference between the files that the audit compares. One of them
+    has a person's records more than the other (add_or_remove), or different ones (replace)."""
     max_records_per_person: int = 2
-    """For target=synthesizer: largest number of records that count for one person."""
+    """For target=synthesizer: the largest number of one person's records that the synthesizer
+    counts."""
     texts: list[str] = field(default_factory=lambda: list(HARD_TEXTS))
-    """For target=rewriter: texts to compare; the default texts differ so much that a rewriter can
-    hardly hide their differences."""
+    """For target=rewriter: input texts whose rewrites the audit compares. The default texts differ
+    a lot, so it is hard for a rewriter to hide which of them it got."""
     label: str | None = None
-    """For target=rewriter and mechanism.by_label=true: the label of all texts."""
+    """For target=rewriter and mechanism.by_label=true: the label that is given to every text."""
     foreign: str | None = None
-    """A mechanism from outside adept, as MODULE:ATTRIBUTE; mechanism=MODULE:ATTRIBUTE means the
-    same."""
+    """A mechanism from outside adept, as MODULE:ATTRIBUTE. You may also write
+    mechanism=MODULE:ATTRIBUTE."""
     alphabet: int | None = None
-    """The number K, for a foreign mechanism whose inputs are the whole numbers 0 to K-1."""
+    """For a mechanism from outside adept whose inputs are the whole numbers 0 to K-1: the number
+    K."""
     memoised: bool = False
-    """Declare that the foreign mechanism has a memory: it repeats the earlier release of a record,
-    or it stops when its budget is spent."""
+    """Set this to true to declare that a mechanism from outside adept has a memory: it answers a
+    repeated record with its earlier release, or it stops when its budget is spent."""
     randomness: str = "mechanism"
-    """Who seeds the noise of the foreign mechanism: mechanism | caller (if a seed repeats the
-    noise, the audit then only adds a note)."""
+    """Who seeds the noise of a mechanism from outside adept: mechanism (the mechanism does) |
+    caller (whoever calls the mechanism does). If the same seed gives the same noise, this is a
+    violation for mechanism, and only a note for caller."""
     reports: int = 1
-    """Number of reports of one record to judge together; together they may spend this many times
-    epsilon (with memoised=true, epsilon once)."""
+    """Number of times that each record is released. The audit judges these releases together: in
+    total they may spend as many times epsilon, or epsilon once with memoised=true."""
 
     # --- How it is tested
     trials: int = 10_000
-    """Number of releases of each input."""
+    """Number of times that each check releases an input of the mechanism."""
     confidence: float = 0.999
-    """Probability that a sound mechanism passes all checks together."""
+    """Probability that a mechanism whose claim is true passes all checks."""
     output_dir: str | None = None
     """A new directory for result.json; null: the result is only shown."""
     verbose: bool = False
-    """Also show the table of checks and the limits of the audit."""
+    """Also print the table of all checks, and what the audit did not look at."""
 
     def __post_init__(self) -> None:
         check_choice(("mechanism", "rewriter", SYNTHESIZER), target=self.target)
@@ -193,30 +216,33 @@ class EvaluateConfig(ReadingOptions):
 
     # --- Columns of both files
     text_column: str | None = None
-    """The column that holds the text; null: the column named in the statement beside train, or else
-    text."""
+    """Name of the column that holds the text. With null, this is the column that the privacy
+    statement beside the file train names. Without such a statement, it is the column text."""
     label_column: str | None = None
-    """The column that holds the label; null: the column named in the statement beside train, or
-    else intent."""
+    """Name of the column that holds the label. With null, this is the column that the privacy
+    statement beside the file train names. Without such a statement, it is the column intent."""
 
     # --- What is evaluated
     train: Any = REQUIRED
-    """File to train an intent classifier on, such as a rewritten file. With several files, the
-    accuracy after training without each one of them is shown, too."""
+    """File on which an intent classifier is trained, such as a rewritten file. If you give several
+    files [A,B], the classifier is trained on all of them. It is also trained again without each of
+    the files, and these accuracies are shown, too."""
     test: str = REQUIRED
-    """File of original text to test the classifier on."""
+    """File of original texts on which the classifier is tested."""
     reference: str | None = None
-    """File of the original records from which train was made; the accuracy after training on them
-    is shown for comparison."""
+    """File of the original records from which the file train was made. The classifier is also
+    trained on these records, and its accuracy is shown for comparison."""
     examples: str | None = None
-    """File of public examples with labels; the accuracy after training on them alone is shown for
-    comparison."""
+    """File of public examples with labels. The classifier is also trained on these examples alone,
+    and its accuracy is shown for comparison."""
     classifier: str = "tfidf"
-    """The classifier: tfidf (takes seconds) | lstm."""
+    """The classifier: tfidf (logistic regression, which takes seconds) | lstm (a neural network,
+    which takes longer)."""
     noisy_labels: bool | None = None
-    """True if the training labels are randomised; null: as the statement beside the file says."""
+    """True if the labels in the file train are randomised. With null, the privacy statement beside
+    this file decides."""
     seed: int = 0
-    """Seed of the classifier and of the bootstrap intervals."""
+    """Seed of the random choices during training. Only the classifier lstm makes such choices."""
     output_dir: str | None = None
     """A new directory for result.json; null: the result is only shown."""
 
@@ -227,22 +253,24 @@ class PlayConfig:
 
     # --- What is shown
     model_dir: str | None = None
-    """The model's directory; null: the model that comes with the package."""
+    """Directory of the model. With null, the page uses the model that comes with the package."""
     runs: str = "runs"
-    """The directory with the comparisons, audits and attacks to show."""
+    """Directory of earlier results. The page shows the comparisons, audits and attacks in it."""
     ledger: str | None = "~/.local/state/adept/play.ledger"
-    """The ledger: a file that stores which rows were released; null: no ledger is kept."""
+    """File of the ledger, which lists all releases and the rows that were released. With null, no
+    ledger is kept."""
 
     # --- Where
     host: str = "127.0.0.1"
-    """Address at which the page is served; an address that other machines can reach needs a
-    token."""
+    """Network address at which the page is served. If other machines can reach this address, you
+    must also set token."""
     port: int = 8000
-    """Port at which the page is served; if it is taken, the next free port."""
+    """Port at which the page is served. If this port is in use, the next free port is taken."""
     token: str | None = None
-    """Secret that every request must bring; needed if other machines can reach the host."""
+    """Password that every request must contain. You must set it if other machines can reach the
+    page."""
     browser: bool = True
-    """Open the page in a browser, if the command runs in a terminal."""
+    """Open the page in a browser. This happens only if the command runs in a terminal."""
 
 
 @dataclass
@@ -256,26 +284,28 @@ class StudyConfig(Columns):
     output_dir: str = REQUIRED
     """A new directory for the table, the figure and result.json."""
     trials: int | None = None
-    """Number of pairs (sensitivity), runs (sanity_check), records (mechanisms) or releases (zoo,
-    wild)."""
+    """Size of the sample: number of pairs of latents (sensitivity), of runs (sanity_check), of
+    records (mechanisms) or of releases of each input (zoo, wild)."""
     records: list[int] | None = None
-    """For randomized_response: numbers of people for which the study is computed."""
+    """For randomized_response: the numbers of people for which the study is computed."""
     dims: list[int] | None = None
-    """Numbers of dimensions of the latent for which the study is computed."""
+    """The numbers of dimensions of the latents for which the study is computed."""
     epsilons: list[float] | None = None
-    """Budgets for which the study is computed."""
+    """The values of epsilon for which the study is computed."""
     mechanisms: list[str] | None = None
-    """Mechanisms of the study to include; for wild: packages to audit, by their file names in
-    audits/."""
+    """Names of the mechanisms that the study includes. For study=wild: the packages to audit, given
+    by the names of their files in audits/."""
     environments: str | None = None
-    """For wild: directory for the packages' Python environments; null: a directory in the user's
-    cache."""
+    """For study=wild: directory in which a Python environment is made for each package. With null,
+    this is a directory in your cache."""
     clip_norm: float | None = None
-    """For sensitivity: the radius C of the simulated latents."""
+    """For study=sensitivity: the radius C of the ball into which the simulated latents are
+    clipped."""
     seed: int | None = None
-    """Seed of the simulation."""
+    """Seed of the random choices in a simulation."""
     model_dir: str | None = None
-    """For sensitivity: a model whose latents of the training split are measured, too."""
+    """For study=sensitivity: directory of a model. The study then also measures this model's
+    latents of the training texts."""
     data: DataConfig = field(default_factory=DataConfig)
 
     def __post_init__(self) -> None:
@@ -294,11 +324,11 @@ class StudyConfig(Columns):
 
 @dataclass
 class TrainingDataConfig:
-    """Declarations about the training text."""
+    """Declaration about the training text."""
 
     public: bool | None = None
-    """True if the training text is public; null: as the data set declares (your own files count as
-    private)."""
+    """True if the training text is public. With null, the data set decides; your own files count as
+    private."""
 
 
 @dataclass
@@ -307,16 +337,19 @@ class TrainConfig(Columns):
 
     # --- What is trained, and where it goes
     output_dir: str | None = None
-    """A new directory for the model; it must be given, unless a run is continued."""
+    """A new directory for the model. You must give it, unless resume_from continues an earlier
+    run."""
     resume_from: str | None = None
     """The directory of an interrupted training run to continue."""
     mechanism: Any = REQUIRED
-    """Mechanism for which the model is trained; it determines the clip and, together with
-    training.epsilon, the noise."""
+    """Mechanism for which the model is trained. It determines into which ball or sphere latents are
+    clipped. Together with training.epsilon, it also determines the noise during training."""
     labels: str = "drop"
-    """Output of the decoder: drop (text alone) | joint (text and label, from one latent)."""
+    """Output that the decoder learns to write from a latent: drop (a text without a label) | joint
+    (a text and its label)."""
     seed: int = 0
-    """Seed of weights, batches and dropout; the same seed gives the same model on this machine."""
+    """Seed of all random choices during training. On the same machine, the same seed gives the same
+    model."""
     data: DataConfig = field(default_factory=DataConfig)
     training_data: TrainingDataConfig = field(default_factory=TrainingDataConfig)
     model: ModelConfig = field(default_factory=ModelConfig)

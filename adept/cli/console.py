@@ -1,4 +1,4 @@
-"""Results on the terminal as tables, and in files as JSON; progress of long work."""
+"""Output of results, as tables on the terminal and as JSON in files, and progress bars."""
 
 import json
 import math
@@ -46,10 +46,10 @@ def show_table(title: str, headings: list[str], rows: Iterable[Iterable[str]]) -
 
 @contextmanager
 def progress(title: str, estimate: Callable[[], int | None] = lambda: None) -> Iterator[Callable[..., None]]:
-    """Show progress, rate and remaining time of long work, but only on a terminal.
+    """Show a progress bar with rate and remaining time, but only if stderr is a terminal.
 
-    Yield a function that takes the number of steps done, and the total number unless ``estimate``
-    gives it.
+    Yield a function that moves the bar. Its arguments are the number of steps that are done and,
+    unless ``estimate`` gives this number, the number of all steps.
     """
     if not sys.stderr.isatty():
         yield lambda done, total=None: None
@@ -61,7 +61,7 @@ def progress(title: str, estimate: Callable[[], int | None] = lambda: None) -> I
 
 
 class _Rate(ProgressColumn):
-    """Steps per second, or seconds per step if steps are long."""
+    """A column of the progress bar: steps per second, or seconds per step if steps are long."""
 
     def render(self, task: Task) -> Text:
         if not task.speed:

@@ -20,7 +20,7 @@ COMPARED = {"reference": "the originals instead", "examples": "public examples a
 
 
 def main(config: EvaluateConfig) -> None:
-    """Evaluate, and print the figures."""
+    """Train and test the classifiers, and print their accuracies and other measures."""
     found = run(config)
     rows = [
         ("macro-F1", _figure(found.macro_f1)),
@@ -33,7 +33,11 @@ def main(config: EvaluateConfig) -> None:
 
 
 def run(config: EvaluateConfig) -> Evaluation:
-    """Evaluate, and write ``result.json``; raise AdeptError for errors that the user can mend."""
+    """Train and test the classifiers, write ``result.json``, and return the measures.
+
+    Raises:
+        AdeptError: something is wrong that the user can correct.
+    """
     names = _names(config.train)
     named = {name: path for name in COMPARED if (path := getattr(config, name)) is not None}
     config.check_used([*names, config.test, *named.values()])
@@ -61,7 +65,7 @@ def run(config: EvaluateConfig) -> Evaluation:
 
 
 def _names(given: object) -> list[str]:
-    """Return the files to train on, of which there may be several."""
+    """Return the names of the training files; raise ConfigurationError if one is given twice."""
     listed: list[Any] = given if isinstance(given, list) else [given]
     names = [name for name in listed if isinstance(name, str)]
     if not names or len(set(names)) < len(listed):
@@ -72,14 +76,18 @@ def _names(given: object) -> list[str]:
 
 
 def _read(config: EvaluateConfig, location: str, stated: dict[str, Any]) -> Corpus:
-    """Read a file; the options name its columns, or else the statement, or else the defaults."""
+    """Read a file, and find its columns of texts and labels by their names.
+
+    These names come from the options. If an option is missing, they come from the privacy
+    statement, and without a statement from the defaults.
+    """
     asked = {name: getattr(config, name) or stated.get(name) for name in ("text_column", "label_column")}
     named: dict[str, Any] = {name: column for name, column in asked.items() if isinstance(column, str)}
     return read_corpus(location, options=config, **named)
 
 
 def _flat(found: Evaluation) -> dict[str, Any]:
-    """Return the fields of result.json; the two ends of an interval are separate fields."""
+    """Return a classifier's fields of ``result.json``, with separate fields for the intervals."""
     fields = {name: value for name, value in vars(found).items() if name != "others"}
     intervals = {name: getattr(found, name) for name in ("accuracy", "macro_f1")}
     fields |= {name: interval.value for name, interval in intervals.items()}
@@ -87,7 +95,7 @@ def _flat(found: Evaluation) -> dict[str, Any]:
 
 
 def _stated(location: str) -> dict[str, Any]:
-    """Return the statement beside a file, or an empty dict without one."""
+    """Return the privacy statement beside a file, or an empty dict if there is no statement."""
     statement = Path(location + STATEMENT)
     return read_json(statement)[1] if statement.is_file() else {}
 

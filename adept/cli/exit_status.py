@@ -1,6 +1,7 @@
 """A command's exit status, its one-line errors, and its handling of signals and streams.
 
-All of this is active before PyTorch is imported, because the import takes seconds.
+The commands use this module before they import PyTorch, because this import takes seconds, and an
+error or a signal may come earlier.
 """
 
 import contextlib
@@ -28,9 +29,10 @@ _late: list[int] | None = None  # signals that came in a command's last step or 
 
 
 def guard(action: Callable[[], int]) -> int:
-    """Run an action and return its exit status; an error becomes one line on stderr and a status.
+    """Run a command and return its exit status; report an error in one line on stderr.
 
-    The line quotes only our own errors, because the message of any other error may hold a record.
+    The line quotes the messages of adept's own errors only. The message of any other error may
+    quote a private record.
     """
     global _late
     _arrived.clear()
@@ -47,7 +49,7 @@ def guard(action: Callable[[], int]) -> int:
 
 
 def _verdict(error: BaseException) -> tuple[str, int]:
-    """Return the line that describes an error to the user, and the exit status."""
+    """Return the line that describes an error to the user, and the exit status that it leads to."""
     if _arrived or isinstance(error, KeyboardInterrupt):
         return f"interrupted: {error}" if isinstance(error, Interrupted) else "interrupted", INTERRUPTED
     if isinstance(error, AdeptError):
@@ -66,13 +68,16 @@ def _verdict(error: BaseException) -> tuple[str, int]:
 
 
 def is_interrupted() -> bool:
-    """Return True if a signal has come, even if its exception was lost."""
+    """Return True if a signal has come, even if a library caught the exception that it raised."""
     return bool(_arrived)
 
 
 @contextlib.contextmanager
 def last_step() -> Iterator[None]:
-    """Protect a command's last step from signals; a signal then counts only if the step fails."""
+    """Keep signals from interrupting a command's last step.
+
+    A signal that comes during this step is ignored, unless the step fails.
+    """
     global _late
     _late = []
     try:
@@ -85,7 +90,7 @@ def last_step() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Interruptible:
-    """A progress function that raises an interrupt, except during the last step of the work."""
+    """A function that reports progress, or raises KeyboardInterrupt if a signal has come."""
 
     advance: Callable[[int], object]
     last_step = staticmethod(last_step)
@@ -97,30 +102,31 @@ class Interruptible:
 
 
 def begin_imports() -> None:
-    """Prepare the process for imports: end at once on a signal, and collect no garbage.
+    """Prepare the process for imports: let a signal end it at once, and collect no garbage.
 
-    During imports nothing needs to be cleaned up, and almost no garbage arises.
+    If a signal comes during imports, nothing needs to be cleaned up. Collecting garbage would only
+    cost time, because imports produce almost none.
     """
     gc.disable()
     _handle(_leave)
 
 
 def resume_collection() -> None:
-    """Switch garbage collection on again, and exempt imported objects, which stay in memory."""
+    """Switch garbage collection on again, but not for imported objects, which stay in memory."""
     if not gc.isenabled():
         gc.freeze()
         gc.enable()
 
 
 def end_process() -> None:
-    """Ignore signals, because the exit status is decided, and skip the last garbage collection."""
+    """Ignore further signals, which come too late, and skip the last garbage collection."""
     _handle(signal.SIG_IGN)
     gc.disable()
     gc.freeze()
 
 
 def interrupt_on_signals() -> None:
-    """Turn later signals into KeyboardInterrupt, so that cleanup code runs."""
+    """Let later signals raise KeyboardInterrupt, so that the code which cleans up is run."""
     _handle(_interrupt)
 
 
@@ -145,7 +151,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 class _Lossy(io.FileIO):
-    """A stream whose reader may go away: later output is lost, and the work continues."""
+    """An output stream that ignores errors of writing, such as a pipe whose reader has ended."""
 
     def write(self, data: Any) -> int:
         try:
@@ -155,9 +161,11 @@ class _Lossy(io.FileIO):
 
 
 def keep_streams() -> None:
-    """Keep the exit status even if stdout or stderr is closed, or cannot encode a name.
+    """Replace stdout and stderr by streams to which writing never fails.
 
-    Records for ``output=-`` do not go through these streams.
+    Otherwise a closed stream, or a file name that it cannot encode, would change the exit status.
+
+    The records of a release to standard output (``output=-``) are written in another way.
     """
     for number, mode in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
         try:

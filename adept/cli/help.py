@@ -1,4 +1,4 @@
-"""Text of ``--help``: each option with its default and a sentence; refusal of unknown options."""
+"""The text that ``--help`` prints, and the check that a command has all options that were given."""
 
 import ast
 import inspect
@@ -42,7 +42,11 @@ class Option:
 
 
 def options(command: str) -> list[Option]:
-    """Return a command's options; an option of a group in ``conf/`` lists the group's names."""
+    """Return a command's options.
+
+    Some options choose one of the files in a folder (a *group*) of ``conf/``. Their sentence lists
+    the names of these files.
+    """
     found = list(options_of(configuration(command)))
     for group, default in groups(command).items():
         choice = f"{' | '.join(names(group, command))}."
@@ -58,7 +62,7 @@ def options(command: str) -> list[Option]:
 
 
 def configuration(command: str) -> type[Any]:
-    """Return the dataclass of a command's configuration, without slow imports."""
+    """Return the dataclass of a command's configuration, without any import that takes long."""
     from adept.cli import config
 
     found: type[Any] = getattr(config, f"{command.capitalize()}Config")
@@ -66,7 +70,7 @@ def configuration(command: str) -> type[Any]:
 
 
 def mechanism_options(name: str) -> list[Option]:
-    """Return a mechanism's options, such as ``mechanism.delta``; this imports PyTorch."""
+    """Return a mechanism's options, such as ``mechanism.delta``; this function imports PyTorch."""
     from adept.mechanisms import BY_NAME
 
     if name not in BY_NAME:
@@ -76,7 +80,7 @@ def mechanism_options(name: str) -> list[Option]:
 
 
 def options_of(schema: type[Any], *, prefix: str = "", heading: str = "") -> Iterator[Option]:
-    """Yield the fields of a dataclass, those of dataclasses inside it, and those of its bases."""
+    """Yield the fields of a dataclass, of the dataclasses inside it, and of its base classes."""
     lines, classes = _source(schema.__module__)
     body = classes[schema.__name__].body
     described = dict(ATTRIBUTE.findall(inspect.cleandoc(schema.__doc__ or "").partition("Attributes:")[2]))
@@ -106,7 +110,7 @@ def options_of(schema: type[Any], *, prefix: str = "", heading: str = "") -> Ite
 
 @cache
 def _source(module: str) -> tuple[list[str], dict[str, ast.ClassDef]]:
-    """Return the lines of a module and the classes in it."""
+    """Return the lines of a module's source, and the syntax trees of its classes by their names."""
     source = inspect.getsource(sys.modules[module])
     return source.splitlines(), {node.name: node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)}
 
@@ -117,25 +121,29 @@ def _summary(schema: type[Any]) -> str:
 
 
 def groups(command: str) -> dict[str, str | None]:
-    """Return the groups of ``conf/`` that a command chooses from, with defaults."""
+    """Return the groups (folders of ``conf/``) that a command reads, with their default files."""
     listed = yaml.safe_load((config_directory() / f"{command}.yaml").read_text("utf-8"))["defaults"]
     return {group: default for entry in listed if isinstance(entry, dict) for group, default in entry.items()}
 
 
 def names(group: str, command: str) -> list[str]:
-    """Return the names in a group of ``conf/``; for recipes, only those of this command."""
+    """Return the names of the files in a group of ``conf/`` that are meant for this command."""
     files = sorted((config_directory() / group).glob("*.yaml"))
     return [file.stem for file in files if group != "experiment" or f"# adept {command} " in file.read_text("utf-8")]
 
 
 def config_directory() -> Path:
-    """Return ``conf/``, inside the installed package or in the checkout's root."""
+    """Return the directory ``conf/``: in the installed package, or beside it in a checkout."""
     package = Path(__file__).parents[1]
     return next(path for path in (package / "conf", package.parent / "conf") if path.is_dir())
 
 
 def write_out(command: str, arguments: list[str]) -> list[str]:
-    """Write a bare first word as NAME=VALUE, and ``mechanism=MODULE:...`` as ``foreign=...``."""
+    """Write short forms of arguments in full.
+
+    A first argument without a name gets one, such as ``statement=``. For ``adept audit``,
+    ``mechanism=MODULE:ATTRIBUTE`` becomes ``foreign=MODULE:ATTRIBUTE``.
+    """
     if command in BARE_WORDS and arguments and "=" not in arguments[0] and not arguments[0].startswith("-"):
         return [f"{BARE_WORDS[command]}={arguments[0]}", *arguments[1:]]
     if command == "audit":  # Hydra would look for a file of that name in conf/mechanism
@@ -144,7 +152,7 @@ def write_out(command: str, arguments: list[str]) -> list[str]:
 
 
 def check_options(command: str, arguments: list[str]) -> None:
-    """Raise ConfigurationError for an unknown option or choice, naming the nearest."""
+    """Raise ConfigurationError for an unknown option or value; its message names a similar one."""
     known = [option.name for option in options(command)]
     whole = [name[: dot.start()] for name in known for dot in re.finditer(r"\.", name)]  # which Hydra can set
     for argument in arguments:
@@ -171,7 +179,10 @@ def _meant(name: str, known: list[str]) -> str:
 
 
 def help_text(command: str, sentence: str, arguments: list[str]) -> str:
-    """Return a command's help; ``mechanism=NAME`` in the arguments adds its options."""
+    """Return a command's help.
+
+    If ``mechanism=NAME`` is among the arguments, the help has this mechanism's options, too.
+    """
     chosen = [argument.partition("=")[2] for argument in arguments if argument.startswith("mechanism=")]
     listed = [*options(command), *(option for name in chosen for option in mechanism_options(name))]
     width = max(72, min(120, shutil.get_terminal_size((100, 24)).columns))
@@ -190,7 +201,7 @@ def help_text(command: str, sentence: str, arguments: list[str]) -> str:
 
 
 def _entry(option: Option, width: int) -> str:
-    """Return an option's name and default, with its sentence beside or below them."""
+    """Return the lines of help about one option: its name, its default and its sentence."""
     star = "*" if option.default == REQUIRED else " "
     value = _place(option.kind) if option.default in (None, REQUIRED) else typed_as(option.default)
     name = f"{star} {option.name}={value}"
@@ -201,7 +212,7 @@ def _entry(option: Option, width: int) -> str:
 
 
 def _place(kind: str) -> str:
-    """Return a word that stands for a value without a default."""
+    """Return the word, such as TEXT, that help shows as the value of an option without default."""
     kind = kind.removesuffix(" | None")
     if listed := re.fullmatch(r"list\[(\w+)\]", kind):
         return f"[{PLACEHOLDERS[listed[1]]},...]"
@@ -209,7 +220,7 @@ def _place(kind: str) -> str:
 
 
 def typed_as(value: Any) -> str:
-    """Return a value as one types it on the command line."""
+    """Return a value in the form in which a user types it on the command line."""
     match value:
         case None:
             return "null"

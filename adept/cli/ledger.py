@@ -1,4 +1,4 @@
-"""``adept ledger``: list earlier releases with their budgets and sums, and set a limit."""
+"""``adept ledger``: list earlier releases and the sums of their budgets; set a limit."""
 
 from contextlib import closing
 from pathlib import Path
@@ -17,14 +17,14 @@ HEADINGS = ["begun (UTC)", "finished", "mechanism", "epsilon", "times", "delta",
 
 
 def main(config: LedgerConfig) -> None:
-    """Print the sums of a ledger and the releases in it."""
+    """Print the sums of the budgets in a ledger, and then the releases that it lists."""
     entries, summed, limit = run(config)
     show(f"{summed.releases} release{'s' * (summed.releases != 1)}", _lines(entries, summed, limit))
     show_table(_place(config), HEADINGS, [_line(entry) for entry in entries])
 
 
 def run(config: LedgerConfig) -> tuple[list[LedgerEntry], LedgerSum, float | None]:
-    """Store a limit or an approval, if given; return releases, their sums, and the limit."""
+    """Store a given limit or approval; return all releases, the sums of budgets, and the limit."""
     place = _place(config)
     with closing(Ledger(place)) as ledger:
         if config.limit is not None:
@@ -36,10 +36,10 @@ def run(config: LedgerConfig) -> tuple[list[LedgerEntry], LedgerSum, float | Non
 
 
 def _place(config: LedgerConfig) -> str:
-    """Return the ledger's file; with ``limit=`` it need not exist yet.
+    """Return the name of the ledger's file; if ``limit=`` is given, the file need not exist yet.
 
     Raises:
-        DataError: no ledger exists.
+        DataError: the file does not exist, and no limit is given.
     """
     if config.ledger is None:
         try:
@@ -58,7 +58,7 @@ def _place(config: LedgerConfig) -> str:
 
 
 def _lines(entries: list[LedgerEntry], summed: LedgerSum, limit: float | None) -> list[tuple[str, str]]:
-    """Return the sums with their names, and lines that explain them."""
+    """Return the names and values that describe the ledger's sums, its limit and its approvals."""
     spent = f"{words(summed.epsilon)}, delta {words(summed.delta)}, in all releases together"
     rows = [("different rows", str(summed.rows)), ("most for one row", spent)]
     if any(entry.everywhere for entry in entries):

@@ -1,4 +1,7 @@
-"""Command-line overrides as a typed configuration; only this module imports Hydra."""
+"""From the arguments NAME=VALUE of a command to its configuration.
+
+Hydra calls such arguments *overrides*. Only this module imports Hydra.
+"""
 
 import re
 import sys
@@ -29,7 +32,7 @@ QUOTED_STRING = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTAL
 
 
 def register_mechanisms() -> None:
-    """Register each mechanism's dataclass as a schema, without values for budget and radius."""
+    """Register each mechanism's dataclass with Hydra; ``epsilon`` and ``clip_norm`` stay open."""
     for name, kind in BY_NAME.items():
         node = OmegaConf.structured(kind)
         OmegaConf.set_readonly(node, None)
@@ -39,7 +42,7 @@ def register_mechanisms() -> None:
 
 
 def compose(command: str, arguments: list[str]) -> Any:
-    """Return a command's configuration; None if the user only wanted it printed.
+    """Return a command's configuration, or print it and return None if the user asked for that.
 
     Raises:
         ConfigurationError: an option has a value that is not allowed.
@@ -65,7 +68,7 @@ def compose(command: str, arguments: list[str]) -> Any:
 
 
 def _plain(message: str) -> str:
-    """Reword Hydra's frequent messages in the style of our own errors."""
+    """Reword Hydra's most frequent error messages in the style of adept's own."""
     if several := re.search(r"Ambiguous value for argument '(\S+?)=(.*?)' ", message):
         name, value = several.groups()
         if DECIMAL_COMMA.fullmatch(value):
@@ -84,10 +87,10 @@ def _plain(message: str) -> str:
 
 
 def literal_overrides(arguments: list[str], schema: type[Any]) -> list[str]:
-    """Quote the values of text fields, so that names and labels are taken as typed.
+    """Quote the values of options that are texts, so that Hydra takes them literally.
 
-    ``@FILE`` becomes a list with this text as its only entry, and ``~/`` becomes the home
-    directory.
+    Where a list is expected, ``@FILE`` becomes a list whose only entry is this text. A leading
+    ``~/`` becomes the home directory.
     """
     kinds = dict(_text_fields(schema))
     return [_literal(argument, kinds) for argument in arguments]
@@ -114,7 +117,7 @@ def _quoted(value: str) -> str:
 
 
 def _text_fields(schema: type[Any], prefix: str = "") -> Iterator[tuple[str, bool]]:
-    """Yield the name of each text field of a configuration, and True if it is a list of texts."""
+    """Yield each option that is a text, with False, or a list of texts, with True."""
     for name, hint in get_type_hints(schema).items():
         kinds = [kind for kind in get_args(hint) if kind is not type(None)] if isinstance(hint, UnionType) else [hint]
         if is_dataclass(hint):
@@ -124,7 +127,7 @@ def _text_fields(schema: type[Any], prefix: str = "") -> Iterator[tuple[str, boo
 
 
 def instantiate(config: DictConfig) -> Any:
-    """Return a composed configuration as its dataclass, with a ``MechanismChoice``."""
+    """Turn Hydra's configuration into the command's dataclass, with a ``MechanismChoice`` in it."""
     OmegaConf.set_struct(config, False)
     mechanism = config.pop("mechanism", None)
     result: Any = OmegaConf.to_object(config)

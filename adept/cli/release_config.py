@@ -12,19 +12,21 @@ NEIGHBOURS = ("add_or_remove", "replace")
 
 @dataclass
 class FileNames:
-    """Files of a release."""
+    """Files that a release reads and writes."""
 
     # --- Files
     input: str = REQUIRED
-    """File to read: txt, csv, tsv, jsonl, json or parquet, also gzipped; or a directory of
-    parts, a pattern such as 'logs/*.jsonl', or - for standard input."""
+    """File of private records: txt, csv, tsv, jsonl, json or parquet, which may also be gzipped. To
+    read several files, give their directory or a pattern such as 'logs/*.jsonl'. To read standard
+    input, give -."""
     output: str = ""
-    """New file to write; - is standard output. Its format follows from the file's name, or else
-    from the input. You may leave output out only for dry_run=true without epsilon."""
+    """New file for the released records, or - for standard output. The ending of the file's name
+    determines its format; without a known ending, the file has the format of the input. You may
+    leave this option out only for dry_run=true without epsilon."""
 
     # --- Interrupted runs, and records that were released before
     resume: bool = False
-    """Continue an interrupted release; if there is none, begin a new one."""
+    """Continue an interrupted release. If there is no interrupted release, begin a new one."""
 
     def __post_init__(self) -> None:
         super().__post_init__()  # type: ignore[misc]  # of the options beside these
@@ -33,7 +35,7 @@ class FileNames:
 
     @property
     def shows_budgets(self) -> bool:
-        """True for a dry run without a budget, which compares several budgets."""
+        """True for a dry run without an epsilon, which compares several values of epsilon."""
         own = getattr(getattr(self, "mechanism", None), "epsilon", None)
         return getattr(self, "dry_run", False) and getattr(self, "epsilon", None) is None and own is None
 
@@ -44,14 +46,14 @@ class RewriteConfig(FileNames, ReleaseRequest):
 
     # --- A look before the release
     expect: str | None = None
-    """File of public texts that are rewritten to estimate how much of a text is kept; needs
-    public=true."""
+    """File of public texts. They are rewritten to estimate how much of a text a rewrite keeps. You
+    must also set public=true."""
     public: bool = False
-    """Declare that the texts of expect are public."""
+    """Set this to true to declare that anyone may read the texts in the file expect."""
     dry_run: bool = False
-    """Check everything, count the records and describe the release, but release nothing. Without
-    epsilon: show for several budgets how well a record is hidden and how much of public texts is
-    kept."""
+    """Check all options and the file, count the records and describe the release, but release
+    nothing. Without epsilon, show for several values of epsilon how well a record is hidden, and
+    how much of public texts their rewrites keep."""
 
 
 @dataclass
@@ -60,34 +62,36 @@ class SynthesizeConfig(FileNames, LedgerOptions, CentralOptions):
 
     # --- Budget
     epsilon: float | None = None
-    """Privacy budget of each person or, without person_column, of each record. You must choose
-    it."""
+    """Privacy budget of each person or, without person_column, of each record. There is no default:
+    you must choose it."""
     neighbours: str = NEIGHBOURS[0]
-    """Change of the file that the guarantee hides: add_or_remove (a person takes part or not) |
-    replace (a person says something else; needs twice the noise)."""
+    """Change of the input file that the guarantee hides from readers of the output: add_or_remove
+    (a person's records are in the file or not) | replace (a person's records have another content;
+    this needs twice the noise)."""
     model_dir: str | None = None
-    """The model's directory; null: the model that comes with the package."""
+    """Directory of the model. With null, the command uses the model that comes with the package."""
     cells: int | None = None
-    """Number of codewords; null: a rule computes it from the budget and the public texts."""
+    """Number of topics (codewords) among which the records of each label are counted. With null, a
+    rule computes this number from the budget and the public texts."""
     dry_run: bool = False
-    """Check everything, tell the curator how many rows would count, and release nothing. Without
-    epsilon: show for several budgets how well a person is hidden and how frequent a topic must be
-    to stand out from the noise."""
+    """Check all options and the file, tell you how many rows would count, but release nothing.
+    Without epsilon, show for several values of epsilon how well a person is hidden, and how
+    frequent a topic must be to stand out from the noise."""
     expected_rows: int | None = None
-    """Number of input rows that you expect, for dry_run=true without epsilon; null: show results
-    for 1,000 to 100,000 rows."""
+    """For dry_run=true without epsilon: the number of rows that you expect in the input. With null,
+    the results are shown for 1,000, 10,000 and 100,000 rows."""
     accept_private_model: bool = False
-    """Accept a model that was trained on private text; no epsilon protects that text."""
+    """Accept a model that was trained on private text. No epsilon protects its training text."""
 
     # --- Labels
     label_set: list[str] | None = None
-    """Public labels: [A,B], or @FILE with one label on each line. Rows with other labels do not
-    count."""
+    """Public list of the labels: either [A,B] or @FILE, a file with one label on each line. Rows
+    with other labels are not counted."""
 
     # --- Interrupted runs, and records that were released before
     ledger: str | None = None
-    """File that lists releases; if it already lists one, add again=true; null: the default ledger;
-    none: no ledger."""
+    """File of the ledger, which lists earlier releases. If it already lists a release, you must
+    also set again=true. With null, the default ledger is used; with none, no ledger is kept."""
 
     def __post_init__(self) -> None:
         check_choice(NEIGHBOURS, neighbours=self.neighbours)
@@ -100,14 +104,16 @@ class VerifyConfig:
     """Configuration of ``adept verify``."""
 
     statement: str = REQUIRED
-    """Statement OUTPUT.privacy.json of a release (statement= may be left out)."""
+    """The privacy statement to check, which is a file OUTPUT.privacy.json. You may write the file's
+    name alone, without statement=."""
 
     output: str | None = None
-    """The released file that the statement describes; null: the file beside the statement."""
+    """The released file that the statement describes. With null, this is the file OUTPUT beside the
+    statement."""
 
     model_dir: str | None = None
-    """The model to compare with the statement: its directory, or utterances for the packaged model;
-    null: no model is compared."""
+    """Directory of the model that the statement describes, or utterances for the model that comes
+    with the package. With null, the model is not checked."""
 
 
 @dataclass
@@ -115,14 +121,17 @@ class LedgerConfig:
     """Configuration of ``adept ledger``."""
 
     ledger: str | None = None
-    """The ledger's file (ledger= may be left out); null: the default ledger."""
+    """File of the ledger, which lists earlier releases. You may write the file's name alone,
+    without ledger=. With null, the default ledger is used."""
     limit: float | None = None
-    """Store this limit: no later release may bring a record or person above this epsilon."""
+    """Limit to store in the ledger. From then on, a release is refused if the epsilons of a record
+    or of a person would add up to more than this limit."""
     approve: str | None = None
-    """Note that somebody approved the newest release of this output, named as in the ledger's list;
-    needs approved_by."""
+    """Name of an output, as the ledger lists it. The ledger notes that a person approved the newest
+    release with this name. You must also set approved_by."""
     approved_by: str | None = None
-    """The person who approved the release; the ledger stores and lists the name and the time."""
+    """Name of the person who approved the release. The ledger stores and lists this name and the
+    time."""
 
     def __post_init__(self) -> None:
         if (self.approve is None) != (self.approved_by is None):

@@ -1,6 +1,6 @@
-"""``adept rewrite``: write private text from a file, and state the guarantee beside it.
+"""``adept rewrite``: rewrite the texts of a file, and write a statement of the guarantee.
 
-``adept synthesize`` shares the steps that begin with ``run_release``.
+``adept synthesize`` also uses the functions from ``run_release`` on.
 """
 
 import math
@@ -41,7 +41,7 @@ TEXT_ENDINGS = ".txt", ".txt.gz"  # of outputs that hold no labels
 
 
 def main(config: RewriteConfig) -> None:
-    """Rewrite a file, and print what was written and what is guaranteed."""
+    """Rewrite a file, and print which files were written and which guarantee holds."""
     config.label_set = list(read_label_set(config.label_set))
     inputs = Inputs.of(config.input, config)
     public = _public_texts(config, inputs)
@@ -55,7 +55,11 @@ def main(config: RewriteConfig) -> None:
 
 
 def run(config: RewriteConfig, inputs: Inputs, public: list[str] | None) -> PrivacyStatement:
-    """Rewrite a file; raise AdeptError for errors that the user can mend."""
+    """Rewrite a file, and return the privacy statement.
+
+    Raises:
+        AdeptError: something is wrong that the user can correct.
+    """
     rewriter, options = open_release(config)
     first = inputs.first_records(FIRST_TEXTS)
     packaged, by_label = is_packaged(config.model_dir), _goes_by_label(config, first, rewriter, options)
@@ -85,7 +89,7 @@ def run(config: RewriteConfig, inputs: Inputs, public: list[str] | None) -> Priv
 
 
 def _column_lines(config: RewriteConfig, records: list[Record]) -> list[str]:
-    """Return lines that point to columns which may hold labels, or may name persons."""
+    """Return lines about columns that are not written, although they may hold labels or persons."""
     first = next(iter(records), {})
     others = [name for name in first if name not in (config.text_column, config.person_column, *config.keep_columns)]
     asked = config.labels != "copy" or config.label_column or config.output.endswith(TEXT_ENDINGS)
@@ -105,7 +109,7 @@ def _column_lines(config: RewriteConfig, records: list[Record]) -> list[str]:
 
 
 def _goes_by_label(config: RewriteConfig, records: list[Record], rewriter: Rewriter, options: ReleaseOptions) -> bool:
-    """Return True if the names of copied labels choose the codewords."""
+    """Return True if labels are copied, and a record's label determines its possible codewords."""
     if not options.by_label or label_mechanism(rewriter.model, epsilon=rewriter.mechanism.epsilon) is None:
         return False
     found = find_label_column(next(iter(records), {}), config.label_column)
@@ -113,7 +117,7 @@ def _goes_by_label(config: RewriteConfig, records: list[Record], rewriter: Rewri
 
 
 def _public_texts(config: RewriteConfig, inputs: Inputs) -> list[str] | None:
-    """Return the texts of ``expect``; refuse the input file, whose records are not public."""
+    """Return the public texts of the file ``expect``; refuse the input file, which is private."""
     if config.expect is None:
         return None
     if config.public is not True:
@@ -132,7 +136,7 @@ def _public_texts(config: RewriteConfig, inputs: Inputs) -> list[str] | None:
 
 
 def _same(one: str, other: str) -> bool:
-    """Return True if two names are one file, also if standard input was redirected from it."""
+    """Return True if two names mean the same file; ``-`` means the file behind standard input."""
     try:
         return os.path.samestat(Path(one).stat(), os.fstat(0) if other == STANDARD_STREAM else Path(other).stat())
     except OSError:  # whoever reads them says what is wrong
@@ -140,7 +144,10 @@ def _same(one: str, other: str) -> bool:
 
 
 def summary(statement: PrivacyStatement, *, output: str, place: str | None) -> list[str]:
-    """Return lines on the output, its guarantee and statement; ``place`` is None in a dry run."""
+    """Return lines about the output and its guarantee.
+
+    ``place`` is the file of the privacy statement; in a dry run, there is none.
+    """
     samples = f", {statement.samples} texts each" if statement.samples > 1 else ""
     by = f"by {statement.mechanism.name}{samples}"
     done = f"rewritten {by}: {output}" if place else f"would be rewritten {by}: dry run, nothing was released"
@@ -156,7 +163,7 @@ def summary(statement: PrivacyStatement, *, output: str, place: str | None) -> l
 
 
 def _guaranteed(statement: PrivacyStatement) -> Iterator[str]:
-    """Yield the budgets, and the change of odds that they allow."""
+    """Yield the epsilons of the guarantee, and the largest change of odds that they allow."""
     if math.isinf(statement.epsilon):
         yield "nothing, epsilon is infinite"
         return
@@ -171,7 +178,7 @@ def _guaranteed(statement: PrivacyStatement) -> Iterator[str]:
 
 
 def _person_lines(statement: PrivacyStatement) -> list[str]:
-    """Return a line on the total epsilon of a person; none if no persons are named."""
+    """Return a line about a person's total epsilon, or no line if no column names persons."""
     total, most = statement.person_epsilon, statement.max_records_per_person
     if total is None or math.isinf(total):
         return []
@@ -180,7 +187,7 @@ def _person_lines(statement: PrivacyStatement) -> list[str]:
 
 
 def _parts(statement: PrivacyStatement) -> str:
-    """Return the shares of text and label in the total budget, if labels are released."""
+    """Return the parts of the epsilon that text and label spend; "" if no label is randomised."""
     if statement.label_epsilon is None:
         return ""
     if statement.labels == "joint_response":
@@ -189,7 +196,7 @@ def _parts(statement: PrivacyStatement) -> str:
 
 
 def _warnings(config: RewriteConfig, statement: PrivacyStatement) -> Iterator[str]:
-    """Yield notes on leftover files, and on what the guarantee does not cover."""
+    """Yield warnings about files that could not be removed, and about limits of the guarantee."""
     publication = Publication.of(config.output, config.statement, card=config.card, report=config.report)
     if not config.dry_run and (left := publication.leftovers):
         yield (
@@ -211,10 +218,11 @@ def run_release(
     title: str,
     begin: Callable[[], None] = lambda: None,
 ) -> Stated:
-    """Make a release with a ledger and a progress bar, and return its statement.
+    """Make a release with an open ledger and a progress bar, and return its statement.
 
-    ``release`` takes ``resume``, ``ledger`` and ``progress``. ``title`` stands beside the progress
-    bar, and ``begin`` is called at each step of progress.
+    The function ``release`` makes the release; it gets the arguments ``resume``, ``ledger`` and
+    ``progress``. ``title`` is printed beside the progress bar. ``begin`` is called whenever the bar
+    moves.
     """
 
     def advance(count: int) -> None:
@@ -229,22 +237,22 @@ def run_release(
 
 
 def tell_curator(lines: list[str]) -> None:
-    """Print lines that are not part of the release."""
+    """Print lines to stderr that only the holder of the file should see: they are not released."""
     for line in lines:
         warn(f"not part of the release: {line}")
 
 
 def foreign_lines(writer: Rewriter | Synthesizer, texts: list[str]) -> list[str]:
-    """Return lines that warn of texts for which the model was not trained."""
+    """Return warnings about input texts that are unlike those on which the model was trained."""
     return foreign_warnings(writer.tokenizer, texts, max_length=writer.model.config.max_length)
 
 
 def print_lines(config: ReleaseConfig, lines: list[str]) -> None:
-    """Print the last lines of a release to a stream that does not hold its output."""
+    """Print the last lines of a command to stdout, or to stderr if stdout holds the output."""
     stream = sys.stderr if config.output == STANDARD_STREAM else sys.stdout
     stream.writelines(f"{line}\n" for line in lines)
 
 
 def statement_place(config: ReleaseConfig) -> str | None:
-    """Return the file of the statement; None for a dry run, which leaves none."""
+    """Return the name of the statement's file; None for a dry run, which writes no statement."""
     return None if config.dry_run else config.statement or config.output + STATEMENT

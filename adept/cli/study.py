@@ -1,4 +1,4 @@
-"""``adept study``: recompute the papers' figures and limits, and compare published values."""
+"""``adept study``: recompute values of published papers, and compare them with the printed ones."""
 
 import sys
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ OPTIONS = ("trials", "records", "dims", "epsilons", "mechanisms", "environments"
 
 
 def main(config: StudyConfig) -> None:
-    """Run a study, write ``STUDY.csv``, ``STUDY.svg``, ``result.json``; print its tables."""
+    """Run a study, write its table, its figure and ``result.json``, and print its tables."""
     directory = new_directory(config.output_dir)
     study = STUDIES[config.study]
     rows = list(study_rows(config))
@@ -38,7 +38,7 @@ def main(config: StudyConfig) -> None:
 
 
 def study_rows(config: StudyConfig) -> Iterator[Any]:
-    """Yield the rows of a study and, if there is one, of the model; show progress on a terminal."""
+    """Yield the rows of a study's table and, if a model is given, rows about its latents."""
     study, options = STUDIES[config.study], _options(config)
     with progress(config.study, lambda: study.cells(options)) as advance:
         for done, row in enumerate(study.module.run(**options), start=1):
@@ -49,7 +49,10 @@ def study_rows(config: StudyConfig) -> Iterator[Any]:
 
 
 def _options(config: StudyConfig) -> dict[str, Any]:
-    """Return the options that were set, under the study's names for them; refuse all others."""
+    """Return the options that were set, by the names that the study gives them.
+
+    An option that the study does not use raises ConfigurationError.
+    """
     study, options = STUDIES[config.study], {}
     for name in OPTIONS:
         value = getattr(config, name)
@@ -62,7 +65,10 @@ def _options(config: StudyConfig) -> dict[str, Any]:
 
 
 def model_rows(config: StudyConfig) -> list[sensitivity.SensitivityRow]:
-    """Measure a trained model's latents, clipped as in training (the paper simulated latents)."""
+    """Measure the latents of a trained model, clipped as in training.
+
+    Habernal (2021) simulated latents, without any model.
+    """
     model, tokenizer = load_model(config.model_dir or "")
     clip_norm = model.config.clip_norm
     rewriter = Rewriter.for_measurement(model, tokenizer, mechanism=Identity(clip_norm=clip_norm))

@@ -1,4 +1,4 @@
-"""``adept synthesize``: write synthetic records from a whole file under a central guarantee."""
+"""``adept synthesize``: write synthetic records from noisy counts of a file's topics and labels."""
 
 from functools import partial
 
@@ -21,7 +21,7 @@ from adept.synthesis.synthesizer import Synthesizer
 
 
 def main(config: SynthesizeConfig) -> None:
-    """Synthesize a file, and print what was written and what is guaranteed."""
+    """Write synthetic records, and print which files were written and which guarantee holds."""
     config.label_set = list(read_label_set(config.label_set))
     inputs = Inputs.of(config.input, config)
     if config.shows_budgets:
@@ -37,7 +37,11 @@ def main(config: SynthesizeConfig) -> None:
 
 
 def run(config: SynthesizeConfig, inputs: Inputs) -> CentralStatement:
-    """Synthesize a file; raise AdeptError for errors that the user can mend."""
+    """Write synthetic records, and return the statement.
+
+    Raises:
+        AdeptError: something is wrong that the user can correct.
+    """
     check_label_set(config, bool(config.label_set))
     if config.epsilon is None:
         raise ConfigurationError("epsilon must be given, got nothing: add epsilon=1")
@@ -65,7 +69,10 @@ def run(config: SynthesizeConfig, inputs: Inputs) -> CentralStatement:
 
 
 def summary(statement: CentralStatement, *, output: str, place: str | None) -> list[str]:
-    """Return lines on the output, its guarantee and statement; ``place`` is None in a dry run."""
+    """Return lines about the output and its guarantee.
+
+    ``place`` is the file of the privacy statement; in a dry run, there is none.
+    """
     protected = f"epsilon {words(statement.epsilon)} for each {statement.unit}"
     most = statement.votes.votes_per_person
     persons = f", of whom at most {most} record{'s' * (most > 1)} counted" if statement.persons else ""

@@ -1,4 +1,4 @@
-"""``adept train``: fit an autoencoder for a mechanism, and save it as a model directory."""
+"""``adept train``: train an autoencoder for a mechanism, and save it in a directory."""
 
 import json
 import math
@@ -38,7 +38,7 @@ class TrainResult:
 
 
 def main(config: TrainConfig) -> None:
-    """Train a model, and print its directory and its losses."""
+    """Train a model, and print its directory, its validation loss and other results."""
     overrides = [a for a in sys.argv[1:] if not _key(a).startswith("hydra")]
     result = run(config, overrides=overrides)
     rows = [
@@ -54,10 +54,10 @@ def main(config: TrainConfig) -> None:
 
 
 def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResult:
-    """Train and save a model; raise AdeptError for errors that the user can mend.
+    """Train and save a model; raise AdeptError for errors that the user can correct.
 
-    ``overrides`` is the command line; it is stored with the run, so a later ``resume_from`` needs
-    no other options.
+    ``overrides`` are the options of the command line. They are stored in the run's directory, so
+    that a command with ``resume_from`` needs no other options.
     """
     splits = load(config.data, config)
     if config.labels == "joint":
@@ -105,7 +105,7 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
 
 @contextmanager
 def _resumable(directory: Path) -> Iterator[None]:
-    """Turn an interrupt into an error whose message explains how to resume."""
+    """Turn an interrupt into an error whose message tells how to continue the training."""
     try:
         yield
     except BaseException as error:  # Lightning makes an exit of an interrupt, other libraries errors of their own
@@ -116,7 +116,7 @@ def _resumable(directory: Path) -> Iterator[None]:
 
 
 def _labelled(name: str, splits: dict[str, Corpus]) -> Corpus:
-    """Return a split without the records whose labels do not occur in training."""
+    """Return a split without the records whose labels do not occur in the train split."""
     corpus, known = splits[name], set(splits["train"].labels or [])
     if corpus.labels is None:
         raise DataError(f"the {name} split must have labels for labels=joint: name their column with label_column=")
@@ -124,7 +124,7 @@ def _labelled(name: str, splits: dict[str, Corpus]) -> Corpus:
 
 
 def _prepare(config: TrainConfig) -> tuple[Path, Path | None]:
-    """Return the run's directory and, when a run is continued, its checkpoint."""
+    """Return the directory of the training run, and the checkpoint if an earlier run goes on."""
     if config.resume_from is None:
         return new_directory(config.output_dir or ""), None
     directory = Path(config.resume_from)
@@ -139,7 +139,7 @@ def _prepare(config: TrainConfig) -> tuple[Path, Path | None]:
 
 
 def _write_overrides(config: TrainConfig, overrides: list[str], directory: Path) -> None:
-    """Store a run's options, with absolute paths, to continue it from elsewhere."""
+    """Store a run's options, with absolute paths, so that any working directory can continue it."""
     kept = [override for override in overrides if _key(override) not in (*PATHS, "resume_from", "output_dir")]
     paths = {f"data.{name}": getattr(config.data, name) for name in ("path", "broad")}
     kept += [f"{name}={Path(path).absolute()}" for name, path in paths.items() if path is not None]
@@ -147,7 +147,7 @@ def _write_overrides(config: TrainConfig, overrides: list[str], directory: Path)
 
 
 def complete(given: list[str]) -> list[str]:
-    """Put the overrides with which a run began before the given ones, which take precedence."""
+    """Add the options of the run that ``resume_from`` continues, unless they are given again."""
     directories = [argument.partition("=")[2] for argument in given if argument.startswith("resume_from=")]
     if not directories:
         return given

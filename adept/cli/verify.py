@@ -1,4 +1,4 @@
-"""``adept verify``: check a statement, its sentences, its output and its model."""
+"""``adept verify``: check a privacy statement, and the output and model that it describes."""
 
 import sys
 from pathlib import Path
@@ -9,12 +9,12 @@ from adept.release.verify_statement import Json, Refused, check
 
 
 def main(config: VerifyConfig) -> None:
-    """Check a statement, and print the results."""
+    """Check a privacy statement, and print the result of each check."""
     sys.stdout.write("\n".join(run(config)) + "\n")
 
 
 def run(config: VerifyConfig) -> list[str]:
-    """Return the results in sentences; raise AdeptError if something is wrong."""
+    """Return one sentence for each check; raise AdeptError if the statement is refused."""
     try:
         return check(config.statement, config.output, _model(config.model_dir), restate=_restate)
     except Refused as error:
@@ -28,7 +28,7 @@ def _restate(said: Json) -> Json | None:
 
 
 def _model(name: str | None) -> str | None:
-    """Return the model's directory, also if the packaged model is given by its name."""
+    """Return the model's directory, or the packaged model's directory if its name is given."""
     if name is None or Path(name).exists():
         return name
     from adept.rewriting.load_rewriter import PACKAGED_MODEL, packaged_directory  # seconds to import, and rarely needed

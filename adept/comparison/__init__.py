@@ -1,1 +1,1 @@
-"""Comparisons of mechanisms, budgets and seeds on one data set."""
+"""Comparisons of mechanisms at several budgets on one data set, with several seeds."""

@@ -1,14 +1,17 @@
-"""Evidence for a comparison: audits of claims, attacks on releases, examples of rewrites.
+"""Further evidence on a comparison's page: audits, attacks and examples of rewrites.
 
-Attacks are those of ``adept.attacks.reconstruction``, on separate releases. Text mechanisms have no
-latent to attack.
+An audit tests a mechanism's privacy claim. An attack tries to find the record behind each release.
 
-Examples are chosen by a rule that looks at no text. If the data are not public, examples are shown
-only on request (``examples=true``), because every text on a shared page is a release. Even then the
-page omits the originals, the texts of the look-up, those of a mechanism with a false claim, and
-every text that repeats the model's training text. No text is compared with the rewritten records,
-because marking those that match would reveal what the release hides. With ``protocol=paper`` the
-model has seen these records, and nothing is shown.
+The attacks are those of ``adept.attacks.reconstruction``, on releases that are made for them. They
+need a latent, so mechanisms that turn text into text are not attacked.
+
+A rule that looks at no text chooses the examples. If the data are not public, examples are shown
+only on request (``examples=true``), because every text on a shared page is a release. Even then,
+the page omits the original records, the texts of the look-up (the nearest public texts), the texts
+of a mechanism with a false claim, and every text that repeats a training text of the model. Texts
+are not compared with the original records: if the page marked those that are equal, it would reveal
+what the release hides. With ``protocol=paper`` the model was trained on these records, so no
+example of private data is shown.
 """
 
 import re
@@ -32,7 +35,7 @@ WITHHELD = "(withheld: the model was trained on it)"
 
 
 def judge(trial: Trial, cell: Cell) -> AuditVerdict:
-    """Audit a cell's mechanism."""
+    """Audit the mechanism of a cell, which is the recipe for one row of the comparison's table."""
     result, guarantee = (_audit_text if cell.mechanism in ALTERNATIVES else _audit)(trial, cell)
     strongest = result.strongest if result.violated else None
     evidence = f"{strongest.evidence} ({strongest.kind})" if strongest else ""
@@ -52,7 +55,10 @@ def _audit(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
 
 
 def _audit_text(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
-    """Audit a text mechanism on the shortest public text and the longest that fits."""
+    """Audit a mechanism on text with two inputs: the shortest public text and the longest.
+
+    Texts that are longer than the mechanism allows are left out, unless all texts are.
+    """
     mechanism = build_alternative(trial, cell)
     lengths = {text: len(text.split()) for text in trial.public.texts}
     whole = [text for text in lengths if lengths[text] <= getattr(mechanism, "length", 0)] or list(lengths)
@@ -61,7 +67,7 @@ def _audit_text(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
 
 
 def attack(trial: Trial, cell: Cell) -> AttackedRelease:
-    """Attack releases of a cell's mechanism."""
+    """Attack releases by the mechanism of a cell, which is the recipe for one row of the table."""
     rewriter = trial.rewriter(cell)
     game = AttackGame(
         rewriter=rewriter,
@@ -83,7 +89,7 @@ def attack(trial: Trial, cell: Cell) -> AttackedRelease:
 
 
 def choose_examples(trial: Trial, rows: list[tuple[Cell, ResultRow]]) -> list[Example]:
-    """Return records spread evenly over the first seed's private half, with their rewrites."""
+    """Return records at equal distances in the first seed's private half, with their rewrites."""
     config, records, public = trial.config, trial.private.texts, trial.config.data.public
     if not (public or (config.examples and config.protocol != PAPER)):
         return []
@@ -103,18 +109,24 @@ def choose_examples(trial: Trial, rows: list[tuple[Cell, ResultRow]]) -> list[Ex
 
 
 def bare(text: str) -> str:
-    """Return a text's words in lower case without punctuation, because tokenizers change both."""
+    """Return the words of a text in lower case and without punctuation.
+
+    Tokenizers change case and punctuation, so texts are compared without them.
+    """
     return " ".join(re.findall(r"\w+", text.lower()))
 
 
 def spread(total: int, count: int) -> list[int]:
-    """Return ``count`` places that are spread evenly over ``total`` records."""
+    """Return ``count`` indices below ``total`` at equal distances from each other."""
     count = min(count, total)
     return [(2 * part + 1) * total // (2 * count) for part in range(count)]
 
 
 def _choose_shown(rows: list[tuple[Cell, ResultRow]], *, public: bool) -> list[tuple[Cell, ResultRow]]:
-    """Return rows of the first seed and classifier: ``random``, and mechanisms at two budgets."""
+    """Return the rows with examples: ``random``, and mechanisms at the least and largest epsilon.
+
+    Only rows of the first seed and the first classifier have examples.
+    """
     budgets = {row.claimed_epsilon for _, row in rows if row.claimed_epsilon is not None}
     outermost = {min(budgets), max(budgets)} if budgets else set()
     first = rows[0][1]

@@ -1,6 +1,7 @@
-"""A row of the table: release records, write texts, and train a classifier on them.
+"""Computation of a row of the table: release records, write texts, train a classifier on them.
 
-A decoder reads a release, released labels, public text and public numbers, and nothing else.
+A decoder writes a text from a release. Apart from the release, it reads only released labels,
+public text and public numbers.
 """
 
 import math
@@ -44,7 +45,10 @@ Source = tuple[Columns, Callable[[], list[Pair]]]  # and the writer; a label bes
 
 
 def obtain_row(trial: Trial, cell: Cell) -> ResultRow:
-    """Return a cell's row, stored or new, with its text's quality if that is measured."""
+    """Return the row of a cell; compute it unless it is stored.
+
+    If the cell says so, the row includes measures of the quality of its texts.
+    """
     row = trial.obtain(ResultRow, cell, _make_row)
     if cell.measured and row.words is None:
         rewrites = trial.obtain(WrittenTexts, cell, _write).texts[:: cell.samples]  # the first of each record
@@ -101,7 +105,7 @@ def _learn_from(trial: Trial, cell: Cell) -> tuple[Corpus, Columns]:
 
 
 def _copy_or_cycle_labels(trial: Trial) -> list[str]:
-    """Return the private half's labels if labels are copied, else all labels equally often."""
+    """Return the private records' labels if labels are copied, else each label equally often."""
     own = trial.private.labels or []
     return list(islice(cycle(trial.label_set), len(own))) if trial.config.trust == CENTRAL else own
 
@@ -138,7 +142,10 @@ def _list_promise(trial: Trial, cell: Cell, promise: Guarantee) -> Columns:
 
 
 def build_alternative(trial: Trial, cell: Cell) -> TextMechanism:
-    """Build an alternative to a rewriter; all words of a record share the record's budget."""
+    """Build an alternative to a rewriter, which turns text into text.
+
+    The record's epsilon is divided among the words of the record.
+    """
     texts, epsilon = trial.public.texts, cell.text_epsilon
     if cell.mechanism == plan.REDACTED:
         return Redaction.from_public(texts)
@@ -153,7 +160,11 @@ def build_alternative(trial: Trial, cell: Cell) -> TextMechanism:
 
 
 def _open_look_up(trial: Trial, cell: Cell) -> Source:
-    """Write the public texts that are nearest to released linear latents; no model is used."""
+    """Return the epsilon and a function that writes texts by look-up, without a model.
+
+    The function releases each record's latent, which a linear encoder computes, and writes the
+    public text with the nearest latent.
+    """
 
     def write() -> list[Pair]:
         encode = fit_linear_encoder(trial.public, seed=trial.seed)
@@ -166,7 +177,10 @@ def _open_look_up(trial: Trial, cell: Cell) -> Source:
 
 
 def _open_rewriter(trial: Trial, cell: Cell) -> Source:
-    """Release each record once, with its label if the release covers it, and write from that."""
+    """Return the epsilon and a function that rewrites each private record from one release.
+
+    If a release covers the label, too, the label is released with the text.
+    """
     rewriter, texts, samples = trial.rewriter(cell), trial.private.texts, cell.samples
 
     def write() -> list[Pair]:
@@ -185,7 +199,11 @@ def _open_rewriter(trial: Trial, cell: Cell) -> Source:
 
 
 def _open_synthesizer(trial: Trial, cell: Cell) -> Source:
-    """Synthesize from the private half, with or without noise, or from no file (``random``)."""
+    """Return the epsilon and a function that writes synthetic records.
+
+    They are made from noisy counts of the private records, from exact counts (``identity``), or
+    from no records (``random``).
+    """
     private = trial.private
     synthesizer = Synthesizer(
         *trial.model(cell),

@@ -1,4 +1,4 @@
-"""Configuration of a comparison. Help reads it, so nothing at the top imports PyTorch."""
+"""Configuration of a comparison. Help reads this module, so its first lines import no PyTorch."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -32,57 +32,67 @@ class CompareConfig(Columns):
 
     # --- What is compared
     output_dir: str = "???"
-    """Directory for the page, the table and all results; in an existing directory, the comparison
-    continues."""
+    """Directory for the page, the table and all results. If the directory holds this comparison
+    already, the comparison continues there."""
     mechanisms: list[str] = field(default_factory=lambda: ["original", "l1", "sqrt_n"])
-    """Names of mechanisms; none, identity and random are always added. If the labels are public,
-    the accuracy that their names alone give is added, too."""
+    """Names of the mechanisms to compare. The comparison always adds the references none (the
+    original text), identity (rewriting without noise) and random (texts that know nothing of the
+    records). If the labels are public, it also adds the accuracy that can be reached with their
+    names alone."""
     epsilons: list[float] = field(default_factory=lambda: [8.0, 32.0, 128.0, 512.0])
-    """Budgets that the mechanisms claim; each covers a record together with its label."""
+    """Values of epsilon that the mechanisms claim. Each of them covers a record together with its
+    label, unless the label is copied."""
     seeds: list[int] = field(default_factory=lambda: [0, 1, 2])
-    """Seeds of the repetitions; each seed repeats everything, with fresh noise."""
+    """One seed for each repetition of the comparison. Each repetition computes everything again,
+    with fresh noise."""
     model_dir: str | None = None
-    """A model's directory, or utterances for the packaged model; null: train a model for each seed
-    and clip."""
+    """Directory of a model, or utterances for the model that comes with the package. With null, the
+    comparison trains a model for each seed, and for each set into which latents are clipped."""
     trust: str = "local"
-    """Whom readers must trust: local (nobody) | central (whoever holds the file; the options
-    mechanisms and labels are ignored) | all (all kinds of trust in one figure, shuffling included;
-    the option labels is ignored).
+    """Whom the people behind the records must trust: local (nobody) | central (the holder of the
+    file, who releases noisy counts; the options mechanisms and labels are ignored) | all (a figure
+    with all kinds of trust, including somebody who shuffles the releases; the option labels is
+    ignored).
     """
     protocol: str = "disjoint"
-    """Records to rewrite: disjoint (the model was not trained on them) | paper (the model was
-    trained on them, so no guarantee holds)."""
+    """Records that are rewritten: disjoint (records on which the model was not trained) | paper
+    (the records on which the model was trained, so no guarantee holds)."""
 
     # --- Labels and classifiers
     labels: str = "copy"
-    """Treatment of labels: copy (not private) | joint (the decoder writes a label with each text;
-    needs models of public labels) | joint_response (text and label are released as one symbol) |
-    randomized_response."""
+    """Treatment of labels: copy (the labels are not private) | joint (the decoder writes a label
+    with each text, and is trained with public labels) | joint_response (the mechanism releases text
+    and label as one symbol) | randomized_response (each label is released separately; it is
+    replaced by a random one with some probability)."""
     label_epsilon: float | None = None
-    """For labels=randomized_response: the epsilon that the label gets out of each budget."""
+    """For labels=randomized_response: the epsilon that is spent on the label. The text gets the
+    rest of each value of epsilons."""
     label_share: float | None = None
-    """For labels=randomized_response: the share of each budget that the label gets; use it instead
-    of label_epsilon."""
+    """For labels=randomized_response: the fraction of each value of epsilons that is spent on the
+    label. Set either this option or label_epsilon."""
     classifiers: list[str] = field(default_factory=lambda: ["tfidf"])
-    """Classifiers that are trained on the rewrites: tfidf, lstm."""
+    """Classifiers that are trained on the rewrites: one or both of tfidf and lstm."""
 
     # --- Texts, and what else is measured
     samples: int = 1
-    """Number of rewrites of each record; all are written from one release."""
+    """Number of rewrites of each record. All of them are written from one release of the record."""
     baselines: bool = False
-    """Also show the look-up (the nearest public texts), a classifier trained on labelled public
-    text, and the quality of the rewrites."""
+    """Also show results of the look-up (each release is answered with the nearest public text), of
+    a classifier that is trained on labelled public text, and measures of the quality of
+    rewrites."""
     alternatives: bool = False
-    """Also show alternatives to a rewriter: noise for each word, DP-Prompt with our decoder, and
-    redaction by rules."""
+    """Also show alternatives to a rewriter: mechanisms that replace each word of a text at random,
+    DP-Prompt (which draws the words of a paraphrase) with our decoder, and redaction of words by
+    rules."""
     attacks: bool = False
-    """Also try to reconstruct records from releases of each mechanism at each budget (first seed
-    only)."""
+    """Also try to find the records behind the releases of each mechanism at each epsilon. This is
+    done for the first seed only."""
     examples: bool = False
-    """Show example rewrites even if the data are not public; with public data they are always
-    shown."""
+    """Show examples of rewrites even if the data are not public. With public data, the page always
+    shows examples."""
     processes: int = 1
-    """Number of models and audits to compute at the same time, each in its own process."""
+    """Number of processes that compute at the same time. Each of them computes all results of one
+    model and one seed."""
     data: DataConfig = field(default_factory=DataConfig)
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
@@ -167,14 +177,14 @@ class CompareConfig(Columns):
                     JointResponse.of(built, STAND_INS)
 
     def mechanism(self, name: str, epsilon: float) -> "LocalRandomizer":
-        """Return the mechanism of this name, with the epsilon that the text gets."""
+        """Return the mechanism of this name; ``epsilon`` is the part of the budget for the text."""
         from adept.mechanisms import BY_NAME
         from adept.mechanisms.base import MechanismChoice
 
         return MechanismChoice(BY_NAME[name]).build(epsilon=epsilon, clip_norm=self.model.clip_norm)
 
     def label_part(self, epsilon: float | None) -> float | None:
-        """Return the label's part of a row's claimed epsilon; None if the label has no part."""
+        """Return the part of a claimed epsilon that the label gets; None if it gets no part."""
         if self.label_share is None:
             return self.label_epsilon
         return None if epsilon is None else self.label_share * epsilon

@@ -1,4 +1,7 @@
-"""One seed of a comparison: halves of the data, released labels, models and rewriters."""
+"""What one seed of a comparison computes once: halves of the data, labels, models, rewriters.
+
+A *cell* is the recipe for one row of the comparison's table (``adept.comparison.plan``).
+"""
 
 import math
 from collections.abc import Callable
@@ -25,10 +28,10 @@ KNOWN_WORDS, WORD_DIM = 1000, 64  # public words of the mechanisms that go word 
 
 
 class Trial:
-    """One seed of a comparison, and everything that several of its cells need.
+    """One seed of a comparison, with everything that several of its cells share.
 
-    ``unseen`` is False if models were fitted to the private records (``protocol=paper``), so that
-    no claim holds.
+    ``unseen`` is False if models were trained on the private records (``protocol=paper``). Then no
+    privacy claim holds.
     """
 
     def __init__(self, store: Store, splits: dict[str, Corpus], seed: int) -> None:
@@ -40,12 +43,16 @@ class Trial:
         self._models: dict[ModelKind, tuple[Autoencoder, Tokenizer]] = {}
 
     def obtain(self, kind: type[Stored], cell: Cell, make: Callable[["Trial", Cell], Stored]) -> Stored:
-        """Return a cell's stored value, or compute and store it."""
+        """Return a result of a cell; call ``make`` to compute it, and store it, if it is
+        missing."""
         kept = self.store.find(kind, self.seed, cell)
         return self.store.keep(make(self, cell), self.seed, cell) if kept is None else kept
 
     def labels(self, cell: Cell) -> list[str]:
-        """Return a cell's labels, unchanged or randomised once for all cells that read them."""
+        """Return the private records' labels, unchanged or randomised as the cell says.
+
+        Randomised labels are drawn once for all cells with the same epsilon for the label.
+        """
         own = self.private.labels or []
         if cell.label_epsilon is None:
             return own
@@ -53,7 +60,7 @@ class Trial:
         return self.obtain(ReleasedLabels, cell, lambda *_: ReleasedLabels(response.privatize(own))).values
 
     def rewriter(self, cell: Cell) -> Rewriter:
-        """Return the rewriter for a cell that has a model."""
+        """Return the rewriter of a cell; the cell must have a model."""
         config, (model, tokenizer), decoding = self.config, self.model(cell), self.config.decoding
         if decoding.strategy == "auto" and model_kind(cell).content != "none" and config.model_dir is None:
             decoding = replace(decoding, strategy="sample")
@@ -62,7 +69,11 @@ class Trial:
         return Rewriter.for_measurement(model, tokenizer, mechanism=mechanism, decoding=decoding)
 
     def model(self, cell: Cell) -> tuple[Autoencoder, Tokenizer]:
-        """Return the given model, or the one of this seed, trained unless an earlier run did."""
+        """Return the model of a cell with its tokenizer.
+
+        If no model was given, the comparison trains one for each seed, unless an earlier run
+        trained it.
+        """
         kind = model_kind(cell)
         if kind not in self._models:
             run = self.store.model(self.seed, kind)
@@ -97,7 +108,10 @@ class Trial:
 
     @cached_property
     def broad_codec(self) -> Codec:
-        """Codec of the packaged model, which has sentences near to many label names."""
+        """Codec of the packaged model, with which names of labels are turned into sentences.
+
+        A codec numbers public sentences; this one has sentences about many things.
+        """
         model, _ = load_model()
         if model.codec is None:
             raise ModelError("the packaged model must have a codec: install adept again")
@@ -105,12 +119,13 @@ class Trial:
 
     @cached_property
     def words(self) -> WordVectors:
-        """Public words, and their vectors computed from public text."""
+        """Frequent words of the public text, and their vectors, which are computed from this
+        text."""
         return learn_word_vectors(self.public.texts, size=KNOWN_WORDS, dim=WORD_DIM)
 
 
 def model_kind(cell: Cell) -> ModelKind:
-    """Return the kind of a cell's model; raise ValueError if the cell has none."""
+    """Return the kind of a cell's model; raise ValueError if the cell has no model."""
     if cell.model is None:
         raise ValueError(f"the cell must have a model, got {cell.mechanism} without one")
     return cell.model

@@ -1,9 +1,10 @@
-"""The directory of a comparison; only this module deals with its files, keys and dependencies.
+"""The directory of a comparison. Only this module knows its files and their names.
 
-A directory belongs to one comparison, which resumes where it stopped. Settings that may change
-between two runs are listed in ``GROWING``; all others are in ``comparison.json`` and must stay the
-same. A key names everything that its file depends on. Each file is written whole or not at all. If
-one was damaged later, an error names it, and it is never read in part.
+A directory belongs to one comparison. An interrupted comparison resumes in it where it stopped. All
+settings are in ``comparison.json``. Those in ``GROWING`` may change between two runs, and all
+others must stay the same. The name of a file contains everything on which the file's content
+depends, such as mechanism, epsilon and seed. Each file is written whole or not at all. If a file is
+damaged later, an error names it; a part of a file is never used.
 
     models/        a run of training for each model and seed
     labels/        every record's released label, drawn once for all rows that use it
@@ -48,7 +49,10 @@ Stored = TypeVar("Stored", ReleasedLabels, WrittenTexts, ResultRow, AuditVerdict
 
 
 class Store:
-    """The stored results of a comparison; ``models`` is a directory of models shared by several."""
+    """The stored results of a comparison.
+
+    ``models`` is a directory of models, if several comparisons share them.
+    """
 
     def __init__(self, config: CompareConfig, *, models: Path | None = None) -> None:
         self.config, self.directory = config, open_directory(config)
@@ -59,13 +63,17 @@ class Store:
         return self._models / f"{_model_key(model)}-seed{seed}"
 
     def find(self, kind: type[Stored], seed: int, cell: Cell) -> Stored | None:
-        """Return a cell's stored value, or None; raise DataError if it is damaged."""
+        """Return a result of a cell, None if it is not stored; raise DataError if its file is
+        damaged."""
         path = self._path(kind, seed, cell)
         with _refuse_damage(path):
             return _parse(kind, path.read_bytes()) if path.exists() else None
 
     def keep(self, value: Stored, seed: int, cell: Cell) -> Stored:
-        """Store a cell's value and return it; a row may be stored again, with its quality."""
+        """Store a result of a cell, and return it.
+
+        A row may be stored a second time, when its texts' quality was measured.
+        """
         path = self._path(type(value), seed, cell)
         if isinstance(value, ResultRow):
             path.unlink(missing_ok=True)
@@ -88,7 +96,7 @@ class Store:
 
 
 def open_directory(config: CompareConfig) -> Path:
-    """Make a comparison's directory, or continue in one, and update its settings."""
+    """Make the directory of a comparison, or check an existing one; write the settings into it."""
     directory = Path(config.output_dir)
     path = directory / SETTINGS
     settings = _from_anywhere(json.loads(json.dumps({"layout": LAYOUT, **asdict(config)})))
@@ -137,7 +145,7 @@ def _model_key(model: ModelKind) -> str:
 
 
 def _budget(epsilon: float | None) -> list[str]:
-    """Return a budget with all digits: rounded budgets of two releases could look the same."""
+    """Return an epsilon with all digits, so that different epsilons have different file names."""
     return [] if epsilon is None else [repr(float(epsilon))]
 
 

@@ -1,9 +1,9 @@
-"""The plan of a comparison: its cells, each of which is the recipe for one row of the table.
+"""The plan of a comparison. It consists of *cells*: each is the recipe for one row of the table.
 
-This module decides all properties of a cell: later steps do not read the treatment of labels or the
-shares of the budget from the configuration. A new mechanism needs no change here. A new reference,
-decoder, baseline or alternative needs a name below, a place in ``_list_rows``, and a source in
-``adept.comparison.compute_row``.
+This module decides all properties of a cell, such as its treatment of labels and the label's part
+of the epsilon. Later steps read them from the cell, and not from the configuration. A new mechanism
+needs no change here. A new reference, decoder, baseline or alternative needs a name below, a place
+in ``_list_rows``, and a function in ``adept.comparison.compute_row`` that computes its texts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,7 +38,11 @@ IDENTITY, IDENTITY_SAMPLES = "identity", 2  # its texts repeat nothing
 
 @dataclass(frozen=True)
 class ModelKind:
-    """One model of a comparison: the set that holds its latents, and the latents' content."""
+    """A kind of model of a comparison.
+
+    ``clip`` is the set into which the vectors (latents) that encode texts are clipped. ``content``
+    says if these vectors consist of topics.
+    """
 
     clip: str
     content: str
@@ -46,7 +50,7 @@ class ModelKind:
 
 @dataclass(frozen=True)
 class Cell:
-    """The recipe of one row, without its seed."""
+    """The recipe for one row of the table with any seed."""
 
     mechanism: str  # or what stands in its place
     budget: float | None  # claimed, of text and label together
@@ -60,13 +64,14 @@ class Cell:
 
     @property
     def text_epsilon(self) -> float:
-        """The text's share of the budget; zero if there is no budget."""
+        """The part of the epsilon that the text gets; zero if the cell has no epsilon."""
         return 0.0 if self.budget is None else self.budget - (self.label_epsilon or 0.0)
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """The cells of a comparison; attacks and audits belong to the first seed."""
+    """All cells of a comparison, and the cells that are attacked and audited with the first
+    seed."""
 
     cells: list[Cell]  # of every seed's rows, in the order of the table
     attacked: list[Cell]  # one for each release
@@ -74,12 +79,12 @@ class Schedule:
 
     @property
     def models(self) -> list[ModelKind | None]:
-        """The models in the order of the table, None first for the cells without one."""
+        """The models in the order of the table; the first is None, for cells without a model."""
         return list(dict.fromkeys(cell.model for cell in self.cells))
 
 
 def plan_comparison(config: CompareConfig) -> Schedule:
-    """Return all cells that a comparison computes."""
+    """Return the cells of a comparison: those of its rows, of its attacks and of its audits."""
     cells = [cell for name, model in _list_rows(config) for cell in _resolve(config, name, model)]
     return Schedule(cells, _choose_attacked(config, cells) if config.attacks else [], _choose_audited(config, cells))
 
@@ -103,7 +108,10 @@ def _list_rows(config: CompareConfig) -> Iterator[tuple[str, ModelKind | None]]:
 
 
 def _choose_model(config: CompareConfig, name: str) -> ModelKind:
-    """Return the model of a mechanism; mechanisms on the l2 ball and the sphere share one."""
+    """Return the kind of model that a mechanism needs.
+
+    Mechanisms for the l2 ball and mechanisms for the sphere use the same model.
+    """
     kind = LearnedCodebook if name == SYNTHESIZER else BY_NAME[name]
     content = config.training.for_mechanism(kind).content.kind
     if kind.serves == {"l1"}:
@@ -147,7 +155,11 @@ def _treat_labels(config: CompareConfig, name: str, budget: float | None) -> tup
 
 
 def _choose_attacked(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
-    """Return one cell for each release with a model and a budget, whatever its classifier."""
+    """Return the cells to attack: one for each model, mechanism and epsilon.
+
+    Cells that differ only in the classifier have the same releases, so only one of them is
+    attacked.
+    """
     releases: dict[tuple[object, ...], Cell] = {}
     for cell in cells:
         if cell.model and cell.budget is not None and cell.mechanism not in ALTERNATIVES:
@@ -156,6 +168,9 @@ def _choose_attacked(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
 
 
 def _choose_audited(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
-    """Return the first cell at the smallest budget for each local mechanism with a claim."""
+    """Return the cells to audit: for each mechanism, its first cell at the smallest epsilon.
+
+    The synthesizer and rows without an epsilon are not audited.
+    """
     least = {cell.mechanism: cell for cell in reversed(cells) if cell.budget == min(config.epsilons)}
     return [least[name] for name in (*config.mechanisms, *ALTERNATIVES) if name in least and name != SYNTHESIZER]

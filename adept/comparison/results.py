@@ -1,8 +1,8 @@
-"""Results of a comparison: the rows of its table, texts, verdicts, attacks and examples.
+"""Results of a comparison: rows of its table, texts, verdicts of audits, attacks and examples.
 
-A new column is a field of :class:`ResultRow` with a default, so that older rows can still be read.
-Measures of text belong in ``adept.evaluation.metrics``, and their display in
-``adept.report.table``.
+To add a column to the table, add a field with a default to :class:`ResultRow`; then rows of older
+versions can still be read. Measures of text are computed in ``adept.evaluation.metrics``, and
+``adept.report.table`` chooses those that are shown.
 """
 
 from dataclasses import asdict, dataclass
@@ -15,7 +15,7 @@ from adept.comparison.plan import ModelKind
 
 @dataclass(frozen=True, kw_only=True)
 class ResultRow:
-    """One line of ``results.csv``; a field that does not apply is None."""
+    """One line of ``results.csv``. A field is None if it does not apply to the line."""
 
     data: str
     protocol: str
@@ -61,7 +61,7 @@ class ReleasedLabels:
 
 @dataclass(frozen=True)
 class WrittenTexts:
-    """Texts that were written for a cell, and their labels."""
+    """Texts that were written for a row of the table, and their labels."""
 
     texts: list[str]
     labels: list[str]
@@ -74,7 +74,7 @@ class WrittenTexts:
 
 @dataclass(frozen=True)
 class AuditVerdict:
-    """An audit's verdict on a mechanism's claim at the comparison's smallest budget."""
+    """An audit's verdict on a mechanism's claim at the smallest epsilon of the comparison."""
 
     mechanism: str
     epsilon: float
@@ -86,7 +86,7 @@ class AuditVerdict:
 
 @dataclass(frozen=True, kw_only=True)
 class AttackedRelease:
-    """The results of attacks on releases of one mechanism at one budget."""
+    """The results of all attacks on the releases of one mechanism at one epsilon."""
 
     mechanism: str
     model: ModelKind
@@ -96,7 +96,7 @@ class AttackedRelease:
     rows: list[AttackRow]
 
     def lines(self) -> list[dict[str, Any]]:
-        """Return the lines of ``attacks.csv``; each has the mechanism and one attack's figures."""
+        """Return the lines of ``attacks.csv``, one for each attack."""
         shared = {name: getattr(self, name) for name in ("mechanism", "claimed_epsilon", "epsilon", "delta")}
         return [{**shared, **asdict(self.model), **_figures(row)} for row in self.rows]
 
@@ -114,7 +114,10 @@ def _figures(row: AttackRow) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Example:
-    """A record (None if it must stay hidden), and its rewrite in each row of the table."""
+    """A private record with its rewrites, one for each row that is shown.
+
+    ``original`` is None if the record must stay hidden.
+    """
 
     original: str | None
     rewrites: list[tuple[ResultRow, str]]
@@ -122,7 +125,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Results:
-    """Everything that a comparison's report is made of."""
+    """All results of a comparison, from which its report is made."""
 
     config: CompareConfig
     rows: list[ResultRow]  # seed by seed, in the order of the plan
@@ -132,5 +135,6 @@ class Results:
 
 
 def exceeds(epsilon: float, claimed: float) -> bool:
-    """Return True if a true epsilon lies above the claimed one by more than rounding."""
+    """Return True if a true epsilon is larger than the claimed one by more than a rounding
+    error."""
     return epsilon > claimed * (1 + 1e-9)

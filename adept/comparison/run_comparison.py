@@ -1,12 +1,13 @@
-"""A comparison from its configuration to its results: worker processes compute missing rows.
+"""Run of a comparison: from its configuration, compute and collect all of its results.
 
-There are two protocols. With ``paper``, the rewriter is trained on the same split that it rewrites,
-as ADePT was. With ``disjoint``, it is trained on one half of the training split, without labels,
-and rewrites the other half.
+There are two protocols. With ``paper``, the model is trained on the same records that it rewrites,
+as ADePT was. With ``disjoint``, the model is trained on one half of the training split, without
+labels, and rewrites the other half.
 
-Read the modules in this order: ``plan`` (the rows), this module, ``one_seed`` (data and models that
-the rows of a seed share), ``compute_row`` (from a cell to its row), ``audits_and_attacks`` (audits,
-attacks and examples), ``results``. ``output_directory`` stores everything.
+Read the modules of this package in the following order: ``plan`` (the recipes for the rows of the
+table, called cells), this module, ``one_seed`` (data and models that the rows of a seed share),
+``compute_row`` (from a cell to its row), ``audits_and_attacks`` (audits, attacks and examples),
+``results``. All results are stored by ``output_directory``.
 """
 
 import multiprocessing
@@ -35,10 +36,10 @@ from adept.errors import DataError
 
 
 class Comparison:
-    """A comparison in its directory; an interrupted one resumes where it stopped.
+    """A comparison and its directory; an interrupted comparison resumes where it stopped.
 
     Raises:
-        DataError: the data have no labels, or the directory holds another comparison.
+        DataError: the train or test split has no labels, or the directory holds another comparison.
     """
 
     def __init__(self, config: CompareConfig, *, models: Path | None = None) -> None:
@@ -52,11 +53,11 @@ class Comparison:
 
     @property
     def size(self) -> int:
-        """Number of rows."""
+        """Number of rows of the table, for all seeds together."""
         return len(self.schedule.cells) * len(self.config.seeds)
 
     def run(self) -> Iterator[int]:
-        """Compute all missing results; yield the number of finished rows each time it grows."""
+        """Compute all missing results; yield the number of finished rows whenever it grows."""
         models = self.schedule.models
         here = (one for trial in self._trials() for model in models for one in _make(trial, self.schedule, model))
         yield from accumulate(self._run_aside() if self.config.processes > 1 else here)
@@ -74,7 +75,7 @@ class Comparison:
         yield from in_processes(jobs, processes=self.config.processes)
 
     def collect(self) -> Results:
-        """Return all results, and write ``results.csv`` and ``attacks.csv``."""
+        """Return all results, and write those of rows and attacks as csv files."""
         trials, directory = list(self._trials()), self.store.directory
         rows = [(cell, obtain_row(trial, cell)) for trial in trials for cell in self.schedule.cells]
         write_table([row for _, row in rows], directory / "results.csv")
@@ -102,7 +103,10 @@ def _make_aside(trial: Trial, schedule: Schedule, model: ModelKind | None) -> in
 
 
 def in_processes(jobs: Sequence[Callable[[], int]], *, processes: int) -> Iterator[int]:
-    """Yield the results of jobs as jobs end; workers share the cores and end with this process."""
+    """Run jobs in several processes; yield the result of each job when the job ends.
+
+    The processes share the processor's cores, and they end when this process ends.
+    """
     threads, others = max(1, torch.get_num_threads() // processes), multiprocessing.active_children()
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, spawn, initializer=_begin_process, initargs=(threads,)) as pool:
@@ -127,7 +131,10 @@ def _begin_process(threads: int) -> None:
 
 
 def _end_with_parent() -> None:
-    """End with the parent process, even if it is killed; a pool would wait forever."""
+    """Wait for the end of the parent process, and then end this process.
+
+    Otherwise a process of a pool would wait forever if its parent is killed.
+    """
     if parent := multiprocessing.parent_process():
         parent.join()
         os._exit(1)

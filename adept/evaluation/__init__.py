@@ -1,1 +1,1 @@
-"""Measures of how useful rewritten text is."""
+"""Measures of the usefulness of rewritten text."""

@@ -1,1 +1,1 @@
-"""The page, tables and figures that show a comparison."""
+"""The web page, the tables and the figures that show the results of a comparison."""

@@ -1,4 +1,8 @@
-"""Attacks on a comparison's page: correct guesses in 100, and the claimed and the true bound."""
+"""The section on attacks of a comparison's page.
+
+For each attack, it has the number of correct guesses in 100, and the largest number that the
+claimed and the true epsilon allow.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +16,10 @@ Attack = tuple[AttackedRelease, AttackRow]
 
 
 def describe_attacks(found: Sequence[AttackedRelease]) -> dict[str, Any]:
-    """Return table lines (cells, refuted) per mechanism, findings on claims, and warnings."""
+    """Return the section's table lines, and sentences on false claims and on defects.
+
+    A line is a pair: its cells, and True if the attack refutes the mechanism's claim.
+    """
     found = sorted(found, key=lambda one: one.claimed_epsilon)
     attacks = [(attacked, row) for attacked in found for row in attacked.rows]
     groups: dict[str, list[tuple[list[str], bool]]] = {}

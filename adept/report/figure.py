@@ -1,9 +1,11 @@
 """The two figures of a report, as SVG files.
 
-The main figure has accuracy, what a rewrite keeps of its record, and macro-F1. The headline shows
-the point of the papers over the *claimed* epsilon: the original with its false claim, its two
-corrections and the best other mechanism. The accuracies of the text itself and of random latents
-are drawn as horizontal lines.
+The main figure shows the accuracy of classifiers that were trained on rewrites, how much of a
+record its rewrite keeps, and macro-F1.
+
+The headline figure shows the accuracy over the *claimed* epsilon for four mechanisms: the original
+ADePT with its false claim, its two corrections, and the best other mechanism. Horizontal lines show
+the accuracies that the original text and the decoder's text from random latents give.
 """
 
 import math
@@ -52,7 +54,7 @@ MAX_TICKS = 10  # of an axis of powers of two
 
 
 def draw(table: ComparisonTable) -> str:
-    """Return the main figure as an SVG file, with its legend."""
+    """Return the content of an SVG file with the main figure and its legend."""
     accuracy, macro_f1 = METRICS
     (width, height), count = PANEL_SIZE, 3 if _is_measured(table, "words") else 2
     with drawing(1, count, size=(width * count, height)) as opened:
@@ -72,7 +74,7 @@ def _is_measured(table: ComparisonTable, name: str) -> bool:
 
 
 def draw_metric(axis: Any, table: ComparisonTable, metric: str) -> None:
-    """Draw a classifier's metric over the claimed epsilon, with reference levels."""
+    """Draw accuracy or macro-F1 over the claimed epsilon; horizontal lines are references."""
     for place, curve in enumerate(table.curves):
         _draw_curve(axis, curve, metric, factor=BAR_SHIFT ** (place - (len(table.curves) - 1) / 2))
     _draw_levels(axis, table, metric)
@@ -83,7 +85,7 @@ def draw_metric(axis: Any, table: ComparisonTable, metric: str) -> None:
 
 
 def draw_kept(axis: Any, table: ComparisonTable) -> None:
-    """Draw how much of a record its rewrite keeps, over the *true* epsilon."""
+    """Draw the share of a record that its rewrite keeps, over the *true* epsilon."""
     dashes = {name: dash for name, dash in KEPT_DASHES.items() if _is_measured(table, name)}
     finite = [[line for line in curve.at.values() if math.isfinite(line.row.epsilon)] for curve in table.curves]
     random = [line for line in table.texts if line.row.mechanism == "random"]
@@ -151,7 +153,7 @@ def _draw_true_axis(axis: Any, table: ComparisonTable) -> None:
 
 
 def draw_headline(table: ComparisonTable) -> str:
-    """Return the headline's panel as an SVG file."""
+    """Return the content of an SVG file with the headline figure."""
     shown, levels = choose_curves(table.curves), choose_levels(table.texts)
     with drawing(1, 1, size=HEADLINE_SIZE) as opened:
         axis = opened.axes[0][0]
@@ -177,9 +179,10 @@ def draw_headline(table: ComparisonTable) -> str:
 
 
 def choose_curves(curves: Sequence[Curve]) -> list[Curve]:
-    """Return ADePT's three variants and the best of the other mechanisms whose claims hold.
+    """Return the curves of ADePT's variants and of the best other mechanisms with true claims.
 
-    If a comparison lacks some variants, more of the other mechanisms are shown.
+    There are HEADLINE_CURVES curves in all. So if a comparison lacks some variants, more of the
+    other mechanisms are shown.
     """
     variants = [curve for curve in curves if curve.mechanism in VARIANTS]
     others = [curve for curve in curves if not curve.false_claim and curve.mechanism in BY_NAME]
@@ -189,9 +192,11 @@ def choose_curves(curves: Sequence[Curve]) -> list[Curve]:
 
 
 def choose_levels(texts: Sequence[Line]) -> dict[str, float]:
-    """Return the accuracy of the text itself, of random latents and, if higher, of label names.
+    """Return the accuracies that the original text, random latents and the names of labels give.
 
-    If several models have a level, the highest one is used.
+    The names of labels are left out if they give no more than random latents.
+
+    If several models give different accuracies, the highest one is used.
     """
     heights = {
         name: max(line.accuracy.mean for line in texts if line.row.mechanism == name)
@@ -204,7 +209,7 @@ def choose_levels(texts: Sequence[Line]) -> dict[str, float]:
 
 
 def name_ends(axis: Any, ends: Sequence[NamedEnd]) -> None:
-    """Write each line's name to the right of its end, so that names do not overlap."""
+    """Write the name of each line to the right of the line's end, so that no names overlap."""
     low, high = axis.get_ylim()
     heights = [(height - low) / (high - low) for height, _, _ in sorted(ends)]
     steps = [place * NAME_GAP for place in range(len(ends))]

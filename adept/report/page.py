@@ -1,4 +1,4 @@
-"""A comparison as one HTML page; this module has its content, and ``templates/`` its look."""
+"""A comparison as one HTML page. This module makes its content; its look is in ``templates/``."""
 
 import math
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ FAIR_HEADINGS = ("text by", "claimed eps", "true eps", "accuracy", "macro-F1", "
 
 @dataclass(frozen=True)
 class Grid:
-    """A table of the page: headings, and lines of text grouped by their model."""
+    """A table of the page: headings, and lines of cells, grouped into sections by their model."""
 
     title: str
     headings: list[str]
@@ -49,7 +49,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Report:
-    """A page, and the lines for the terminal."""
+    """A page that was written, and the tables and lines for the terminal."""
 
     path: Path
     tables: list[Grid]  # a line a mechanism, a column a budget
@@ -81,7 +81,7 @@ def write(results: Results) -> Report:
 
 
 def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
-    """Return the content of the page, by the names that its template uses."""
+    """Return all values that the page shows, under the names that its template uses."""
     config, attacked = results.config, attack_section.describe_attacks(results.attacks)
     first = next(line.row for line in lines.texts if line.row.mechanism == "none")
     return {
@@ -111,7 +111,10 @@ def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
 
 
 def describe_claim(audited: AuditVerdict, lines: ComparisonTable) -> dict[str, Any]:
-    """Return a mechanism's claim: its different budgets, and its true epsilons if any is larger."""
+    """Describe a mechanism's claim: its claimed epsilons, its true ones, and the audit's verdict.
+
+    The true epsilons are listed only if one of them is larger than the claimed one.
+    """
     own = [
         line for line in lines.texts if line.row.mechanism == audited.mechanism and line.row.claimed_epsilon is not None
     ]
@@ -164,7 +167,7 @@ def settings(config: CompareConfig) -> str:
 
 
 def budget_grid(table: ComparisonTable, metric: str) -> Grid:
-    """Return results on decoded text: a line per mechanism and reference, a column per budget."""
+    """Return a table of a metric: a line per mechanism and reference, a column per epsilon."""
     cells = []
     for curve in table.curves:
         found = [curve.at.get(epsilon) for epsilon in table.budgets]
@@ -178,7 +181,7 @@ def budget_grid(table: ComparisonTable, metric: str) -> Grid:
 
 
 def fair_grid(table: ComparisonTable, classifier: str) -> Grid:
-    """Return all results at every budget, judged by one classifier."""
+    """Return the table of all results of one classifier, with a line per mechanism and epsilon."""
     chosen = [line for line in table.lines if line.row.classifier == classifier]
     quality = [name for name in QUALITY if any(line.measures[name] is not None for line in chosen)]
     found: dict[str, list[list[str]]] = {"without a model": []}
@@ -212,7 +215,7 @@ def _mean_cell(value: float | None) -> str:
 
 
 def state_point(table: ComparisonTable) -> str:
-    """Return the main finding of the comparison in one or two sentences."""
+    """Return the main finding of the comparison, in two or three sentences."""
     best = find_best(table)
     broken = next((curve for curve in table.curves if curve.mechanism == "original"), None)
     compared = [epsilon for epsilon in broken.at if epsilon in best.at] if broken and best else []
@@ -238,7 +241,7 @@ def _means(table: ComparisonTable, mechanism: str) -> list[float]:
 
 
 def warn_of_seen_records(config: CompareConfig) -> list[str]:
-    """Return a warning if the model was trained on the very records that it rewrites."""
+    """Return a warning if the model was trained on the same records that it rewrites."""
     if config.protocol != PAPER:
         return []
     used = [word for word, names in LEARNED.items() if names & set(config.mechanisms)]
@@ -250,7 +253,11 @@ def warn_of_seen_records(config: CompareConfig) -> list[str]:
 
 
 def warn_of_short_training(config: CompareConfig, table: ComparisonTable) -> list[str]:
-    """Return a warning if the trained decoder is too weak to tell mechanisms apart."""
+    """Return a warning if the training was too short for a comparison of mechanisms.
+
+    Signs are an accuracy of ``random`` below that of the majority label, and one of a mechanism
+    above that of ``identity``.
+    """
     decoded = [line for line in table.texts if line.row.decoder == "lstm" and config.model_dir is None]
     identity = {line.model: line.accuracy.mean for line in decoded if line.row.mechanism == "identity"}
     low = [
@@ -273,12 +280,12 @@ def warn_of_short_training(config: CompareConfig, table: ComparisonTable) -> lis
 
 
 def _error(line: Line) -> float:
-    """Return two standard errors of an accuracy on the test records."""
+    """Return twice the standard error of a line's accuracy on the test records."""
     return 2 * math.sqrt(line.accuracy.mean * (1 - line.accuracy.mean) / line.row.test_records)
 
 
 def warn_of_losses(table: ComparisonTable) -> list[str]:
-    """Return a warning if a rewriter loses much of the text even without noise."""
+    """Return a warning if rewriting without noise already costs much of the accuracy."""
     [text] = _means(table, "none")
     identity = [line for line in table.texts if line.row.mechanism == "identity"]
     lost = [f"{line.accuracy} ({line.model})" for line in identity if line.accuracy.mean < GOOD_REWRITER * text]
@@ -291,7 +298,7 @@ def warn_of_losses(table: ComparisonTable) -> list[str]:
 
 
 def warn_of_names(table: ComparisonTable) -> list[str]:
-    """Return a warning if some budgets give no more accuracy than the names of labels alone."""
+    """Return a warning if some epsilons give no more accuracy than the names of labels alone."""
     free = {name: mean(found) for name in BY_NAMES if (found := _means(table, name))}
     if not free:
         return []
@@ -310,7 +317,7 @@ def warn_of_names(table: ComparisonTable) -> list[str]:
 
 
 def advise(table: ComparisonTable) -> str:
-    """Return a sentence on the best mechanism whose claim holds, and on its accuracy."""
+    """Return sentences that recommend the best mechanism whose claim holds, with its accuracy."""
     best = find_best(table)
     if best is None:
         return "No mechanism of this comparison can be used: none has a claim that holds."
@@ -329,9 +336,9 @@ def _describe_accuracy(line: Line) -> str:
 
 
 def find_best(table: ComparisonTable) -> Curve | None:
-    """Return the mechanism of highest mean accuracy among those whose claims hold.
+    """Return the curve with the highest mean accuracy among the mechanisms whose claims hold.
 
-    The page calls it the best.
+    The page calls this mechanism the best.
     """
     sound = [curve for curve in table.curves if not curve.false_claim]
     return max(

@@ -1,11 +1,11 @@
-"""A comparison in numbers: rows averaged over seeds, for figure, findings and page.
+"""The numbers of a comparison, averaged over seeds, for the figures, the findings and the page.
 
-The merit of a mechanism is, for each seed, its result minus that of ``random`` with the same model,
-decoder and classifier.
+The merit of a mechanism is its accuracy minus the accuracy of ``random`` (text from random latents)
+with the same seed, model, decoder and classifier.
 
-A new column of ``results.csv`` that is a mean over seeds goes into ``QUALITY``; the same figure for
-another record's rewrite goes into ``OTHERS``, and is shown in brackets after it. A new reference
-goes into ``LEVELS``.
+To show another column of ``results.csv``, add its name to ``QUALITY``. Some columns compare a
+record with its rewrite, and have a partner that compares it with another record's rewrite.
+``OTHERS`` names the partners, which are shown in brackets. A new reference goes into ``LEVELS``.
 """
 
 import math
@@ -34,7 +34,10 @@ LEVELS = (NONE, REDACTED, PUBLIC, *BY_NAMES, *REFERENCES)  # that every curve is
 
 @dataclass(frozen=True)
 class SeedMean:
-    """The mean over seeds with its 95 % Student interval (one seed: the mean itself)."""
+    """A mean over seeds with its 95 % Student interval.
+
+    With one seed, both ends of the interval are the mean itself.
+    """
 
     mean: float
     low: float
@@ -47,13 +50,13 @@ class SeedMean:
 
     @property
     def spread(self) -> str:
-        """The mean with half the interval's width."""
+        """The mean and half the width of its interval, as text."""
         return f"{self} ± {self.half:.3f}" if self.seeds > 1 else str(self)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """Means over seeds of one mechanism, decoder, model and classifier at one budget."""
+    """Results of one mechanism, decoder, model and classifier at one epsilon: means over seeds."""
 
     row: ResultRow  # of the first seed
     false_claim: bool
@@ -68,7 +71,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Curve:
-    """The lines of one mechanism, model, decoder and classifier, in order of their budgets."""
+    """All lines of one mechanism, model, decoder and classifier, by their claimed epsilon."""
 
     mechanism: str
     title: str
@@ -79,7 +82,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class ComparisonTable:
-    """All lines of a comparison, and the curves and reference levels that they form."""
+    """All lines of a comparison; some form the curves of mechanisms or the levels of references."""
 
     lines: list[Line]  # in the order of the rows
     texts: list[Line]  # those of the first classifier
@@ -90,7 +93,7 @@ class ComparisonTable:
 
 
 def table(rows: Sequence[ResultRow]) -> ComparisonTable:
-    """Return all rows as lines, averaged over seeds, with their curves and reference levels."""
+    """Average all rows over seeds, and return the lines with their curves and reference levels."""
     groups = group_rows(rows, lambda row: (*_reader(row), row.mechanism, row.claimed_epsilon))
     classifiers = list(dict.fromkeys(row.classifier for row in rows))
     random = {(*_reader(row), row.seed): row.accuracy for row in rows if row.mechanism == "random"}
@@ -107,7 +110,7 @@ def table(rows: Sequence[ResultRow]) -> ComparisonTable:
 
 
 def _reader(row: ResultRow) -> tuple[str | None, ...]:
-    """Return the key that a row shares with its references: model, decoder, classifier."""
+    """Return the model, the decoder and the classifier of a row, which its references share."""
     return row.clip, row.content, row.decoder, row.classifier
 
 
@@ -129,7 +132,7 @@ def _line(own: list[ResultRow], random: dict[tuple[str | int | None, ...], float
 
 
 def estimate(values: Iterable[float], *, least: float = 0.0) -> SeedMean:
-    """Return mean and interval over seeds; the interval is cut to lie in [``least``, 1]."""
+    """Return the mean over seeds and its interval, whose ends are moved into [``least``, 1]."""
     values = list(values)
     centre, seeds = mean(values), len(values)
     half = float(student.ppf(0.975, seeds - 1)) * stdev(values) / math.sqrt(seeds) if seeds > 1 else 0.0
@@ -142,12 +145,12 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 
 def title(mechanism: str) -> str:
-    """Return a mechanism's title for readers, with a remark such as "(claim false)" if needed."""
+    """Return a mechanism's name for readers, with a remark such as "(claim false)" if needed."""
     return NAMES.get(mechanism, mechanism)
 
 
 def name_model(row: ResultRow) -> str:
-    """Return the name of a row's model for readers, by its clip and content; "" without a model."""
+    """Return the name of a row's model for readers; "" for a row without a model."""
     return (f"{row.clip} model" + (f", {row.content}" if row.content not in (None, "none") else "")) if row.clip else ""
 
 

@@ -1,22 +1,26 @@
-"""``trust=all``: accuracy under each kind of trust, for the same records and neighbours.
+"""The comparison of ``trust=all``: accuracies under each kind of trust that people may have.
 
-It consists of several comparisons with the same models; each has its own directory and page:
+*Local* means that the people behind the records trust nobody, *shuffled* that they trust somebody
+to hide the order of the releases, and *central* that they trust the holder of the file. All kinds
+are compared on the same records.
+
+This comparison consists of several ones with the same models. Each has its own directory and page:
 
     central/                   the synthesizer, labels private
     NAME-joint_response/       a mechanism whose releases are symbols: text and label as one symbol
     NAME-randomized_response/  any other mechanism, one text a record: half of each budget randomises the label
     NAME-copy/                 the same mechanism, labels copied
 
-Every budget here is the true epsilon for *replacing* one record by any other, with a public number
-of records:
+The figure compares all of them by the true epsilon for *replacing* one record by any other. The
+number of records is public.
 
-- central: replacing a record is a removal and an addition, so the synthesizer gets half of each
-  epsilon.
-- shuffled: the releases of a local row, with the central epsilon and delta of
-  ``adept.release.shuffled_release``; if labels are copied, those for the label with the fewest
-  records.
-- local: if a claim is false, the mechanism gets that fraction of each epsilon at which text and
-  label together truly spend the epsilon.
+- central: the synthesizer's epsilon is for adding or removing a record. Replacing a record is a
+  removal and an addition, so the synthesizer gets half of each epsilon.
+- shuffled: these are the releases of the local kind, but with the central epsilon and delta that
+  ``adept.release.shuffled_release`` computes. If labels are copied, epsilon and delta are those for
+  the label with the fewest records.
+- local: if a mechanism's claim is false, the mechanism gets only a fraction of each epsilon. With
+  this fraction, text and label together truly spend the epsilon.
 """
 
 import math
@@ -83,7 +87,7 @@ class TrustRow:
 
 
 class TrustComparison:
-    """Comparisons under each kind of trust, in one directory."""
+    """All comparisons of ``trust=all``, in one directory."""
 
     def __init__(self, config: CompareConfig) -> None:
         self.config, self.directory = config, open_directory(config)
@@ -92,14 +96,14 @@ class TrustComparison:
         self.size = sum(part.size for part in self.parts)
 
     def run(self) -> Iterator[int]:
-        """Compute all missing results; yield the number of finished rows each time it grows."""
+        """Compute all missing results; yield the number of finished rows whenever it grows."""
         done = 0
         for part in self.parts:
             yield from (done + made for made in part.run())
             done += part.size
 
     def collect(self) -> list[TrustRow]:
-        """Return all rows, with epsilons for replacing a record; write ``trust.csv`` and the pages."""
+        """Return all rows, with epsilons for replacing a record; write them and all pages."""
         rows: list[TrustRow] = []
         for part in self.parts:
             results = part.collect()
@@ -110,7 +114,7 @@ class TrustComparison:
 
 
 def write(comparison: TrustComparison) -> page.Report:
-    """Write ``figures/trust.svg`` into the directory of the comparison."""
+    """Write ``figures/trust.svg`` into the comparison's directory; return its path with a table."""
     rows = comparison.collect()
     path = comparison.directory / "figures" / FIGURE
     path.parent.mkdir(exist_ok=True)
@@ -119,7 +123,7 @@ def write(comparison: TrustComparison) -> page.Report:
 
 
 def split_config(config: CompareConfig) -> list[CompareConfig]:
-    """Return the single comparisons that together compare all kinds of trust."""
+    """Return the configurations of the comparisons of which ``trust=all`` consists."""
     below = Path(config.output_dir)
     halved = [epsilon / REPLACED for epsilon in config.epsilons]
     found = [replace(config, trust=CENTRAL, epsilons=halved, samples=1, output_dir=str(below / CENTRAL))]
@@ -145,7 +149,7 @@ def _trust_rows(part: Comparison, rows: list[ResultRow]) -> Iterator[TrustRow]:
 
 
 def _convert(trial: Trial, cell: Cell, row: ResultRow) -> Iterator[TrustRow]:
-    """Yield a row and its shuffled version, with budgets for the common kind of neighbours."""
+    """Yield a row with its epsilon for replacing a record and, if possible, its shuffled row."""
     config = trial.config
     same: dict[str, Any] = {field.name: getattr(row, field.name, None) for field in fields(TrustRow)}
     copied = config.labels == COPY and config.trust == LOCAL
@@ -161,7 +165,7 @@ def _convert(trial: Trial, cell: Cell, row: ResultRow) -> Iterator[TrustRow]:
 
 
 def _hide_among(trial: Trial, cell: Cell) -> Shuffled | None:
-    """Return the guarantee from shuffling the private half; None if a release is not one symbol."""
+    """Return the guarantee of shuffled releases; None if a release is not a single symbol."""
     rewriter = trial.rewriter(cell)
     if not isinstance(rewriter.mechanism, SymbolRandomizer):
         return None
@@ -174,7 +178,7 @@ def _hide_among(trial: Trial, cell: Cell) -> Shuffled | None:
 
 @dataclass(frozen=True)
 class TrustCurve:
-    """One kind of trust, one mechanism and one treatment of labels."""
+    """The accuracies for one kind of trust, one mechanism and one treatment of labels."""
 
     trust: str
     mechanism: str
@@ -184,7 +188,7 @@ class TrustCurve:
 
 
 def trace_curves(rows: Sequence[TrustRow]) -> list[TrustCurve]:
-    """Return all curves: central, shuffled and local, first those with private labels."""
+    """Return all curves, those with private labels first; in order: central, shuffled, local."""
     found, released = [], [row for row in rows if row.trust != REFERENCE]
     for key, own in group_rows(released, lambda row: (row.trust, row.mechanism, row.labels)).items():
         points = map(_point, group_rows(own, lambda row: row.claimed_epsilon).values())
@@ -206,7 +210,7 @@ def _levels(rows: Sequence[TrustRow]) -> Iterator[tuple[str, float, str]]:
 
 
 def draw(rows: Sequence[TrustRow], epsilons: Sequence[float]) -> str:
-    """Return the panel as an SVG file, over the range of the requested budgets."""
+    """Return the content of an SVG file with all curves, over the range of the given epsilons."""
     found = trace_curves(rows)
     with drawing(1, 1, size=SIZE) as opened:
         axis = opened.axes[0][0]
@@ -253,7 +257,10 @@ def _name(curve: TrustCurve, found: Sequence[TrustCurve]) -> str:
 
 
 def accuracy_grid(rows: Sequence[TrustRow]) -> page.Grid:
-    """Return all curves as a table, a column per epsilon; shuffled cells name their epsilon."""
+    """Return a table of all accuracies: a line per curve, a column per epsilon.
+
+    For shuffled releases, each cell also names the epsilon, which differs from the column's.
+    """
     found = trace_curves(rows)
     asked = [words(epsilon) for epsilon, *_ in next(curve for curve in found if curve.trust == CENTRAL).points]
     lines = []

@@ -1,1 +1,1 @@
-"""The page that shows the effect of a budget; only this machine can open it without a token."""
+"""The web page that shows the effect of a privacy budget; other machines need a token for it."""

@@ -1,16 +1,22 @@
-r"""A reader's belief about who wrote a release: before it, after it, and the largest possible.
+r"""A reader's belief that you wrote the sentence behind a release.
 
-The crowd is N people, one for each of N sentences: yours and N - 1 public ones, which are equally
-likely at first. The reader knows the crowd, the model and the mechanism, and sees the release
-itself, which tells at least as much as any text written from it.
+A *release* is the randomised output of a mechanism for one sentence. The *belief* is the
+probability that the reader gives to you. The page shows it before the release and after it, and the
+largest belief that is possible.
 
-*Before*: 1 / N. *At most*, for a mechanism that is eps-LDP: Bayes gives
+The *crowd* consists of N people. Each of them has one of N sentences: yours or one of N - 1 public
+ones. At first, all sentences are equally likely. The reader knows the crowd, the model and the
+mechanism, and sees the release z. A text that is written from the release cannot reveal more than
+the release itself.
+
+*Before* the release, the belief is 1 / N. *At most*, for a mechanism that is eps-LDP, Bayes' rule
+gives
 
     P(you | z) = p(z|you) / (p(z|you) + sum over the others of p(z|x)) <= e^eps / (e^eps + N - 1),
 
-since p(z|x) >= e^-eps p(z|you) for each of the N - 1 others. If the claimed epsilon is not true,
-this is the claimed bound, and a release may exceed it. *After*: the same quotient with the
-mechanism's exact likelihoods (`adept.attacks.likelihood`).
+since p(z|x) >= e^-eps p(z|you) for the sentence x of each of the N - 1 others. If eps is a claim
+that is false, a belief may exceed this bound. *After* the release, the belief is the same quotient,
+computed with the exact likelihoods p(z|x) of the mechanism (`adept.attacks.likelihood`).
 """
 
 import math
@@ -37,7 +43,7 @@ BATCH_PEOPLE = 50  # people whose sentences are read at once
 
 @dataclass(frozen=True)
 class View:
-    """Beliefs of a reader of one release."""
+    """The beliefs of a reader who saw one release."""
 
     people: int  # N, you among them
     claimed: float  # the largest belief that the mechanism's claim allows
@@ -48,10 +54,10 @@ class View:
 
 
 def crowd_of(model: Autoencoder) -> list[str]:
-    """Return N - 1 different public sentences of a model, spread evenly over all its sentences.
+    """Return N - 1 different public sentences, taken at equal distances from a model's list.
 
     Raises:
-        ModelError: the model holds fewer sentences.
+        ModelError: the model holds fewer than N - 1 different sentences.
     """
     texts = list(dict.fromkeys(join_words(words) for words in model.codec.utterances)) if model.codec else []
     if len(texts) < PEOPLE - 1:
@@ -63,7 +69,10 @@ def crowd_of(model: Autoencoder) -> list[str]:
 
 
 class Reader:
-    """A reader of one mechanism's releases who knows the crowd; ``ended`` stops the preparation."""
+    """A reader of one mechanism's releases, who knows the crowd.
+
+    The event ``ended`` stops the encoding of the crowd's sentences.
+    """
 
     def __init__(self, rewriter: Rewriter, crowd: Sequence[str], ended: threading.Event) -> None:
         self._rewriter, self._crowd, self._ended = rewriter, crowd, ended
@@ -76,10 +85,10 @@ class Reader:
         return self._others is not None
 
     def prepare(self) -> Candidates:
-        """Encode the sentences of the crowd, unless this was done before, and return them.
+        """Return the crowd's encoded sentences; encode them at the first call.
 
         Raises:
-            ConfigurationError: the page has ended.
+            ConfigurationError: the server of the page is stopping.
         """
         with self._reading:
             if self._others is None:
@@ -93,7 +102,7 @@ class Reader:
         return self._rewriter.encode(self._crowd[begin : begin + BATCH_PEOPLE])
 
     def view(self, encoded: Tensor, released: Tensor) -> View:
-        """Return the reader's beliefs after a release (1, .) of an encoded sentence (1, .)."""
+        """Return the reader's beliefs after the release (1, .) of your encoded sentence (1, .)."""
         crowd = read_candidates(self._rewriter.mechanism, encoded).before(self.prepare())
         beliefs = torch.softmax(crowd.log_likelihood(released)[0].double(), dim=0)
         after, rest = float(beliefs[0]), beliefs[1:]
@@ -110,12 +119,12 @@ class Reader:
 
 
 def worst_pair(*, epsilon: float, dim: int) -> list[float]:
-    r"""Return the log-odds of 100 releases of ADePT as published, for its worst pair of records.
+    r"""Return the log-odds of 100 releases by ADePT as published, for its worst pair of latents.
 
-    The pair is +-(C / sqrt n)(1, ..., 1), both of l2 norm C: their l1 distance is 2 C sqrt n, while
-    the claim assumes 2 C. With noise of scale b = 2 C / eps the log-odds of a release z are sum_i
-    (|z_i + c| - |z_i - c|) / b, c = C / sqrt n. They reach eps sqrt n, where a claim of eps
-    promises that they stay within [-eps, eps].
+    Let c = C / sqrt(n). The two latents are (c, ..., c) and (-c, ..., -c), both of l2 norm C. Their
+    l1 distance is 2 C sqrt(n), while the claim assumes that it is at most 2 C. With Laplace noise
+    of scale b = 2 C / eps, the log-odds of a release z are sum_i (|z_i + c| - |z_i - c|) / b. They
+    can reach eps * sqrt(n), although the claim of eps promises that they lie between -eps and eps.
     """
     mechanism = OriginalLaplace(epsilon=epsilon)
     corner = torch.full((1, dim), mechanism.clip_norm / math.sqrt(dim), dtype=torch.float64)
@@ -127,12 +136,12 @@ def worst_pair(*, epsilon: float, dim: int) -> list[float]:
 
 
 def bound(epsilon: float) -> float:
-    """Return the largest belief that epsilon allows a reader to have in one of PEOPLE people."""
+    """Return the largest belief that epsilon allows, for a crowd of PEOPLE people."""
     return good_enough(1 / PEOPLE, epsilon=epsilon)
 
 
 def guesses(probability: float) -> str:
-    """Express a bound on a probability as a number of correct guesses, rounded up."""
+    """Write the largest probability of a correct guess as "N guesses in M", rounded up."""
     if probability > 0.5:
         most = 100 if probability <= 0.99 else 1000
         return f"{math.ceil(most * probability):,} guesses in {most:,}"

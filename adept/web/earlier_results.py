@@ -1,4 +1,4 @@
-"""Results of earlier commands, shown unchanged from their ``output_dir``."""
+"""Results of earlier commands, read from their ``output_dir`` and shown unchanged."""
 
 import json
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ IN_SENTENCE = {"sentence", "violated", "judged", "outcome", "refutes_claim", "be
 
 @dataclass(frozen=True)
 class EarlierResult:
-    """The result of an earlier command, as read from its output directory."""
+    """The result of one earlier command, read from its output directory."""
 
     name: str
     kind: str
@@ -34,17 +34,17 @@ class EarlierResult:
 
 
 def runs(directory: Path) -> list[EarlierResult]:
-    """Return the results in a directory that the page can show, newest first."""
+    """Return the results in a directory which the page can show, with the newest one first."""
     found = [path for name in (REPORT_FILE, RESULT_FILE) for path in directory.glob(f"*/{name}") if path.is_file()]
     found.sort(key=lambda path: path.stat().st_mtime, reverse=True)
     return [run for path in found[:MAX_RUNS] if (run := _run(path)) is not None]
 
 
 def read(directory: Path, name: str, part: Literal["page", "picture"]) -> bytes:
-    """Return the page of a comparison, or the figure of another result.
+    """Return the page of a comparison, or the figure of an audit, an attack or a study.
 
     Raises:
-        DataError: no result has this name.
+        DataError: no result in the directory has this name.
     """
     for run in runs(directory):
         path: Path | None = getattr(run, part)

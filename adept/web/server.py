@@ -1,9 +1,10 @@
-"""Server of the page and of answers to its script, protected against other web sites.
+"""The web server of the page, which also answers the page's script.
 
-The page is for one person at this machine. A name that is made to resolve to 127.0.0.1 (DNS
-rebinding) fails the check of Host, and a form or script of another site fails the check of Origin.
-A page for other machines needs a token. Nothing outside the page is ever loaded
-(Content-Security-Policy), and there are no cookies.
+The page is for one person at this machine, and other web sites must not use it. A foreign host name
+that is made to resolve to 127.0.0.1 (DNS rebinding) fails the check of the header Host. A form or
+script of another site fails the check of the header Origin. If other machines can reach the server,
+every request needs a token. The page loads nothing from other servers (Content-Security-Policy),
+and it sets no cookies.
 """
 
 import hmac
@@ -71,7 +72,7 @@ Answer = TypeVar("Answer")
 
 
 class Play:
-    """The page and its answers, with the results in the directory ``runs``."""
+    """The page, and the answers to its script; ``runs`` is the directory of earlier results."""
 
     def __init__(self, sentences: Sentences, files: Files, *, runs: Path, token: str | None = None) -> None:
         self.sentences, self.files, self.runs, self.token = sentences, files, runs, token
@@ -81,7 +82,7 @@ class Play:
         )
 
     def app(self) -> ASGIApp:
-        """Return the guarded application."""
+        """Return the web application with all addresses of the page, inside a ``Guarded``."""
         routes = [
             Route("/", self.page),
             Route("/proof/{name}", self.proof),
@@ -112,7 +113,7 @@ class Play:
         self.files.close()
 
     async def page(self, request: Request) -> Response:
-        """Answer with the page."""
+        """Answer with the page itself, as HTML."""
         page = self._templates.get_template("page.html.jinja")
         return HTMLResponse(
             page.render(
@@ -123,13 +124,13 @@ class Play:
         )  # fmt: skip
 
     async def proof(self, request: Request) -> Response:
-        """Answer with the claims and proofs of a mechanism, as they stand in its module."""
+        """Answer with a mechanism's claims and proofs, which are the docstrings of its modules."""
         modules = PROOFS.get(request.path_params["name"], ())
         said = [inspect.getdoc(importlib.import_module(name)) or "" for name in modules]
         return PlainTextResponse("\n\n\n".join(said) or "There is no such proof.", 200 if said else 404)
 
     async def play(self, request: Request) -> Response:
-        """Release a sentence once by each mechanism; answer with texts, then with beliefs."""
+        """Release a sentence once by each mechanism; answer with texts, and later with beliefs."""
         asked = await _question(request)
         text, mechanisms = asked.get("text"), _names(asked.get("mechanisms", [OURS]))
         if not isinstance(text, str):
@@ -146,39 +147,39 @@ class Play:
             yield json.dumps(asdict(await self._work(release.view))) + "\n"
 
     async def worst(self, request: Request) -> Response:
-        """Answer with log-odds of releases of ADePT as published, for its worst pair."""
+        """Answer with the log-odds of ``worst_pair``, and their claimed and true largest value."""
         epsilon = _stop((await _question(request)).get("epsilon"))
         dim = self.sentences.model.config.latent_dim
         odds = await self._work(partial(worst_pair, epsilon=epsilon, dim=dim))
         return JSONResponse({"claimed": epsilon, "true": epsilon * dim**0.5, "odds": odds})
 
     async def budgets(self, request: Request) -> Response:
-        """Answer with the protection of each budget, and rewrites of public sentences."""
+        """Answer for each epsilon with its protection, and with rewrites of public sentences."""
         return JSONResponse(await self._work(self.sentences.budgets))
 
     async def drop(self, request: Request) -> Response:
-        """Accept a dropped file; the answer names its columns."""
+        """Accept a file that the user drops on the page, and answer with its columns."""
         content = await _body(request, MAX_UPLOAD_BYTES)
         name = request.headers.get("x-filename", "")
         key, dropped = await self._work(partial(self.files.add, name, content))
         return JSONResponse({"key": key} | _describe(dropped), 201)
 
     async def file(self, request: Request) -> Response:
-        """Answer with the progress of a file's release."""
+        """Answer with the columns of a file and the progress of its release."""
         return JSONResponse(_describe(self.files.get(request.path_params["key"])))
 
     async def forget(self, request: Request) -> Response:
-        """Remove a file."""
+        """Remove a dropped file, and everything that was made from it."""
         self.files.forget(request.path_params["key"])
         return Response(status_code=204)
 
     async def explain(self, request: Request) -> Response:
-        """Answer with a description of a release, without making it."""
+        """Answer with a description of the release of a file, but do not release it."""
         dropped, choices = await self._read_choices(request)
         return JSONResponse(await self._work(partial(self.files.explain, dropped, choices)))
 
     async def release(self, request: Request) -> Response:
-        """Begin a release; ``file`` answers later questions about its progress."""
+        """Begin to release a file; later, ``file`` answers questions about the progress."""
         dropped, choices = await self._read_choices(request)
         if dropped.running or dropped.finished:
             raise ConfigurationError("this file is released already: drop it again for another release")
@@ -187,7 +188,7 @@ class Play:
         return JSONResponse(_describe(dropped), 202)
 
     async def part(self, request: Request) -> Response:
-        """Answer with the text, the statement or the card of a complete release."""
+        """Answer with a file of a complete release: its text, its statement or its card."""
         dropped = self.files.get(request.path_params["key"])
         path = dropped.results().get(request.path_params["part"])
         if path is None or not dropped.finished:
@@ -195,7 +196,7 @@ class Play:
         return FileResponse(path, filename=path.name, media_type="application/octet-stream")
 
     async def earlier(self, request: Request, part: Literal["page", "picture"]) -> Response:
-        """Answer with an earlier result's page or figure; run and load nothing."""
+        """Answer with an earlier result's page or figure, which may not run or load anything."""
         content = await to_thread.run_sync(earlier_results.read, self.runs, request.path_params["name"], part)
         kind = "text/html" if part == "page" else "image/svg+xml"
         return Response(content, media_type=kind, headers={"Content-Security-Policy": SANDBOXED})
@@ -213,19 +214,25 @@ class Play:
         return self.files.get(request.path_params["key"]), _choices(await _question(request))
 
     async def _work(self, action: Callable[[], Answer]) -> Answer:
-        """Call ``action`` in one of a few threads."""
+        """Call ``action`` in another thread; at most MAX_WORKERS of these run at the same time."""
         return await to_thread.run_sync(action, limiter=self._workers)
 
 
 @dataclass(frozen=True)
 class Guarded:
-    """An application that answers only its own page, and demands the token if one is set."""
+    """A web application that answers requests of its own page only.
+
+    If a token is set, every request must contain it.
+    """
 
     app: ASGIApp
     token: str | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse a request or pass it on; an answer has ``HEADERS`` unless it sets its own."""
+        """Refuse a request or pass it on, and add ``HEADERS`` to the answer.
+
+        A header that the answer sets itself is kept.
+        """
         app = self.app
         if scope["type"] == "http":
             send = partial(_send_with_headers, send)
@@ -260,7 +267,10 @@ async def _send_with_headers(send: Send, message: Message) -> None:
 
 
 def unquoted(error: Exception) -> str:
-    """Return an error's message without the typed value, which is never sent back."""
+    """Return an error's message without the value that the user typed.
+
+    Typed values are never sent back to the page.
+    """
     head, got, tail = str(error).partition(", got ")
     return head + (tail[tail.index(": ") :] if got and ": " in tail else "")
 
@@ -270,7 +280,10 @@ def _refusal(request: Request, error: Exception) -> Response:
 
 
 def _failure(request: Request, error: Exception) -> Response:
-    """Write the place of an error to stderr, without its message, which may quote typed text."""
+    """Write to stderr where in the code an error occurred, and answer that there was one.
+
+    The error's message is not written, because it may quote typed text.
+    """
     *_, place = traceback.extract_tb(error.__traceback__)
     sys.stderr.write(f"adept: an internal error: {type(error).__name__} in {place.name}, line {place.lineno}\n")
     return JSONResponse({"error": "an internal error: the terminal of adept play shows where"}, 500)
@@ -311,7 +324,7 @@ def _names(value: object) -> list[str]:
 
 
 def _choices(asked: dict[str, Any]) -> Choices:
-    """Return the choices that the page sent; refuse anything else."""
+    """Return the options of a release that the page sent; refuse unknown options and types."""
     given = {name: value for name, value in asked.items() if value not in (None, "")}
     if not all(isinstance(value, CHOICES.get(name, ())) for name, value in given.items()):
         raise ConfigurationError("the choices must be among those on the page: reload it")

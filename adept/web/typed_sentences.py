@@ -1,7 +1,7 @@
-"""Releases of a typed sentence, one per change on the page, and a reader's beliefs.
+"""Releases of a sentence that the user types on the page, and the beliefs of a reader.
 
-Every call is a separate release, with fresh noise from the operating system. Typed sentences are
-never stored.
+Each change on the page causes a new release, with fresh noise from the operating system. Typed
+sentences are never stored.
 """
 
 import contextlib
@@ -41,7 +41,7 @@ COMPARED = {
 
 @dataclass(frozen=True)
 class Release:
-    """One release of a sentence by one mechanism; it is not stored."""
+    """One release of a sentence by one mechanism, which is never stored."""
 
     shown: dict[str, Any]  # what the page says of it: texts, budgets, and a reader's largest belief in words
     reader: Reader
@@ -49,12 +49,12 @@ class Release:
     released: Tensor  # (1, .)
 
     def view(self) -> View:
-        """Return the reader's beliefs."""
+        """Return what the reader believes after this release."""
         return self.reader.view(self.encoded, self.released)
 
 
 class Sentences:
-    """Releases of typed sentences, by each mechanism of a model at each stop of the slider."""
+    """Releases of typed sentences, by several mechanisms at each epsilon that the slider offers."""
 
     def __init__(self, model: Autoencoder, tokenizer: Tokenizer) -> None:
         self.model, self.tokenizer = model, tokenizer
@@ -64,13 +64,16 @@ class Sentences:
 
     @property
     def mechanisms(self) -> dict[str, str]:
-        """Mechanisms that the user can tick, with titles; each must suit the model's clip."""
+        """Names and titles of the mechanisms that suit the model, from which the user chooses."""
         return {
             name: title for name, title in COMPARED.items() if name == OURS or self.model.clip in BY_NAME[name].serves
         }
 
     def warm(self) -> None:
-        """Prepare the default budget and, after a first release, all others, until ``end``."""
+        """Encode the crowd for the default epsilon and, after a first release, for all others.
+
+        The encoding stops when ``end`` is called.
+        """
         self._at(OURS, DEFAULT)[1].prepare()
         self._played.wait()
         ours = [(OURS, epsilon) for epsilon in sorted(STOPS, key=lambda stop: abs(stop - DEFAULT))]
@@ -79,12 +82,12 @@ class Sentences:
                 self._at(name, epsilon)[1].prepare()
 
     def end(self) -> None:
-        """Stop preparing, because a process cannot end before its threads do."""
+        """Stop ``warm``, which runs in a thread: a process cannot end before its threads do."""
         self._ended.set()
         self._played.set()
 
     def release(self, text: str, *, epsilon: float, mechanisms: list[str]) -> list[Release]:
-        """Release a sentence once by each mechanism; errors quote nothing that was typed."""
+        """Release a sentence once by each mechanism; error messages never quote the sentence."""
         if len(text) > MAX_SENTENCE_CHARACTERS:
             raise ConfigurationError(
                 f"the sentence must have at most {MAX_SENTENCE_CHARACTERS:,} characters: shorten it"
@@ -95,7 +98,10 @@ class Sentences:
         return [self._release(text, name, epsilon) for name in dict.fromkeys(mechanisms)]
 
     def budgets(self) -> dict[str, Any]:
-        """Return each budget's protection and kept shares, with rewrites of public sentences."""
+        """Return a table: how well each epsilon protects, and how much of a text its rewrites keep.
+
+        A second table shows rewrites of public sentences.
+        """
         rows = list(preview_budgets(lambda epsilon: self._at(OURS, epsilon)[0]))
         lines = [[f"{row.epsilon:g}", risk(row.epsilon), *row.shares] for row in rows]
         rewrites = [[f"{row.epsilon:g}", *(rewrite for _, rewrite in row.examples)] for row in rows]
@@ -124,7 +130,7 @@ class Sentences:
         return Release(shown, reader, encoded, released)
 
     def _at(self, name: str, epsilon: float) -> tuple[Rewriter, Reader]:
-        """Return a mechanism's rewriter and reader at a budget; both are made only once."""
+        """Return the rewriter and the reader of a mechanism at an epsilon; make them only once."""
         with self._making:
             if (name, epsilon) not in self._made:
                 kind = best_exact(self.model, epsilon=epsilon) if name == OURS else BY_NAME[name]
@@ -134,7 +140,7 @@ class Sentences:
 
 
 def _sentence(guarantee: Guarantee) -> str:
-    """Describe in words the most that a reader can learn."""
+    """Describe in words the largest belief that a reader of a release can have."""
     most, claimed = bound(guarantee.epsilon), guarantee.claimed_epsilon
     if most > MIN_CERTAINTY:
         said = f"Nothing hides you among {PEOPLE:,} people at this budget: a reader may be certain that it was you."

@@ -1,7 +1,7 @@
-"""Files that a user drops on the page; they are released as ``adept rewrite`` would, and removed.
+"""Files that a user drops on the page. They are released in the way of ``adept rewrite``.
 
-Each file lies in a folder that only this user can read, until the page removes it, the server ends,
-or an hour has passed.
+Each file lies in a folder that only this user can read. The file is removed when the user asks for
+that, when the server ends, or when an hour has passed and another file is dropped.
 """
 
 import secrets
@@ -37,7 +37,7 @@ Choices = dict[str, Any]  # options of ``adept rewrite``, under their names
 
 @dataclass
 class Dropped:
-    """One dropped file, which has a separate folder, and the progress of its release."""
+    """One dropped file, and the progress of its release. The file has a separate folder."""
 
     source: Path
     records: int
@@ -52,17 +52,17 @@ class Dropped:
 
     @property
     def target(self) -> Path:
-        """Path of the output, in the input's format."""
+        """Path of the released file, which has the format of the dropped file."""
         return self.source.with_name(f"private{self.source.suffix}")
 
     def results(self) -> dict[str, Path]:
-        """Return the files that can be fetched when the release is complete."""
+        """Return the paths of the files of the complete release: text, statement and card."""
         endings = {"text": "", "statement": STATEMENT, "card": CARD}
         return {part: Path(f"{self.target}{ending}") for part, ending in endings.items()}
 
 
 class Files:
-    """The files that the page holds, with the ledger and the model of their releases."""
+    """All dropped files that the page holds, with the ledger and the model for their releases."""
 
     def __init__(self, *, ledger: str | None, model_dir: str | None = None) -> None:
         self.ledger, self.model_dir = str(Path(ledger).expanduser()) if ledger else None, model_dir
@@ -72,15 +72,16 @@ class Files:
         self._files: dict[str, Dropped] = {}
 
     def close(self) -> None:
-        """Remove everything."""
+        """Remove all dropped files and everything that was made from them."""
         shutil.rmtree(self._root, ignore_errors=True)
 
     def add(self, filename: str, content: bytes) -> tuple[str, Dropped]:
-        """Store a file temporarily; return its key and its description.
+        """Store a dropped file temporarily; return a new key for it, and a description of the file.
 
         Raises:
             DataError: the file cannot be read.
-            ConfigurationError: its name has no known ending, or there are too many files.
+            ConfigurationError: the file's name has no known ending, or the page holds too many
+                files.
         """
         self._forget_old()
         ending = Path(filename).suffix.lower().lstrip(".")
@@ -100,22 +101,22 @@ class Files:
         return key, self._files[key]
 
     def get(self, key: str) -> Dropped:
-        """Return a file by its key.
+        """Return the dropped file with this key.
 
         Raises:
-            DataError: the page has forgotten the file.
+            DataError: there is no such file, or it was removed.
         """
         if key not in self._files:
             raise DataError("this file is no longer held: drop it again")
         return self._files[key]
 
     def forget(self, key: str) -> None:
-        """Remove a file and everything that was made from it."""
+        """Remove a dropped file and everything that was made from it."""
         if (dropped := self._files.pop(key, None)) is not None:
             shutil.rmtree(dropped.source.parent, ignore_errors=True)
 
     def explain(self, dropped: Dropped, choices: Choices) -> dict[str, Any]:
-        """Describe a release without making it, as ``dry_run=true`` does."""
+        """Describe the release of a file, but do not release it, as ``dry_run=true`` does."""
         rewriter, options = open_release(self._request(dropped, choices))
         statement = preview(*prepare_file(rewriter, str(dropped.source), str(dropped.target), options=options))
         packaged = has_packaged_weights(rewriter.model, model_sha256(rewriter.model))
@@ -127,7 +128,7 @@ class Files:
         }
 
     def release(self, dropped: Dropped, choices: Choices) -> None:
-        """Release a file, with its statement and its card."""
+        """Release a file, and write its statement and its card."""
         request = self._request(dropped, choices)
         rewriter, options = open_release(request)
         key = secret_key(None)
@@ -165,7 +166,10 @@ def _look_at(source: Path) -> Dropped:
 
 
 def _delimiter(file: Path) -> str | None:
-    """Guess a csv's separator if its header has no comma: the page has no option for it."""
+    """Guess the separator of a csv file whose header has no comma.
+
+    The page has no option for the separator.
+    """
     with file.open("rb") as stream:
         header = stream.readline(2**16).decode("utf-8", "replace")
     if file.suffix != ".csv" or "," in header or header.removeprefix("\ufeff").startswith("sep="):
