@@ -1,4 +1,4 @@
-"""What one seed of a comparison computes once: halves of the data, labels, models, rewriters.
+"""One seed of a comparison: the data, labels, models and rewriters that its cells share.
 
 A *cell* is the recipe for one row of the comparison's table (``adept.comparison.plan``).
 """
@@ -43,8 +43,7 @@ class Trial:
         self._models: dict[ModelKind, tuple[Autoencoder, Tokenizer]] = {}
 
     def obtain(self, kind: type[Stored], cell: Cell, make: Callable[["Trial", Cell], Stored]) -> Stored:
-        """Return a result of a cell; call ``make`` to compute it, and store it, if it is
-        missing."""
+        """Return a stored result of a cell, or compute it with ``make`` and store it."""
         kept = self.store.find(kind, self.seed, cell)
         return self.store.keep(make(self, cell), self.seed, cell) if kept is None else kept
 
@@ -119,8 +118,7 @@ class Trial:
 
     @cached_property
     def words(self) -> WordVectors:
-        """Frequent words of the public text, and their vectors, which are computed from this
-        text."""
+        """Frequent words of the public text, and their vectors computed from this text."""
         return learn_word_vectors(self.public.texts, size=KNOWN_WORDS, dim=WORD_DIM)
 
 

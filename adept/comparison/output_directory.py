@@ -2,9 +2,9 @@
 
 A directory belongs to one comparison. An interrupted comparison resumes in it where it stopped. All
 settings are in ``comparison.json``. Those in ``GROWING`` may change between two runs, and all
-others must stay the same. The name of a file contains everything on which the file's content
-depends, such as mechanism, epsilon and seed. Each file is written whole or not at all. If a file is
-damaged later, an error names it; a part of a file is never used.
+others must stay the same. Apart from these settings, the name of a file contains everything on
+which the file's content depends, such as mechanism, epsilon and seed. Each file is written whole or
+not at all. If a file is damaged later, an error names it; a part of a file is never used.
 
     models/        a run of training for each model and seed
     labels/        every record's released label, drawn once for all rows that use it
@@ -63,8 +63,7 @@ class Store:
         return self._models / f"{_model_key(model)}-seed{seed}"
 
     def find(self, kind: type[Stored], seed: int, cell: Cell) -> Stored | None:
-        """Return a result of a cell, None if it is not stored; raise DataError if its file is
-        damaged."""
+        """Return a result of a cell or, if it is not stored, None; refuse a damaged file."""
         path = self._path(kind, seed, cell)
         with _refuse_damage(path):
             return _parse(kind, path.read_bytes()) if path.exists() else None

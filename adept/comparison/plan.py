@@ -70,8 +70,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Schedule:
-    """All cells of a comparison, and the cells that are attacked and audited with the first
-    seed."""
+    """All cells of a comparison, and those that are attacked and audited with the first seed."""
 
     cells: list[Cell]  # of every seed's rows, in the order of the table
     attacked: list[Cell]  # one for each release

@@ -1,11 +1,14 @@
 """Classifiers that are trained on private text and tested on text that people wrote.
 
-The classifier "tfidf" reads TF-IDF of words and word pairs and the mean of the words' vectors;
-cross-validation chooses the strength of its logistic regression. If copies of a text were in both
-the training and the validation part, a regression of large strength could memorise the label. So
-all copies of a text are in one fold, and so are all texts of one record. A word that is missing in
-the training texts is replaced by the most similar word in them. In a language that the lexicon does
-not know, only TF-IDF is used.
+The classifier "tfidf" is a logistic regression. It reads a text's TF-IDF (weighted counts of words
+and word pairs) and the mean of the vectors of its words. Cross-validation chooses the *strength* of
+the regression: the larger it is, the more closely the regression fits the training texts. If copies
+of a text were in both the training and the validation part, a regression of large strength could
+memorise the label. So all copies of a text are in one fold, and so are all texts of one record.
+
+If a word of a tested text is missing in the training texts, it is replaced by their most similar
+word. The vectors and the similarity of words come from a lexicon of English. For texts in another
+language, only TF-IDF is used.
 """
 
 from collections import Counter
@@ -45,7 +48,10 @@ Encoder = Callable[[Sequence[str]], NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A classifier's figures on the test records, with 95 % bootstrap intervals over them."""
+    """A classifier's accuracy and other measures on the test records, with 95 % intervals.
+
+    The intervals come from a bootstrap over the test records.
+    """
 
     accuracy: ConfidenceInterval
     macro_f1: ConfidenceInterval
@@ -69,8 +75,8 @@ def evaluate(
 
     Args:
         classifier: "tfidf" or "lstm" (bidirectional, max-pooled).
-        samples: consecutive texts of one record in ``train``, which cross-validation keeps
-            together.
+        samples: number of consecutive texts in ``train`` that come from the same record;
+            cross-validation keeps them together.
         noisy_labels: True if the labels of ``train`` were randomised, so that their frequencies are
             not the true ones.
 
@@ -86,10 +92,11 @@ def evaluate(
 
 
 def score(predicted: list[str], test: Corpus, *, learned: Sequence[str], majority: Sequence[str] = ()) -> Evaluation:
-    """Compare predicted labels with those of ``test``.
+    """Compare predicted labels with the labels of ``test``.
 
-    ``learned`` are the labels of the training records. If there are none, the commonest label is
-    taken from ``majority``.
+    ``learned`` are the labels of the training records. The commonest of them is a baseline: the
+    accuracy of always guessing this label. If labels are given as ``majority``, the commonest of
+    these is taken instead.
     """
     known, labels = Counter(majority or learned), test.labels or []
     truth, guesses = codes(labels, predicted)
@@ -106,7 +113,7 @@ def score(predicted: list[str], test: Corpus, *, learned: Sequence[str], majorit
 def predict(
     train: Corpus, texts: list[str], *, classifier: str, seed: int = 0, samples: int = 1, noisy_labels: bool = False
 ) -> list[str]:
-    """Train a classifier as ``evaluate`` does, on labelled records; return labels for ``texts``."""
+    """Train a classifier on labelled records, as ``evaluate`` does; return labels of ``texts``."""
     check_choice(CLASSIFIERS, classifier=classifier)
     texts = text_list(texts)
     if classifier == "lstm":
@@ -120,7 +127,7 @@ def predict(
 
 
 class HeldOut(NamedTuple):
-    """The figures of a classifier on held-out texts."""
+    """The measures of a classifier on texts that were held out from its training."""
 
     likelihood: float  # nats a text, at the temperature that suits the scores
     hits: float  # share
@@ -129,7 +136,7 @@ class HeldOut(NamedTuple):
 
 
 class TextClassifier:
-    """A classifier of texts with at least two labels; ``evaluate`` explains its arguments."""
+    """The classifier "tfidf", for two or more labels; ``evaluate`` explains its arguments."""
 
     def __init__(self, train: Corpus, *, samples: int = 1, noisy_labels: bool = False) -> None:
         texts, labels = train.texts, train.labels or []
@@ -156,12 +163,15 @@ class TextClassifier:
         self._start: Tensor | None = None
 
     def fit(self, *, strength: float) -> Tensor:
-        """Return weights (d + 1, L) fitted to all records, each of which counts once."""
+        """Return weights (d + 1, L) that are fitted to all records.
+
+        Each record counts once, also if it has several texts.
+        """
         scaled = strength / self.samples
         return softmax_regression(self._features, self._counts(), strength=scaled, start=self._start)
 
     def predict(self, texts: Sequence[str], weights: Tensor) -> list[str]:
-        """Return the likeliest label of each text."""
+        """Return for each text the label that is most likely."""
         texts = text_list(texts)
         common = commonness(self._features, weights, self._counts(), noisy_labels=self.noisy_labels)
         words = self._tfidf.transform(self._replace_unknown(texts)).tocsr()
@@ -181,11 +191,12 @@ class TextClassifier:
         return [" ".join(synonyms.get(word, word) for word in row) for row in rows]
 
     def tune(self) -> float:
-        """Choose the strength by cross-validation over records: raise it as long as this helps.
+        """Choose the strength by cross-validation: raise the strength as long as this helps.
 
-        Up to the standard strength, raising it helps if held-out labels become likelier, after the
-        best rescaling of the scores. Above it, raising it helps if the number of correct labels
-        grows by more than a standard error (``docs/decisions.md``, "Strength").
+        Up to STANDARD_STRENGTH, a larger strength helps if it makes the labels of held-out texts
+        likelier, after the scores were multiplied by the best factor. Above STANDARD_STRENGTH, it
+        helps if the number of correct labels grows by more than a standard error
+        (``docs/decisions.md``, "Strength").
         """
         parts = self._folds()
         if not parts:
@@ -225,18 +236,22 @@ class TextClassifier:
         return parts if records >= MIN_RECORDS_TO_TUNE and judged else []
 
     def _counts(self, chosen: NDArray[np.bool_] | slice = slice(None)) -> Tensor:
-        """Count the chosen records that have each different text and each label (m, L)."""
+        """Count how often each of m different texts has each of L labels (m, L).
+
+        Only the chosen ones of the training texts are counted.
+        """
         size = len(self.names)
         cells = np.bincount(self.rows[chosen] * size + self.columns[chosen], minlength=self._distinct * size)
         return torch.from_numpy(cells.astype(np.float32)).reshape(self._distinct, size)
 
 
 def fit_linear_encoder(public: Corpus, *, dim: int = LINEAR_DIM, seed: int) -> Encoder:
-    """Return the linear encoder fitted on public text: N texts to unit vectors (N, dim).
+    """Fit a linear encoder to public text: a function from N texts to unit vectors (N, dim).
 
-    It computes TF-IDF of words and word pairs, projects it onto the first singular directions after
-    the mean direction, and whitens the result. Directions that the text does not support are zero,
-    and a text without a known word becomes the first axis.
+    The encoder computes TF-IDF of words and word pairs. It projects them onto their first singular
+    directions, except for the very first one, which is close to their mean. Then it whitens the
+    result and scales it to length 1. If there are fewer than ``dim`` directions, the other
+    coordinates are zero. A vector that would be zero becomes the first unit vector.
     """
     from sklearn.decomposition import TruncatedSVD  # takes seconds to import
     from sklearn.feature_extraction.text import TfidfVectorizer

@@ -1,4 +1,4 @@
-"""The classifier that learns its own features: a bidirectional LSTM, max-pooled."""
+"""The classifier "lstm": a bidirectional LSTM (a neural network) with max-pooling."""
 
 import tempfile
 from pathlib import Path
@@ -21,7 +21,7 @@ EPOCHS, MAX_TOKENS = 8, 60  # of the training; of a text
 
 
 class LSTMClassifier(lightning.LightningModule):
-    """Bidirectional LSTM with maximum over time: tokens (B, T) -> logits (B, labels)."""
+    """A bidirectional LSTM with max-pooling over time: tokens (B, T) -> logits (B, labels)."""
 
     def __init__(self, vocabulary_size: int, labels: int) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class LSTMClassifier(lightning.LightningModule):
 
 
 def predict_lstm(train: Corpus, texts: list[str], *, seed: int) -> list[str]:
-    """Train for a fixed number of epochs, and return the likeliest label of each text."""
+    """Train a classifier for EPOCHS epochs; return for each text the label that is most likely."""
     lightning.seed_everything(seed, verbose=False)
     tokenizer = Tokenizer.train(train.texts)
     texts, names = text_list(texts), sorted(set(train.labels or []))

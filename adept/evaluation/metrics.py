@@ -1,9 +1,9 @@
-"""Figures of merit of predictions and of rewritten text, and their confidence intervals.
+"""Measures of predicted labels and of rewritten texts, and their confidence intervals.
 
-A new figure of rewritten text is a column of ``measure`` and a field of that name in
-``comparison.results.ResultRow``. Also add a column that ends in ``_other``, which compares the
-record with another record's rewrite: a figure that says nothing about the record is equally large
-there.
+To add a measure of rewritten text, add it to the result of ``measure``, and add a field with its
+name to ``comparison.results.ResultRow``. If the measure compares a record with its rewrite, also
+add one whose name ends in ``_other``, which compares the record with another record's rewrite. If
+both are equally large, the measure says nothing about the record.
 """
 
 import math
@@ -26,7 +26,7 @@ PAIRED = ("slots", "words", "exact")  # what of a record its own rewrite keeps; 
 
 @dataclass(frozen=True)
 class ConfidenceInterval:
-    """A figure with the ends of its confidence interval."""
+    """A measured value with the two ends of its confidence interval."""
 
     value: float
     low: float
@@ -39,7 +39,10 @@ def accuracy(truth: Labels, predicted: Labels) -> float:
 
 
 def macro_f1(truth: Labels, predicted: Labels) -> float:
-    """Return F1 averaged over the labels in ``truth``; 0 for labels never predicted."""
+    """Return the mean of the F1 scores of all labels in ``truth``.
+
+    A label that is never predicted has an F1 score of 0.
+    """
     size = int(max(truth.max(), predicted.max())) + 1
     hits = np.bincount(truth[truth == predicted], minlength=size)
     occurrences, predictions = np.bincount(truth, minlength=size), np.bincount(predicted, minlength=size)
@@ -48,7 +51,7 @@ def macro_f1(truth: Labels, predicted: Labels) -> float:
 
 
 def codes(*columns: Sequence[str]) -> tuple[Labels, ...]:
-    """Return columns of labels as integers, with the same numbering for all columns."""
+    """Return lists of labels as arrays of integers; all lists use the same numbers."""
     numbering = {label: code for code, label in enumerate(sorted(set().union(*columns)))}
     return tuple(np.array([numbering[label] for label in column], dtype=np.int64) for column in columns)
 
@@ -56,7 +59,10 @@ def codes(*columns: Sequence[str]) -> tuple[Labels, ...]:
 def bootstrap(
     metric: Callable[[Labels, Labels], float], truth: Labels, predicted: Labels, *, resamples: int = 1000, seed: int = 0
 ) -> ConfidenceInterval:
-    """Return a metric with its 95 % percentile bootstrap interval over records (Efron 1979)."""
+    """Return a metric with its 95 % confidence interval.
+
+    The interval is that of the percentile bootstrap over records (Efron 1979).
+    """
     rng = np.random.default_rng(seed)
     draws = (rng.integers(len(truth), size=len(truth)) for _ in range(resamples))
     values = [metric(truth[draw], predicted[draw]) for draw in draws]
@@ -65,25 +71,32 @@ def bootstrap(
 
 
 def bleu(records: Sequence[str], rewrites: Sequence[str]) -> float:
-    """Return corpus BLEU of rewrites, 0 to 100, without changing words (Papineni et al. 2002)."""
+    """Return the corpus BLEU of rewrites, between 0 and 100 (Papineni et al. 2002).
+
+    Words are the parts of a text between spaces.
+    """
     import sacrebleu
 
     return float(sacrebleu.corpus_bleu(list(rewrites), [list(records)], tokenize="none", force=True).score)
 
 
 def distinct_ratio(texts: Sequence[str]) -> float:
-    """Return the share of texts that differ from all texts before them."""
+    """Return the number of different texts, divided by the number of texts."""
     given = text_list(texts)
     return len(set(given)) / len(given)
 
 
 def plain(text: str) -> str:
-    """Return a text in lower case with single spaces."""
+    """Return a text in lower case, with one space between two words."""
     return " ".join(text.lower().split())
 
 
 def slot_share(values: Sequence[Sequence[str]], rewrites: Sequence[str]) -> float | None:
-    """Return the share of slot values found in their record's rewrite; None without slot values."""
+    """Return the share of slot values that occur in the rewrite of their record.
+
+    A slot value is a detail of a record, such as a city. Without any slot values, the result is
+    None.
+    """
     kept = [
         f" {plain(value)} " in f" {plain(rewrite)} "
         for own, rewrite in zip(values, rewrites, strict=True)
@@ -93,12 +106,15 @@ def slot_share(values: Sequence[Sequence[str]], rewrites: Sequence[str]) -> floa
 
 
 def exact(records: Sequence[str], rewrites: Sequence[str]) -> float:
-    """Return the share of rewrites that equal their record, ignoring case and white space."""
+    """Return the share of rewrites that equal their record, apart from case and white space."""
     return float(np.mean([plain(a) == plain(b) for a, b in zip(records, rewrites, strict=True)]))
 
 
 def deal_to_others(rewrites: Sequence[str]) -> list[str] | None:
-    """Return another record's rewrite for each record, in a fixed cycle; None for one record."""
+    """Return for each record the rewrite of another record; None if there is only one record.
+
+    All records are put into a fixed random circle, and each gets the rewrite of its neighbour.
+    """
     if len(rewrites) < 2:
         return None
     circle = np.random.default_rng(0).permutation(len(rewrites))
@@ -110,10 +126,11 @@ def deal_to_others(rewrites: Sequence[str]) -> list[str] | None:
 class NgramModel:
     """An n-gram model of words with Witten-Bell smoothing (Witten and Bell 1991, method C).
 
-    p(w | v) = (c(v, w) + T(v) p(w | v')) / (c(v) + T(v)), where T(v) is the number of different
-    words seen after v, and v' is v without its first word. The recursion ends with the uniform
-    distribution over the vocabulary and one unknown word. Empty words stand before a text's first
-    word and after its last.
+    The probability of a word w after the words v is p(w | v) = (c(v, w) + T(v) * p(w | v')) / (c(v)
+    + T(v)). Here c counts how often a sequence of words occurs, T(v) is the number of different
+    words that occur after v, and v' is v without its first word. The recursion ends with the
+    uniform distribution over the vocabulary and one unknown word. Empty words are added before the
+    first and after the last word of each text.
     """
 
     def __init__(self, texts: Sequence[str], *, order: int) -> None:
@@ -124,14 +141,14 @@ class NgramModel:
         self._followers = Counter(window[:-1] for window in self._seen)
 
     def probability(self, *window: str) -> float:
-        """Return the probability of the last word, given the words before it."""
+        """Return the probability of the last of some words, given the words before it."""
         before = window[:-1]
         followers = self._followers[before]
         less = self.probability(*window[1:]) if before else 1 / (followers + 1)
         return (self._seen[window] + followers * less) / (self._before[before] + followers) if followers else less
 
     def perplexity(self, texts: Sequence[str]) -> float:
-        """Return the perplexity per word, ends of texts included."""
+        """Return the perplexity of texts per word; the end of each text counts as a word."""
         windows = (window for text in text_list(texts) for window in _windows(text, self.order))
         return math.exp(-float(np.mean([math.log(self.probability(*window)) for window in windows])))
 
@@ -144,11 +161,13 @@ def _windows(text: str, size: int) -> list[tuple[str, ...]]:
 def measure(
     private: Corpus, rewrites: Sequence[str], *, trained_on: Sequence[str], other: Sequence[str]
 ) -> dict[str, float | None]:
-    """Return every column for one rewrite of each record; a column that does not apply is None.
+    """Return all measures of rewritten text, given one rewrite of each record.
+
+    Some measures do not apply to all data; they are None.
 
     Args:
         trained_on: the rewriter's training texts.
-        other: public texts that are neither records nor training texts.
+        other: texts that are neither records nor training texts; the measure "fluency" needs them.
     """
     records, strangers, public = private.texts, deal_to_others(rewrites), set(trained_on)
     fluent, spoken, written = NgramModel([*map(plain, other)], order=3), [*map(plain, records)], [*map(plain, rewrites)]

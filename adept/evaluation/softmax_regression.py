@@ -1,7 +1,10 @@
-"""Logistic regression on counts of labels, so that many equal rows cost as much as one row.
+"""Logistic regression that takes as much time for many equal rows as for one row.
 
-The objective is that of scikit-learn's ``LogisticRegression``, strength * sum over records of -log
-p(label | features) + |W|^2 / 2, with a free intercept. L-BFGS minimises it from a given start.
+Each different row of features has counts: how many records have these features and each label.
+
+As in scikit-learn's ``LogisticRegression``, the weights W minimise the sum over all records of
+-strength * log p(label | features), plus |W|^2 / 2. The intercept does not count in |W|. The
+minimum is found by L-BFGS from a given start.
 """
 
 import warnings
@@ -20,9 +23,11 @@ NOISY_COMMONNESS = 0.4  # where labels were randomised
 
 @dataclass(frozen=True)
 class Features:
-    """Features (m, d), float32: blocks of columns, dense or sparse, each with its transpose.
+    """A float32 matrix (m, d) of features, in blocks of columns that are dense or sparse.
 
-    ``known`` are fixed logits (m, L) or (1, L), which are added to the logits of the weights.
+    Each block is stored together with its transpose.
+
+    ``known`` are fixed logits (m, L) or (1, L). They are added to the logits that the weights give.
     """
 
     blocks: tuple[tuple[Tensor, Tensor], ...]
@@ -30,23 +35,26 @@ class Features:
 
     @classmethod
     def of(cls, *matrices: Tensor | csr_matrix, known: Tensor | None = None) -> "Features":
-        """Return features that hold matrices (m, d) side by side."""
+        """Return features whose blocks are the given matrices with m rows."""
         return cls(tuple(map(_with_transpose, matrices)), known)
 
     @property
     def width(self) -> int:
-        """Number d of columns."""
+        """Number d of columns of all blocks together."""
         return sum(rows.shape[1] for rows, _ in self.blocks)
 
     def scores(self, weights: Tensor) -> Tensor:
-        """Return the logits (m, L) of weights (d + 1, L), the intercept last."""
+        """Return the logits (m, L) for weights (d + 1, L), whose last row is the intercept."""
         scores = weights[-1] if self.known is None else weights[-1] + self.known
         for (rows, _), slopes in zip(self.blocks, self._split(weights), strict=True):
             scores = torch.addmm(scores, rows, slopes)
         return scores
 
     def gradient(self, errors: Tensor, weights: Tensor, *, ridge: float) -> Tensor:
-        """Return the gradient (d + 1, L) from errors (m, L), and from weights times ``ridge``."""
+        """Return the gradient (d + 1, L) of the loss, given the errors (m, L) of the predictions.
+
+        The penalty adds ``ridge`` times the weights to it, except for the intercept.
+        """
         pairs = zip(self.blocks, self._split(weights), strict=True)
         slopes = [torch.addmm(slopes * ridge, columns, errors) for (_, columns), slopes in pairs]
         return torch.cat([*slopes, errors.sum(dim=0)[None]])
@@ -72,12 +80,12 @@ def _sparse(matrix: csr_matrix) -> Tensor:
 def softmax_regression(
     features: Features, counts: Tensor, *, strength: float, start: Tensor | None = None, steps: int = MAX_STEPS
 ) -> Tensor:
-    """Return weights (d + 1, L), the intercept last.
+    """Fit the regression, and return its weights (d + 1, L), whose last row is the intercept.
 
     Args:
-        features: (m, d).
-        counts: number of records of each label that have these features, float32 (m, L).
-        strength: scikit-learn's C; a smaller one gives a simpler classifier.
+        features: (m, d), one row for each different text.
+        counts: float32 (m, L), the number of records that have these features and each label.
+        strength: scikit-learn's C; a smaller number gives a simpler classifier.
         start: weights to start from.
     """
     size = (features.width + 1, counts.shape[1])
@@ -103,17 +111,19 @@ def softmax_regression(
 
 
 def commonness(features: Features, weights: Tensor, counts: Tensor, *, noisy_labels: bool = False) -> Tensor:
-    """Return each label's score offset (L,): a share of log p(label), between 1/2 and 3/4.
+    """Return for each label a number (L,) that is subtracted from the label's logits.
 
-    Without the offset, a classifier of noise gives every text the commonest label. The share is
-    chosen so that, on the records to which the weights were fitted, each label is predicted about
-    as often as it occurs. For randomised labels the share is fixed. (Menon et al. 2021, section 4;
-    ``docs/decisions.md``, "Common labels".)
+    Without this subtraction, a classifier whose training texts are mostly noise would give every
+    text the commonest label. The number is a share, between 1/2 and 3/4, of the logarithm of the
+    label's frequency. The share is chosen so that, on the training records, each label is predicted
+    about as often as it occurs. For randomised labels, the share is NOISY_COMMONNESS. (Menon et al.
+    2021, section 4; ``docs/decisions.md``, "Common labels".)
 
     Args:
-        features: (m, d).
-        weights: (d + 1, L) of :func:`softmax_regression`.
-        counts: the label counts to which the weights were fitted (m, L), at least one per label.
+        features: (m, d), one row for each different text.
+        weights: (d + 1, L), as :func:`softmax_regression` returns them.
+        counts: (m, L), the counts to which the weights were fitted, with at least one record for
+            each label.
         noisy_labels: True if the labels were randomised.
     """
     times, labels = counts.sum(dim=1), counts.sum(dim=0)
@@ -129,5 +139,8 @@ def commonness(features: Features, weights: Tensor, counts: Tensor, *, noisy_lab
 
 
 def best_labels(features: Features, weights: Tensor, common: Tensor) -> Tensor:
-    """Return the index (m,) of each row's best label, with the offset of :func:`commonness`."""
+    """Return for each row the index (m,) of the label with the largest logit minus ``common``.
+
+    :func:`commonness` computes ``common``.
+    """
     return (features.scores(weights) - common).argmax(dim=1)
