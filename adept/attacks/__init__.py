@@ -1,1 +1,1 @@
-"""Attacks on releases, and bounds on their success. Nothing here reads options or files."""
+"""Attacks on releases, and bounds on their success. No module here reads options or files."""

@@ -1,13 +1,13 @@
 """Attribute inference: guess a property of a record, such as a city, from its release.
 
-Secrets are drawn uniformly from the private records, so the prior probability of a value is its
-frequency. There are three attackers:
+Secrets are drawn uniformly from the private records. So the prior probability of a value, such as a
+certain city, is its frequency among these records. There are three attackers:
 
-- ``static``: a classifier of the attribute, trained on public text that was not rewritten, reads
-  the rewrite;
-- ``adaptive``: the classifier is trained on rewrites of the public text by the same rewriter;
-- ``release``: the attacker computes the exact posterior of each private record, and sums it over
-  records with the same value.
+- ``static`` trains a classifier of the attribute on public text that was not rewritten, and applies
+  it to the rewrite of the secret;
+- ``adaptive`` trains the classifier on rewrites of the public text by the same rewriter;
+- ``release`` computes the exact posterior probability of each private record, and sums these
+  probabilities over the records with the same value.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ UNSEEN_CHANCE = 1e-6  # of a class that was never seen
 
 
 class TextReader:
-    """The attackers' classifier: TF-IDF of words and word pairs, logistic regression."""
+    """A classifier of texts: logistic regression on TF-IDF weights of words and word pairs."""
 
     def __init__(self, texts: Sequence[str], values: Sequence[str], *, seed: int = 0) -> None:
         from sklearn.feature_extraction.text import TfidfVectorizer  # slow to import
@@ -56,7 +56,10 @@ class TextReader:
         return [str(value) for value in self._model.predict(texts)]
 
     def confidence(self, texts: Sequence[str], values: Sequence[str]) -> NDArray[np.float64]:
-        """Return the logit of the probability of each text's class in ``values``."""
+        """Return the logit of the probability that the classifier gives to a class, for each text.
+
+        The argument ``values`` names this class for each text.
+        """
         texts = text_list(texts)
         chances, places = np.full(len(texts), UNSEEN_CHANCE), {value: i for i, value in enumerate(self.classes)}
         if len(self.classes) > 1:
@@ -82,7 +85,7 @@ def read_attribute(corpus: Corpus, name: str) -> list[str]:
 
 
 def play(game: AttackGame, *, attribute: str) -> list[AttackRow]:
-    """Attack one attribute of secrets, drawn from the private records, with three attackers."""
+    """Let three attackers guess an attribute of secrets that are drawn from the private records."""
     rewriter, private, public = game.rewriter, game.private, game.public
     own, others = read_attribute(private, attribute), read_attribute(public, attribute)
     draws = game.draw(len(private))

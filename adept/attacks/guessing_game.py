@@ -1,7 +1,7 @@
-"""The game of every attack: secrets are drawn at random, released once, and guessed.
+"""The game that all attacks play: secrets are drawn at random, released once, and guessed.
 
-Rounds are independent, so the bounds of ``adept.attacks.success_bounds`` hold for the share of right
-guesses.
+A *round* is one secret with its release and the guess. Rounds are independent of each other, so the
+bounds in ``adept.attacks.success_bounds`` hold for the share of right guesses.
 """
 
 import random
@@ -26,7 +26,7 @@ ROUNDING_TOLERANCE = 1e-6  # of probabilities that were summed in another order
 
 @dataclass(frozen=True, kw_only=True)
 class AttackRow:
-    """One attack on one property of the records."""
+    """The result of one attack on one property of the records."""
 
     attack: str  # reconstruction | attribute | membership
     knows: str  # pool | crowd | text, static | adaptive | release, or shadows
@@ -40,22 +40,29 @@ class AttackRow:
 
     @property
     def refutes_claim(self) -> bool:
-        """True if the whole interval is above what the claim allows."""
+        """True if the whole interval of the rate lies above the bound of the claimed epsilon."""
         return self.rate.low > self.claimed_bound
 
     @property
     def beyond_bound(self) -> bool:
-        """True if the whole interval is above the true epsilon's bound: a bug or a violation."""
+        """True if the whole interval of the rate lies above the bound of the true epsilon.
+
+        This would show a bug or a violation.
+        """
         return self.rate.low > self.bound
 
     @property
     def refutes_any(self) -> bool:
-        """True if a rate refutes the claim or the true epsilon, or odds moved beyond the claim."""
+        """True if this row refutes the claimed epsilon or the true epsilon.
+
+        The rate can refute either of them. A release that changes the odds by more than the claim
+        allows refutes the claimed epsilon too.
+        """
         return self.refutes_claim or self.beyond_bound or bool(self.detail.get("beyond_claim"))
 
     @property
     def words(self) -> str:
-        """A sentence with the success rate, the bounds on it, and a refuted claim."""
+        """A sentence with the success rate and its bounds. It also says if the claim is refuted."""
         of_100 = f"Of 100 guesses {per_hundred(self.rate.value)} are right"
         without = f"{per_hundred(self.without_release)} without any release"
         allowed = f"at most {per_hundred(self.bound)} are possible at the true epsilon"
@@ -69,7 +76,7 @@ class AttackRow:
         return f"{of_100}; {without}, {allowed}{claimed}{verdict}.{odds}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields and verdicts as JSON values."""
+        """Return the fields and the verdicts of this row as JSON values."""
         return {
             **asdict(self),
             "detail": {name: json_number(v) if isinstance(v, float) else v for name, v in self.detail.items()},
@@ -81,7 +88,7 @@ class AttackRow:
 
 @dataclass(frozen=True)
 class GivenAway:
-    """A secret that the attacker named correctly."""
+    """A secret text that the attacker named correctly."""
 
     text: str
     certainty: float  # the attacker's posterior probability
@@ -89,7 +96,7 @@ class GivenAway:
 
     @property
     def beyond_claim(self) -> bool:
-        """True if the certainty exceeds what the claim allows."""
+        """True if the attacker's certainty exceeds the limit that the claimed epsilon sets."""
         return self.certainty > self.allowed * (1 + ROUNDING_TOLERANCE)
 
 
@@ -105,11 +112,11 @@ class AttackGame:
     seed: int = 0  # of the draws of secrets and texts; releases have fresh noise
 
     def draw(self, count: int, weights: Sequence[float] | None = None) -> list[int]:
-        """Draw the places of the secrets among ``count`` candidates, with replacement."""
+        """Draw secrets among ``count`` candidates, with replacement; return their indices."""
         return random.Random(self.seed).choices(range(count), weights=weights, k=self.records)
 
     def release(self, secrets: Sequence[str]) -> Tensor:
-        """Release each secret once; return the releases (m, .)."""
+        """Release each secret once; return the releases, one in each row."""
         return self.rewriter.release(secrets).cpu()
 
     def row(
@@ -123,7 +130,11 @@ class AttackGame:
         optimum: float | None = None,
         detail: Mapping[str, float] | None = None,
     ) -> AttackRow:
-        """Return the row of an attack: the rate of ``right`` guesses (m,), and the bounds on it."""
+        """Return the row of an attack: its success rate, and the bounds on this rate.
+
+        The argument ``right`` (m,) says for each of the m guesses if it is right. The argument
+        ``prior`` holds the prior probability of each possible value.
+        """
         promise = self.rewriter.guarantee
         epsilons = promise.epsilon, promise.claimed_epsilon
         if promise.delta:
@@ -154,7 +165,7 @@ def per_hundred(share: float) -> str:
 
 
 def draw_rates(rows: Sequence[AttackRow], promise: Guarantee) -> str:
-    """Return a figure of the rates, their intervals and the bounds, as SVG text."""
+    """Draw success rates, their intervals and their bounds; return the picture as SVG text."""
     with drawing(1, 1, size=(7.5, 1.6 + 0.5 * len(rows))) as opened:
         axis = opened.axes[0, 0]
         for place, row in enumerate(rows):

@@ -1,11 +1,15 @@
 r"""The likelihood of a release under each candidate, from which the best attack follows.
 
-Bayes: of all attacks that see the release z, the one that names argmax_x pi_x p(z|x), pi being the
-prior, succeeds most often. To guess a property of the record, the best attack names the class with
-the largest sum of pi_x p(z|x). Likelihoods omit constant factors. For additive noise p(z|x) is the
-noise's density at z - x, x being the candidate's own clipped latent on the release's grid. For
-codebooks and descriptions the distribution is finite. Symbols that are heavy under x have weight A,
-all others have weight 1.
+Let pi_x be the prior probability of a candidate x, and p(z|x) the likelihood of the release z under
+x. By Bayes' theorem, the attack that names the candidate with the largest pi_x p(z|x) succeeds most
+often, among all attacks that see z. To guess a property of the record, the best attack names the
+class of candidates with the largest sum of pi_x p(z|x).
+
+The likelihoods in this module omit constant factors. For additive noise, p(z|x) is the density of
+the noise at z - x, where x is the candidate's clipped latent on the grid of the release. Codebooks
+and descriptions have finitely many possible releases, which we call *symbols*: a codeword for each
+block, or a description. Under a candidate, some symbols are *heavy* and have the likelihood A, and
+all others have the likelihood 1.
 """
 
 from collections.abc import Callable
@@ -30,8 +34,9 @@ MAX_SCORES = 2**24  # scores of releases under candidates in memory at a time: 6
 class Candidates:
     """The candidates for the record behind a release, in the form that the mechanism reads.
 
-    Views are clipped latents (j, n), or heavy symbols: codewords (j, t) of each block, or
-    descriptions (j, 2 t).
+    The field ``views`` holds this form for j candidates. It is one tensor of clipped latents (j,
+    n), one tensor of heavy codewords (j, t) for each block of a codebook, or one tensor of heavy
+    descriptions (j, 2 t), each of which is a pair of numbers.
     """
 
     mechanism: LocalRandomizer
@@ -42,11 +47,14 @@ class Candidates:
         return len(self.views[0])
 
     def before(self, others: "Candidates") -> "Candidates":
-        """Return these candidates followed by the other ones."""
+        """Return these candidates followed by ``others``."""
         return Candidates(self.mechanism, tuple(map(torch.cat, zip(self.views, others.views, strict=True))), self.dim)
 
     def log_likelihood(self, released: Tensor) -> Tensor:
-        """Return ln p(z|x) for m releases and j candidates (m, j), up to a constant per release."""
+        """Return ln p(z|x), up to a constant for each release z.
+
+        The rows are m releases z, and the columns are j candidates x.
+        """
         score = _score(self)
         return torch.cat([score(part) for part in torch.split(released, COMPARED_RELEASES)])
 
@@ -109,10 +117,11 @@ def _cap_score(mechanism: PrivUnit, views: Tensor, released: Tensor) -> Tensor:
 
 
 def _one_sided_score(mechanism: DPText, views: Tensor, released: Tensor) -> Tensor:
-    """Return the likelihood for noise that is never negative: no coordinate exceeds the release.
+    """Return the log likelihood of each release (rows) under each candidate (columns) for `dptext`.
 
-    If half of all coordinates have no noise, a coordinate that agrees to the last bit weighs more
-    than any density.
+    This noise is never negative. So a candidate is impossible if one of its coordinates exceeds the
+    release. If half of all coordinates have no noise, a coordinate that agrees to the last bit is
+    stronger evidence than any density.
     """
     scale = mechanism.guarantee(views.shape[1]).scale or 1.0
     difference = released.to(views.dtype)[:, None] - views[None].to(released.dtype).to(views.dtype)
@@ -145,7 +154,10 @@ def _codebook_score(mechanism: Codebook, candidates: Candidates) -> Callable[[Te
 
 
 def released_symbols(mechanism: Codebook, released: Tensor) -> Tensor:
-    """Return the index of each block's released codeword (m, blocks), the first of equal ones."""
+    """Return the index of the released codeword for each block (m, blocks).
+
+    If several codewords of a block are equal, this is the smallest of their indices.
+    """
     blocks = mechanism.layout(released.shape[1])
     parts = torch.split(released.double(), [block.shape.dim for block in blocks], dim=1)
     return torch.stack(
@@ -154,7 +166,7 @@ def released_symbols(mechanism: Codebook, released: Tensor) -> Tensor:
 
 
 class Guesses(NamedTuple):
-    """The candidate that an attack names for each of m releases."""
+    """The candidate and the class that an attack names for each of m releases."""
 
     best: Tensor  # with the largest posterior (m,)
     best_class: Tensor  # with the largest posterior (m,)
@@ -163,9 +175,10 @@ class Guesses(NamedTuple):
 
 
 def guess(candidates: Candidates, released: Tensor, *, prior: Tensor, classes: Tensor | None = None) -> Guesses:
-    """Name the likeliest candidate, and the likeliest class, behind each release (m, .).
+    """Name the likeliest candidate, and the likeliest class, for each of m releases.
 
-    Without ``classes`` (j,), each candidate is a class of its own.
+    The argument ``classes`` (j,) holds the class of each candidate. Without it, each candidate is a
+    class of its own.
     """
     rows = max(1, MAX_SCORES // len(candidates))
     parts = [_guess(candidates, part, prior.log(), classes) for part in torch.split(released, rows)]

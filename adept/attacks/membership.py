@@ -1,22 +1,25 @@
 r"""Membership: was a record rewritten to train a classifier, or is it in a file of released counts?
 
-*Among rewrites.* Private records of one label are paired. For each pair a coin decides which of the
-two is released; a classifier is trained on all rewrites with their labels. The attacker sees the
-classifier, knows both texts of a pair, and says which one was released. The attack is LiRA's
-(Carlini et al. 2022), offline: shadow classifiers are trained on rewrites of *public* text. The
-score is the difference between the classifier's confidences in the two texts, each measured in
-standard deviations of the shadows' confidences.
+*Among rewrites.* Private records with the same label are paired. For each pair, a coin decides
+which of the two records is rewritten. A classifier is trained on all rewrites with their labels.
+The attacker sees the classifier, knows both texts of a pair, and guesses which one was rewritten.
+This is the offline attack of LiRA (Carlini et al. 2022): the attacker trains *shadow classifiers*
+on rewrites of public text. For each text of the pair, the attacker computes how far the
+classifier's confidence in the text's label lies above the mean of the shadow classifiers, in
+standard deviations. The attacker names the text for which this number is larger.
 
-*Claim*: under a true pure epsilon the number of right answers to "which of the two", over all pairs
-of all classifiers, is stochastically at most Binomial(N, e^eps / (1 + e^eps)), so Clopper and
-Pearson's interval is valid, although answers about one classifier depend on each other. *Proof*
-(Steinke, Nasr and Jagielski 2023, Theorem 5.2): given the classifier and the coins of the earlier
-pairs, a pair's coin has odds between e^-eps and e^eps, like the releases of its two texts. So every
-answer is right with probability at most e^eps / (1 + e^eps), whatever came before. QED.
+*Claim*: consider the number of right answers to "which of the two", over all N pairs of all
+classifiers. If the pure epsilon is true, this number is stochastically at most Binomial(N, e^eps /
+(1 + e^eps)). So Clopper and Pearson's interval is valid, although the answers about one classifier
+depend on each other. *Proof* (Steinke, Nasr and Jagielski 2023, Theorem 5.2): given the classifier
+and the coins of the earlier pairs, a pair's coin has odds between e^-eps and e^eps, like the
+releases of its two texts. So every answer is right with probability at most e^eps / (1 + e^eps),
+whatever came before. QED.
 
-*In a file.* The counts of a file are released. The attacker knows the rows of the person in
-question and all other rows of the file, and sees the released counts. The score is the ratio of the
-counts' likelihoods with and without the person's rows, which no other attack beats (Neyman and
+*In a file.* The noisy counts of a file are released. The attacker knows the rows of one person and
+all other rows of the file, sees the released counts, and guesses whether the person's rows are in
+the file. The attacker computes how likely the counts are with the person's rows and without them.
+The ratio of these two likelihoods is the score of the attack. No other attack is better (Neyman and
 Pearson 1933).
 """
 
@@ -40,7 +43,10 @@ Pairs = list[tuple[int, int]]
 
 
 def pair_records(labels: Sequence[str], draw: random.Random) -> Pairs:
-    """Pair records of the same label at random; if their number is odd, one has no partner."""
+    """Pair records of the same label at random.
+
+    If a label has an odd number of records, one of its records is left out.
+    """
     groups: defaultdict[str, list[int]] = defaultdict(list)
     for place, label in enumerate(labels):
         groups[label].append(place)
@@ -53,7 +59,10 @@ def pair_records(labels: Sequence[str], draw: random.Random) -> Pairs:
 
 
 def play(game: AttackGame, *, models: int) -> list[AttackRow]:
-    """Attack ``models`` classifiers of rewritten private records, and train as many shadows."""
+    """Attack ``models`` classifiers of rewritten private records.
+
+    As many shadow classifiers are trained.
+    """
     private, draw = game.private, random.Random(game.seed)
     if private.labels is None or game.public.labels is None:
         raise DataError("attack=membership needs labels: name their column with label_column=")
@@ -80,7 +89,11 @@ def play(game: AttackGame, *, models: int) -> list[AttackRow]:
 def _train_shadows(
     game: AttackGame, texts: tuple[list[str], list[str]], labels: list[str], models: int, draw: random.Random
 ) -> tuple[Floats, Floats]:
-    """Return the shadow classifiers' confidence (models, pairs) in each text of a pair."""
+    """Return how certain each shadow classifier (row) is of the label of each pair (column).
+
+    The first array is for the first texts of the pairs, and the second array is for the second
+    texts.
+    """
     by_label: defaultdict[str, list[str]] = defaultdict(list)
     for text, label in zip(game.public.texts, game.public.labels or [], strict=True):
         by_label[label].append(text)
@@ -94,7 +107,7 @@ def _train_shadows(
 
 
 def play_file(files: NeighbouringFiles, *, rounds: int, confidence: float = 0.999) -> list[AttackRow]:
-    """Attack two files, with and without one person's rows, by ``rounds`` releases of each."""
+    """Attack a file with a person's rows and a file without them; release each ``rounds`` times."""
     without, among = files.pairs[0]
     outside, inside = (
         np.array(
@@ -125,7 +138,11 @@ def play_file(files: NeighbouringFiles, *, rounds: int, confidence: float = 0.99
 
 
 def area(inside: Floats, outside: Floats) -> float:
-    """Return the area under the ROC curve; ties count half."""
+    """Return the area under the ROC curve of a score that tells members from others.
+
+    The arguments ``inside`` and ``outside`` are the scores of members and of others. If a member
+    and another have the same score, this pair counts as half.
+    """
     if not len(inside) or not len(outside):
         return 0.5
     order = np.sort(outside)

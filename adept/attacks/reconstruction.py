@@ -1,18 +1,22 @@
-r"""Reconstruction: which record was behind a release (Habernal 2021, Appendix C).
+r"""Reconstruction: guess which record was released (Habernal 2021, Appendix C).
 
-The attacker knows the mechanism, the model and a pool of candidates. Attacks, from strong to weak:
+The attacker knows the mechanism, the model and a *pool* of candidate texts, one of which is the
+secret. There are three attacks, from strong to weak:
 
-- ``pool``: the candidates are the private texts, weighted by their frequencies, and the guess
-  maximises the exact posterior.
-- ``crowd``: the candidates are many plausible texts, all equally likely: private texts, public
-  texts and texts that a language model of public text writes.
-- ``text``: the attacker sees only the rewritten text, and the private texts are the candidates. The
-  public encoder reads the rewrite, and the nearest candidates give a short list. The attacker names
-  the one whose latent or codeword makes it most likely that the decoder writes this text. For
-  descriptions, the codec describes the text again.
+- ``pool``: the candidates are the private texts, and the prior probability of a text is its
+  frequency. The attacker names the candidate with the largest exact posterior probability.
+- ``crowd``: the attacker guesses in the same way, but there are many plausible candidates, all
+  equally likely: private texts, public texts, and new texts that a language model of the public
+  texts writes.
+- ``text``: the candidates are the private texts, and the attacker sees only the rewritten text. The
+  public encoder turns the rewrite into a latent, and the candidates with the nearest latents form a
+  short list. For each of these candidates, the attacker computes how likely the decoder writes the
+  rewrite from the candidate's latent or codeword, and names the likeliest one. For descriptions,
+  the attacker instead lets the codec describe the rewrite, and names the candidate that this
+  description suggests.
 
-*Good enough* is a guess with the same slot values as the secret; the candidates with the same
-values are one class.
+A guess is *good enough* if it has the same slot values as the secret. The candidates with the same
+slot values form a *class*.
 """
 
 import random
@@ -55,7 +59,10 @@ class Pool:
 def gather_candidates(
     texts: Sequence[str], values: Sequence[Sequence[str]] | None = None, *, weighted: bool = True
 ) -> Pool:
-    """Gather candidates from texts, weighted by frequency; slot values define classes."""
+    """Return the pool of the different texts among ``texts``, weighted by their frequencies.
+
+    The argument ``values`` holds the slot values of each text, which define the classes.
+    """
     texts = text_list(texts)
     counts = Counter(texts)
     weights = torch.tensor([count if weighted else 1 for count in counts.values()], dtype=torch.float64)
@@ -69,7 +76,7 @@ def gather_candidates(
 
 
 class Round:
-    """Secrets drawn from a pool and released, with the exact posterior of the pool's texts."""
+    """Secrets that are drawn from a pool and released, with the posterior of each candidate."""
 
     def __init__(self, game: AttackGame, pool: Pool) -> None:
         self.game, self.pool = game, pool
@@ -80,7 +87,7 @@ class Round:
         self.guesses = guess(self.candidates, self.released, prior=pool.prior, classes=pool.classes)
 
     def exact_row(self, knows: str) -> AttackRow:
-        """Return the row for guesses of the exact text by its posterior probability."""
+        """Return the result of naming the exact text with the largest posterior probability."""
         optimum = best_success(self.candidates, self.pool.prior, torch.arange(len(self.pool.texts)))
         promise, odds = self.game.rewriter.guarantee, self.guesses.odds
         detail = {"largest_odds": float(odds.max())}
@@ -89,7 +96,10 @@ class Round:
         return self.row(knows, self.guesses.best == self.places, optimum=optimum, **detail)
 
     def row(self, knows: str, right: Tensor, *, optimum: float | None = None, **detail: float) -> AttackRow:
-        """Return the row for guesses of the exact text."""
+        """Return the result of an attack that must name the exact text.
+
+        The argument ``right`` says for each guess if it is right.
+        """
         detail = {"candidates": len(self.pool.texts)} | detail
         return self.game.row(ATTACK, knows, "exact", right, self.pool.prior, optimum=optimum, detail=detail)
 
@@ -102,8 +112,8 @@ def view(rewriter: Rewriter, texts: Sequence[str]) -> Candidates:
 def play(game: AttackGame, *, candidates: int, read_text: bool = True) -> tuple[list[AttackRow], list[GivenAway]]:
     """Attack secrets from the private records, and secrets from a crowd of ``candidates`` texts.
 
-    Return one row per attack, and the right guesses of which the attacker was most certain. The
-    ``text`` attack runs only on request.
+    Return one row for each attack, and the right guesses of which the attacker was most certain.
+    The ``text`` attack runs only if ``read_text`` is true.
     """
     if len(game.private) < 2:
         raise DataError(f"the private split must have at least 2 records to be told apart, got {len(game.private)}")
@@ -129,7 +139,11 @@ def _good_enough(played: Round) -> list[AttackRow]:
 
 
 def crowd_texts(pool: Pool, public: Corpus, candidates: int, draw: random.Random) -> list[str]:
-    """Return up to ``candidates`` texts: the pool's, public ones in random order, then new ones."""
+    """Return up to ``candidates`` texts for the crowd, all different.
+
+    They are the pool's texts, then public texts in random order, and then new texts of the language
+    model.
+    """
     others = sorted(set(public.texts) - set(pool.texts))
     draw.shuffle(others)
     texts = (pool.texts + others)[:candidates]
@@ -148,7 +162,10 @@ def _given_away(played: Round) -> list[GivenAway]:
 
 
 def write_feasible(texts: Sequence[str], count: int, draw: random.Random) -> list[str]:
-    """Return up to ``count`` new texts; any three words in a row occur in public ``texts``."""
+    """Return up to ``count`` new texts, written by a language model of the public ``texts``.
+
+    Any three successive words of a new text also occur in succession in a public text.
+    """
     texts = text_list(texts)
     followers: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for text in texts:
@@ -168,7 +185,7 @@ def write_feasible(texts: Sequence[str], count: int, draw: random.Random) -> lis
 
 
 def name_from_text(rewriter: Rewriter, released: Tensor, texts: list[str], candidates: Candidates) -> Tensor:
-    """Write a text from each release (m, .); return the candidate (m,) that the text suggests."""
+    """Write the rewrite of each release; return the candidate (m,) that each rewrite suggests."""
     written = [text for text, _ in rewriter.write(released)]
     own, read = rewriter.encode(texts).cpu(), rewriter.encode(written).cpu()
     if not candidates.dim:

@@ -1,8 +1,8 @@
 r"""Bounds on the success of any attacker who guesses a record, or a record's membership.
 
-Every bound but ``best_success`` follows from P[M(x) in S] <= e^eps P[M(x') in S] + delta alone, so
-it holds for everything computed from one release, if the secret is drawn from the prior that the
-caller gives.
+Every bound except ``best_success`` follows from P[M(x) in S] <= e^eps P[M(x') in S] + delta alone.
+So these bounds hold for everything that is computed from one release, if the secret is drawn from
+the prior that the caller passes.
 """
 
 import math
@@ -29,7 +29,7 @@ class Rate:
 
     @classmethod
     def of(cls, successes: int, trials: int, *, confidence: float) -> "Rate":
-        """Return the rate of ``successes`` in ``trials`` independent rounds, at least one."""
+        """Return the rate of ``successes`` right guesses in ``trials`` independent rounds."""
         if not 0 < confidence < 1:
             raise ConfigurationError(f"confidence must be between 0 and 1, got {confidence}")
         if not 0 <= successes <= trials or trials < 1:
@@ -43,9 +43,10 @@ class Rate:
 def membership_power(false_positives: float, *, epsilon: float, delta: float = 0.0) -> float:
     """Return the largest true positive rate of a membership test at a given false positive rate.
 
-    Claim: TPR <= min(1, e^eps FPR + delta, 1 - e^-eps (1 - delta - FPR)). Proof: the definition for
-    the event "says yes" under x against x', and for "says no" under x' against x (Kairouz, Oh and
-    Viswanath 2015, Theorem 2.1).
+    Claim: TPR <= min(1, e^eps FPR + delta, 1 - e^-eps (1 - delta - FPR)), where TPR and FPR are the
+    true and the false positive rate. Proof: apply the definition of (epsilon, delta)-LDP twice: to
+    the event that the test says yes, with the record against without it, and to the event that the
+    test says no, without the record against with it (Kairouz, Oh and Viswanath 2015, Theorem 2.1).
     """
     check_bound(epsilon, false_positives=false_positives, delta=delta)
     # E^eps alone overflows
@@ -54,34 +55,35 @@ def membership_power(false_positives: float, *, epsilon: float, delta: float = 0
 
 
 def membership_auc(*, epsilon: float, delta: float = 0.0) -> float:
-    """Return the largest area under the ROC curve of a test of membership.
+    """Return the largest area under the ROC curve of a membership test.
 
-    Claim: AUC <= 1 - (1 - delta)^2 / (1 + e^eps). Proof: integrate `membership_power`: the two
-    lines through (0, delta) with slope e^eps and through (1 - delta, 1) with slope e^-eps meet on
-    the falling diagonal, and above both lies twice a triangle of base 1 - delta and height
-    (1 - delta) / (1 + e^eps), halved.
+    Claim: AUC <= 1 - (1 - delta)^2 / (1 + e^eps). Proof: integrate the bound of `membership_power`
+    over the false positive rate. This bound is made of two lines: one through (0, delta) with slope
+    e^eps, and one through (1 - delta, 1) with slope e^-eps. They meet on the falling diagonal of
+    the unit square. The area above both lines consists of two triangles, each with base 1 - delta
+    and height (1 - delta) / (1 + e^eps).
     """
     check_bound(epsilon, delta=delta)
     return 1 - (1 - delta) ** 2 / (1 + math.exp(min(epsilon, 700.0)))
 
 
 def best_success(candidates: Candidates, prior: Tensor, classes: Tensor) -> float | None:
-    r"""Return the exact success of the best attack; None unless a release is a single symbol.
+    r"""Return the exact success of the best attack, or None if a release has more than one symbol.
 
-    Claim: of all attacks that see one release v of a record x ~ pi, none names x's class c(x) with
-    a probability above
+    Claim: consider all attacks that see one release v of a record x ~ pi. None of them names the
+    class c(x) of the record with a probability above
 
         sum over v of max over classes c of sum over x in c of pi_x Q(v|x),
 
-    and the attack that names the maximising class reaches it. Proof: given v, a guess c is right
-    with probability sum_{x in c} pi_x Q(v|x) / P(v). QED. For exact match every record is a class
-    of its own.
+    and the attack that names the maximising class reaches this probability. Proof: given v, a guess
+    c is right with probability sum_{x in c} pi_x Q(v|x) / P(v). QED. If a guess must be an exact
+    match, every record is a class of its own.
 
-    Only symbols that are heavy under some candidate are counted separately; for all others the
-    likeliest class wins.
+    The program sums separately only over symbols that are heavy under at least one candidate. For
+    each of the other symbols the attack names the class with the largest prior probability.
 
     Args:
-        candidates: the candidates, as the mechanism reads them.
+        candidates: the candidates, in the form that the mechanism reads.
         prior: the prior probability of each candidate (j,); the sum is one.
         classes: the class of each candidate (j,), whole numbers from 0 on.
     """
@@ -103,7 +105,10 @@ def best_success(candidates: Candidates, prior: Tensor, classes: Tensor) -> floa
 
 
 def _distribution(candidates: Candidates) -> tuple[Tensor, float, float] | None:
-    """Return each candidate's heavy symbols (j, t), the odds A, and the number of symbols k."""
+    """Return each candidate's heavy symbols (j, t), the odds A, and the number k of symbols.
+
+    A heavy symbol is A times as likely as any other symbol.
+    """
     mechanism, views = candidates.mechanism, candidates.views
     symbols = mechanism.symbols(candidates.dim)
     if len(symbols) != 1:

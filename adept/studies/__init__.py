@@ -1,1 +1,1 @@
-"""Studies: papers' figures and limits, recomputed and compared with the published numbers."""
+"""Studies: figures and limits from papers, recomputed and compared with the published values."""

@@ -1,4 +1,8 @@
-"""All studies. A study is a module that computes rows and draws them; it has an entry in `STUDIES`."""
+"""The list of all studies.
+
+A study is a module that computes rows of results and draws them. Each study has an entry in
+`STUDIES`.
+"""
 
 import math
 from collections.abc import Mapping
@@ -25,7 +29,7 @@ COMMON = {name: name for name in ("epsilons", "mechanisms", "seed")}
 
 @dataclass(frozen=True)
 class Study:
-    """A study: its module, its options, and a sentence on the origin of its numbers."""
+    """A study: its module, its options, and a sentence that says where its results come from."""
 
     module: ModuleType  # run(**options) -> rows (dataclasses), tables(rows), draw(rows) -> SVG text
     options: Mapping[str, str]  # the parameter of ``run`` that each option of the command sets
@@ -33,7 +37,10 @@ class Study:
     measures_models: bool = False  # a trained model's latents can stand beside its rows
 
     def cells(self, options: Mapping[str, Any]) -> int:
-        """Return the number of combinations of the parameters whose defaults are tuples."""
+        """Return the number of combinations of parameter values for which the study computes a row.
+
+        The parameters are those of ``run`` whose defaults are tuples.
+        """
         defaults = {name: parameter.default for name, parameter in signature(self.module.run).parameters.items()}
         grid = {name: default for name, default in defaults.items() if isinstance(default, tuple)}
         return math.prod(len(options.get(name, default)) for name, default in grid.items())

@@ -1,12 +1,13 @@
 r"""Bounds for all eps-LDP mechanisms: information, guesses, reconstruction, distinguishing.
 
 A mechanism is eps-LDP when P[M(x) in S] <= e^eps P[M(x') in S] for all records and all sets of
-outputs (Habernal 2021, Definition 2.3). Every bound follows from this alone, so it holds for
-everything computed from a release. Each bound is attained by some mechanism. A result significantly
-above one of these bounds proves a violation if two conditions hold: the guessing rule was fixed
-without looking at the releases on which it is judged, and eps covers everything that the guesser
-sees. A classifier trained on many rewrites is not bounded by `best_guess`: it learns from the sum
-of many releases.
+outputs (Habernal 2021, Definition 2.3). Every bound follows from this inequality alone, so it holds
+for everything that is computed from a release. Each bound is attained by some mechanism.
+
+A result significantly above one of these bounds proves that the mechanism is not eps-LDP, under two
+conditions. First, the rule that guesses was fixed before anybody looked at the releases on which it
+is judged. Second, eps covers everything that the guesser sees. A classifier trained on many
+rewrites is not bounded by `best_guess`, because it combines many releases.
 """
 
 import math
@@ -35,12 +36,14 @@ def capacity(*, epsilon: float) -> float:
     Claim: I(X; V) <= u - 1 - ln u nats with u = eps e^eps / (e^eps - 1), for pure eps-LDP and any
     set of records.
 
-    Proof: let Q be the distribution of the release V and r_x = dP_x / dQ, so that I = E_Q E_x[r_x ln r_x]. At an output
-    v, put l = min_x r_x(v). Then r_x(v) lies in [l, e^eps l] and has mean 1 over x. r ln r is convex, hence at most its
-    chord over this interval, and E_x[r_x ln r_x] <= ln l + w l e^eps eps, where w l e^eps + (1 - w) l = 1. That is
-    ln l + u (1 - l), which is largest at l = 1 / u, with the value u - 1 - ln u. It remains to average over v. Equality:
-    two values of r only, so PrivUnit's distribution with a cap of probability w = (u - 1) / (e^eps - 1). (The chord is
-    the argument of Kairouz, Oh and Viswanath 2016 for two-valued, "staircase" mechanisms.)
+    Proof: let Q be the distribution of the release V and r_x = dP_x / dQ, so that I = E_Q E_x[r_x
+    ln r_x]. At an output v, put l = min_x r_x(v). Then r_x(v) lies in [l, e^eps l] and has mean 1
+    over x. The function r ln r is convex, hence at most its chord over this interval. So E_x[r_x ln
+    r_x] <= ln l + w l e^eps eps, where w is the solution of w l e^eps + (1 - w) l = 1. The right
+    side is ln l + u (1 - l), which is largest at l = 1 / u, with the value u - 1 - ln u. The claim
+    follows by averaging over v. Equality holds if r takes only two values, as in PrivUnit's
+    distribution with a cap of probability w = (u - 1) / (e^eps - 1). (The chord is the argument of
+    Kairouz, Oh and Viswanath 2016 for two-valued, "staircase" mechanisms.)
     """
     check_bound(epsilon)
     if math.isinf(epsilon):
@@ -54,22 +57,23 @@ def capacity(*, epsilon: float) -> float:
 def best_guess(prior: Sequence[float], *, epsilon: float) -> float:
     r"""Return the largest probability of guessing a record's label from one release.
 
-    Claim: P[guess = label] <= max_j (pi_1 + ... + pi_j) e^eps / (e^eps + j - 1), the prior pi sorted downward.
+    Claim: P[guess = label] <= max_j (pi_1 + ... + pi_j) e^eps / (e^eps + j - 1). Here pi_1, pi_2,
+    ... are the prior probabilities of the labels, the largest first.
 
     Proof: let p_y be the probability that label y is guessed when it is the truth. The guess is
     post-processing, and the records with one label are a mixture, so the guess is eps-LDP as a
-    function of the label: under the truth y it is z with probability at least e^-eps p_z. These sum
-    to one over z, hence p_y + e^-eps sum_{z != y} p_z <= 1 for all y. With T = sum_z p_z this says
-    p_y <= c = (1 - e^-eps T) / (1 - e^-eps). For a given T, sum_y pi_y p_y is largest when the most
-    likely labels have p = c, one has the rest, and the others have 0. This value is linear in T
-    while the number of labels with p = c stays the same, so the maximum is at a T = j c. There c =
-    e^eps / (e^eps + j - 1). Equality: j-ary randomised response on the j most likely labels. For k
-    equally likely labels (the reconstruction of a record) the value grows with j, so its maximum is
-    e^eps / (e^eps + k - 1).
+    function of the label: under the truth y, the guess is z with probability at least e^-eps p_z.
+    These probabilities sum to one over z, hence p_y + e^-eps sum_{z != y} p_z <= 1 for all y. With
+    T = sum_z p_z this says p_y <= c = (1 - e^-eps T) / (1 - e^-eps). For a given T, sum_y pi_y p_y
+    is largest when the most likely labels have p = c, the next label has the rest of T, and the
+    others have 0. This value is linear in T while the number of labels with p = c stays the same,
+    so the maximum is at a T = j c. There c = e^eps / (e^eps + j - 1). Equality: j-ary randomised
+    response on the j most likely labels. For k equally likely labels (the reconstruction of a
+    record) the value grows with j, so its maximum is e^eps / (e^eps + k - 1).
 
     Args:
-        prior: the labels' probabilities or counts, in any order.
-        epsilon: the true budget, which covers everything that the guesser sees of this record.
+        prior: the labels' probabilities or frequencies, in any order.
+        epsilon: the true epsilon, which covers everything that the guesser sees of this record.
 
     Raises:
         ConfigurationError: the prior is empty, negative or zero, or epsilon is negative.
@@ -85,11 +89,12 @@ def best_guess(prior: Sequence[float], *, epsilon: float) -> float:
 def advantage(*, epsilon: float, delta: float = 0.0) -> float:
     """Return the largest P[event | x] - P[event | x'], the total variation distance.
 
-    Claim: at most (e^eps - 1 + 2 delta) / (e^eps + 1), which is tanh(eps / 2) for delta = 0.
+    Claim: it is at most (e^eps - 1 + 2 delta) / (e^eps + 1), which is tanh(eps / 2) for delta = 0.
 
-    Proof: let a and b be the event's probabilities under x and x'. Then a <= e^eps b + delta, and for the complements
-    1 - b <= e^eps (1 - a) + delta. The sum is 1 + (a - b) <= e^eps (1 - (a - b)) + 2 delta. Equality: randomised response of one
-    bit, which says the truth for certain with probability delta (Kairouz, Oh and Viswanath 2015).
+    Proof: let a and b be the event's probabilities under x and x'. Then a <= e^eps b + delta, and
+    for the complements 1 - b <= e^eps (1 - a) + delta. The sum of these inequalities is 1 + (a - b)
+    <= e^eps (1 - (a - b)) + 2 delta. Equality: randomised response of one bit, which with
+    probability delta says the truth for certain (Kairouz, Oh and Viswanath 2015).
     """
     check_bound(epsilon, delta=delta)
     shrunk = math.exp(-epsilon)
@@ -98,7 +103,10 @@ def advantage(*, epsilon: float, delta: float = 0.0) -> float:
 
 @dataclass(frozen=True)
 class LimitRow:
-    """One bound at one true epsilon, which covers everything that is seen of one record."""
+    """One bound at one true epsilon.
+
+    The epsilon covers everything that an attacker sees of one record.
+    """
 
     limit: str  # capacity | label | reconstruction | advantage
     setting: str  # the prior, the number of candidates, or delta
@@ -109,7 +117,7 @@ class LimitRow:
 
 
 def run(*, epsilons: Sequence[float] = EPSILONS) -> list[LimitRow]:
-    """Return every bound at every budget."""
+    """Return every bound at every epsilon."""
     return [row for epsilon in epsilons for row in _rows(epsilon)]
 
 
@@ -126,7 +134,7 @@ def _rows(epsilon: float) -> list[LimitRow]:
 
 
 def tables(rows: Sequence[LimitRow]) -> list[Table]:
-    """Return one table, with a line per bound and a column per true budget."""
+    """Return one table, with a line for each bound and a column for each true epsilon."""
     lines = [
         [f"{limit}, {setting}", *(f"{row.value:{'.3g' if row.unit == 'bits' else '.3f'}}" for row in curve)]
         for (limit, setting), curve in group_rows(rows, lambda row: (row.limit, row.setting)).items()
@@ -136,7 +144,7 @@ def tables(rows: Sequence[LimitRow]) -> list[Table]:
 
 
 def draw(rows: Sequence[LimitRow]) -> str:
-    """Draw the bounds against the true budget."""
+    """Draw the bounds against the true epsilon."""
     panels = (
         ("most information per record, bits", ("capacity",)),
         ("best guess of a label from one release", ("label",)),

@@ -1,9 +1,10 @@
-r"""Mechanisms on one latent: squared error, cosine and information by dimension and budget.
+r"""Mechanisms on one latent: squared error, cosine and information, by dimension and epsilon.
 
-Every measured figure comes from a simulation with a seeded generator, which protects nothing.
-Latents are uniform on the sphere of radius 1, then clipped by the mechanism's clip. The error is
-the distance from the clipped latent. The cosine is between the release and the latent before the
-clip, so it can be compared across clips.
+Every measured value comes from a simulation whose random generator is seeded, so the simulated
+noise protects nobody. Latents are drawn uniformly from the sphere of radius 1. Then the clip of the
+mechanism moves each latent into the set that this mechanism allows. The squared error is the
+squared distance between the release and the clipped latent. The cosine is between the release and
+the latent before the clip, so cosines can be compared between mechanisms with different clips.
 """
 
 import math
@@ -39,7 +40,7 @@ BROKEN: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class MechanismRow:
-    """One mechanism at one claimed budget and dimension, for the clip norm 1."""
+    """Results of one mechanism at one claimed epsilon and one dimension, for the clip norm 1."""
 
     mechanism: str
     dim: int
@@ -66,7 +67,10 @@ def run(
     records: int = RECORDS,
     seed: int = 0,
 ) -> Iterator[MechanismRow]:
-    """Simulate every mechanism at every dimension and budget; each row has its own generator."""
+    """Simulate every mechanism at every dimension and epsilon.
+
+    Each combination has a random generator of its own.
+    """
     if records < 2:
         raise ConfigurationError(f"records must be at least 2, got {records}")
     for name, dim, epsilon in product(mechanisms, dims, epsilons):
@@ -75,7 +79,7 @@ def run(
 
 
 def measure(mechanism: Mechanism, dim: int, *, records: int = RECORDS, seed: int = 0) -> MechanismRow:
-    """Return the row of one mechanism for the clip norm 1 and latents of ``dim`` coordinates."""
+    """Simulate one mechanism on latents of ``dim`` coordinates, for the clip norm 1."""
     generator = torch.Generator().manual_seed(seed)
     gaussian = torch.randn(records, dim, dtype=torch.float64, generator=generator)
     latents = clip_latents(gaussian, clip="sphere", clip_norm=1.0)
@@ -106,9 +110,14 @@ def measure(mechanism: Mechanism, dim: int, *, records: int = RECORDS, seed: int
 def information(mechanism: Mechanism, dim: int) -> float | None:
     """Return the bits that a release gives about a record uniform on the sphere; None if unknown.
 
-    PrivUnit: V is uniform on average over x, so I(X; V) is the relative entropy of its distribution
-    given x and the uniform one, p ln(p/q) + (1 - p) ln((1 - p)/(1 - q)), exactly. Codebook:
-    `codeword_information` summed over its blocks, whose directions are independent for uniform x.
+    PrivUnit: averaged over all records x, the release V is uniform. So the mutual information I(X;
+    V) is exactly the relative entropy between the distribution of V given x and the uniform
+    distribution. This relative entropy is p ln(p/q) + (1 - p) ln((1 - p)/(1 - q)) nats, where q is
+    the probability of the cap under the uniform distribution and p is the probability that the
+    release lies in the cap.
+
+    Codebook: the result is the sum of `codeword_information` over the blocks of the codebook. The
+    directions of the blocks are independent if x is uniform.
     """
     match mechanism:
         case PrivUnit():
@@ -121,7 +130,11 @@ def information(mechanism: Mechanism, dim: int) -> float | None:
 
 
 def cap_information(q: float, *, escape: float) -> float:
-    """Return p ln(p/q) + (1 - p) ln((1 - p)/(1 - q)) in bits, for 1 - p = ``escape``."""
+    """Return p ln(p/q) + (1 - p) ln((1 - p)/(1 - q)) in bits.
+
+    Here q is the probability of a set under the uniform distribution, and p is its probability for
+    the release. The argument ``escape`` is 1 - p.
+    """
     inside = (1 - escape) * (math.log1p(-escape) - math.log(q))
     outside = escape * (math.log(escape) - math.log1p(-q)) if escape > 0 else 0.0
     return (inside + outside) / math.log(2)
@@ -130,9 +143,10 @@ def cap_information(q: float, *, escape: float) -> float:
 def codeword_information(shape: Shape) -> float:
     """Return the relative entropy, in bits, between a codeword drawn for x and a uniform one.
 
-    This is the formula of the cap mechanism with q = t / k and p = t A / W. It would be I(X; V) if
-    every codeword were near a record equally often; for a fixed random codebook this holds only
-    approximately.
+    This is the formula of `cap_information` with q = t / k and p = t A / W. Here t of the k
+    codewords are heavy for x, a heavy codeword has the weight A, and W is the sum of all weights.
+    The result would be the mutual information I(X; V) if every codeword were heavy for equally many
+    records. For a fixed random codebook this is true only approximately.
     """
     heavy, light = shape.odds
     total = shape.top * heavy + (shape.size - shape.top) * light
@@ -144,7 +158,7 @@ def _mean_and_error(values: Tensor) -> tuple[float, float]:
 
 
 def tables(rows: Sequence[MechanismRow]) -> list[Table]:
-    """Return one table for each dimension."""
+    """Return one table of mean cosines for each dimension."""
     ordered = sorted(rows, key=lambda row: (row.dim, row.claimed_epsilon))
     headings = ["claimed epsilon", *dict.fromkeys(f"{row.claimed_epsilon:g}" for row in ordered)]
     found = []
@@ -156,7 +170,7 @@ def tables(rows: Sequence[MechanismRow]) -> list[Table]:
 
 
 def draw(rows: Sequence[MechanismRow]) -> str:
-    """Draw cosine, squared error and information over claimed budgets, for up to 3 dimensions."""
+    """Draw cosine, squared error and information over the claimed epsilon, for up to 3 sizes n."""
     dims = sorted({row.dim for row in rows})
     dims = dims if len(dims) < 4 else [dims[0], dims[len(dims) // 2], dims[-1]]
     with drawing(3, len(dims), size=(1.5 + 3.6 * len(dims), 9.6), share_rows=True) as opened:

@@ -1,8 +1,10 @@
-"""Audits of other people's packages as pip installs them; ``audits/`` has one file per package.
+"""Audits of other people's packages as pip installs them.
 
-The chance of any wrong refutation in one run is at most 1 - `CONFIDENCE` (union bound over the
-claims, which are chosen beforehand). A claim that is not refuted is audited again with half the
-noise. If the audit does not find this violation, the row reads "could not tell".
+The folder ``audits/`` has one file for each package, with the claims that the package makes. The
+claims were chosen before the run. The probability that one run refutes at least one true claim is
+at most 1 - `CONFIDENCE` (union bound over the claims). If the audit does not refute a claim, it
+audits the same mechanism once more with half the noise. If the audit does not find this violation
+either, the verdict is "could not tell".
 """
 
 import importlib.util
@@ -61,14 +63,14 @@ class WildRow:
 
     @property
     def as_expected(self) -> bool:
-        """True if the verdict is the one that was expected beforehand."""
+        """True if the verdict is the one that we expected before the audit."""
         if not self.expected.startswith("violated"):
             return self.verdict == "not refuted"
         return self.verdict == "violated" and self.expected.split(": ")[1].split(" (")[0] in self.kinds
 
 
 def load_audit(name: str) -> ModuleType:
-    """Load an audit file, which imports its package only when it is run."""
+    """Load an audit file; the file imports the audited package only when a mechanism is made."""
     path = DIRECTORY / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"audits.{name}", path)
     if spec is None or spec.loader is None or not path.exists():
@@ -79,7 +81,7 @@ def load_audit(name: str) -> ModuleType:
 
 
 def claims_of(module: ModuleType) -> list[type[Any]]:
-    """Return the claims of an audit file: its public classes except the common base class."""
+    """Return the claims of an audit file: its classes, except a common base class ``Base``."""
     kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and kind.__module__ == module.__name__]
     return [kind for kind in kinds if kind.__name__ != "Base"]
 
@@ -87,7 +89,7 @@ def claims_of(module: ModuleType) -> list[type[Any]]:
 def run(
     *, mechanisms: tuple[str, ...] = PACKAGES, trials: int | None = None, environments: str | None = None
 ) -> Iterator[WildRow]:
-    """Audit every claim of the chosen packages in the packages' own environments."""
+    """Audit every claim of the chosen packages, each package in an environment of its own."""
     for name in mechanisms:
         check_choice(PACKAGES, mechanisms=name)
     modules = {name: load_audit(name) for name in mechanisms}
@@ -106,7 +108,7 @@ def run(
 def judge_claim(
     module: ModuleType, kind: type[Any], environment: Path, *, trials: int | None, confidence: float
 ) -> WildRow:
-    """Audit one claim, and once more with half the noise if it is not refuted."""
+    """Audit one claim; if it is not refuted, audit the mechanism with half the noise too."""
     started = time.monotonic()
     count: int = getattr(kind, "trials", TRIALS) if trials is None else trials
     measured: dict[str, Any] = {"trials": count, "confidence": confidence}
@@ -159,7 +161,10 @@ def _audited(
 
 
 def certified(result: AuditResult) -> float:
-    """Return the largest certified epsilon of the checks of distribution and randomness."""
+    """Return the largest lower bound on the true epsilon that any check certified.
+
+    Only the checks of distribution and randomness are considered.
+    """
     checks = (check for check in result.checks if check.kind in COUNTED and check.verdict is not Verdict.NOTED)
     return max((check.certified_epsilon or 0.0 for check in checks), default=0.0)
 
@@ -180,7 +185,7 @@ def _row(module: ModuleType, kind: type[Any], verdict: str, **found: Any) -> Wil
 
 
 def tables(rows: Sequence[WildRow]) -> list[Table]:
-    """Return one table of all claims."""
+    """Return one table, with a line for each claim."""
     headings = ["package", "claim", "epsilon", "expected", "verdict", "kinds", "noted", "certified", "halved"]
     return [(f"Claims of packages as installed (confidence {CONFIDENCE:g} together)", headings, [*map(_line, rows)])]
 
@@ -192,7 +197,7 @@ def _line(row: WildRow) -> list[str]:
 
 
 def draw(rows: Sequence[WildRow]) -> str:
-    """Draw each claim's certified epsilon against the claimed epsilon, as SVG."""
+    """Draw the certified epsilon of each claim, divided by the claimed epsilon, as SVG text."""
     with drawing(1, 1, size=(9.5, 0.22 * len(rows) + 1.4)) as opened:
         axis = opened.axes[0][0]
         for place, row in enumerate(reversed(rows)):

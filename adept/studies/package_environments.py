@@ -1,4 +1,9 @@
-"""Mechanisms from other people's packages, each run in an environment that pip builds on demand."""
+"""Mechanisms from other people's packages, each in a Python environment of its own.
+
+`build_environment` creates an environment with pip when it is first needed. `isolated` starts a
+*worker*, a process inside this environment that holds the mechanism. The audit is the *caller*: it
+sends records to the worker and receives the released outputs.
+"""
 
 import itertools
 import os
@@ -29,7 +34,7 @@ Installs = Sequence[Sequence[str]]  # what each call of pip is given
 
 
 class NotInstalled(AdeptError):
-    """An environment that could not be built: no package index, or a version is missing."""
+    """Error: pip could not build an environment, because it found no index or not the version."""
 
 
 def build_environment(name: str, installs: Installs, directory: str | Path | None = None) -> Path:
@@ -37,8 +42,8 @@ def build_environment(name: str, installs: Installs, directory: str | Path | Non
 
     Args:
         name: the name of the package.
-        installs: the arguments of ``pip install``, one call after the other, with exact versions.
-        directory: the directory of all environments; by default one in the user's cache.
+        installs: for each call of ``pip install``, its arguments, with exact versions.
+        directory: the directory of all environments; by default it is in the user's cache.
 
     Raises:
         NotInstalled: pip could not install the packages.
@@ -68,12 +73,12 @@ def _call(name: str, command: list[str]) -> None:
 
 
 def python_of(environment: Path) -> Path:
-    """Return an environment's interpreter."""
+    """Return the path of the Python interpreter of an environment."""
     return environment / "bin" / "python"
 
 
 def surroundings(environment: Path) -> dict[str, str]:
-    """Return environment variables for a process: a separate home, one thread, no downloads."""
+    """Return environment variables for a worker: a separate home, one thread, no downloads."""
     home = environment / "home"
     home.mkdir(exist_ok=True)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
@@ -81,7 +86,10 @@ def surroundings(environment: Path) -> dict[str, str]:
 
 
 class Connection:
-    """The pipe to a worker. In a forked copy of the caller, it leads to a fork of the worker."""
+    """The pipes to a worker.
+
+    In a forked copy of the caller, the connection leads to a forked copy of the worker.
+    """
 
     def __init__(self, process: "subprocess.Popen[bytes]", address: Path) -> None:
         self.address, self.owner, self.lock = address, os.getpid(), threading.Lock()
@@ -90,7 +98,7 @@ class Connection:
         self.numbers = itertools.count(1)  # of copies
 
     def ask(self, *message: Any) -> Any:
-        """Send a question and return the answer."""
+        """Send a message to the worker, and return the answer."""
         if os.getpid() != self.owner:
             connection = socket(AF_UNIX)
             connection.connect(str(self.address))
@@ -101,7 +109,7 @@ class Connection:
             return self.read()
 
     def read(self) -> Any:
-        """Return the next answer."""
+        """Return the next answer of the worker."""
         try:
             outcome, answer = package_worker.receive(self.replies)
         except EOFError:
@@ -112,10 +120,10 @@ class Connection:
 
 
 class Isolated:
-    """A mechanism that runs in its package's environment, where its deep copies are made as well.
+    """A mechanism in the environment of its package. Deep copies of it are made there too.
 
-    If the caller sets a seed right before a release, the worker sets it too, so an audit can find
-    out if a seed repeats the noise.
+    If the caller seeds NumPy with 0 right before a release, the worker seeds its own generators
+    with 0 too. So an audit can find out whether a seed repeats the noise.
     """
 
     def __init__(self, connection: Connection, name: str, number: int = 0, **attributes: Any) -> None:
@@ -156,13 +164,14 @@ def _was_seeded() -> bool:
 
 @contextmanager
 def isolated(environment: Path, file: Path, kind: str, *, factor: float = 1.0, **attributes: Any) -> Iterator[Isolated]:
-    """Run a class of an audit file in its package's environment.
+    """Start a worker with a mechanism from an audit file, and yield this mechanism.
 
     Args:
         environment: the environment of the package.
         file: the audit file.
-        kind: name of the mechanism's class, whose constructor gets ``factor``.
-        factor: multiplies the claimed budget, so 2 halves the noise.
+        kind: the name of the mechanism's class in the audit file.
+        factor: passed to the constructor of the class, which multiplies the budget by it; so 2
+            halves the noise.
         attributes: attributes that the mechanism declares, such as ``dim``.
     """
     with tempfile.TemporaryDirectory() as directory:

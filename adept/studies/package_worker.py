@@ -1,8 +1,10 @@
-"""The worker of an isolated mechanism, which runs inside the environment of its package.
+"""The worker: a process that runs a mechanism inside the environment of its package.
 
-Run as ``python package_worker.py AUDIT_FILE CLASS FACTOR SOCKET``. Messages are plain types, written
-by `marshal` to pipes, so a package cannot send code back. A forked caller connects to the socket
-and gets a fork of the worker.
+It is started as ``python package_worker.py AUDIT_FILE CLASS FACTOR SOCKET``. The process that
+starts the worker is the *caller*. The caller and the worker exchange messages through pipes.
+`marshal` writes these messages, and they hold only plain types, so a package cannot send code to
+the caller. If the caller is forked, the forked caller connects to the socket, and the worker forks
+itself to serve it.
 """
 
 import copy
@@ -25,14 +27,14 @@ PLAIN: tuple[Any, ...] = (bool, int, float, str, bytes, type(None))
 
 
 def send(stream: BinaryIO, message: Any) -> None:
-    """Write one message."""
+    """Write one message to a stream."""
     body = marshal.dumps(message)
     stream.write(HEADER.pack(len(body)) + body)
     stream.flush()
 
 
 def receive(stream: BinaryIO) -> Any:
-    """Read one message; raise EOFError at the end."""
+    """Read one message from a stream; raise EOFError if the stream has ended."""
     header = stream.read(HEADER.size)
     if len(header) < HEADER.size:
         raise EOFError
@@ -40,7 +42,10 @@ def receive(stream: BinaryIO) -> Any:
 
 
 def plain(release: Any) -> Any:
-    """Return a release in plain types; any other object is given by its type's name and items."""
+    """Return a release in plain types.
+
+    An object of any other type becomes a pair: the name of its type, and the list of its items.
+    """
     if type(release) in PLAIN:
         return release
     for kind in PLAIN[1:-1]:
@@ -58,13 +63,13 @@ def plain(release: Any) -> Any:
 
 
 class Objects:
-    """The mechanism under audit and its copies; each has a number."""
+    """The audited mechanism and the copies of it; each of these objects has a number."""
 
     def __init__(self, make: Any) -> None:
         self.mechanisms: dict[int, Any] = {0: make()}
 
     def answer(self, question: str, number: int, *arguments: Any) -> Any:
-        """Answer one message of the caller."""
+        """Answer one message of the caller, about the object with this number."""
         match question:
             case "copy":
                 self.mechanisms[arguments[0]] = copy.deepcopy(self.mechanisms[number])
@@ -80,7 +85,11 @@ class Objects:
 
 
 def vectors(mechanism: Any, numbers: bytes, width: int) -> tuple[bytes, int]:
-    """Release rows of float64 numbers; return the released numbers and the width."""
+    """Release vectors; return the released numbers as bytes of float64, and the length of a row.
+
+    The argument ``numbers`` holds the vectors one after the other, as bytes of float64. The
+    argument ``width`` is the number of coordinates of each vector.
+    """
     flat = array("d", numbers)
     rows = [flat[begin : begin + width].tolist() for begin in range(0, len(flat), width)]
     released = [list(map(float, row)) for row in mechanism.privatize(rows)]
@@ -88,7 +97,7 @@ def vectors(mechanism: Any, numbers: bytes, width: int) -> tuple[bytes, int]:
 
 
 def seed(number: int) -> None:
-    """Seed the global generators, as a user of the package could."""
+    """Seed the global generators of Python, NumPy and PyTorch, as a user of the package could."""
     random.seed(number)
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(number)
@@ -97,7 +106,7 @@ def seed(number: int) -> None:
 
 
 def serve(objects: Objects, requests: BinaryIO, replies: BinaryIO) -> bool:
-    """Answer one message; return False at the end."""
+    """Answer one message; return False if the stream of messages has ended."""
     try:
         message = receive(requests)
     except EOFError:
@@ -112,7 +121,7 @@ def serve(objects: Objects, requests: BinaryIO, replies: BinaryIO) -> bool:
 
 
 def main(path: str, name: str, factor: str, address: str) -> None:
-    """Make the mechanism and answer messages until the caller closes the connection."""
+    """Make the mechanism, and answer messages until the caller closes the connection."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a package prints is no answer

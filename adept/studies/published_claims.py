@@ -1,8 +1,9 @@
-"""The zoo: claims of papers, and likely misreadings of them, tested by `adept.audit`.
+"""The zoo: claims of papers, and likely misreadings of these claims, tested by `adept.audit`.
 
-An exhibit is one *reading* of a claim: the paper's own, or that of a user who takes the number for
-"epsilon per record". Each reading names one pair of records, so that it can be audited. The
-expected verdict is stated beforehand and is not shown to the audit.
+A *reading* says what a claimed epsilon means. One reading is the paper's own. Another reading is
+that of a user who takes the number for the epsilon of a whole record. An *exhibit* is one reading
+with its mechanism, the pair of records with which it is audited, and the verdict that we expect.
+The expected verdict was written down before the audit, and the audit does not see it.
 """
 
 import time
@@ -37,7 +38,7 @@ SUM = "the sum over words where records have equally many, infinite elsewhere: t
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimReading:
-    """One reading of a published claim, about one pair of records."""
+    """One reading of a published claim: what the claim says about one pair of records."""
 
     mechanism: str
     source: str  # paper, and the public code that was read for details
@@ -52,7 +53,7 @@ class ClaimReading:
 
 @dataclass(frozen=True, kw_only=True)
 class Exhibit(ClaimReading):
-    """A reading with its mechanism, two records, and the expected verdict."""
+    """A reading with its mechanism, a pair of records, and the verdict that we expect."""
 
     make: Callable[[], Any]
     pair: tuple[str, str]
@@ -154,7 +155,10 @@ def _prompts() -> tuple[Exhibit, Exhibit]:
 
 
 def _metric(kind: type[WordByWord], source: str) -> tuple[Exhibit, Exhibit]:
-    """Return two readings of a metric claim: for a pair of words, and for whole records."""
+    """Return two readings of a metric claim: one for a pair of words, one for whole records.
+
+    A metric claim allows an epsilon that is proportional to the distance between two words.
+    """
     words = public_words()
     order = np.argsort(words.distances()[2])
     pair = words.names[2], words.names[int(order[len(order) // 2])]  # at the median distance
@@ -213,7 +217,7 @@ def _candidates() -> Exhibit:
 
 @dataclass(frozen=True, kw_only=True)
 class ZooRow(ClaimReading):
-    """One reading of one claim, and the audit's verdict."""
+    """One reading of a claim, and the verdict of its audit."""
 
     expected: str  # "holds" or "false", stated before the audit
     verdict: str  # "violated", "not refuted" or "not judged"
@@ -229,7 +233,7 @@ class ZooRow(ClaimReading):
 
 
 def run(*, mechanisms: tuple[str, ...] = NAMES, trials: int = TRIALS) -> Iterator[ZooRow]:
-    """Audit every reading at confidence 0.999, with ``trials`` releases per record."""
+    """Audit every reading at confidence 0.999, with ``trials`` releases of each record."""
     found = exhibits()
     for name in mechanisms:
         check_choice(NAMES, mechanisms=name)
@@ -256,7 +260,10 @@ def _row(exhibit: Exhibit, trials: int) -> ZooRow:
 
 
 def tables(rows: Sequence[ZooRow]) -> list[Table]:
-    """Return two tables: the papers' own claims, and the same epsilons claimed for whole records."""
+    """Return up to two tables: the papers' own claims, and what nobody claims.
+
+    What nobody claims is the same epsilon, read as that of a whole record or of any two words.
+    """
     headings = ["mechanism", "unit", "claimed", "true", "verdict", "certified", "pair that was tried", "why"]
     titles = {
         True: "Claims, each for its own unit (confidence 0.999)",

@@ -1,9 +1,12 @@
 """Published mechanisms, reimplemented; `adept.studies.published_claims` lists their claims.
 
-A mechanism on latents releases the latent that the public encoder computes for a sentence. A
-word-level mechanism releases a sentence word by word, so it releases the number of words without
-protection. Words and their vectors are those of the bundled corpus; a guarantee does not depend on
-the choice of public vectors.
+A mechanism on latents adds noise to the latent that the public encoder computes for a sentence, and
+releases the noisy latent. A word-level mechanism replaces each word of a sentence separately, so
+everybody can see the number of words. The words and their vectors come from the bundled public
+corpus. The guarantees hold for any public vectors.
+
+In the docstrings of word-level mechanisms, x is a word of the record, y is a word that may be
+released in its place, d is the distance between two word vectors, and ~ means "is proportional to".
 """
 
 import math
@@ -32,13 +35,16 @@ COPYING = 3.0  # by how much a word of the record raises its logit: what a parap
 
 @cache
 def public_words() -> WordVectors:
-    """Return the commonest words of the bundled corpus with their vectors."""
+    """Return the most frequent words of the bundled corpus, with their vectors."""
     return learn_word_vectors(load(DataConfig())["train"].texts, size=WORDS, dim=WORD_DIM)
 
 
 @cache
 def public_bigrams() -> Floats:
-    """Return log frequencies (V + 1, V + 1) of next words; index V is the end or the start."""
+    """Return the log frequencies (V + 1, V + 1) of each word (column) after each word (row).
+
+    The index V stands for the start of a sentence in a row, and for its end in a column.
+    """
     words = public_words()
     counts = np.full((len(words.names) + 1, len(words.names) + 1), 0.05)
     for text in load(DataConfig())["train"].texts:
@@ -49,7 +55,10 @@ def public_bigrams() -> Floats:
 
 @dataclass
 class SentenceLatents:
-    """A mechanism on latents (B, n) -> (B, n), applied to sentences through the public encoder."""
+    """A mechanism on latents, applied to sentences through the public encoder.
+
+    The mechanism turns latents (B, n) into released latents (B, n).
+    """
 
     mechanism: Any
 
@@ -58,17 +67,20 @@ class SentenceLatents:
         return self.mechanism.privatize(torch.from_numpy(np.stack([codes[text] for text in texts]))).numpy()
 
     def supports(self, outcome: tuple[float, ...], text: str) -> float:
-        """Return minus the l1 distance: the log likelihood of Laplace noise, up to a factor."""
+        """Return minus the l1 distance between a released latent and the latent of the text.
+
+        Up to a factor and a constant, this is the log likelihood of Laplace noise.
+        """
         return -float(np.abs(np.array(outcome) - public_words().encode(text)).sum())
 
 
 @dataclass
 class SeededLaplace:
-    """ADePT with the right scale, 2C sqrt(n) / eps, as in DP-Rewrite (Igamberdiev et al. 2022).
+    """ADePT with the right noise scale, 2C sqrt(n) / eps, as in the program DP-Rewrite.
 
-    The scale is that of `get_sensitivity_for_clip_by_norm` with the defaults of `settings.py`: l2
-    norm and Laplace noise. The program draws its noise from torch, which `main.py` seeds with 12345
-    unless the user sets another seed.
+    The program (Igamberdiev et al. 2022) computes this scale in `get_sensitivity_for_clip_by_norm`,
+    with the defaults in `settings.py` (l2 norm and Laplace noise). It draws its noise from torch,
+    which `main.py` seeds with 12345 unless the user sets another seed.
     """
 
     epsilon: float
@@ -81,7 +93,7 @@ class SeededLaplace:
 
 
 class DPBart(SentenceLatents):
-    """DP-BART: numbers clipped to +-C, Gaussian noise (Igamberdiev and Habernal 2023)."""
+    """DP-BART: Gaussian noise on coordinates clipped to [-C, C] (Igamberdiev and Habernal 2023)."""
 
     delta = 1e-5
 
@@ -90,18 +102,22 @@ class DPBart(SentenceLatents):
         super().__init__(ClampedGaussian(epsilon=epsilon, delta=self.delta, clip_norm=radius))
 
     def supports(self, outcome: tuple[float, ...], text: str) -> float:
-        """Return minus half the squared l2 distance: the log likelihood, up to a factor."""
+        """Return minus half the squared l2 distance between a released latent and that of the text.
+
+        Up to a factor and a constant, this is the log likelihood of Gaussian noise.
+        """
         centre = np.clip(public_words().encode(text), -CLIP_VALUE, CLIP_VALUE)
         return -0.5 * float(np.square(np.array(outcome) - centre).sum())
 
 
 @dataclass
 class DPPrompt:
-    """DP-Prompt: logits clipped to [b1, b2], n words sampled at temperature T.
+    """DP-Prompt: n words, sampled at temperature T from logits that are clipped to [b1, b2].
 
-    It spends 2 (b2 - b1) / T per word (Utpala, Hooker and Chen 2023). The language model is the
-    public bigram model, with the record's words made likelier, as a paraphrasing model does. Words
-    after the first end of a sentence are not released.
+    Each word spends the epsilon 2 (b2 - b1) / T (Utpala, Hooker and Chen 2023). The language model
+    is the public bigram model. The words of the record get higher logits, as in a model that
+    paraphrases the record. If the sampled words contain an end of sentence, the words after it are
+    not released.
     """
 
     epsilon: float  # per record, n times that of a word; T = 2 (b2 - b1) n / eps
@@ -133,7 +149,7 @@ def _normalise(weights: Floats) -> Floats:
 
 @dataclass
 class WordByWord:
-    """A mechanism on words; a subclass defines ``release``, from m words to m words."""
+    """A mechanism that replaces words; a subclass defines ``release``, from m words to m words."""
 
     epsilon: float
 
@@ -156,7 +172,7 @@ class WordByWord:
         return np.asarray((cumulative < draws[:, None]).sum(axis=1))
 
     def distance(self, first: str, second: str) -> float:
-        """Return the distance of two words in the metric of the claim."""
+        """Return the distance between two words, in the metric of the mechanism's claim."""
         a, b = public_words().vectors[public_words().indices(f"{first} {second}")]
         return float(np.linalg.norm(self.undistort(a - b)))
 
@@ -164,7 +180,7 @@ class WordByWord:
         return difference
 
     def _nearest(self, vectors: Floats, count: int = 1) -> tuple[Indices, Floats]:
-        """Return the nearest words (m, count) of vectors, and their distances."""
+        """Return the words (m, count) nearest to each of m vectors, and their distances."""
         words = public_words().vectors
         squares = np.square(vectors).sum(axis=1)[:, None] + np.square(words).sum(axis=1) - 2 * vectors @ words.T
         nearest = np.argsort(squares, axis=1)[:, :count]
@@ -172,7 +188,7 @@ class WordByWord:
 
 
 class SanText(WordByWord):
-    """SanText: P(y | x) ~ exp(-eps d(x, y) / 2) over all words (Yue et al. 2021)."""
+    """SanText: P(y | x) ~ exp(-eps d(x, y) / 2) over all words y (Yue et al. 2021)."""
 
     @cached_property
     def probabilities(self) -> Floats:
@@ -183,11 +199,18 @@ class SanText(WordByWord):
 
 
 class CusText(SanText):
-    """CusText: P ~ exp(eps u / 2) inside a set of K words (Chen et al. 2023)."""
+    """CusText: P(y | x) ~ exp(eps u / 2) for words y in the output set of x (Chen et al. 2023).
+
+    The score u is 1 for the nearest word of the output set and 0 for the farthest.
+    """
 
     @cached_property
     def groups(self) -> Indices:
-        """Return each word's group: the commonest ungrouped word takes its K nearest ones."""
+        """Return the number of each word's output set.
+
+        The most frequent word that is in no set yet forms a set with the nearest words that are in
+        no set yet. This is repeated until every word is in a set.
+        """
         distances, group = public_words().distances(), np.full(len(public_words().names), -1)
         for number in range(-(-len(group) // SET_SIZE)):
             free = np.flatnonzero(group < 0)
@@ -205,7 +228,10 @@ class CusText(SanText):
 
 
 class CMP(WordByWord):
-    """CMP: the word nearest to a vector with noise ~ exp(-eps |z|) (Feyisetan et al. 2020)."""
+    """CMP: the word nearest to the vector of x plus noise z (Feyisetan et al. 2020).
+
+    The density of z is proportional to exp(-eps |z|).
+    """
 
     def noise(self, rows: int) -> Floats:
         dim = public_words().vectors.shape[1]
@@ -218,11 +244,19 @@ class CMP(WordByWord):
 
 
 class Mahalanobis(CMP):
-    """CMP with elliptical noise, exp(-eps |z|_RM), by word covariance (Xu et al. 2020)."""
+    """CMP with elliptical noise, whose shape follows the covariance of the words (Xu et al. 2020).
+
+    The density of the noise z is proportional to exp(-eps |z|_RM). The regularised Mahalanobis norm
+    is |z|_RM = |M z|, where M is the inverse of `shape`.
+    """
 
     @cached_property
     def shape(self) -> Floats:
-        """Square root of lambda Sigma + (1 - lambda) I, with Sigma scaled to mean variance 1."""
+        """Square root of the matrix lambda Sigma + (1 - lambda) I.
+
+        Sigma is the covariance of the word vectors, scaled to a mean variance of 1. The share
+        lambda is `LAMBDA`.
+        """
         covariance = np.cov(public_words().vectors.T)
         covariance *= len(covariance) / np.trace(covariance)
         values, vectors = np.linalg.eigh(LAMBDA * covariance + (1 - LAMBDA) * np.eye(len(covariance)))
@@ -236,7 +270,10 @@ class Mahalanobis(CMP):
 
 
 class Vickrey(CMP):
-    """CMP with the nearest or second nearest word, so outliers move too (Xu et al. 2021)."""
+    """CMP that chooses between the two words nearest to the noisy vector (Xu et al. 2021).
+
+    So words that are far from all others are replaced more often.
+    """
 
     def release(self, words: Indices) -> Indices:
         nearest, far = self._nearest(public_words().vectors[words] + self.noise(len(words)), 2)
@@ -245,7 +282,10 @@ class Vickrey(CMP):
 
 
 class TEM(SanText):
-    """TEM: P ~ exp(-eps d / 2) within gamma, all other words as one (Carvalho et al. 2023)."""
+    """TEM: P(y | x) ~ exp(-eps min(d(x, y), gamma) / 2) over all words y (Carvalho et al. 2023).
+
+    So all words farther from x than gamma have the same probability.
+    """
 
     @property
     def gamma(self) -> float:
@@ -259,10 +299,11 @@ class TEM(SanText):
 
 
 class RanText(WordByWord):
-    """RANTEXT: P ~ exp(eps u / 2) among all words that are nearer than a noisy copy of the word.
+    """RANTEXT: P(y | x) ~ exp(eps u / 2) among words y that are nearer to x than a random radius.
 
-    Here u = 1 - d / radius (Tong et al. 2023, InferDPT). The scale of the noise is that of
-    `perturb_sentence` and `add_laplace_noise_to_vector` in its code.
+    The radius is the length of a random noise vector, and u = 1 - d(x, y) / radius (Tong et al.
+    2023, InferDPT). The scale of the noise is computed as in `perturb_sentence` and
+    `add_laplace_noise_to_vector` of the authors' code.
     """
 
     @property

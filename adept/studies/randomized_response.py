@@ -1,19 +1,21 @@
 r"""Surveys under local DP (Habernal 2025, lecture 5) of a bit, one of k answers, or a number.
 
-1. *One bit*: a person reports the true bit with probability theta. The lecture's first theta, (eps
-   + 1)/(eps + 2), spends only ln(1 + eps); its second, e^eps/(e^eps + 1), is tight.
+1. *One bit*: a person reports the true bit with probability theta. The lecture's first theta is
+   (eps + 1)/(eps + 2); with it, the true epsilon is only ln(1 + eps). With the lecture's second
+   theta, e^eps/(e^eps + 1), the true epsilon is exactly eps. We call this theta *tight*.
 2. *One of k answers*: the tight theta becomes e^eps/(e^eps + k - 1).
-3. *A number* from 0 to 15: the Laplace mechanism. Its l1 sensitivity is 15, so the noise has scale
-   15/eps.
+3. *A number* from 0 to 15: the Laplace mechanism. The l1 sensitivity of the number is 15, so the
+   noise has the scale 15/eps.
 4. The same number, reported as one of 16 answers. The mean is computed from the debiased
    frequencies of the answers.
 
-Randomised response pulls every share towards 1/k. So each report r is turned into an unbiased
-*reading* y(r), and the mean of all readings estimates the truth. Let P and Q be the probabilities
-of the true answer and of any other answer. For a share, y = (1[r = answer] - Q)/(P - Q). For a mean
-from k answers, y = sum_v v (1[r = v] - Q)/(P - Q). For the Laplace mechanism, y = r. The interval
-of a share is Clopper and Pearson's for the count of the answer, debiased; the interval of a mean
-uses the normal distribution.
+Randomised response pulls the share of every answer towards 1/k. So we turn each report r into an
+unbiased *reading* y(r), and estimate the truth by the mean of all readings. Let P be the
+probability that a person reports the true answer, and Q the probability of any one other answer.
+For the share of an answer, y = (1[r = answer] - Q)/(P - Q). For a mean from k answers, y = sum_v v
+(1[r = v] - Q)/(P - Q). For the Laplace mechanism, y = r. To get the interval of a share, we compute
+Clopper and Pearson's interval from the number of reports of this answer, and debias its two ends.
+The interval of a mean uses the normal distribution.
 """
 
 import math
@@ -46,7 +48,7 @@ FOUR_SHARES = (0.5, 0.25, 0.15, 0.1)  # the population's shares of four answers
 
 @dataclass(frozen=True)
 class Survey:
-    """A question to a population, and the mechanism through which everyone answers."""
+    """A question to a population, and the mechanism through which everyone answers the question."""
 
     title: str
     target: str  # "share" (of the first answer) or "mean"
@@ -55,7 +57,11 @@ class Survey:
 
     @property
     def wanted(self) -> NDArray[np.float64]:
-        """Values (k,) of the answers: their numbers for a mean; for a share, 1 for the first only."""
+        """Values (k,) of the answers whose mean is estimated.
+
+        For a mean, the value of an answer is its number. For a share, the first answer has the
+        value 1 and all others have 0.
+        """
         values = np.arange(len(self.population), dtype=float)
         return values if self.target == "mean" else (values == 0).astype(float)
 
@@ -73,7 +79,7 @@ COLOURS = dict(zip(SURVEYS, PALETTE, strict=False))
 
 @dataclass(frozen=True, kw_only=True)
 class Answered:
-    """Distribution of one person's answer at one budget."""
+    """Distribution of one person's released answer, for one survey and one claimed epsilon."""
 
     survey: str
     target: str  # share | mean
@@ -89,7 +95,7 @@ class Answered:
 
 @dataclass(frozen=True, kw_only=True)
 class ResponseRow(Answered):
-    """One survey of one size at one budget."""
+    """Results of one survey of ``records`` people at one claimed epsilon."""
 
     records: int
     released: float  # the share or mean of the released answers as they are
@@ -110,7 +116,10 @@ def run(
     records: Sequence[int] = RECORDS,
     seed: int = 2025,
 ) -> Iterator[ResponseRow]:
-    """Yield a row per survey, budget and number of people; each has its own generator."""
+    """Yield a row for each survey, epsilon and number of people.
+
+    Each combination has a random generator of its own.
+    """
     for name in mechanisms:
         check_choice(SURVEYS, mechanisms=name)
     check_integer(2, 10_000_000, **{f"records[{i}]": count for i, count in enumerate(records)})
@@ -119,7 +128,7 @@ def run(
 
 
 def published_parameter(survey: Survey, *, epsilon: float) -> float:
-    """Return the lecture's theta, or the Laplace scale: sensitivity divided by epsilon."""
+    """Return the lecture's theta, or the scale of Laplace noise, sensitivity / epsilon."""
     match survey.theta:
         case None:
             return MAX_SKIPPED / epsilon
@@ -135,7 +144,7 @@ def response(survey: Survey, *, epsilon: float) -> RandomizedResponse:
 
 
 def survey_distribution(name: str, *, epsilon: float) -> Answered:
-    """Return the exact distribution of one answer, by enumerating true and released answers."""
+    """Return the exact distribution of one person's released answer."""
     survey = SURVEYS[name]
     population, wanted = np.array(survey.population), survey.wanted
     truth = expected = float(population @ wanted)
@@ -164,19 +173,22 @@ def survey_distribution(name: str, *, epsilon: float) -> Answered:
 
 
 def probabilities(mechanism: RandomizedResponse) -> tuple[float, float]:
-    """Return P and Q, the probabilities of the true answer and of any other answer."""
+    """Return P and Q, the probabilities of the true answer and of any one other answer."""
     keep = mechanism.keep_probability
     return float(keep), float((1 - keep) / (len(mechanism.labels) - 1))
 
 
 def readings(wanted: NDArray[np.float64], mechanism: RandomizedResponse) -> NDArray[np.float64]:
-    """Return unbiased readings of released answers; ``wanted`` holds the value of each answer."""
+    """Return the unbiased reading (k,) of each possible report.
+
+    The argument ``wanted`` (k,) holds the values of the answers.
+    """
     keep, other = probabilities(mechanism)
     return np.asarray((wanted - other * wanted.sum()) / (keep - other))
 
 
 def measure(name: str, *, epsilon: float, records: int, seed: int = 2025) -> ResponseRow:
-    """Ask ``records`` people of the population; estimate the truth from their releases."""
+    """Simulate a survey of ``records`` people, and estimate the truth from their releases."""
     distribution = survey_distribution(name, epsilon=epsilon)
     cell = sha256(repr((seed, name, epsilon, records)).encode()).digest()
     generator = torch.Generator().manual_seed(int.from_bytes(cell[:7], "big"))
@@ -197,7 +209,7 @@ def measure(name: str, *, epsilon: float, records: int, seed: int = 2025) -> Res
 def _ask(
     survey: Survey, answers: list[int], epsilon: float, generator: torch.Generator
 ) -> tuple[float, float, float, float]:
-    """Return the raw share or mean of released answers, the estimate, and its interval."""
+    """Return the share or mean of the released answers, the debiased estimate, and its interval."""
     if survey.theta is None:
         laplace = ScalarLaplace(epsilon=epsilon, upper=MAX_SKIPPED)
         released = unbiased = np.array(laplace.simulate(answers, generator), dtype=float)
@@ -216,7 +228,7 @@ def _ask(
 
 
 def tables(rows: Sequence[ResponseRow]) -> list[Table]:
-    """Return a table with figures per budget, for the largest number of people."""
+    """Return one table of estimates, for the largest number of people."""
     lines, most = [], max(row.records for row in rows)
     for row in (row for row in rows if row.records == most):
         budget = [f"{row.epsilon:g}", f"{row.spent:.3g}", f"{row.parameter:.4g}", f"{row.published:.4g}"]
@@ -228,7 +240,7 @@ def tables(rows: Sequence[ResponseRow]) -> list[Table]:
 
 
 def draw(rows: Sequence[ResponseRow]) -> str:
-    """Draw the width of intervals against the budget, for the largest number of people."""
+    """Draw half the width of the intervals against epsilon, for the largest number of people."""
     most = max(row.records for row in rows)
     with drawing(1, 2, size=(11, 4.4)) as opened:
         for axis, target in zip(opened.axes[0], ("share", "mean"), strict=True):

@@ -1,13 +1,15 @@
 r"""Figure 2 of Habernal (2022): an empirical sanity check, with exact answers beside it.
 
-The inputs are x = (0, ..., 0) and x' = (1, ..., 1), at l1 distance n. A release is rounded at 1/2
-coordinate by coordinate, a majority vote guesses the input (ties go to 0), and the loss is the
-largest |ln ratio| of the guess's probabilities under the two inputs. By post-processing, this loss
-is at most epsilon for an eps-LDP mechanism.
+The inputs are x = (0, ..., 0) and x' = (1, ..., 1), whose l1 distance is n. Each coordinate of a
+release is rounded to 0 or 1, with the limit 1/2. The majority of the coordinates, the *vote*,
+guesses the input; if both are equally frequent, the guess is x. The *loss of the vote* is the
+largest absolute logarithm of P[guess | x] / P[guess | x'], over the two possible guesses. The vote
+is post-processing, so its loss is at most epsilon if the mechanism is eps-LDP.
 
-The number of votes is binomial, so the loss has a closed form. If an outcome never occurs in a run,
-that gives only a bound that depends on the number of runs, not an infinite loss. The privacy loss
-itself, sum_i (|z_i - 1| - |z_i|) / b, reaches n / b.
+The number of coordinates that are rounded to 1 is binomial, so the loss has a closed form. If a
+guess never occurs in a simulation, the simulation does not prove an infinite loss. It only proves a
+lower bound, which depends on the number of trials. The privacy loss of the whole release z, sum_i
+(|z_i - 1| - |z_i|) / b, reaches n / b for Laplace noise of scale b.
 """
 
 import math
@@ -52,7 +54,7 @@ MARKS: dict[str, dict[str, Any]] = {  # style of each column
 
 @dataclass(frozen=True, kw_only=True)
 class SanityRow:
-    """One mechanism at one budget and dimension: exact, simulated and published losses."""
+    """Losses of the vote for one mechanism, epsilon and dimension: exact, simulated, published."""
 
     mechanism: str
     epsilon: float  # the claim
@@ -75,7 +77,7 @@ def run(
     mechanisms: tuple[str, ...] = MECHANISMS,
     seed: int = 2022,
 ) -> Iterator[SanityRow]:
-    """Yield a row for each mechanism, budget and dimension."""
+    """Yield a row for each mechanism, epsilon and dimension."""
     if trials < 100:
         raise ConfigurationError(f"trials must be at least 100, got {trials}")
     for mechanism in mechanisms:
@@ -86,7 +88,7 @@ def run(
 
 
 def rounding_probabilities(mechanism: str, *, epsilon: float, dim: int) -> tuple[float, float]:
-    """Return the probabilities that a coordinate is at least 1/2, under x = 0 and x' = 1."""
+    """Return the probability that a coordinate is rounded to 1, for the inputs x and x'."""
     tail = math.exp(-0.5 / scale(mechanism, epsilon=epsilon, dim=dim))
     match mechanism:
         case "laplace" | "adept":
@@ -107,7 +109,7 @@ def scale(mechanism: str, *, epsilon: float, dim: int) -> float:
 
 
 def exact_loss(mechanism: str, *, epsilon: float, dim: int) -> float:
-    """Return the loss of the majority vote, from the binomial distribution of votes."""
+    """Return the exact loss of the vote, from the binomial distribution of its coordinates."""
     zero, one = rounding_probabilities(mechanism, epsilon=epsilon, dim=dim)
     ties = dim // 2  # the vote says 1 when more than half of the coordinates do
     says_one = binom.logsf(ties, dim, zero), binom.logsf(ties, dim, one)
@@ -116,7 +118,11 @@ def exact_loss(mechanism: str, *, epsilon: float, dim: int) -> float:
 
 
 def likelihood_ratio(mechanism: str, *, epsilon: float, dim: int) -> float:
-    """Return the largest privacy loss: n / b for Laplace noise (Habernal 2021, Appendix A)."""
+    """Return the largest privacy loss that a whole release can have.
+
+    For Laplace noise this loss is n / b (Habernal 2021, Appendix A). It is 0 for ``random``, and
+    infinite for the other mechanisms.
+    """
     if mechanism in ("laplace", "adept"):
         return dim / scale(mechanism, epsilon=epsilon, dim=dim)
     return 0.0 if mechanism == "random" else math.inf
@@ -167,7 +173,12 @@ def _row(mechanism: str, epsilon: float, dim: int, trials: int, generator: torch
 
 
 def observed_loss(zeros_say_one: int, ones_say_one: int, trials: int) -> float:
-    """Return the loss from a run's counts: inf if one of two counts is zero, nan if both are."""
+    """Return the loss of the vote as it was observed in a simulation.
+
+    The arguments say how often the vote guessed x' under each of the two inputs. The loss is inf if
+    a guess occurred under only one input. Otherwise the loss is nan if a guess occurred under
+    neither input.
+    """
     cells = (zeros_say_one, ones_say_one), (trials - zeros_say_one, trials - ones_say_one)
     losses = [math.nan if first == second == 0 else _log_ratio(_log(first), _log(second)) for first, second in cells]
     return math.inf if math.inf in losses else max(losses, key=lambda loss: (math.isnan(loss), loss))
@@ -194,7 +205,7 @@ def _log_ratio(first: float, second: float) -> float:
 
 
 def tables(rows: Sequence[SanityRow]) -> list[Table]:
-    """Return a table for the published budget; if that was not run, one table per budget."""
+    """Return a table for the published epsilon; if that was not run, one table for each epsilon."""
     known = [row for row in rows if row.published is not None] or rows
     headings = ["mechanism", "n", "exact", "run", "from", "to", "paper", "true", "claim"]
     groups = group_rows(known, lambda row: row.epsilon).items()
@@ -209,7 +220,7 @@ def _line(row: SanityRow) -> list[str]:
 
 
 def draw(rows: Sequence[SanityRow]) -> str:
-    """Draw losses against claimed budgets: of the vote, and (dotted) of the likelihood ratio."""
+    """Draw the vote's loss and the largest loss of a whole release against the claimed epsilon."""
     names = group_rows(rows, lambda row: row.mechanism)
     dims = sorted({row.dim for row in rows})
     of_dim = dict(zip(dims, colours(len(dims)), strict=True))

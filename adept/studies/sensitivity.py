@@ -1,10 +1,13 @@
 r"""Figure 1 of Habernal (2021): pairs of latents farther apart than the original assumes.
 
-The original clips in l2 to C and takes 2C for the l1 sensitivity; the true one is 2C sqrt(n)
-(Theorem 5.1). The figure counts the pairs of clipped latents that exceed 2C in l1 distance, for
-uniform and normal latents; `measure_latents` counts such pairs for the latents of a model. In the
-paper's text normal latents have the variance 0.1 C; in the authors' code and here, they have the
-standard deviation 0.1 C. The two agree at C = 10, the published value.
+The original mechanism of ADePT clips each latent to the l2 norm C and assumes that the l1
+sensitivity is 2C. The true l1 sensitivity is 2C sqrt(n) (Theorem 5.1). The figure shows the share
+of pairs of clipped latents whose l1 distance exceeds 2C, for latents with a uniform and with a
+normal distribution. The function `measure_latents` counts such pairs for the latents of a model.
+
+In the paper's text, normal latents have the variance 0.1 C. In the authors' code and here, they
+have the standard deviation 0.1 C. At C = 10, the published value, the variance 0.1 C and the
+standard deviation 0.1 C mean the same distribution.
 """
 
 from collections.abc import Sequence
@@ -39,7 +42,7 @@ AGREES = {None: "", True: "yes", False: "NO"}
 
 @dataclass(frozen=True, kw_only=True)
 class SensitivityRow:
-    """The share of pairs beyond 2C for one distribution, clip and dimension."""
+    """The share of pairs with an l1 distance above 2C, for one distribution, clip and dimension."""
 
     latents: str  # uniform, normal or the name of measured latents
     clip: str
@@ -62,7 +65,7 @@ def run(
     dims: tuple[int, ...] = DIMS,
     seed: int = 2021,
 ) -> list[SensitivityRow]:
-    """Recompute the figure for the l2 clip, and the same shares for the l1 clip."""
+    """Recompute the figure for the l2 clip, and compute the same shares for the l1 clip."""
     if pairs < 1 or not clip_norm > 0:
         raise ConfigurationError(f"pairs and clip_norm must be positive, got {pairs} and {clip_norm}")
     generator = torch.Generator().manual_seed(seed)
@@ -78,7 +81,7 @@ def run(
 def measure_latents(
     latents: Tensor, *, clip_norm: float, pairs: int = PUBLISHED_PAIRS, seed: int = 2021, name: str = "model"
 ) -> list[SensitivityRow]:
-    """Measure random pairs of different rows of latents (N, n), for each clip."""
+    """Measure random pairs of different rows of the latents (N, n), once for each clip."""
     if latents.ndim != 2 or len(latents) < 2:
         raise ConfigurationError(f"latents must have shape (N, n) with N >= 2, got {tuple(latents.shape)}")
     values = latents.detach().to("cpu", torch.float64)
@@ -95,7 +98,7 @@ def measure_latents(
 
 
 def count_beyond(first: Tensor, second: Tensor, *, clip_norm: float) -> tuple[int, float]:
-    """Count pairs of rows more than 2C apart in l1; also return the largest distance / 2C."""
+    """Count pairs of rows with an l1 distance above 2C; also return the largest distance / 2C."""
     ratio = (first - second).abs().sum(dim=1) / (2 * clip_norm)
     return int((ratio > 1 + TOLERANCE).sum()), float(ratio.max())
 
@@ -134,14 +137,14 @@ def _row(found: tuple[int, float], pairs: int, published: float | None, setting:
 
 
 def two_samples_agree(beyond: int, pairs: int, published: float) -> bool:
-    """Return True if our count fits the published share (Fisher's exact test, 99.9 %)."""
+    """Return True if our share agrees with the published one (Fisher's exact test, 99.9 %)."""
     theirs = round(published * PUBLISHED_PAIRS)
     table = np.array([[beyond, pairs - beyond], [theirs, PUBLISHED_PAIRS - theirs]])
     return float(fisher_exact(table).pvalue) >= 1 - CONFIDENCE
 
 
 def tables(rows: Sequence[SensitivityRow]) -> list[Table]:
-    """Return one table, with a line per distribution, clip and dimension."""
+    """Return one table, with a line for each distribution, clip and dimension."""
     lines = [
         [
             row.latents,
@@ -158,7 +161,7 @@ def tables(rows: Sequence[SensitivityRow]) -> list[Table]:
 
 
 def draw(rows: Sequence[SensitivityRow]) -> str:
-    """Draw the share of pairs beyond the assumed sensitivity against the dimension."""
+    """Draw the share of pairs with an l1 distance above 2C against the dimension."""
     with drawing(1, 1, size=(8, 4.8)) as opened:
         axis = opened.axes[0][0]
         curves = group_rows(rows, lambda row: f"{'every' if row.clip == 'l1' else row.latents}, {row.clip} clip")
