@@ -1,33 +1,36 @@
-"""Errors that a user can mend, grouped by their cause.
+"""Errors that a user can correct, with one class for each kind of cause.
 
-All errors here but ``Interrupted`` are children of ``AdeptError``: the message says how to mend
-them, and the command ends with exit status 2. Any other exception that ends a command is a bug of
-adept (exit status 70).
+All errors in this module except ``Interrupted`` are subclasses of ``AdeptError``. Their messages
+say how to correct them. If such an error ends a command, the exit status is 2. If any other
+exception ends a command, it is a bug of adept, and the exit status is 70.
 """
 
 
 class AdeptError(Exception):
-    """Base class of errors that a user can mend; messages read ``<what is wrong>: <what to do>``."""
+    """Base class of the errors that a user can correct.
+
+    Their messages read ``<what is wrong>: <what to do>``.
+    """
 
 
 class ConfigurationError(AdeptError, ValueError):
-    """A parameter or an option has a value that it must not have."""
+    """An error: a parameter or an option has a value that is not permitted."""
 
 
 class DataError(AdeptError):
-    """A file cannot be read or written: it is missing, empty, not UTF-8, or lacks a column."""
+    """An error in data, such as a file that is missing, empty or not UTF-8, or lacks a column."""
 
 
 class ModelError(AdeptError):
-    """A model directory is missing, incomplete or corrupt, or does not fit the mechanism."""
+    """An error: a model directory is missing, incomplete, corrupt or unfit for the mechanism."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """An interruption by Ctrl-C or SIGTERM; the message says which files remain and how to go on."""
+    """An interruption by Ctrl-C or SIGTERM. The message says which files remain and how to resume."""
 
 
 class ReleaseRefused(AdeptError):
-    """A release is refused, since it would not give the guarantee that its user expects."""
+    """An error: a release is refused, because it would not give the guarantee its user expects."""
 
 
 def printable(value: object, *, limit: int = 200) -> str:

@@ -1,4 +1,7 @@
-"""Style of tables and figures: colours, axes, legends; the same rows give the same SVG."""
+"""Style of the tables and figures in reports: colours, axes and legends.
+
+The same rows of results always give the same SVG file.
+"""
 
 import io
 import math
@@ -53,7 +56,7 @@ METADATA = ("Date", "Creator", "Format", "Type")  # none of it is written: the s
 
 
 class Drawing:
-    """A figure while it is drawn, and its SVG text afterwards."""
+    """A figure and its axes. When the figure is finished, ``svg`` holds its SVG text."""
 
     def __init__(self, figure: Any, axes: Any) -> None:
         self.figure, self.axes, self.svg = figure, axes, ""
@@ -61,7 +64,10 @@ class Drawing:
 
 @contextmanager
 def drawing(rows: int, columns: int, *, size: tuple[float, float], share_rows: bool = False) -> Iterator[Drawing]:
-    """Open a figure of rows x columns axes; its ``svg`` is set when the block ends."""
+    """Open a figure that has a grid of axes, with ``rows`` rows and ``columns`` columns.
+
+    At the end of the block, the figure is written into its attribute ``svg``.
+    """
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(
             rows, columns, figsize=size, layout="constrained", squeeze=False, sharey="row" if share_rows else "none"
@@ -77,12 +83,12 @@ def drawing(rows: int, columns: int, *, size: tuple[float, float], share_rows: b
 
 
 def colours(count: int) -> list[str]:
-    """Return ``count`` colours; some repeat if there are too few."""
+    """Return ``count`` colours; colours repeat if ``count`` is above the number of colours."""
     return [PALETTE[index % len(PALETTE)] for index in range(count)]
 
 
 def group_rows(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
-    """Return rows by their keys, in the order in which the keys first occur."""
+    """Group rows by their keys, in the order in which the keys first occur."""
     groups: dict[K, list[T]] = {}
     for row in rows:
         groups.setdefault(key(row), []).append(row)
@@ -90,7 +96,7 @@ def group_rows(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
 
 
 def columns(points: Sequence[tuple[float, Any]]) -> tuple[list[float], list[Any]]:
-    """Return the points' x and y values, as ``plot`` wants them."""
+    """Return the x values and the y values of points, as the two lists that ``plot`` takes."""
     return [x for x, _ in points], [y for _, y in points]
 
 
@@ -103,7 +109,7 @@ def log_axis(axis: Any, ticks: Sequence[float], label: str) -> None:
 
 
 def legend(figure: Any, *axes: Any, columns: int) -> None:
-    """Draw one legend below the figure for all that is labelled on the axes."""
+    """Draw one legend below the figure, for everything that has a label on the given axes."""
     handles: dict[str, Any] = {}
     for axis in reversed(axes):
         handles.update({label: handle for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)})
@@ -111,5 +117,8 @@ def legend(figure: Any, *axes: Any, columns: int) -> None:
 
 
 def number(value: float | None, *, digits: int = 3) -> str:
-    """Return a number for a table: empty for None, and "inf" or "nan" if it is not finite."""
+    """Return the text of a number in a table.
+
+    The text is empty for None, and "inf" or "nan" for a number that is not finite.
+    """
     return "" if value is None else f"{value:.{digits}f}" if math.isfinite(value) else str(value)

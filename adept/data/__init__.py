@@ -1,1 +1,1 @@
-"""Reading and writing of records: files, splits and the bundled text."""
+"""Reading and writing of records in files, the splits of data sets, and the bundled text."""

@@ -1,8 +1,10 @@
-"""Arrow types for untyped values, such as those of jsonl, found before anything is written.
+"""Choice of Arrow types for values without declared types, such as the values of a jsonl file.
 
-A type is widened only if every value can be read back unchanged: whole numbers become fractions if
-each one is exact as a fraction, and null fits any type. An object becomes a struct with the keys of
-all objects. A column is refused if a key is null in one object and missing in another.
+The type of a column is chosen from all values of the column, before any value is written. It must
+give every value back unchanged. If a column holds whole numbers and fractions, its type is that of
+fractions, provided that it holds every whole number exactly. Null fits any type. Objects become
+structs, which have the keys of all objects of the column. A column is refused if one object has
+null for a key and another object lacks that key, because a struct cannot tell the two apart.
 """
 
 import json
@@ -24,7 +26,10 @@ class UnfitValues(Exception):
 
 
 class SeenValues:
-    """The kinds of values in one place: a column, the items of lists, or one key of objects."""
+    """The kinds of values that were seen in one place of the data.
+
+    A place is a column, the items of the lists in a column, or one key of the objects in a column.
+    """
 
     def __init__(self) -> None:
         self.count, self.nulls = 0, 0
@@ -35,7 +40,7 @@ class SeenValues:
         self.objects = 0
 
     def add(self, value: Any) -> None:
-        """Take a value into account."""
+        """Add the kind of a value, and the kinds of the values inside it."""
         self.count += 1
         match value:
             case None:
@@ -69,7 +74,10 @@ class SeenValues:
             raise UnfitValues(f"objects with more than {MAX_KEYS:,} different keys")
 
     def arrow_type(self) -> pyarrow.DataType:
-        """Return the narrowest type of all values (text if all are null), or raise UnfitValues."""
+        """Return the narrowest Arrow type that fits all values seen; raise UnfitValues if none fits.
+
+        If all values are null, the type is that of text.
+        """
         match sorted(self.kinds):
             case [] | ["text"]:
                 return pyarrow.string()
@@ -107,7 +115,10 @@ class SeenValues:
 
 
 def is_same(value: Any, back: Any) -> bool:
-    """Return True if Arrow gave a value back unchanged; absent keys may come back as null."""
+    """Return True if ``back``, which Arrow gave back for a value, is equal to this value.
+
+    A key that an object lacked may come back with null.
+    """
     match value:
         case dict():
             held = isinstance(back, dict) and value.keys() <= back.keys()
@@ -121,7 +132,7 @@ def is_same(value: Any, back: Any) -> bool:
 
 
 def fits(value: Any, kind: pyarrow.DataType) -> bool:
-    """Return True if a Python value comes back unchanged from an array of this type."""
+    """Return True if an Arrow array of this type gives a Python value back unchanged."""
     try:
         return is_same(value, pyarrow.array([value], kind)[0].as_py())
     except (pyarrow.ArrowException, ValueError, TypeError, OverflowError, RecursionError):
@@ -129,7 +140,10 @@ def fits(value: Any, kind: pyarrow.DataType) -> bool:
 
 
 def read_schema(location: str) -> dict[str, pyarrow.DataType]:
-    """Return the types of a parquet file, or of a JSON object {column: name of its type}."""
+    """Read the Arrow type of each column from a schema file.
+
+    The file is a parquet file, or a JSON object that maps each column to the name of its type.
+    """
     if location.endswith(".parquet"):
         return parquet_types(location)
     try:

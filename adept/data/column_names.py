@@ -1,8 +1,10 @@
 """Messages about missing columns, which help the user but never print a record.
 
-The schema of a Parquet file holds no records, so a message lists all its names. The header of a csv
-may be the first record, and the keys of a JSON object may be data, so a message lists only the
-entries that look like names. A refusal of a central release lists only names from a fixed list.
+The schema of a Parquet file holds no records, so a message lists all column names in it. The first
+line of a csv file may be a record instead of a header, and the keys of a JSON object may be data.
+So for these files, a message lists only entries that look like column names. In a central release,
+which computes one result from all records, a message lists only names from the fixed list
+USUAL_NAMES.
 """
 
 import re
@@ -24,13 +26,16 @@ ALL_USUAL_NAMES = tuple(name for usual in USUAL_NAMES.values() for name in usual
 
 @dataclass(frozen=True)
 class RequiredColumns:
-    """Columns that a file must declare."""
+    """The columns that the header or schema of a file must name."""
 
     columns: tuple[tuple[str, str], ...]  # pairs of an option and the column that it names
     central: bool = False  # messages may list only names from the fixed list
 
     def check(self, location: str, names: Sequence[str], *, header: bool) -> None:
-        """Raise DataError if a file lacks a column; ``header``: True if a csv line names them."""
+        """Raise DataError if the column ``names`` of a file lack a required column.
+
+        ``header`` is True if the names come from the first line of a csv file.
+        """
         for option, column in self.columns:
             if column not in names:
                 advice = _advice(names, column, option, central=self.central, header=header)
@@ -39,12 +44,12 @@ class RequiredColumns:
 
 
 def missing_column(names: Sequence[str], column: str, option: str, *, number: int) -> DataError:
-    """Return the error to raise for a record that lacks a column."""
+    """Return the error to raise if the record with this number lacks a column."""
     return DataError(f"no column named {column!r} in record {number}{_clause(names)}: {_advice(names, column, option)}")
 
 
 def list_names(names: Iterable[object]) -> str:
-    """List the names that look like columns, and count the others."""
+    """Return one text that lists the names that look like column names, and counts the others."""
     listed, others = _listed(list(names))
     return ", ".join([*listed, *([f"{others} more"] if others else [])])
 
@@ -68,7 +73,7 @@ def _usual_clause(names: Sequence[str]) -> str:
 
 
 def _advice(names: Sequence[str], column: str, option: str, *, central: bool = False, header: bool = False) -> str:
-    """Return advice: set the option to the nearest name, or to the usual one."""
+    """Return advice for a message: set the option to a column with a similar or usual name."""
     others = {name for other, usual in USUAL_NAMES.items() if other != option for name in usual}
     candidates = [name for name in names if (name in ALL_USUAL_NAMES if central else COLUMN_NAME.fullmatch(name))]
     near = get_close_matches(column, [name for name in candidates if name not in others], n=1, cutoff=0.7)

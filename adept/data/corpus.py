@@ -1,4 +1,7 @@
-"""Data sets, both named ones and your own: columns, splits, and selected broad public text."""
+"""Loading of data sets: named data sets, your own files, and selected broad public text.
+
+*Broad* text comes from many sources and is about many subjects.
+"""
 
 import os
 import random
@@ -33,7 +36,11 @@ Slot = tuple[str, str]  # name and value, such as a city or a date that a task w
 
 @dataclass(frozen=True)
 class Corpus:
-    """Texts with optional labels and slots; each of these is None or as long as ``texts``."""
+    """Texts, with labels and slots if they have any.
+
+    A *slot* is a named value in a text, such as a city or a date. ``labels`` and ``slots`` are each
+    None, or hold one entry for each text.
+    """
 
     texts: list[str]
     labels: list[str] | None = None
@@ -46,14 +53,14 @@ class Corpus:
         return len(self.texts)
 
     def take(self, indices: Sequence[int]) -> "Corpus":
-        """Return the records at ``indices``."""
+        """Return a corpus of the records at ``indices``."""
         labels = None if self.labels is None else [self.labels[i] for i in indices]
         slots = None if self.slots is None else [self.slots[i] for i in indices]
         return Corpus([self.texts[i] for i in indices], labels, slots)
 
     @property
     def slot_values(self) -> list[list[str]] | None:
-        """Values of each record's slots, without their names."""
+        """Values of the slots of each record, without the names of the slots."""
         return None if self.slots is None else [[value for _, value in own] for own in self.slots]
 
 
@@ -98,7 +105,11 @@ class DataConfig:
 
 
 def text_of(record: Record, column: str, *, number: int) -> str:
-    """Return a record's string in ``column``; raise DataError with column and record number."""
+    """Return the string that a record holds in ``column``.
+
+    Raise DataError if the column is missing or holds no string. The message names the column and
+    the number of the record.
+    """
     if column not in record:
         raise missing_column(list(record), column, "text_column", number=number)
     value = record[column]
@@ -108,7 +119,10 @@ def text_of(record: Record, column: str, *, number: int) -> str:
 
 
 def find_label_column(record: Record, label_column: str | None) -> str | None:
-    """Return the given label column; else "intent" if the first record has it; else None."""
+    """Return the name of the label column, or None if there is no label column.
+
+    It is the given name, or else "intent" if the first record has a column of this name.
+    """
     return label_column or ("intent" if "intent" in record else None)
 
 
@@ -120,7 +134,10 @@ def read_corpus(
     labelled: bool = True,
     options: ReadingOptions | None = None,
 ) -> Corpus:
-    """Read the texts, slots and labels of a file; the default label column is "intent"."""
+    """Read the texts, labels and slots of a file.
+
+    If no label column is given, labels are read from the column "intent", if there is one.
+    """
     named = [("label_column", label_column)] if labelled and label_column else []
     required = RequiredColumns((("text_column", text_column), *named))
     texts: list[str] = []
@@ -137,14 +154,20 @@ def read_corpus(
 
 
 def join(corpora: Sequence[Corpus]) -> Corpus:
-    """Join several corpora to one, without slots; it has labels only if all of them have labels."""
+    """Join several corpora into one, without slots.
+
+    The result has labels only if all of the corpora have labels.
+    """
     labels = [corpus.labels for corpus in corpora]
     texts = [text for corpus in corpora for text in corpus.texts]
     return Corpus(texts, None if None in labels else [label for own in labels for label in own or []])
 
 
 def find_slots(rows: Sequence[str], tags: Sequence[object]) -> list[list[Slot]] | None:
-    """Return the slots of each text, from its tags; None without tags, or if they do not fit."""
+    """Return the slots of each text, from the tags of its words.
+
+    Return None if there are no tags, or if the tags of a text do not fit its words.
+    """
     found = [_slots(text.split(), tagged) for text, tagged in zip(rows, tags, strict=True)]
     slots = [own for own in found if own is not None]
     return slots if len(slots) == len(found) and any(slots) else None
@@ -164,7 +187,11 @@ def _slots(words: Sequence[str], tagged: object) -> list[Slot] | None:
 
 
 def samples_of(location: str, options: ReadingOptions | None = None) -> int:
-    """Return a file's rows per record, by the first run 0, 1, 2, ... in its column ``sample``."""
+    """Return the number of rows that a file holds for each record.
+
+    A file with several rows for each record numbers them 0, 1, 2, ... in the column ``sample``. The
+    rows of the first record are counted.
+    """
     count = 0
     for record in read_records(location, options=options):
         if str(record.get("sample")) != str(count):
@@ -176,8 +203,8 @@ def samples_of(location: str, options: ReadingOptions | None = None) -> int:
 def load(config: DataConfig, columns: Columns | None = None) -> dict[str, Corpus]:
     """Load the splits of a data set: "train", "validation", and "test" if there is one.
 
-    A missing validation split is a tenth of the training split. ``columns`` names the columns of
-    the files in ``data.path``.
+    If there is no validation split, a tenth of the training split takes its place. ``columns``
+    names the columns of the files in ``data.path``.
 
     Raises:
         DataError: a file is missing or unreadable, or the Hub cannot be reached.
@@ -201,7 +228,10 @@ def load(config: DataConfig, columns: Columns | None = None) -> dict[str, Corpus
 
 
 def hold_out(corpus: Corpus, *, share: float, seed: int) -> tuple[Corpus, Corpus]:
-    """Shuffle and split a corpus; the second part has a ``share`` of it, and at least one record."""
+    """Split a corpus at random into two parts.
+
+    The second part holds the given ``share`` of the records, and at least one record.
+    """
     if len(corpus) < 2:
         raise DataError(
             f"the train split must have at least 2 records if some are held out, got {len(corpus)}: add some"
@@ -213,7 +243,7 @@ def hold_out(corpus: Corpus, *, share: float, seed: int) -> tuple[Corpus, Corpus
 
 
 class PublicText(NamedTuple):
-    """A public text."""
+    """A public text, with its source and its subject."""
 
     text: str
     source: str
@@ -221,7 +251,10 @@ class PublicText(NamedTuple):
 
 
 def read_public_texts(directories: Iterable[str | Path]) -> list[PublicText]:
-    """Read the columns text, source and domain of the files train.* and part-* in directories."""
+    """Read the public texts in directories: the columns text, source and domain of their files.
+
+    In each directory, the files whose names begin with ``train.`` or ``part-`` are read.
+    """
     texts = []
     for directory in map(Path, directories):
         paths = sorted(path for pattern in ("train.*", "part-*") for path in directory.glob(pattern))
@@ -236,10 +269,11 @@ def read_public_texts(directories: Iterable[str | Path]) -> list[PublicText]:
 
 
 def thin_texts(public: Iterable[PublicText], *, seed: int = 0) -> list[PublicText]:
-    """Return distinct texts of at most MAX_WORDS words, shuffled, with few from each template.
+    """Select different texts of at most MAX_WORDS words, and return them in random order.
 
-    The number of texts per subject and per source is limited, too. A template is a text without its
-    rare words and its numbers. All texts without rare words and numbers are kept.
+    A *template* is a text without its rare words and numbers. Of all texts with the same template,
+    only MAX_OF_TEMPLATE are kept. This limit does not hold for texts that have neither rare words
+    nor numbers. The number of texts of each subject and of each source is limited, too.
     """
     order = list(public)
     random.Random(seed).shuffle(order)

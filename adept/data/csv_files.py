@@ -1,21 +1,25 @@
-"""Csv: reading and writing of rows. First the end of a row is found, then the row is checked.
+"""Reading and writing of csv files. The reader finds the end of a row, and then checks the row.
 
-A row is read leniently, one character after the other. At the beginning of a cell a quote opens a
-quoted cell; in any other place of a bare cell a quote is an ordinary character. In a quoted cell
-two quotes are one character, and a single quote closes the quotes: the characters after it, up to
-the delimiter, are bare. *A row ends at the first CR or LF outside quotes, or where the file ends.*
-An empty line is not a row, so CRLF ends one row and not two.
+To find the end, the reader goes through the row character by character, and accepts any text. A
+quote at the beginning of a cell opens a quoted cell. In a cell that is not quoted, a quote is an
+ordinary character. In a quoted cell, two quotes together stand for one quote character, and a
+single quote ends the quoted part. The characters after it, up to the delimiter, are not quoted. *A
+row ends at the first CR or LF outside quotes, or where the file ends.* An empty line is not a row,
+so CRLF ends one row and not two.
 
-*Claim*: where row n ends depends on where it begins and on its own characters. *Proof*: the rule
-reads these characters in order with a state (cell begins, bare, quoted, quote within quotes) that
-is the same at the beginning of every row, keeps nothing of earlier rows, and stops at the row's own
-last character. QED. So adding or removing a row whose quotes close changes no other row, because
-the next row begins at its end, in the same state. The only exception is a quote that is never
-closed: it takes everything that follows.
+*Claim*: where row n ends depends only on where the row begins and on the row's own characters.
+*Proof*: the rule reads the characters of the row in order. It remembers only a state: at the
+beginning of a cell, in a cell that is not quoted, inside quotes, or at a quote that was read inside
+quotes. The state is the same at the beginning of every row. The rule remembers nothing else of
+earlier rows, and stops at the row's own last character. QED.
 
-For valid rows these are the rows of RFC 4180. A row is checked only after its end is known: it must
-be valid and not too long, without NUL, and have the right number of cells. At most
-``MAX_CHARACTERS`` characters of a row are kept.
+If all quotes of a row close, adding or removing this row changes no other row, because the next row
+begins where this row ends, in the same state. The only exception is a row with a quote that is
+never closed: such a row takes everything that follows.
+
+In a valid file, these rows are the rows of RFC 4180. The reader checks a row only after it knows
+where the row ends. The row must be valid and not too long, must not hold the character NUL, and
+must have the right number of cells. At most ``MAX_CHARACTERS`` characters of a row are kept.
 """
 
 import csv
@@ -56,14 +60,18 @@ class TooLong(Exception):
 
 @cache
 def _patterns(delimiter: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return two patterns: a quoted cell up to its closing quote, and any number of cells."""
+    """Return two patterns: a quoted cell up to its closing quote, and any number of whole cells."""
     d = re.escape(delimiter)
     quoted = '"[^"]*+(?:""[^"]*+)*+"'
     return re.compile(quoted), re.compile(f'(?:[^"{d}][^{d}]*+{d}|{d}|{quoted}[^{d}]*+{d})*+')
 
 
 def state_after(text: str, delimiter: str) -> str:
-    """Return the state after ``text``: the beginning of a row, or a state and what follows it."""
+    """Return the state in which the reader of a row is after ``text``.
+
+    ``text`` is the beginning of a row. It may also be an earlier state, followed by the characters
+    read since then, because each state is spelled as a beginning of a row that leads to it.
+    """
     if '"' not in text:
         return CELL_BEGINS if not text or text.endswith(delimiter) else BARE
     quoted, cells = _patterns(delimiter)
@@ -79,7 +87,7 @@ def state_after(text: str, delimiter: str) -> str:
 
 
 class Rows:
-    """Iterator over the rows of a csv stream; an overlong row is None, or raises TooLong."""
+    """The rows of a csv stream, in order. A row that is too long is None, or raises TooLong."""
 
     def __init__(self, stream: IO[str], delimiter: str, *, raises: bool = False) -> None:
         self._stream, self.delimiter, self._raises = stream, delimiter, raises
@@ -124,15 +132,18 @@ def read_csv(
     named: Sequence[str] | None = None,
     on_header: Callable[[Sequence[str]], None] = lambda names: None,
 ) -> Iterator[Record]:
-    """Yield the rows below the header, without the apostrophes that our writer adds to formulas.
+    """Yield a record for each row below the header of a csv file.
+
+    Our writer puts an apostrophe before cells that a spreadsheet would run as formulas. The reader
+    removes these apostrophes.
 
     Args:
         stream: text, opened with ``newline=""``.
-        tolerant: as in ``adept.data.reading``.
+        tolerant: True if no single row may raise an error, as in ``adept.data.reading``.
         sure: True if the user chose the delimiter; only then is a header of one cell accepted.
-        named: the columns of a file without a header. Our own outputs have a header, so a reader
-            that is not tolerant takes the first row for a header if it holds some of these names
-            and nothing else.
+        named: the columns of a file without a header. Files that adept writes do have a header. So,
+            unless ``tolerant``, the first row is taken for a header if all of its cells are among
+            these names.
         on_header: called with the names of the columns before any record is read; it may raise.
     """
     rows = Rows(stream, delimiter, raises=not tolerant)
@@ -183,10 +194,10 @@ def _header(
 
 
 def _cells(rows: Rows, *, tolerant: bool) -> Iterator[list[str]]:
-    """Yield the cells of each row; for a tolerant reader, a damaged row has no cells.
+    """Yield the cells of each row; with ``tolerant``, a damaged row has no cells.
 
-    ``csv.reader`` gets one text for each row. It reads quotes as ``Rows`` does, and begins anew
-    after an error.
+    ``csv.reader`` gets the text of one row at a time. It reads quotes as ``Rows`` does. After an
+    error, it begins anew with the next row.
     """
     csv.field_size_limit(MAX_CHARACTERS)
     damaged_as_empty = ("" if text is None or "\0" in text else text for text in rows)
@@ -207,7 +218,10 @@ def _cells(rows: Rows, *, tolerant: bool) -> Iterator[list[str]]:
 
 
 def is_formula(cell: str) -> bool:
-    """Return True if a spreadsheet would run a cell as a formula; False for a signed number."""
+    """Return True if a spreadsheet would run a cell as a formula.
+
+    A number with a sign, such as "-1.5", is not a formula.
+    """
     start = cell.lstrip("'")
     if not start.startswith(("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")):
         return False
@@ -216,10 +230,11 @@ def is_formula(cell: str) -> bool:
 
 @contextmanager
 def write_csv(stream: IO[str], columns: Sequence[str], types: Any = None, delimiter: str = ",") -> Iterator[Write]:
-    """Yield a function that writes rows below a header, and adds an apostrophe to formulas.
+    """Write the header; yield a function that writes records as rows below the header.
 
-    Python's writer ends lines with CRLF, so that it quotes both characters in a cell; the file's
-    lines end with LF.
+    The function puts an apostrophe before each cell that a spreadsheet would run as a formula. The
+    lines of the file end with LF. Python's csv writer ends its lines with CRLF, so that it quotes
+    cells that hold CR or LF; each CRLF at the end of a line is then replaced by LF.
     """
     rows = csv.writer(_LineFeeds(stream), delimiter=delimiter)
     rows.writerow(map(to_cell, columns))

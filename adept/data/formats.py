@@ -1,7 +1,8 @@
-"""Formats of data files: their names, their common rules, and the format txt.
+"""Formats of data files: their names, the rules that they have in common, and the format txt.
 
-In a central release, only a file's name and ``ReadingOptions`` decide container, format, delimiter
-and header. Otherwise the file's first row could decide how all rows are read.
+In a central release, which computes one result from all records, only the name of a file and
+``ReadingOptions`` decide about compression, format, delimiter and header. If the content of the
+file decided, one record (the first row) could change how all other rows are read.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,15 +33,15 @@ BYTE_ORDER_MARK = "\ufeff"  # dropped at the beginning of every row, so that the
 
 
 class UnfitFile(Exception):
-    """An error: a file needs repair or other options; the message holds none of its content."""
+    """An error: a file needs repair or other options; the message shows none of its content."""
 
 
 class DamagedRecord(Exception):
-    """An error: a record does not fit its file; the message repeats none of its content."""
+    """An error: a record does not fit its file; the message shows none of the record's content."""
 
 
 class PlacedRecord(Record):
-    """The values of a row and its place: an Arrow batch or None, and the position there."""
+    """A record with its place in a Parquet file: an Arrow batch (or None) and the row in it."""
 
     def __init__(self, values: Mapping[str, Any], batch: Any, index: int) -> None:
         super().__init__(values)
@@ -53,12 +54,12 @@ class PlacedRecord(Record):
         return dict, (dict(self),)
 
     def cell(self, column: str) -> "ArrowValue":
-        """Return a column's value as a cell of Arrow."""
+        """Return the value of a column as an ArrowValue, without converting it to Python."""
         return ArrowValue(self.batch.column(column), self.index)
 
 
 class ArrowValue:
-    """One value of an Arrow array."""
+    """One value of an Arrow array: the array, and the index of the value."""
 
     def __init__(self, array: Any, index: int) -> None:
         self.array, self.index = array, index
@@ -71,7 +72,7 @@ class UnreadableValue:
         self._value = value
 
     def __repr__(self) -> str:
-        """Return the value as Arrow writes it, for digests."""
+        """Return the value as Arrow writes it. Digests of records use this text."""
         import pyarrow
 
         try:
@@ -128,7 +129,7 @@ class ReadingOptions:
 
 
 def is_gzip_name(location: str) -> bool:
-    """Return True if a file's name ends with .gz, in any case."""
+    """Return True if the name of a file ends with .gz, in upper or lower case."""
     return location.lower().endswith(".gz")
 
 
@@ -143,7 +144,9 @@ def tells_format(location: str) -> bool:
 
 
 def format_of_name(location: str) -> str | None:
-    """Return the format that a file's name shows, ignoring case and ``.gz``; else None.
+    """Return the format that the name of a file shows, or None if it shows no format.
+
+    Upper case and a final ``.gz`` make no difference.
 
     Raises:
         DataError: the name is that of a spreadsheet, a document or another kind of compressed file.
@@ -174,12 +177,19 @@ def _unknown(location: str) -> DataError:
 
 
 def delimiter_of(location: str, given: str | None = None) -> str:
-    """Return the separator of a csv file, from the option or else from its name."""
+    """Return the character that separates the cells of a csv file.
+
+    The option ``given`` decides, or else the name of the file.
+    """
     return DELIMITERS[given or ("tab" if _ending(location) == "tsv" else "comma")]
 
 
 def written_format(target: str, options: ReadingOptions, sources: Iterable[str]) -> str:
-    """Return an output's format, such as csv:tab, from its name, the option or an input."""
+    """Return the format in which an output is written, such as ``jsonl`` or ``csv:tab``.
+
+    The name of the output decides. If it shows no format, the option ``format`` decides, or else
+    the name of the first input.
+    """
     named = target != STANDARD_STREAM and format_of_name(target)
     model = target if named else next(iter(sources), target)
     kind = named or file_format(model, options.format)
@@ -191,7 +201,11 @@ def written_format(target: str, options: ReadingOptions, sources: Iterable[str])
 
 
 def read_lines(stream: IO[str], *, tolerant: bool) -> Iterator[str]:
-    """Yield lines with their ends; a tolerant reader cuts long lines and skips empty ones."""
+    """Yield the lines of a text, each with its line end.
+
+    With ``tolerant``, a line that is too long is cut, and an empty line is skipped. Otherwise, a
+    line that is too long raises DamagedRecord.
+    """
     while line := stream.readline(MAX_CHARACTERS + 1):
         if len(line) > MAX_CHARACTERS:
             if not tolerant:
@@ -208,7 +222,7 @@ def read_lines(stream: IO[str], *, tolerant: bool) -> Iterator[str]:
 
 
 def check_text(text: str) -> str:
-    """Return a row's text unchanged; raise DamagedRecord if it was not UTF-8 or holds NUL."""
+    """Return the text of a row unchanged; raise DamagedRecord if it is not UTF-8 or holds NUL."""
     if "\0" in text:
         raise DamagedRecord("NUL in the text, as UTF-16 has it, which can be converted to UTF-8")
     if not text.isascii():
@@ -220,12 +234,12 @@ def check_text(text: str) -> str:
 
 
 def read_txt(stream: IO[str], *, tolerant: bool = False) -> Iterator[Record]:
-    """Yield a record for each line; a tolerant reader skips empty lines."""
+    """Yield a record for each line of a txt file; with ``tolerant``, empty lines are skipped."""
     for line in read_lines(stream, tolerant=tolerant):
         yield {"text": line.removesuffix("\n")}
 
 
 @contextmanager
 def write_txt(stream: IO[str], columns: Sequence[str], types: Any = None) -> Iterator[Write]:
-    """Yield a function that writes the first column, one line for each record."""
+    """Yield a function that writes the first column of each record on a line of its own."""
     yield lambda records: stream.writelines(f"{record[columns[0]]}\n" for record in records)

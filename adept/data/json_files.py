@@ -1,15 +1,17 @@
-"""JSON: objects on lines or in one array, read and written.
+"""Reading and writing of JSON: one object on each line (jsonl), or one array of objects (json).
 
-An array is first split into the texts of its elements, piece by piece, so a file may be larger than
-the memory.
+The reader of an array splits it into the texts of its elements. It reads the array part by part, so
+the file may be larger than the memory.
 
-*Claim*: where an element ends depends on where it begins and on its own characters. *Proof*: an
-element ends before the first comma outside its own strings, lists and objects. The scan keeps a
-state (how many brackets are open) that is zero at the beginning of every element, and nothing of
-earlier elements. A tolerant reader treats a closing bracket without an opening one as an ordinary
-character of the element, and the end of the file as the end of the array. QED. An element is parsed
-only after its end is known. The only exception is an element whose strings or brackets never close:
-it takes everything that follows.
+*Claim*: where an element ends depends only on where the element begins and on the element's own
+characters. *Proof*: an element ends before the first comma outside the element's own strings, lists
+and objects. The scan keeps a state (the number of open brackets), which is zero at the beginning of
+every element. It remembers nothing of earlier elements. A tolerant reader treats a closing bracket
+that no bracket opened as an ordinary character of the element, and it treats the end of the file as
+the end of the array. QED.
+
+An element is parsed only after its end is known. The only exception to the claim is an element with
+a string or bracket that is never closed: such an element takes everything that follows.
 """
 
 import datetime
@@ -42,13 +44,19 @@ NOT_JSON = "bytes, infinity, a date beyond the calendar or too deep a list"
 
 
 def read_jsonl(stream: IO[str], *, tolerant: bool = False) -> Iterator[Record]:
-    """Yield the object of each line that is not blank; a lone surrogate becomes U+FFFD."""
+    """Yield the object of each line that is not blank.
+
+    A lone surrogate, which is half of a character of two UTF-16 units, becomes U+FFFD.
+    """
     lines = (line for line in read_lines(stream, tolerant=tolerant) if line.strip())
     yield from (_object_of(line, tolerant=tolerant) for line in lines)
 
 
 def read_json(stream: IO[str], *, tolerant: bool = False) -> Iterator[Record]:
-    """Yield the objects of an array; a tolerant reader demands only the opening bracket."""
+    """Yield the objects of a JSON array.
+
+    With ``tolerant``, the only error in the file that raises is a missing opening bracket.
+    """
     for text in array_elements(stream, tolerant=tolerant):
         if text:
             text = text.replace("\0", "\ufffd") if tolerant else check_text(text)
@@ -99,7 +107,10 @@ def _is_deep(record: Record) -> bool:
 
 
 def array_elements(stream: IO[str], *, tolerant: bool = False) -> Iterator[str | None]:
-    """Yield each element's text; None for one of more than ``MAX_CHARACTERS`` characters."""
+    """Yield the text of each element of a JSON array.
+
+    An element of more than ``MAX_CHARACTERS`` characters yields None.
+    """
     if (text := _read_opening(stream)) is None:
         return
     element: list[str] | None = []
@@ -167,7 +178,7 @@ def _check_end(text: str, stream: IO[str]) -> None:
 
 @contextmanager
 def write_jsonl(stream: IO[str], columns: Sequence[str], types: Any = None) -> Iterator[Write]:
-    """Yield a function that writes an object on each line; NaN becomes null."""
+    """Yield a function that writes each record as an object on a line; NaN becomes null."""
     yield lambda records: stream.writelines(
         to_json({column: record[column] for column in columns}) + "\n" for record in records
     )
@@ -199,7 +210,7 @@ def _spell(value: Any) -> str:
 
 @contextmanager
 def write_json(stream: IO[str], columns: Sequence[str], types: Any = None) -> Iterator[Write]:
-    """Yield a function that writes an array, one object on each line."""
+    """Yield a function that writes records as one array, with one object on each line."""
     begins = "[\n"
 
     def write(records: Sequence[Record]) -> None:

@@ -1,9 +1,10 @@
-"""Labels as text in the one form that all commands use, and public label sets.
+"""Labels as texts in one spelling for all commands, and label sets that are public.
 
-*Claim*: the label that a release reads or writes for a record is a function of that record's own
-value. *Proof*: ``label_of`` is ``plain_text`` of one value, and raises if that has no text; the
-record's number appears only in the error. QED. A record without a label is refused, because an
-empty label in the output would mark it.
+*Claim*: the label that a release reads or writes for a record depends only on the value of the
+label column in this record. *Proof*: ``label_of`` returns ``plain_text`` of this one value, or
+raises an error if the value has no text. The number of the record appears only in the error. QED.
+
+A record without a label is refused, because an empty label in the output would mark the record.
 """
 
 import os
@@ -44,12 +45,12 @@ def label_of(record: Record, column: str, *, number: int) -> str:
 
 
 def is_missing(value: Any) -> bool:
-    """Return True for a missing value of any format: null, NaN, an empty or blank cell."""
+    """Return True if a value is missing, in any file format: null, NaN, an empty or blank cell."""
     return is_null(value) or (isinstance(value, str) and not value.strip())
 
 
 def label_set_of(labels: Iterable[Any]) -> tuple[str, ...]:
-    """Return a public label set as texts, in order.
+    """Return the labels of a public label set as texts, in the given order.
 
     Raises:
         ConfigurationError: an entry has no text, or two entries have the same text.
@@ -72,7 +73,9 @@ def label_set_of(labels: Iterable[Any]) -> tuple[str, ...]:
 
 
 def read_label_descriptions(location: str | None) -> dict[str, tuple[str, ...]]:
-    """Read public sentences about labels; a line holds a label and sentences, separated by tabs.
+    """Read a file of public sentences that describe labels; return the sentences for each label.
+
+    Each line of the file holds a label and one or more sentences, separated by tabs.
 
     Raises:
         DataError: the file cannot be read.
@@ -93,7 +96,9 @@ def read_label_descriptions(location: str | None) -> dict[str, tuple[str, ...]]:
 
 
 def read_label_set(given: Sequence[str] | None) -> tuple[str, ...]:
-    """Return an option's label set; a single ``@FILE`` stands for the file's non-blank lines.
+    """Return the public label set that is given as an option.
+
+    A single entry ``@FILE`` stands for the lines of this file that are not blank.
 
     Raises:
         DataError: the file cannot be read.

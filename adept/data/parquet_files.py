@@ -1,13 +1,14 @@
-"""Parquet: read rows, write rows, and keep the types of columns.
+"""Reading and writing of Parquet files, which keep the types of their columns.
 
-A row is a ``PlacedRecord``. Columns that go into another Parquet file are copied from its Arrow
-batch, so nanoseconds, decimals, maps and dates beyond Python's calendar come back unchanged.
-Metadata are not copied, and dictionaries are built again from the written values, because a
-categorical keeps categories that no row has.
+Each row is read as a ``PlacedRecord``, which remembers its Arrow batch. If a column goes into
+another Parquet file, its values are copied from this batch. So nanoseconds, decimals, maps and
+dates beyond Python's calendar come back unchanged. Metadata are not copied. A dictionary (the list
+of different values in a categorical column) may hold values that no row has. So it is not copied,
+but built again from the values that are written.
 
-*Claim*: a value of a ``PlacedRecord`` depends on that value of the file alone, not on other rows of
-its batch. *Proof*: if a whole column can be converted, the same function converts every value. If
-not, that function converts each value separately, and a value that Python cannot hold becomes an
+*Claim*: a value of a ``PlacedRecord`` depends only on this value of the file, and not on other rows
+of its batch. *Proof*: if a whole column can be converted, the same function converts every value.
+If not, that function converts each value separately. A value that Python cannot hold becomes an
 ``UnreadableValue``, or None for a tolerant reader. QED.
 """
 
@@ -45,7 +46,10 @@ def read_parquet(
     columns: Collection[str] | None = None,
     on_header: Callable[[Sequence[str]], None] = lambda names: None,
 ) -> Iterator[Record]:
-    """Yield rows with the given columns (None: all); call ``on_header`` first with all names."""
+    """Yield the rows of a Parquet file with the given columns, or with all if none are given.
+
+    Before the first row is read, ``on_header`` is called with the names of all columns.
+    """
     try:
         source = _searchable(stream)
         file = parquet.ParquetFile(source)
@@ -82,7 +86,10 @@ def _searchable(stream: Any) -> Any:
 
 
 def _without_dictionaries(source: Any) -> Any:
-    """Return metadata without dictionaries, which Arrow refuses whole for one damaged text."""
+    """Return the metadata of a file, changed so that categorical columns are read as plain text.
+
+    Arrow refuses a whole dictionary of categories if one of its texts is damaged.
+    """
     size = source.seek(0, io.SEEK_END)
     source.seek(max(0, size - 8))
     length = int.from_bytes(source.read(4), "little") + 8
@@ -112,7 +119,10 @@ def _plain_values(column: Any, *, tolerant: bool) -> list[Any]:
 
 
 def _one_value(one: Any) -> list[Any]:
-    """Convert an array of one value; nanoseconds become text if Python cannot hold them."""
+    """Convert an Arrow array of one value to a list.
+
+    A time with nanoseconds that Python cannot hold becomes text.
+    """
     try:
         short = _microseconds(one)
     except pyarrow.ArrowInvalid:
@@ -130,7 +140,11 @@ def _microseconds(column: Any) -> Any:
 
 
 def file_types(stream: IO[bytes]) -> dict[str, Any]:
-    """Return a file's column types; dictionaries get indices long enough for all parts."""
+    """Return the Arrow type of each column of a Parquet file.
+
+    If the file has several parts, the parts of a categorical column may hold different categories.
+    So the type gets indices that are long enough for all of them.
+    """
     try:
         file = parquet.ParquetFile(_searchable(stream))
     except (pyarrow.ArrowException, ValueError, OSError):
@@ -141,14 +155,17 @@ def file_types(stream: IO[bytes]) -> dict[str, Any]:
 
 
 def long_indices(kind: Any) -> Any:
-    """Return a type whose dictionary indices are long enough for any number of values."""
+    """Return a type; if it is a dictionary type, its indices have at least 32 bits."""
     if not types.is_dictionary(kind) or kind.index_type.bit_width > 16:
         return kind
     return pyarrow.dictionary(pyarrow.int32(), kind.value_type, kind.ordered)
 
 
 def bare_type(kind: Any, *, inside: bool = False) -> Any:
-    """Return a type without metadata of inner fields and without inner dictionaries."""
+    """Return a type without the metadata of inner fields and without inner dictionaries.
+
+    Inner fields are the items of lists, the fields of structs, and the keys and values of maps.
+    """
 
     def bare(field: Any) -> Any:
         return pyarrow.field(field.name, bare_type(field.type, inside=True), field.nullable)
@@ -180,7 +197,10 @@ def can_hold(kind: Any) -> bool:
 
 @contextmanager
 def write_parquet(stream: IO[bytes], columns: Sequence[str], of_columns: Types | None = None) -> Iterator[Write]:
-    """Yield a function that writes records as a row group; a column without a type is text."""
+    """Yield a function that writes records as one part (row group) of a Parquet file.
+
+    A column that has no type in ``of_columns`` holds text.
+    """
     schema = pyarrow.schema([(column, (of_columns or {}).get(column, pyarrow.string())) for column in columns])
     with parquet.ParquetWriter(stream, schema) as writer:
 

@@ -1,19 +1,23 @@
-"""Records of data files of any format and container, and the columns that files declare.
+"""Reading of records from data files of any format, compressed or not.
 
-Files of any size are read record by record. No message repeats a record, or a name that may be the
-first record of a file without a header. A *tolerant* reader refuses no file because of one record:
-a damaged record is one without columns.
+Files of any size are read record by record. No error message repeats a record. The first record of
+a csv file without a header may be mistaken for column names, so messages do not repeat such names
+either. A *tolerant* reader refuses no file because of one record. It yields a damaged record as a
+record without columns.
 
-*Claim*: adding or removing one row of txt, jsonl or csv changes the records that a tolerant reader
-yields only by the record of that row. *Proof*. (1) Bytes become characters one by one: no byte of a
-line end belongs to a longer UTF-8 sequence, and a sequence that is cut short becomes U+FFFD before
-the next row begins. (2) Where a row ends depends on where it begins and on its own characters: in
-txt and jsonl at the first CR or LF, in csv as ``adept.data.csv_files`` proves. An empty line is not
-a row, so CRLF ends one row, even if a row was removed between CR and LF. (3) A record is a function
-of its row alone, and of names that stand in a csv's header or in options. A byte order mark is
-dropped at the beginning of every row, not only of the first. QED. ``adept.data.json_files`` proves
-(2) for the elements of a JSON array. The exceptions are a quote in a csv, and a string or bracket
-in a JSON array, that is never closed.
+*Claim*: adding or removing one row of a txt, jsonl or csv file changes the records that a tolerant
+reader yields only by the record of that row. *Proof*. (1) The bytes of one row do not change the
+characters of another row: no byte of a line end belongs to a longer UTF-8 sequence, and a sequence
+that is cut short becomes U+FFFD before the next row begins. (2) Where a row ends depends only on
+where the row begins and on its own characters. In txt and jsonl, a row ends at the first CR or LF.
+For csv, ``adept.data.csv_files`` has the proof. An empty line is not a row, so CRLF ends one row,
+even if a row was removed between CR and LF. (3) A record is a function of its own row, and of the
+column names in the header of a csv file or in the options. A byte order mark is dropped at the
+beginning of every row, not only of the first. QED.
+
+``adept.data.json_files`` proves (2) for the elements of a JSON array. The claim has two exceptions:
+a quote in a csv file that is never closed, and a string or bracket in a JSON array that is never
+closed.
 """
 
 import errno
@@ -79,21 +83,22 @@ def read_records(
     columns: Collection[str] | None = None,
     required: RequiredColumns | None = None,
 ) -> Iterator[Record]:
-    """Yield the records of a file, ``-`` (standard input) or directory.
+    """Yield the records of a file, of standard input (``-``), or of all files in a directory.
 
-    Every line of a txt file, even an empty one, is a record ``{"text": line}``; blank lines of
-    jsonl and csv are skipped.
+    Every line of a txt file, even an empty one, is a record ``{"text": line}``. Blank lines of
+    jsonl and csv files are skipped.
 
     Args:
-        options: how to read the file; with None, the file's name decides.
-        tolerant: never raise because of one record. A damaged record has no columns, and a file may
-            be empty.
+        options: how to read the file; if None, the name of the file decides.
+        tolerant: True to raise no error because of one record. Then a damaged record has no
+            columns, and a file may be empty.
         columns: the columns that are used; other columns of a parquet file are not read.
         required: columns that a csv's header or a Parquet file's schema must name.
 
     Raises:
-        DataError: the file is missing, empty, not UTF-8, of an unknown format or damaged, or
-            becomes shorter. The record is named by its number alone, the first one being 1.
+        DataError: the file is missing, empty, not UTF-8, of an unknown format or damaged, or it
+            becomes shorter while it is read. The message names a record only by its number, counted
+            from 1.
     """
     options = options or ReadingOptions()
     parts, kind = data_files(location, options.format)
@@ -110,10 +115,11 @@ def read_files(
     columns: Collection[str] | None = None,
     required: RequiredColumns | None = None,
 ) -> Iterator[Record]:
-    """Yield the records of several files as ``read_records`` does; not all of them may be empty.
+    """Yield the records of several files, one file after the other, as ``read_records`` does.
 
-    One of several csv files may have no lines, and then it needs no columns. ``sizes`` holds the
-    smallest size in bytes that each file must have.
+    Raise DataError if all of the files are empty, unless ``tolerant``. If there are several csv
+    files, a file without any lines needs no header. ``sizes`` holds the smallest size in bytes that
+    each file must have.
     """
     number = 0
     for part, least in zip(parts, sizes or [0] * len(parts), strict=True):
@@ -160,7 +166,7 @@ def _csv_options(location: str, options: ReadingOptions) -> dict[str, Any]:
 
 
 def parquet_types(location: str, *, tolerant: bool = False) -> dict[str, Any]:
-    """Return the types of a parquet file's columns; raise DataError for any other file."""
+    """Return the Arrow types of a parquet file's columns; raise DataError for any other file."""
     from adept.data.parquet_files import file_types
 
     with _data_errors(location, lambda: 0), open_input(location, kind="parquet", tolerant=tolerant) as stream:
@@ -168,7 +174,11 @@ def parquet_types(location: str, *, tolerant: bool = False) -> dict[str, Any]:
 
 
 def declared_columns(location: str, options: ReadingOptions) -> list[str] | None:
-    """Return the columns that a header, schema, format or option declares; None if nothing does."""
+    """Return the column names that are known before any record is read, or None.
+
+    They come from the header of a csv file, the schema of a parquet file, or the option
+    ``columns``. A txt file has the column "text". A json or jsonl file declares no columns.
+    """
     kind = file_format(location, options.format)
     if kind in ("jsonl", "json") or location == STANDARD_STREAM:
         return None
@@ -185,7 +195,10 @@ def declared_columns(location: str, options: ReadingOptions) -> list[str] | None
 
 
 def mismatch(location: str, options: ReadingOptions) -> str | None:
-    """Return a warning for the curator if a file's first bytes contradict name and options."""
+    """Return a warning if the first bytes of a file contradict its name and the options, or None.
+
+    The warning is for the curator, who may see the records.
+    """
     kind = file_format(location, options.format)
     with open_input(location, kind="parquet", tolerant=True) as stream:
         head = stream.read(HEAD_BYTES)
@@ -202,14 +215,21 @@ def mismatch(location: str, options: ReadingOptions) -> str | None:
 
 
 def data_files(location: str, given: str | None) -> tuple[list[str], str | None]:
-    """Return the files that a location stands for, and their format if it is the same for all."""
+    """Return the files for which a location stands, and the format of all these files.
+
+    A location is a file, ``-`` (standard input) or a directory. The format is None if each file's
+    own name decides.
+    """
     if location == STANDARD_STREAM or not os.path.isdir(location):  # noqa: PTH112 - Path.is_dir raises for a long name
         return [location], given
     return part_files(location), given or format_of_name(location.rstrip("/"))
 
 
 def part_files(directory: str) -> list[str]:
-    """Return a directory's files by name, except those that begin with a dot or underscore."""
+    """Return the files in a directory, sorted by name.
+
+    Files whose names begin with a dot or an underscore are left out.
+    """
     try:
         found = sorted(path for path in Path(directory).iterdir() if not path.name.startswith((".", "_")))
     except OSError as error:
@@ -241,10 +261,11 @@ def _data_errors(location: str, records: Callable[[], int]) -> Iterator[None]:
 
 @contextmanager
 def open_input(location: str, *, kind: str, at_least: int = 0, tolerant: bool = False) -> Iterator[Any]:
-    """Open a path or standard input: bytes for parquet, else text with LF, CRLF or CR ends.
+    """Open a file or standard input, as bytes for parquet and as text for all other formats.
 
-    A tolerant reader uses only the name. Other readers look at the first bytes, and raise UnfitFile
-    for a spreadsheet, another compression, or UTF-16.
+    A line of text may end with LF, CRLF or CR. With ``tolerant``, only the name of the file decides
+    how the file is opened. Otherwise its first bytes are looked at, too. UnfitFile is raised for a
+    spreadsheet, for UTF-16, and for other compression than gzip.
     """
     with ExitStack() as stack:
         raw = _Source(os.dup(0)) if location == STANDARD_STREAM else _Source(location, at_least)
@@ -269,8 +290,8 @@ def open_input(location: str, *, kind: str, at_least: int = 0, tolerant: bool = 
 class _Source(io.FileIO):
     """A file or pipe whose first bytes can be looked at before it is read.
 
-    A file must not become shorter while it is read; otherwise records would be missing without an
-    error.
+    If the file becomes shorter while it is read, an error is raised, because records would be
+    missing.
     """
 
     read, readall = io.RawIOBase.read, io.RawIOBase.readall  # type: ignore[assignment]  # by ``readinto``, unlike FileIO's own

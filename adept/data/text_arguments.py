@@ -1,15 +1,17 @@
-"""Conversion of arguments to texts: lists, arrays, data frames of one column, and nothing else.
+"""Conversion of arguments to lists of texts: lists, arrays, and data frames of one column.
 
-``text_list`` reads the column types of common libraries. It refuses everything whose elements are
-not records (a string has characters, a dict has keys), and a generator, which could not be checked
-before its first text is released. No message repeats an element. Formats write the same value in
-different ways ("1", 1, 1.0); ``plain_text`` maps these to one text.
+``text_list`` also reads the column types of common libraries. It refuses anything else. The
+elements of a string are characters and those of a dict are keys, so neither holds one element for
+each record. The texts of a generator could not all be checked before the first of them is released.
+No error message repeats an element. Files of different formats may hold the same value as "1", as 1
+or as 1.0. ``plain_text`` returns the same text for all of these.
 
-*Claim*: the text of a value depends on that value alone: not on other rows, its column's type or
-the file's format.
-*Proof*: ``plain_text`` is a function of its one argument; it keeps no state and reads nothing else.
-QED. So the spelling of a value does not link its record to other records, and a vote that is cast
-by the text of a label is a function of one record.
+*Claim*: the text that ``plain_text`` returns for a value depends only on this value, and not on
+other rows, on the type of the column or on the format of the file. *Proof*: ``plain_text`` is a
+function of its one argument. It keeps no state and reads nothing else. QED.
+
+So the spelling of a value does not link its record to other records. If each record votes for its
+label, the vote is a function of this one record.
 """
 
 import numbers
@@ -51,7 +53,7 @@ def text_list(texts: object, name: str = "texts", *, first: int = 1) -> list[str
     Args:
         texts: a sequence; a NumPy array of strings (N,) or (N, 1); a Series of pandas or polars; an
             Arrow array; a column of ``datasets``; or a data frame, table or data set of one column.
-        name: the argument's name in messages.
+        name: the name of the argument in error messages.
         first: the position of the first text, for callers who pass only a part of their texts.
 
     Raises:
@@ -71,10 +73,14 @@ def text_list(texts: object, name: str = "texts", *, first: int = 1) -> list[str
 
 
 def value_list(values: object, count: int, name: str) -> list[Any]:
-    """Return one value per record, such as a label or person: a string, or None if it is missing.
+    """Return one value for each record, such as its label or its person.
+
+    A missing value becomes None. A string of any string type becomes a plain string.
 
     Args:
         values: as ``texts`` in ``text_list``, but with elements of any type.
+        count: the number of records.
+        name: the name of the argument in error messages.
 
     Raises:
         DataError: ``values`` has another type or another length.
@@ -86,7 +92,11 @@ def value_list(values: object, count: int, name: str) -> list[Any]:
 
 
 def instance_of(value: object, kinds: Iterable[tuple[str, str]]) -> tuple[str, str] | None:
-    """Return the first (library, class) that a value is an instance of; import nothing."""
+    """Return the first of some classes, given as (library, class), to which a value belongs.
+
+    Return None if it belongs to none of them. The names of classes are compared, so no library is
+    imported.
+    """
     own = {(base.__module__.partition(".")[0], base.__name__) for base in type(value).__mro__}
     return next((kind for kind in kinds if kind in own), None)
 
@@ -144,9 +154,10 @@ def _kind(value: object) -> str:
 def plain_text(value: Any) -> str | None:
     """Return the text of a value; None if the value has no text.
 
-    Strings are normalised (NFC) and stripped of surrounding space. Whole numbers become their
-    digits, also 1.0, "1.0" and Decimal("1.00"). Booleans become "true" and "false". None, NaN,
-    fractions such as 1.5, bytes, dates, containers and blank strings have no text.
+    Strings are normalised (NFC), and space around them is removed. Whole numbers become their
+    digits, even if they are given as 1.0, "1.0" or Decimal("1.00"). Booleans become "true" and
+    "false". None, NaN, fractions such as 1.5, bytes, dates, containers and blank strings have no
+    text.
     """
     if isinstance(value, str):
         text = unicodedata.normalize("NFC", value).strip()

@@ -1,4 +1,4 @@
-"""Writing of files: records one after the other, small files at once, and their final names."""
+"""Writing of data files, tables and small files, and the final names of finished files."""
 
 import csv
 import errno
@@ -40,10 +40,10 @@ WRITERS: dict[str, Callable[[Any, Sequence[str], Types | None], AbstractContextM
 
 @contextmanager
 def record_writer(location: str, *, format: str, columns: Sequence[str], types: Types | None = None) -> Iterator[Write]:
-    """Open ``location`` and yield a function that appends records with exactly ``columns``.
+    """Open a file for writing, and yield a function that appends records with exactly ``columns``.
 
-    A txt file holds the first column alone. In a parquet file each column has the type given in
-    ``types``, or is text.
+    A txt file holds the first column alone. In a parquet file, each column has the type given in
+    ``types``, or holds text if no type is given.
     """
     compressed = is_gzip_name(location.removesuffix(".partial"))
     raw: Any = gzip.open(location, "wb") if compressed else Path(location).open("wb")  # noqa: SIM115
@@ -56,14 +56,15 @@ def record_writer(location: str, *, format: str, columns: Sequence[str], types: 
 
 
 def check_value(value: Any, format: str) -> None:
-    """Raise DataError for a value that a jsonl or csv file cannot hold."""
+    """Raise DataError if a jsonl or csv file cannot hold a value."""
     (to_cell if format.startswith("csv") else to_json)(value)
 
 
 def write_table(rows: Sequence[Any], path: Path) -> None:
-    """Write all rows (dataclasses or dictionaries with equal keys) at once; replace the file.
+    """Write all rows of a table into a csv file; an existing file is replaced.
 
-    None becomes an empty cell; infinite and undefined numbers become "inf" and "nan".
+    The rows are dataclasses, or dictionaries with equal keys. None becomes an empty cell. Infinite
+    and undefined numbers become "inf" and "nan".
     """
     temporary = path.with_name(f"{path.name}.partial")
     lines = [row if isinstance(row, dict) else asdict(row) for row in rows]
@@ -75,13 +76,17 @@ def write_table(rows: Sequence[Any], path: Path) -> None:
 
 
 def user_directory(variable: str, usual: str) -> Path:
-    """Return the user's directory for adept, by an environment variable or else in the home."""
+    """Return the directory "adept" inside a directory of the user.
+
+    The environment ``variable`` names the user's directory; its default is ``usual`` in the home
+    directory.
+    """
     given = os.environ.get(variable)
     return (Path(given) if given else Path("~").expanduser() / usual) / "adept"
 
 
 def cache_directory() -> Path | None:
-    """Return ``$XDG_CACHE_HOME/adept`` or ``~/.cache/adept``; None without a home directory."""
+    """Return ``$XDG_CACHE_HOME/adept`` or ``~/.cache/adept``; None if there is no home."""
     try:
         return user_directory("XDG_CACHE_HOME", ".cache")
     except RuntimeError:
@@ -89,7 +94,7 @@ def cache_directory() -> Path | None:
 
 
 def publish(partial: Path, final: Path) -> None:
-    """Give a complete file its final name and usual mode, and wait until it is on the disk.
+    """Give a finished file its final name and the usual permissions, and wait until it is on disk.
 
     Raises:
         FileExistsError: another file took the name meanwhile; that file is left unchanged.
@@ -104,7 +109,7 @@ def publish(partial: Path, final: Path) -> None:
 
 
 def sync_directory(directory: Path) -> None:
-    """Write a directory's names to the disk, on file systems that can do this."""
+    """Write the list of a directory's files to the disk, if the file system can do this."""
     with suppress(OSError):
         handle = os.open(directory, os.O_RDONLY)
         try:
@@ -114,7 +119,10 @@ def sync_directory(directory: Path) -> None:
 
 
 def give_name(partial: Path, final: Path) -> None:
-    """Give a file its final name, also without links; FileExistsError if the name is taken."""
+    """Give a file its final name, even if the file system has no hard links.
+
+    Raise FileExistsError if another file has this name already.
+    """
     try:
         os.link(partial, final)
     except OSError as error:
@@ -126,7 +134,10 @@ def give_name(partial: Path, final: Path) -> None:
 
 @contextmanager
 def new_private_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary file (mode 0600); name it afterwards, unless another run made the file."""
+    """Yield a temporary file that only its owner may read; give it its final name afterwards.
+
+    If another run has made a file of this name meanwhile, that file is kept instead.
+    """
     handle, name = tempfile.mkstemp(dir=path.parent)
     os.close(handle)
     partial = Path(name)
@@ -140,7 +151,9 @@ def new_private_file(path: Path) -> Iterator[Path]:
 
 
 def write_once(path: Path, content: str) -> None:
-    """Write a small file completely or not at all; replace a temporary file that a crash left.
+    """Write a small file completely or not at all.
+
+    A temporary file that an earlier crash left behind is replaced.
 
     Raises:
         DataError: a file of this name exists, or the disk is full or cannot be written.
@@ -163,7 +176,7 @@ def write_once(path: Path, content: str) -> None:
 
 
 def new_directory(path: str) -> Path:
-    """Make the directory of a run; refuse a directory that is not empty."""
+    """Make the output directory of a run; raise DataError if the directory is not empty."""
     directory = Path(path)
     try:
         directory.mkdir(parents=True, exist_ok=True)

@@ -1,1 +1,1 @@
-"""A code that turns any text into a whole number below K, and back."""
+"""A codec: it turns any text into a whole number below a chosen size K, and numbers into texts."""

@@ -1,16 +1,22 @@
-"""The arithmetic code: it maps likely texts to whole numbers below K, and numbers to texts.
+"""An arithmetic code: it maps likely texts to whole numbers below K, and each number to a text.
 
-An arithmetic code divides the line [0, 1) among the possible first words by their probabilities,
-then each interval among the second words, and so on (Witten, Neal and Cleary 1987, "Arithmetic
-coding for data compression"). A point stands for the text in whose interval it lies.
+An arithmetic code divides the line [0, 1) into one interval for each possible first word. The width
+of an interval is the probability of its word. Each interval is divided in the same way among the
+possible second words, and so on (Witten, Neal and Cleary 1987, "Arithmetic coding for data
+compression"). A point of the line stands for the text in whose interval the point lies.
 
-If K points were spread evenly, many would stand for the same likely texts. So the numbers are
-divided into *bands*. The probabilities of the texts in a band differ by at most a factor of
-BAND_RATIO. A number has MAX_ATTEMPTS points, and stands for the first text among theirs that
-belongs to the number's band. The points of one attempt are spread evenly: the line has a cell for
-each number, and a public hash chooses the point in the cell. A text's number has a point in the
-text's interval, while the points of its earlier attempts have texts of other bands. ``write`` is
-the exact inverse of ``number``.
+If K points were spread evenly over the line, many of them would stand for the same few likely
+texts. So the numbers are divided into ranges, called *bands*. The texts of a band have
+probabilities that differ by at most a factor of BAND_RATIO. (The last band takes all likelier
+texts.) Each number has MAX_ATTEMPTS points on the line, one for each *attempt*. The number stands
+for the text at the first of these points whose text belongs to the number's band. If no text
+belongs to the band, the number stands for the text at its first point.
+
+The points of one attempt are spread evenly: the line is cut into cells of equal width, one for each
+number of the band, and a public hash chooses the point inside the cell. To find the number of a
+text, the code looks for a number that has a point in the text's interval. The texts at the number's
+points of earlier attempts must not belong to the band. If ``number`` gives a number to a text,
+``write`` turns this number back into exactly the same text.
 """
 
 import math
@@ -33,7 +39,11 @@ BAND_RATIO, BAND_SHARE, MAX_ATTEMPTS = 64, 4, 12
 
 
 class Band(NamedTuple):
-    """A range of numbers for the texts whose probability is between two limits, in 2^-precision."""
+    """A range of numbers, for the texts whose probability lies between two limits.
+
+    The numbers are ``first`` to ``first + size - 1``. The limits ``narrow`` and ``wide`` are in
+    units of 2^-precision, where ``precision`` is the number of bits of a point.
+    """
 
     first: int
     size: int
@@ -42,7 +52,11 @@ class Band(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """The interval of a text in its band, and the text's probability, in units of 2^-precision."""
+    """The interval that a band gives to a text, and the probability of the text.
+
+    The start ``low``, the ``width`` and the ``probability`` are in units of 2^-precision, where
+    ``precision`` is the number of bits of a point.
+    """
 
     band: Band
     low: int
@@ -51,7 +65,11 @@ class Interval(NamedTuple):
 
 
 class ArithmeticCode:
-    """The code of K = ``size`` numbers; a text whose end costs more than ``end_bits`` has no number."""
+    """An arithmetic code with K = ``size`` numbers, from 0 to K - 1.
+
+    If K is above PLAIN_SIZE, a text has no number if its end after the last word costs more than
+    ``end_bits`` bits. (An event of probability p costs -log2(p) bits.)
+    """
 
     def __init__(self, model: LanguageModel, size: int, *, end_bits: int = BITS) -> None:
         self.model, self.size, self._least_end = model, size, ONE >> end_bits
@@ -69,12 +87,15 @@ class ArithmeticCode:
         return words if attempt < MAX_ATTEMPTS else self.text_at(self._point(band, place, 0))
 
     def spread(self, count: int) -> Iterator[list[str]]:
-        """Yield the texts that the model writes at ``count`` points, which are spread over the line."""
+        """Yield the texts at ``count`` points that are spread evenly over the line [0, 1)."""
         line = Band(0, count, 0, self.line)
         return (self.text_at(self._point(line, place, 0)) for place in range(count))
 
     def text_at(self, point: int) -> list[str]:
-        """Return the words that the model writes at a point, in any band."""
+        """Return the words of the text at a point of a line that is divided among all texts.
+
+        Here the line has no bands.
+        """
         return self._read([point], self._limits(Band(0, 1, 0, self.line + 1)))[1]
 
     def number(self, words: Sequence[str]) -> int | None:
@@ -82,7 +103,11 @@ class ArithmeticCode:
         return self._number_in(found.band, found.low, found.low + found.width) if found else None
 
     def interval(self, words: Sequence[str]) -> Interval | None:
-        """Return a text's interval in its band; None if no band fits or a word cannot be spelled."""
+        """Return the interval of a text in the band to which it belongs, or None.
+
+        A text has no interval if its probability fits no band, if one of its words cannot be
+        spelled, or if the interval would be too narrow.
+        """
         numbers = self.model.vocabulary.encode(words)[:MAX_WORDS]
         spelled = self._spelled(words, numbers)
         if END_WORD in words or spelled is None:
@@ -116,7 +141,10 @@ class ArithmeticCode:
         return np.array([*narrow, *wide, self._least_end if band.narrow else 1])
 
     def _width_and_depth(self, width: int) -> tuple[int, int]:
-        """Convert a width in units of 2^-precision, rounded up, into a width and a depth."""
+        """Convert a width into the form of the interval coder: a pair (width, depth), rounded up.
+
+        The given width is in units of 2^-precision. The pair stands for width * 2^-(WIDTH + depth).
+        """
         more = WIDTH - (width - 1).bit_length()
         return -((-width << WIDTH) >> (WIDTH - more)), self.precision - WIDTH + more
 
@@ -131,13 +159,20 @@ class ArithmeticCode:
         return None
 
     def _first_inside(self, band: Band, place: int, attempts: int) -> tuple[int, list[str]]:
-        """Return the first attempt whose text is in the band, and its text; ``attempts`` if none is."""
+        """Return the first attempt whose text belongs to the band, and this text.
+
+        If no text belongs to the band, return the number ``attempts`` and the text that was read
+        last.
+        """
         if not band.narrow:
             return 0, self.text_at(self._point(band, place, 0))
         return self._read([self._point(band, place, attempt) for attempt in range(attempts)], self._limits(band))
 
     def _read(self, points: Sequence[int], limits: Limits) -> tuple[int, list[str]]:
-        """Return the index of the first point whose text is in a band, and the text that was read last."""
+        """Return the index of the first point whose text fits the limits of a band, and this text.
+
+        If no text fits, return the number of points and the text that was read last.
+        """
         model, size = self.model, self.precision // 8
         bits = np.frombuffer(b"".join(point.to_bytes(size, "big") for point in points), np.uint8).reshape(-1, size)
         tables, spelling = model.tables, model.spelling
@@ -149,7 +184,11 @@ class ArithmeticCode:
         return found, [word for word in words if word]  # no word without letters
 
     def _point(self, band: Band, place: int, attempt: int) -> int:
-        """Return the point of a number at an attempt; each number of a band has a cell of its own."""
+        """Return the point that a number has at an attempt.
+
+        ``place`` is the position of the number in its band. Each number of a band has a cell of its
+        own on the line, and a hash chooses the point in this cell.
+        """
         cell = (place + _turn(band, attempt)) % band.size
         begin, end = (-(-(edge << self.precision) // band.size) for edge in (cell, cell + 1))
         digest = shake_256(f"{band.first} {cell} {attempt}".encode()).digest(self.precision // 8 + 16)

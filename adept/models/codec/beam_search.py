@@ -1,10 +1,12 @@
-"""Beam search for texts that are near to a record and cost at most some number of bits.
+"""Beam search for texts that are near to a record and cost at most a given number of bits.
 
-The search goes through the record word by word. It keeps the next word or leaves it out, and before
-a kept word it may insert the likeliest word. Each word that is left out or inserted adds to the
-distance of the text from the record. The place of such a change is a *seam*: each bit that the word
-after it costs more than in the record adds to the distance too. For every number of bits, the beam
-keeps the few nearest texts that cost at most that many bits.
+A word of probability p costs -log2(p) bits, and a text costs the sum for its words. The search
+reads the record word by word. It keeps the next word or leaves it out, and before a kept word it
+may insert the likeliest word at this place. Each word that is left out or inserted adds to the
+distance of the text from the record. The place of such a change is called a *seam*. The word after
+a seam may cost more bits than the same word costs in the record. Each of these extra bits adds to
+the distance, too. After each word of the record, the search keeps only a few texts, the *beam*: for
+every number of bits, the nearest texts that cost at most that many bits.
 """
 
 import math
@@ -33,7 +35,11 @@ TEXT, WORD, INSERTED, SEAMS, STATE_COLUMNS = range(WINDOW + CONTEXT_WORDS, WINDO
 
 
 class Found(NamedTuple):
-    """A text with its distance, the part of the distance that is due to seams, and its cost in UNITs."""
+    """A text that the search found, its distance from the record, and its cost.
+
+    ``seams`` is the part of the distance that seams (changed places) add. The cost is in units of 1
+    / UNIT bit.
+    """
 
     distance: int
     seams: int
@@ -42,14 +48,21 @@ class Found(NamedTuple):
 
 
 class BeamSearch:
-    """The search for texts near to records; each extra bit after a seam adds ``seam`` to the distance."""
+    """A search for texts that are near to a record.
+
+    The function ``weigh`` returns the weight of a word. Each extra bit that a word costs after a
+    seam (a changed place) adds ``seam`` to the distance.
+    """
 
     def __init__(self, model: LanguageModel, *, weigh: Callable[[str], int], seam: int = 0) -> None:
         self.model, self.weigh, self.seam = model, weigh, seam
         self._added = ADDED_COST * np.array([*map(weigh, model.vocabulary.words)])
 
     def near(self, words: Sequence[str], *, bits: float, within: int = ANYWHERE) -> Iterator[Found]:
-        """Yield texts that cost at most ``bits`` bits and are nearer than ``within``, the nearest first."""
+        """Yield texts that are near to the record with these ``words``, the nearest text first.
+
+        Each text costs at most ``bits`` bits, and its distance from the record is below ``within``.
+        """
         vocabulary, kept = self.model.vocabulary, BEAM_WIDTHS[bits >= MANY_BITS]
         numbers = vocabulary.encode(words)
         spelled = [*map(self._spelling_cost, words, numbers), 0]
@@ -70,7 +83,12 @@ class BeamSearch:
 def _spell_out(
     texts: Sequence[tuple[int, int, int]], record: Sequence[str], vocabulary: Sequence[str]
 ) -> list[tuple[str, ...]]:
-    """Return the words of each text; the last entry, for NO_WORD, is empty."""
+    """Return the words of each text, and an additional empty entry at the end.
+
+    A row of ``texts`` extends an earlier text: it holds the index of the earlier text, the place of
+    the next kept word in the record, and the number of the word inserted before it. The index
+    NO_WORD (-1) leads to the empty entry.
+    """
     spoken: list[tuple[str, ...]] = [()] * (len(texts) + 1)
     for text, (before, place, inserted) in enumerate(texts):
         words = spoken[before]
@@ -84,7 +102,12 @@ def _spell_out(
 def _search(
     tables: ModelTables, record: Whole, added: Whole, seam: int, most: int, within: int, kept: int
 ) -> tuple[Whole, Whole]:
-    """Return the states of finished texts, and all texts as rows (before, place, inserted)."""
+    """Run the search; return the states of the finished texts, and the rows of all texts.
+
+    A state holds the cost, the distance and the last words of one text. A row (before, place,
+    inserted) extends the text of the row ``before`` by the ``inserted`` word, if there is one, and
+    by the word of the record at ``place``.
+    """
     after, counts = start(tables), np.empty(most // UNIT + 1, np.int64)
     widest = kept * len(counts)
     beam, states = np.empty((3 * widest, STATE_COLUMNS), np.int64), np.empty((3 * widest, STATE_COLUMNS), np.int64)
@@ -118,7 +141,11 @@ def _go_on(beam: Whole, states: Whole, order: Whole, place: int, texts: Whole, w
 
 @without_reference_counts
 def _extend(beam: Whole, steps: Whole, own: Whole, added: Whole, seam: int, most: int, states: Whole) -> int:
-    """Store each state with the next word and without it; return the number of stored states."""
+    """Extend each text of the beam by the record's next word; return the number of stored states.
+
+    One new state is stored for each choice: leave the word out, keep it, or keep it after an
+    inserted word. A text that costs more than ``most`` is not stored.
+    """
     word, count = own[NUMBER], 0
     for row in range(len(beam)):
         alone, likely, first, second = steps[row]
@@ -148,7 +175,10 @@ def _extend(beam: Whole, steps: Whole, own: Whole, added: Whole, seam: int, most
 
 @without_reference_counts
 def _sort(states: Whole, within: int, order: Whole) -> int:
-    """Order the states that are nearer than ``within``, which are nearly sorted; return their number."""
+    """Sort the states whose distance is below ``within``, the nearest first; return their number.
+
+    The sorted row numbers are stored in ``order``. The states are nearly sorted already.
+    """
     count = 0
     for row in range(len(states)):
         if states[row, DISTANCE] >= within:
@@ -175,7 +205,11 @@ def _is_nearer(one: Whole, other: Whole) -> bool:
 
 @without_reference_counts
 def _look_ahead(tables: ModelTables, after: NextWord, beam: Whole, word: int, steps: Whole) -> None:
-    """Store the cost of a word, and of inserting the likeliest word before it, for each state."""
+    """Store the cost of the record's next word for each text of the beam.
+
+    A row of ``steps`` holds the cost of the word alone, the likeliest word that could be inserted
+    before it, the cost of the inserted word, and the cost of the record's word after it.
+    """
     for row in range(len(beam)):
         twin = _twin(beam, row)
         if twin < row:
@@ -202,7 +236,11 @@ def _twin(beam: Whole, row: int) -> int:
 
 @without_reference_counts
 def _thin_out(states: Whole, order: Whole, counts: Whole, kept: int) -> int:
-    """Move at most ``kept`` different states for each number of bits to the front; return their number."""
+    """Drop each state if ``kept`` nearer states cost no more bits; return the number that remain.
+
+    The rows of the remaining states are moved to the front of ``order``. A state is dropped, too,
+    if a nearer state has the same last words and costs the same whole number of bits.
+    """
     counts[:], count = 0, 0
     for row in order:
         bucket = states[row, COST] // UNIT
@@ -235,7 +273,7 @@ def _same(one: Whole, other: Whole) -> bool:
 
 @without_reference_counts
 def _likeliest(tables: ModelTables, after: NextWord) -> int:
-    """Return the word that was seen most often after the window, or NO_WORD."""
+    """Return the word that most often followed the last words in the training texts, or NO_WORD."""
     known = after.contexts[0, -1, CONTEXT]
     word = tables.words.contexts[after.contexts[0, known - 1, CONTEXT] if known else -1, LIKELIEST]
     return word if word < len(tables.in_class) else NO_WORD

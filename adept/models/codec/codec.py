@@ -1,18 +1,22 @@
-"""The codec: it turns any text into a whole number below K, and back, for each K from 2 to 2^120.
+"""A codec: it turns any text into a whole number below K and back, for any K from 2 to 2^120.
 
 The numbers below K are of two kinds.
 
-- The first numbers stand for whole texts. *Public utterances* come first, in an order in which the
-  first k cover what people say. Other sentences of broad text, or a model's likeliest texts, follow
-  (``listed_texts``).
+- The first numbers each stand for a complete text that the codec stores. *Public utterances*, which
+  are sentences of the public training text, come first. ``Codec.of`` orders them so that, for every
+  k, the first k utterances represent all of them well. Other stored texts follow
+  (``listed_texts``). If the codec was learned from *broad text*, that is, from public sentences
+  about many subjects, these are further sentences. Otherwise they are the texts that the language
+  model finds likeliest.
 - The other numbers belong to an arithmetic code under a language model (``arithmetic_code``).
 
-A record's description is the number of a text near to the record: a whole text (``nearest_text``),
-or a text that a search finds (``beam_search``). Privacy does not depend on which text it is
-(``adept.mechanisms.description``).
+The *description* of a record is the number of a text that is near to the record. This text is a
+stored text (``nearest_text``), or a text that a search finds (``beam_search``). The privacy
+guarantee does not depend on which text is chosen (``adept.mechanisms.description``).
 
-No cache is kept from one batch to the next, because a faster answer would reveal a repeated record.
-Within a batch, similar records are processed faster, and statements say so (``TIME``).
+The codec keeps no cache from one batch of records to the next, because a faster answer would reveal
+that a record was repeated. Within a batch, similar records are processed faster. The privacy
+statements mention this.
 """
 
 import re
@@ -61,7 +65,7 @@ PUNCTUATION_MARKS = re.compile(f"({PUNCTUATION})")
 
 @dataclass(eq=False)
 class Codec(Learned):
-    """A code of public text: made once, saved with the model, and the same for all records."""
+    """A codec: learned once from training text, saved with the model, the same for all records."""
 
     model: LanguageModel
     weigh: WordWeights
@@ -78,10 +82,12 @@ class Codec(Learned):
 
     @classmethod
     def of(cls, texts: Sequence[str], *, public: bool, listed: int = 0, seed: int = 0) -> "Codec":
-        """Learn a codec from texts; if they are public, ``with_list`` lists up to ``listed`` texts.
+        """Learn a codec from training texts.
 
-        If the texts are not public, the codec keeps no utterance, and no word or sequence that
-        occurs in one text only. It may keep what one person says in two different texts.
+        If the texts are public, the codec stores them as utterances. ``with_list`` can then add
+        likely texts, until ``listed`` texts are stored in all. If the texts are not public, the
+        codec stores no text, and no word or sequence of words that occurs in one text only. It may
+        still store words that one person says in two different texts.
         """
         rows = [row for row in map(words_of, texts) if row]
         different = list(dict.fromkeys(rows))
@@ -93,7 +99,10 @@ class Codec(Learned):
 
     @classmethod
     def of_sentences(cls, texts: Sequence[str], *, lexicon: Lexicon, seed: int = 0) -> "Codec":
-        """Learn a codec from broad public text, whose sentences of common words get the first numbers."""
+        """Learn a codec from broad public text: public sentences about many subjects.
+
+        Only sentences whose words are all common are stored. They get the first numbers.
+        """
         different = list(dict.fromkeys(row for row in map(words_of, texts) if row))
         rows = sorted(_of_common_words(different), key=lambda row: len(row) not in SPOKEN_WORDS)
         model = LanguageModel.of(rows, seed=seed)
@@ -104,32 +113,42 @@ class Codec(Learned):
         return cls(model, weigh, rows[:MAX_UTTERANCES], listed=listed, lexicon=lexicon)
 
     def with_list(self) -> "Codec":
-        """Return the codec with its list of likely texts; it takes about a minute to make the list."""
+        """Return the codec with its list of likely texts; making the list takes about a minute."""
         if not self.unlisted:
             return self
         return replace(self, listed=list_likely(self.model, self.utterances, count=self.unlisted), unlisted=0)
 
     def choose_size(self, size: int, *, joint: bool = False) -> int:
-        """Return the size to use in place of ``size``: for broad text, often the number of sentences."""
+        """Return the number K of descriptions to use if a user asks for ``size`` descriptions.
+
+        For a codec of broad text, the result is often the number of stored sentences. It is
+        ``size`` if ``size`` is at most MAX_PART_SIZE, or more than MIN_SEARCH_RATIO times the
+        number of sentences. With ``joint``, the number of sentences takes the place of
+        MAX_PART_SIZE. For any other codec, the result is ``size``.
+        """
         most = MIN_SEARCH_RATIO * self.sentences
         return self.sentences if (self.sentences if joint else MAX_PART_SIZE) < size <= most else size
 
     @property
     def sentences(self) -> int:
-        """Number of sentences of broad text that have a number; 0 for other text."""
+        """Number of stored sentences, if the codec was learned from broad text; otherwise 0."""
         return len(self.utterances) + len(self.listed) if self.lexicon else 0
 
     def describe(self, texts: Sequence[str], *, size: int) -> list[int]:
-        """Return each text's description, a number below ``size`` that depends on it alone.
+        """Return the description of each text: a number below ``size``, which depends on it alone.
 
-        Raises DataError unless ``texts`` are strings, ConfigurationError for a ``size`` below 2.
+        Raise DataError unless ``texts`` are strings, and ConfigurationError if ``size`` is below 2.
         """
         sized, records = self._sized(size), [words_of(text) for text in text_list(texts)]
         nearest = zip(records, sized.index.nearest(records), strict=True)
         return [sized.describe(record, place, distance) for record, (place, distance) in nearest]
 
     def describe_by_several(self, texts: Sequence[str], *, size: int, count: int) -> list[list[int]]:
-        """Return the ``count`` sentences nearest to each text; ConfigurationError if there are fewer."""
+        """Return, for each text, the numbers of the ``count`` stored sentences nearest to it.
+
+        Raise ConfigurationError if ``count`` exceeds ``size``, or if ``size`` exceeds the number of
+        stored sentences.
+        """
         records = [*map(words_of, text_list(texts))]
         if not count <= size <= self.sentences:
             raise ConfigurationError(
@@ -139,11 +158,14 @@ class Codec(Learned):
 
     @property
     def sentence_index(self) -> MeaningIndex:
-        """The index of all sentences of broad text."""
+        """Search index of all stored sentences, for a codec that was learned from broad text."""
         return cast(MeaningIndex, self._sized(self.sentences).index)
 
     def write(self, descriptions: Sequence[int], *, size: int) -> list[str]:
-        """Return each description's text; raise ConfigurationError if one is not below ``size``."""
+        """Return the text for which each description stands.
+
+        Raise ConfigurationError if a description is not an integer from 0 to ``size`` - 1.
+        """
         sized = self._sized(size)
         for row, number in enumerate(descriptions, start=1):
             if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < size:
@@ -163,7 +185,10 @@ class Codec(Learned):
 
 
 class _Sized:
-    """A codec for one K, which is made before the first record is read and which no record changes."""
+    """The parts of a codec that depend on K.
+
+    They are made before the first record is read, and no record changes them.
+    """
 
     def __init__(self, codec: Codec, size: int) -> None:
         utterances, broad = codec.utterances[:size], codec.lexicon is not None
@@ -197,7 +222,7 @@ class _Sized:
         return BeamSearch(self.model, weigh=self.index.weigh, seam=self.seam)
 
     def _prepare(self) -> None:
-        """Create every table and all machine code that a record or a number may need."""
+        """Create all tables and machine code that a record or a description may need."""
         from adept.models.language_model.machine_code import telling
 
         with telling("making machine code, once for this version: about half a minute", compiles=True):
@@ -221,7 +246,12 @@ class _Sized:
         self.numbers, self.index = list(written), NearestTextIndex(list(written.values()), weigh)
 
     def describe(self, record: Words, place: int, distance: int) -> int:
-        """Return the number of the text at a place, or of a text that is nearer to the record."""
+        """Return the description of a record, given its nearest stored text.
+
+        The stored text has the index ``place`` and this ``distance`` from the record. If the
+        arithmetic code has a number for the record itself, or for a nearer text that the search
+        finds, this number is returned instead.
+        """
         if self.searches and tuple(self.index[place]) != record:
             for words in chain([record], self._near(record, distance)):
                 if (number := self.code.number(words)) is not None:
@@ -247,7 +277,7 @@ def _of_common_words(rows: Sequence[Words]) -> Sequence[Words]:
 
 
 def words_of(text: str) -> Words:
-    """Return the words and punctuation marks of a text in lower case, at most MAX_WORDS."""
+    """Return the first MAX_WORDS words and punctuation marks of a text, in lower case."""
     clean = text[:MAX_RECORD_LETTERS]
     if not (clean.isascii() and clean.isprintable()):  # of most texts nothing has to be taken out
         clean = unicodedata.normalize("NFC", clean.encode("utf-8", "replace").decode("utf-8"))

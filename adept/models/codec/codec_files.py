@@ -1,6 +1,8 @@
-"""The files of a codec: words and utterances as JSON, n-grams and listed texts as tables.
+"""Saving and loading of the two files of a codec, and of its list of likely texts.
 
-All contents are checked before the codec is built, so that no record can make it fail.
+A JSON file holds the words and the utterances (stored sentences). A second file holds tables of
+n-grams and of the listed texts. The contents of both files are checked before the codec is built.
+So a damaged file is refused at once, and cannot cause an error later when a record is encoded.
 """
 
 import hashlib
@@ -46,7 +48,7 @@ def save_codec(codec: Codec, directory: Path) -> None:
 
 
 def codec_content(codec: Codec) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return the content of a codec's two files."""
+    """Return the contents of a codec's two files: the fields of the JSON file, and the tables."""
     model, vocabulary, listed = codec.model, codec.model.vocabulary, codec.listed
     description = {
         "format_version": FORMAT_VERSION,
@@ -89,7 +91,10 @@ def save_list(codec: Codec, path: Path) -> None:
 
 
 def load_list(codec: Codec, path: Path) -> Codec:
-    """Return a codec with its list of texts from a file; raise ModelError if the file is damaged."""
+    """Load a codec's list of likely texts from a file; return the codec with this list.
+
+    Raise ModelError if the file is damaged.
+    """
     tables = read_tensors(path, {LIKELY: ("int16", (None,))}, description=DESCRIPTION)
     words, flat = codec.model.vocabulary.words, tables[LIKELY].numpy()
     if len(flat) > MAX_LIKELY or (len(flat) and not _are_texts(flat, size=len(words))):
@@ -98,7 +103,7 @@ def load_list(codec: Codec, path: Path) -> Codec:
 
 
 def load_codec(directory: Path) -> Codec:
-    """Load a codec; raise ModelError if a file is missing, damaged or malformed."""
+    """Load a codec from a directory; raise ModelError if a file is missing or damaged."""
     path = directory / DESCRIPTION
     _, stored = read_json(path)
     if reason := _wrong(stored):
@@ -145,7 +150,7 @@ def _read_tables(path: Path, stored: dict[str, Any], sizes: dict[str, int]) -> d
 
 
 def _wrong(stored: dict[str, Any]) -> str:
-    """Return a message about the first field that no codec would write; empty if all are valid."""
+    """Return a message about the first invalid field of a codec's JSON file, or an empty text."""
     fields = ("words", "classes", "counts", "alphabet", "holders", "utterances")
     parts: list[Any] = [stored.get(name) for name in fields]
     words, classes, counts, alphabet, holders, utterances = parts
@@ -195,7 +200,10 @@ def _is_counts(values: object) -> bool:
 
 
 def _are_texts(flat: NDArray[np.int16], *, size: int) -> bool:
-    """Return True if every text has known words only, a valid length, and a 0 at its end."""
+    """Return True if an array holds valid listed texts.
+
+    Each text must consist of 1 to MAX_WORDS numbers of known words, followed by a 0.
+    """
     inside = bool(((flat >= 0) & (flat < size) & (flat != 1)).all()) and bool(flat[-1:].any() == 0 < len(flat))
     lengths = np.diff(np.flatnonzero(flat == 0), prepend=-1) - 1
     return inside and bool(((lengths >= 1) & (lengths <= MAX_WORDS)).all())

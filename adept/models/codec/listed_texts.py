@@ -1,8 +1,11 @@
-"""Listed texts: numbered texts of a codec that are not utterances, mostly its likeliest texts.
+"""Listed texts: the stored texts of a codec that are not utterances.
 
-The search begins with the empty text. To each text it appends every word that followed the text's
-last two words in the training texts, if this leaves enough bits for the rest of the text. The list
-is made once and saved.
+For most codecs, they are the texts that the language model finds likeliest. (For a codec of broad
+public text, they are sentences of that text.) A text of probability p costs -log2(p) bits. The
+search for likely texts has a limit of bits. It begins with the empty text. It extends each
+unfinished text by every word after which the text can probably be finished within the limit. To
+judge this, the search takes the least cost that the rest of a training text had after the same one
+or two last words. The list is made once and saved.
 """
 
 import math
@@ -29,7 +32,11 @@ Prefixes = tuple[Tensor, Tensor]
 
 
 class ListedTexts:
-    """Texts as numbers of words in one array, where 0 ends each text, and the group of each text."""
+    """Texts that are stored as numbers of words, and the group of each text.
+
+    The array ``flat`` holds all texts one after the other; a 0 ends each text. ``words`` holds the
+    word for each number. A group holds texts with similar meanings.
+    """
 
     def __init__(
         self,
@@ -55,9 +62,10 @@ class ListedTexts:
 
 @torch.inference_mode()
 def list_likely(model: LanguageModel, utterances: Sequence[Words], *, count: int) -> ListedTexts:
-    """List the likeliest texts, the likeliest first; with the utterances they are ``count`` texts.
+    """Return the likeliest texts that are not utterances, the likeliest text first.
 
-    The list is shorter if the search would need too many prefixes. The model must have been learned
+    The list and the utterances together have ``count`` texts. The list is shorter if the search
+    would have to read more than MAX_PREFIXES unfinished texts. The model must have been learned
     from the utterances.
     """
     if len(model.vocabulary.words) > MAX_LISTED_WORDS:
@@ -80,7 +88,10 @@ def list_likely(model: LanguageModel, utterances: Sequence[Words], *, count: int
 
 
 class _Search:
-    """The search for texts of low cost, in batches of one length: words (B, L) and costs (B,)."""
+    """A search for texts that cost few bits, in batches of unfinished texts of equal length.
+
+    A batch of B texts of length L holds the numbers of their words (B, L) and their costs (B,).
+    """
 
     def __init__(self, model: LanguageModel, texts: Sequence[Sequence[int]]) -> None:
         self.model, self.size = model, len(model.vocabulary.words)
@@ -88,7 +99,10 @@ class _Search:
         self.after_word, self.pairs, self.after_pair = self._learn_rests(texts)
 
     def within(self, bits: float) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int16]]]:
-        """Yield costs (M,) and texts (M, L) of at most ``bits`` bits, long texts first to save memory."""
+        """Yield batches of texts that cost at most ``bits`` bits: costs (M,) and words (M, L).
+
+        Long texts are extended before short ones, which saves memory.
+        """
         waiting: dict[int, list[Prefixes]] = {0: [(torch.zeros((1, 0), dtype=torch.int64), torch.zeros(1))]}
         while waiting and self.unread > 0:
             full = [length for length, parts in waiting.items() if sum(len(part[1]) for part in parts) >= self.batch]
@@ -123,13 +137,20 @@ class _Search:
             yield torch.cat([prefixes[row], word[:, None]], dim=1), cost
 
     def _cost_after(self, before: Tensor, words: Tensor) -> Tensor:
-        """Return the least cost of the rest of a text after its last two words, or after its last word."""
+        """Return the least cost that the rest of a training text had after the same two words.
+
+        If no training text holds the two words in this order, the second word alone decides.
+        """
         keys = before * self.size + words
         places = torch.searchsorted(self.pairs, keys).clamp_max(len(self.pairs) - 1)
         return torch.where(self.pairs[places] == keys, self.after_pair[places], self.after_word[words])
 
     def _learn_rests(self, texts: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the least cost of the rest of a text: after each word (V,), and after pairs (keys, costs)."""
+        """Return the least cost that the rest of a training text has after given words.
+
+        The first result holds the cost after each word (V,). The other two results hold a key for
+        each pair of neighbouring words, and the cost after each pair.
+        """
         by_length: dict[int, list[Sequence[int]]] = {}
         for text in dict.fromkeys(map(tuple, texts)):
             by_length.setdefault(len(text), []).append(text)
@@ -140,7 +161,10 @@ class _Search:
         return after_word, pairs, torch.zeros(len(pairs)).scatter_reduce(0, index, rests, "amin", include_self=False)
 
     def _weigh_rests(self, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return, for all words of texts (B, L), the word before, the word, and the cost of the rest."""
+        """Return three arrays with one entry for each word of the texts (B, L).
+
+        They hold the word before this word, the word itself, and the cost of the rest of the text.
+        """
         costs = [torch.zeros(len(rows))]
         for place in range(rows.shape[1]):
             shares = next_shares(self.model, rows[:, :place])
@@ -151,7 +175,7 @@ class _Search:
 
 
 def next_shares(model: LanguageModel, words: Tensor) -> Tensor:
-    """Return the distributions (B, V) of the next word after words (B, L)."""
+    """Return the probabilities (B, V) of all next words after each of B unfinished texts (B, L)."""
     from adept.models.language_model.next_word import shares_after  # machine code, slow to import
 
     before = torch.full((len(words), CONTEXT_WORDS), len(model.vocabulary.words))

@@ -1,13 +1,15 @@
-"""Meanings of texts in whole numbers, and the search for those nearest to a record's meaning.
+"""Meanings of texts as vectors of whole numbers, and a search for the nearest meanings.
 
-A text's meaning is the sum of its words' vectors (``adept.models.word_vectors``), weighted by rarity in
-public text, scaled to length MEANING_LENGTH, in whole numbers. The product of two meanings,
-MEANING_LENGTH^2 times their cosine, is a whole number below 2^24, which floating point holds
-exactly in any order of additions.
+The *meaning* of a text is the sum of the vectors of its words (``adept.models.word_vectors``), each
+weighted by the word's rarity in public text. The sum is scaled to the length MEANING_LENGTH and
+rounded to whole numbers. The inner product of two meanings is about MEANING_LENGTH^2 times their
+cosine. It is a whole number below 2^24. Floating point computes such a product exactly, whatever
+the order of the additions.
 
-An *inverted file* holds similar meanings in groups, by k-means for directions (Dhillon and Modha
-2001). A record is compared with the groups' centres, and then only with the texts in the
-PROBED_GROUPS nearest groups (Jegou, Douze and Schmid 2011, Section IV).
+An *inverted file* keeps similar meanings together in groups, which are made by k-means for
+directions (Dhillon and Modha 2001). The meaning of a record is first compared with the centres of
+all groups, and then only with the texts in the PROBED_GROUPS nearest groups (Jegou, Douze and
+Schmid 2011, Section IV).
 """
 
 import math
@@ -47,7 +49,10 @@ Groups = NDArray[np.int16]
 
 @dataclass(frozen=True, eq=False)
 class WordWeights(Learned):
-    """The weights of words: square roots of logarithms of inverse document frequencies."""
+    """The weight of each word: a word that few training texts hold weighs more.
+
+    The weight is the square root of the logarithm of the inverse document frequency.
+    """
 
     holders: Counter[str]  # how many texts hold each word
     texts: int
@@ -71,7 +76,11 @@ class WordWeights(Learned):
         return round(WEIGHT_UNIT * math.sqrt(math.log((self.texts + 1) / (holders + 0.5))))
 
     def distance(self, record: Iterable[str], text: Iterable[str]) -> int:
-        """Return a text's distance from a record: MISSING_COST and ADDED_COST times weights."""
+        """Return the distance of a text from a record, computed from their words alone.
+
+        Each word of the record that the text lacks adds MISSING_COST times its weight. Each word of
+        the text that the record lacks adds ADDED_COST times its weight.
+        """
         wanted, given = set(record), set(text)
         return MISSING_COST * sum(map(self, wanted - given)) + ADDED_COST * sum(map(self, given - wanted))
 
@@ -79,7 +88,11 @@ class WordWeights(Learned):
 def tabulate(
     texts: Sequence[Collection[str]], more: ListedTexts | None = None
 ) -> tuple[dict[str, int], sparse.csr_array]:
-    """Return the columns of words, and a sparse table of ones: texts by their words."""
+    """Return a table that shows which text (row) holds which word (column).
+
+    The first result maps each word to its column. The second result is a sparse matrix with a 1
+    where the text holds the word. The listed texts ``more`` get the last rows.
+    """
     more = more or ListedTexts()
     words: dict[str, int] = {}
     for word in chain(*texts, more.words):
@@ -99,7 +112,7 @@ def tabulate(
 
 
 class Meanings:
-    """The meanings of texts by a lexicon's vectors (W, d) and the weights of words."""
+    """A calculator of meanings of texts, from a lexicon's vectors (W, d) and weights of words."""
 
     def __init__(self, lexicon: Lexicon, weigh: WordWeights) -> None:
         self.lexicon, self.weigh = lexicon, weigh
@@ -108,11 +121,17 @@ class Meanings:
         self._rarity = rarity.astype(np.float32)
 
     def of(self, texts: Iterable[Collection[str]], more: ListedTexts | None = None) -> Codes:
-        """Return meanings (N, d) of texts and listed texts; 0 if no word is known."""
+        """Return the meanings (N, d) of texts, followed by those of the listed texts ``more``.
+
+        The meaning of a text is zero in all places if the lexicon has none of its words.
+        """
         return self.of_table(*tabulate(list(texts), more))
 
     def mean_of(self, texts: Iterable[Collection[str]]) -> Codes:
-        """Return the mean (d,) of texts' meanings, as long as a meaning; 0 if no word is known."""
+        """Return the mean (d,) of the meanings of several texts, scaled to the length of a meaning.
+
+        The mean is zero in all places if the lexicon has no word of any text.
+        """
         sums = self.of(texts).astype(np.float32).sum(axis=0, keepdims=True)
         return np.asarray(_at_length(sums)[0].astype(np.int8))
 
@@ -140,7 +159,10 @@ def multiply_all(asked: Codes, meanings: Codes) -> NDArray[np.float32]:
 
 
 def group_meanings(meanings: Codes, *, seed: int = 0) -> Groups:
-    """Return each meaning's (N, d) group (N,), from 0 on, of at most GROUP_TEXTS."""
+    """Divide meanings (N, d) into groups of similar ones; return the group number of each (N,).
+
+    The numbers begin at 0. No group has more than GROUP_TEXTS meanings.
+    """
     table = torch.from_numpy(meanings)
     count = min(MAX_GROUPS, math.ceil(len(table) / TEXTS_PER_GROUP))
     start = torch.randperm(len(table), generator=torch.Generator().manual_seed(seed))[:count]
@@ -151,7 +173,7 @@ def group_meanings(meanings: Codes, *, seed: int = 0) -> Groups:
 
 
 def _cut(groups: Tensor, most: int) -> Tensor:
-    """Cut groups of more than ``most`` texts; number groups with texts from 0 on."""
+    """Split each group that has more than ``most`` texts; return new group numbers without gaps."""
     order = torch.argsort(groups, stable=True)
     sizes = torch.bincount(groups)
     inside = torch.arange(len(groups)) - (sizes.cumsum(0) - sizes)[groups[order]]
@@ -161,7 +183,11 @@ def _cut(groups: Tensor, most: int) -> Tensor:
 
 
 def join_groups(meanings: Codes, groups: Groups) -> Groups:
-    """Return the groups (N,) of meanings; the last meanings have groups already."""
+    """Return the group number (N,) of each of N meanings; the last ones already have ``groups``.
+
+    Each of the other meanings joins the group whose centre is nearest. If there are at most
+    MAX_UNGROUPED meanings, or if no groups are given, all meanings form one group.
+    """
     if len(meanings) <= MAX_UNGROUPED or not len(groups):
         return np.zeros(len(meanings), dtype=np.int16)
     first, of_others = len(meanings) - len(groups), torch.from_numpy(groups.astype(np.int64))
@@ -171,7 +197,7 @@ def join_groups(meanings: Codes, groups: Groups) -> Groups:
 
 
 def _find_centres(table: Tensor, groups: Tensor, count: int) -> Tensor:
-    """Return the centres (C, d) of groups, in whole numbers."""
+    """Return the centre of each group (C, d): a vector of whole numbers, as long as a meaning."""
     sums = torch.zeros(count, table.shape[1], dtype=torch.float64)
     for begin in range(0, len(table), CENTRE_BATCH):
         sums.index_add_(0, groups[begin : begin + CENTRE_BATCH], table[begin : begin + CENTRE_BATCH].double())
@@ -193,7 +219,12 @@ class InvertedFile:
         self.slots = np.argsort(self.order.numpy()).astype(np.int32)  # of each text in the table
 
     def nearest(self, meanings: Codes, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the ``count`` texts (B, S) nearest to meanings (B, d), and their products."""
+        """Return the ``count`` texts whose meanings are nearest to each given meaning (B, d).
+
+        The first result holds the numbers of the texts (B, S). The second result holds the inner
+        products of the texts' meanings with the given meaning. If fewer texts are found for one of
+        the given meanings, its nearest text is repeated.
+        """
         asked = torch.from_numpy(meanings).float()
         groups = len(self.sizes)
         probed = _keys(asked @ self.centres.T, torch.arange(groups)).topk(min(PROBED_GROUPS, groups), dim=1)
@@ -217,5 +248,8 @@ class InvertedFile:
 
 
 def _keys(products: Tensor, places: Tensor) -> Tensor:
-    """Return different keys that order products (B, N); of equal products the first comes first."""
+    """Turn the products (B, N) into distinct keys for sorting: a larger product gets a larger key.
+
+    If two products are equal, the text that comes first gets the larger key.
+    """
     return products.double().mul_(PLACE_UNIT).add_(PLACE_UNIT - 1 - places)

@@ -1,10 +1,11 @@
 """Search for the text nearest to a record, by words alone or also by meaning.
 
-By words, the distance of a text from a record is the weight of the record's words that the text
-lacks, plus a part of the weight of the words that the text adds. By meaning, there is one more
-term: one minus the cosine of the two meanings, times a multiple of the weight of the record's
-words. With MANY_TEXTS texts the multiple is smaller. Words that negate weigh NEGATION_FACTOR times
-as much.
+By words, the distance of a text from a record has two terms. The first term is the weight of all
+words of the record that the text lacks. The second term is a fraction of the weight of all words of
+the text that the record lacks. By meaning, the distance has a third term: one minus the cosine of
+the two meanings, times a multiple of the weight of the record's words. This multiple is smaller if
+the index holds MANY_TEXTS texts or more. In distances by meaning, words that negate, such as "not",
+weigh NEGATION_FACTOR times as much as other words of the same rarity.
 """
 
 import random
@@ -55,7 +56,10 @@ Places = NDArray[np.integer[Any]]
 
 
 class TextTable:
-    """A table of the words in each text, and the words' weights; ``more`` texts come last."""
+    """A table that shows which words each text holds, and the weight of each word.
+
+    The listed texts ``more`` come after ``texts``.
+    """
 
     def __init__(self, texts: Sequence[Sequence[str]], weigh: WordWeights, more: ListedTexts | None = None) -> None:
         self.texts, self.more, self.weigh = texts, more or ListedTexts(), weigh
@@ -67,11 +71,11 @@ class TextTable:
 
     @property
     def words(self) -> tuple[dict[str, int], sparse.csr_array]:
-        """Columns of words, and the table of ones: texts by their words."""
+        """Column of each word, and the table: a 1 where the text (row) holds the word (column)."""
         return self._columns, self._table
 
     def _weigh_all(self, wanted: set[str]) -> int:
-        """Return the distance of a text without words from a record of these words."""
+        """Return the distance of a text without any words from a record that holds these words."""
         return MISSING_COST * sum(map(self.weigh, wanted))
 
 
@@ -83,7 +87,11 @@ class NearestTextIndex(TextTable):
         self._holders, self._starts = by_word.indices, by_word.indptr
 
     def nearest(self, records: Iterable[Sequence[str]]) -> Iterator[tuple[int, int]]:
-        """Yield each record's nearest text and its distance; ties are broken by word order."""
+        """Yield, for each record, the number of the nearest text and its distance.
+
+        If several texts are equally near, the text that has the most pairs of neighbouring words in
+        common with the record is chosen.
+        """
         for record in records:
             distance, equal = self._nearest(set(record))
             pairs = Counter(pairwise(("", *record, "")))
@@ -93,9 +101,10 @@ class NearestTextIndex(TextTable):
         return (text for text, seams in texts if self.weigh.distance(record, text) + seams < distance)
 
     def _nearest(self, wanted: set[str]) -> tuple[int, list[int]]:
-        """Return the least distance of any text from a record's words, and its first texts.
+        """Return the least distance of any text from a record, and the first texts this near.
 
-        The search compares texts with the heaviest word, then texts with the next, until no other
+        ``wanted`` holds the words of the record. The search first compares the texts that hold the
+        heaviest of these words, and then the texts that hold the next heaviest word, until no other
         text can be nearer.
         """
         gains, weight = self._gains(wanted), self._weigh_all(wanted)
@@ -115,7 +124,11 @@ class NearestTextIndex(TextTable):
         return least, equal[:MAX_EQUALS].tolist()
 
     def _gains(self, wanted: set[str]) -> NDArray[np.int32]:
-        """Return the change in distance from a record of these words, for each word of a text."""
+        """Return, for each word, how much the word changes the distance of a text that holds it.
+
+        ``wanted`` holds the words of the record. They make the distance smaller, and all other
+        words make it larger.
+        """
         gains = ADDED_COST * self._weights
         own = [self._columns[word] for word in wanted if word in self._columns]
         gains[own] -= (ADDED_COST + MISSING_COST) * self._weights[own]
@@ -126,10 +139,10 @@ class NearestTextIndex(TextTable):
         return self._holders[:0] if column is None else self._holders[self._starts[column] : self._starts[column + 1]]
 
     def order(self, *, seed: int) -> list[int]:
-        """Order the texts so that for every k, the first k texts represent all texts well.
+        """Order the texts so that, for every k, the first k texts represent all texts well.
 
-        Each of the first ORDERED_TEXTS places gets the best of a few random texts (Mirzasoleiman et
-        al. 2015).
+        Each of the first ORDERED_TEXTS places gets the best of TRIED_TEXTS random candidates
+        (Mirzasoleiman et al. 2015).
         """
         rng = random.Random(seed)
         left = list(range(len(self.texts)))
@@ -168,13 +181,17 @@ class MeaningIndex(TextTable):
         self._of_words = self._table @ (ADDED_COST * self._weights)
 
     def nearest(self, records: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]:
-        """Yield each record's nearest text (ties go to the first; no scraps) and its distance."""
+        """Yield, for each record, the number of the nearest text and its distance.
+
+        If several texts are equally near, the first is chosen. A text with too few words to be a
+        sentence gets a large extra distance.
+        """
         for row, places in self._compare(records, SHORTLIST_TEXTS):
             least = row.min()
             yield int(places[row == least].min()), int(least)
 
     def several(self, records: Sequence[Sequence[str]], count: int) -> Iterator[list[int]]:
-        """Yield, for each record, the ``count`` different texts that are nearest to it."""
+        """Yield, for each record, the numbers of the ``count`` different texts nearest to it."""
         for row, places in self._compare(records, max(SHORTLIST_TEXTS, SHORTLIST_FACTOR * count)):
             ordered = dict.fromkeys(places[np.lexsort((places, row))].tolist())
             yield list(islice(dict.fromkeys(chain(ordered, range(count))), count))
@@ -190,17 +207,20 @@ class MeaningIndex(TextTable):
             yield from zip(self.measure(some, numbers, apart, most=MEANING_HALVES[0]), numbers, strict=True)
 
     def compare_all(self, meanings: Codes) -> NDArray[np.int16]:
-        """Return the products (L, N) of meanings (L, d) with those of all texts."""
+        """Return the inner products (L, N) of L meanings (L, d) with those of all N texts."""
         products = multiply_all(meanings, self.file.table.numpy()).astype(np.int16)
         return products[:, self.file.slots]
 
     def measure(
         self, records: Sequence[Sequence[str]], numbers: NDArray[np.int64], apart: NDArray[np.int64], *, most: int
     ) -> NDArray[np.int64]:
-        """Return the distances (B, S) of texts from records, whose meanings are so far apart.
+        """Return the distances (B, S) of S texts from each of B records, by words and by meaning.
 
-        ``apart`` holds multiples of MEANING_LENGTH^2 halves of a record's weight, ``most`` the
-        largest multiple of the weight that it can add.
+        ``numbers`` holds the numbers of the texts. ``apart`` holds the differences between the
+        meanings of each text and its record: the distance by words grows by the weight of the
+        record's words, times ``apart``, divided by 2 * MEANING_LENGTH^2. ``most`` is the largest
+        factor by which ``apart`` can multiply the weight. It sets the extra distance of texts with
+        too few words to be a sentence.
         """
         wanted = [set(record) for record in records]
         weights = np.array([self._weigh_all(words) for words in wanted])[:, None]
@@ -209,12 +229,20 @@ class MeaningIndex(TextTable):
         return np.where(scraps, distances + (1 + most) * weights, distances)
 
     def _rows(self, numbers: NDArray[np.int64]) -> sparse.csr_array:
-        """Return the texts' rows of the table; a slice of the first texts takes least time."""
+        """Return the table rows of the texts with these numbers.
+
+        If the numbers begin with 0, 1, 2 and so on, the rows of these first texts are taken as one
+        slice, which is faster.
+        """
         first = int((numbers == np.arange(len(numbers))).argmin())
         return sparse.vstack([self._table[:first], self._table[numbers[first:]]])
 
     def nearer(self, record: Words, texts: Iterable[tuple[Words, int]], distance: int) -> Iterator[Words]:
-        """Yield the texts closer to a record than ``distance``, nearest first; no scraps."""
+        """Yield the texts whose distance from a record is below ``distance``, the nearest first.
+
+        Each of ``texts`` comes with the distance that its seams add (``beam_search``). Texts with
+        too few words to be a sentence are left out.
+        """
         least = _least_words(record)
         pairs = [*islice((pair for pair in texts if _length(pair[0]) >= least), SHORTLIST_TEXTS)]
         by_words = np.array([self.weigh.distance(record, text) + seams for text, seams in pairs], dtype=np.int64)
@@ -225,9 +253,9 @@ class MeaningIndex(TextTable):
         return (pairs[place][0] for place in np.argsort(apart, kind="stable").tolist() if apart[place] < distance)
 
     def _by_words(self, wanted: Sequence[set[str]], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the distance that the words of each text add to its record's weight.
+        """Return the distance by words of each text, less that of a text without any words.
 
-        Text numbers are given per record (B, S), or once for all records (1, S).
+        The numbers of the texts are given for each record (B, S), or once for all records (1, S).
         """
         shared = np.zeros((len(self._weights), len(wanted)), dtype=np.int32)
         for row, words in enumerate(wanted):
@@ -246,5 +274,5 @@ def _least_words(record: Sequence[str]) -> int:
 
 
 def _length(words: Iterable[str]) -> int:
-    """Count the different words ("by by card" has two) without the marks between them."""
+    """Return the number of different words without punctuation marks; "by by card" has two."""
     return len(set(words) - SILENT_MARKS)

@@ -1,8 +1,9 @@
-"""Learning of a codec from training text, and of its list of likely texts at the first use.
+"""Learning of a codec from training text, and of its list of likely texts when it is first used.
 
-The list is saved beside the model, or else in the user's cache, under the digest of the codec that
-it completes. The first process writes the list and all others read it, because another machine may
-order texts differently.
+The list is saved in the model's directory or, if this fails, in the user's cache directory. The
+name of its file contains a digest of the codec. The first process that needs the list makes and
+saves it. All later processes read the file, because another machine might put texts of almost equal
+probability in another order.
 """
 
 import os
@@ -27,7 +28,11 @@ MAX_HELD_OUT = 200
 
 
 def learn_codec(train: Corpus, validation: Corpus, *, public: bool, seed: int, config: CodecConfig) -> Codec:
-    """Learn a model's codec; with public text, it keeps some validation text for estimates."""
+    """Learn the codec of a model from its training text.
+
+    If the text is public, the codec also stores some validation texts, from which nothing is
+    learned. They serve to estimate how much of a new text's content a release keeps.
+    """
     texts = train.texts
     if config.texts is not None and config.texts < len(texts):
         texts = random.Random(seed).sample(texts, config.texts)
@@ -46,7 +51,10 @@ def drop_known(codec: Codec, texts: Sequence[str]) -> list[Words]:
 
 
 def complete(codec: Codec) -> Codec:
-    """Return a codec with its list of likely texts; raise ModelError for a damaged file."""
+    """Return a codec with its list of likely texts, which is loaded or made.
+
+    Raise ModelError if the file of the list is damaged.
+    """
     if not codec.unlisted:
         return codec
     name = f"codec-{codec_sha256(codec)[:32]}.safetensors"
@@ -69,7 +77,7 @@ def _load(codec: Codec, path: Path) -> Codec:
 
 
 def _keep(listed: Codec, path: Path) -> bool:
-    """Save the list; return True if its file exists afterwards, written by this process or another."""
+    """Save the list; return True if its file exists afterwards, whichever process wrote it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".codec-") as directory:

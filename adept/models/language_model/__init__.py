@@ -1,1 +1,1 @@
-"""Text probabilities in whole numbers: n-grams, unknown words, and an arithmetic coder."""
+"""A language model that computes probabilities in whole numbers, and its arithmetic coder."""

@@ -1,14 +1,18 @@
-"""The arithmetic code in machine code: ``encode`` a text as an interval, ``decode`` a point.
+"""An arithmetic coder: ``encode`` finds the interval of a text, ``decode`` the text at a point.
 
-An interval of the line [0, 1) is (low, width, depth): it begins at low 2^-(WIDTH + depth) and is
-width 2^-(WIDTH + depth) wide, where 2^(WIDTH - 1) < width <= 2^WIDTH. So a share of an interval,
-however narrow, is computed as a product of machine words.
+The coder divides the line [0, 1) into one interval for each text. An interval is stored as three
+whole numbers: (``low``, ``width``, ``depth``). It begins at ``low * 2^-(WIDTH + depth)`` and has
+the width ``width * 2^-(WIDTH + depth)``, where ``2^(WIDTH - 1) < width <= 2^WIDTH``. A *share* is a
+part of an interval, given by its two edges as fractions of ONE. A share of any interval, however
+narrow, can be computed as a product of machine words.
 
-A *band* holds the texts that end as sentences do and whose probability lies between two limits. In
-a band the line is divided in two steps: first into the end of the text and its continuation, then
-into the words that may continue it. The end has no share if the text would not belong to the band.
-If the text would belong to the band, and may cost b more bits, all continuations together have a
-probability of about b / GROWTH.
+A *band* holds the texts whose probability lies between two limits, and after which the model
+expects an end often enough. Each band has its own division of the line. In it, the interval of an
+unfinished text is divided in two steps: first into the end of the text and all continuations of the
+text, then into the words that may continue it. The end gets no share if the finished text would not
+belong to the band. If the finished text would belong to the band, and up to b more bits would keep
+a text in the band, the end and all continuations get shares in the ratio of p to b / GROWTH, where
+p is the model's probability of an end. (The end gets at least p.)
 """
 
 from typing import NamedTuple
@@ -45,21 +49,21 @@ Limits = NDArray[np.int64]
 
 
 class Spelled(NamedTuple):
-    """The spellings of those words of a text that the vocabulary lacks."""
+    """The spellings of the words of a text that are not in the vocabulary."""
 
     shares: Whole  # of the letters, one after the other (S, 2)
     starts: Whole  # where those of each word begin, and S (L + 1,)
 
 
 class Foreseen(NamedTuple):
-    """The shares that the model gives to the L words of a text."""
+    """The shares of the line that the model gives to the L words of a text."""
 
     spans: Whole  # the share of each word after those before it (L, 2)
     ends: Whole  # the share of an end before each word, out of ONE (L,)
 
 
 class Decoder(NamedTuple):
-    """A point, the interval that is known to hold it, and the probability of the text so far."""
+    """A decoder's point, the interval known to hold it, and the probability of the text so far."""
 
     bits: NDArray[np.uint8]  # of the point, the highest first, as bytes
     offset: Whole  # how far the point is from where the interval begins (1,)
@@ -76,7 +80,11 @@ def whole_line() -> WidthAndDepth:
 
 @without_reference_counts
 def narrow(interval: WidthAndDepth, low: int, high: int) -> tuple[int, int]:
-    """Narrow an interval to a share of it; return the share's start and the increase of the depth."""
+    """Replace an interval by its share from ``low`` to ``high`` (as fractions of ONE).
+
+    Return the start of the share inside the old interval, and the number of bits by which the depth
+    of the interval grew.
+    """
     begins, width, more = _share(interval[0], low, high)
     interval[0], interval[1] = width, interval[1] + more
     return begins, more
@@ -84,7 +92,7 @@ def narrow(interval: WidthAndDepth, low: int, high: int) -> tuple[int, int]:
 
 @without_reference_counts
 def _share(width: int, low: int, high: int) -> tuple[int, int, int]:
-    """Return the start and the width of a share of an interval, and the increase of its depth in bits."""
+    """Return the start and the width of a share, and its depth less that of the interval."""
     begins, ends, more = width * low >> BITS, width * high >> BITS, 0
     while ends - begins << more <= 1 << (WIDTH - 1):
         more += 1
@@ -98,7 +106,10 @@ def _is_inside(band: Limits, width: int, depth: int) -> bool:
 
 @without_reference_counts
 def _is_too_narrow(band: Limits, width: int, depth: int) -> bool:
-    """Return True if a text of this width can be neither in the band nor in a likelier band."""
+    """Return True if a text is too unlikely for the band and for all bands of likelier texts.
+
+    ``width`` and ``depth`` give the probability of the text.
+    """
     return _narrower(width, depth, band[0], band[1])
 
 
@@ -109,7 +120,11 @@ def _narrower(width: int, depth: int, other_width: int, other_depth: int) -> boo
 
 @without_reference_counts
 def end_share(band: Limits, text: WidthAndDepth, own: int) -> int:
-    """Return the share, out of ONE, of an end in a band after a text; the model's share is ``own``."""
+    """Return the share, out of ONE, that a band gives to the end of an unfinished text.
+
+    ``own`` is the share that the model gives to the end. The result is 0 if the finished text would
+    not belong to the band.
+    """
     _, width, more = _share(text[0], 0, own)
     if own < band[4] or not _is_inside(band, width, text[1] + more):
         return 0
@@ -119,13 +134,17 @@ def end_share(band: Limits, text: WidthAndDepth, own: int) -> int:
 
 @without_reference_counts
 def edge_among_others(own: int, edge: int) -> int:
-    """Return F of a word among the words without the end; it increases strictly with ``edge``."""
+    """Return the lower edge of a word's share if the end of the text can no longer follow.
+
+    ``edge`` is the lower edge if the end can follow. The end has the share from 0 to ``own``; the
+    rest of the line is stretched to ONE. The result increases strictly with ``edge``.
+    """
     return (edge - own << BITS) // (ONE - own)
 
 
 @without_reference_counts
 def edge_below(own: int, place: int) -> int:
-    """Return the largest edge that ``edge_among_others`` maps to at most a place."""
+    """Return the largest ``edge`` for which ``edge_among_others`` is at most ``place``."""
     return own + (((place + 1) * (ONE - own) - 1) >> BITS)
 
 
@@ -133,11 +152,13 @@ def edge_below(own: int, place: int) -> int:
 def encode(
     tables: ModelTables, words: Whole, spelled: Spelled, bands: Whole, narrowest: int
 ) -> tuple[int, Whole, WidthAndDepth, WidthAndDepth]:
-    """Return a text's band, the steps (M, 2) to its interval, and the interval's and text's widths.
+    """Return the number of a text's band, the steps (M, 2) to the text's interval, and two widths.
 
-    A step is the start of a share in the interval before, and the number of bits by which the
-    interval is then refined. The band is NO_BAND if no band fits, or if the interval is deeper than
-    ``narrowest``. The bands (B, 5) of less likely texts come first.
+    The first width is that of the text's interval in the band. The second width is the probability
+    of the text. Each width comes with its depth. A step holds the start of a share inside the
+    interval so far, and the number of bits by which the depth grows with this share. The band
+    number is NO_BAND if no band fits, or if the interval is deeper than ``narrowest``. In ``bands``
+    (B, 5), the bands of less likely texts come first.
     """
     foreseen = Foreseen(np.empty((len(words), 2), np.int64), np.empty(len(words), np.int64))
     text, none = _foresee(tables, words, spelled, bands[0], foreseen), np.empty((0, 2), np.int64)
@@ -207,10 +228,12 @@ def decode(
     narrowest: int,
     most: int,
 ) -> tuple[int, Whole, Whole]:
-    """Return the index of the first point (P, bytes) in a band, or P, and the text read last.
+    """Read the texts at P points (P, bytes), one after the other, until a text belongs to the band.
 
-    A text ends at END, after ``most`` words, or when its interval is too narrow for the band. It is
-    returned as numbers of words, with the spellings of unknown words.
+    Return the index of this text's point (P if no text belongs to the band), and the text that was
+    read last. A text ends at END, after ``most`` words, or when it is too unlikely for the band or
+    its interval is too narrow. It is returned as the numbers of its words, with the spellings of
+    words that are not in the vocabulary.
     """
     after, words, spelled = start(tables), np.empty(most, np.int64), np.empty((most, MAX_WORD_LETTERS), np.int64)
     found, length = 0, 0
@@ -257,7 +280,11 @@ def _decode_word(tables: ModelTables, point: Decoder, after: NextWord) -> int:
 
 @compiled
 def decode_spelling(spelling: SpellingTables, point: Decoder, letters: Whole) -> None:
-    """Read an unknown word: as -1 - r if it is the r-th listed word, or as its letters up to an end."""
+    """Read the spelling of a word that is not in the vocabulary, and store it in ``letters``.
+
+    The first letter becomes -1 - r if the word has the place r in a list of common words. The
+    letters of any other word are stored as numbers, up to a WORD_END.
+    """
     letters[0] = WORD_END
     if len(spelling.edges) > 1:
         if _place(point) < LISTED_SHARE:
@@ -297,7 +324,7 @@ def _find_letter(tables: NgramTables, contexts: Whole, wanted: int) -> int:
 
 @compiled
 def spell(tables: NgramTables, letters: Whole) -> Whole:
-    """Return the shares (M, 2) of the letters (M,) of a word."""
+    """Return the shares (M, 2) that the model gives to the M letters of a word, in their order."""
     context, contexts = _before_letters(tables)
     spans = np.empty((len(letters), 2), np.int64)
     for number, letter in enumerate(letters):

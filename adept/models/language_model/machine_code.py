@@ -1,4 +1,8 @@
-"""Compilation of loops over single words, with thousands of short steps for each record."""
+"""Compilation of Python functions to machine code.
+
+The loops of the language model take thousands of short steps for each record, which Python alone
+would run too slowly.
+"""
 
 import hashlib
 import sys
@@ -26,10 +30,11 @@ _FUNCTIONS: list[Any] = []  # all functions that become machine code
 
 
 def compiled(function: Function, *, counts: bool = True) -> Function:
-    """Compile a function of numbers and arrays, and cache its machine code in the user's home.
+    """Compile a function whose arguments are numbers and arrays.
 
-    Without reference counting (``counts``) the code is several times as fast, but must not create
-    arrays.
+    The machine code is saved in the user's cache directory. With ``counts=False`` the machine code
+    does not count the references to an array. It is then several times as fast, but the function
+    must not create arrays.
     """
     options: dict[str, Any] = {"error_model": "numpy", "_nrt": counts}
     settings, directory = vars(config), _directory()
@@ -49,7 +54,7 @@ def without_reference_counts(function: Function) -> Function:
 
 @cache
 def _directory() -> str | None:
-    """Return the directory for the machine code of these sources; None if none can be written."""
+    """Return the cache directory for this version's machine code; None if it is not writable."""
     if (user := cache_directory()) is None:
         return None
     digest = hashlib.sha256()
@@ -67,7 +72,11 @@ def _directory() -> str | None:
 
 @contextmanager
 def telling(line: str, *, compiles: bool = False) -> Iterator[None]:
-    """Show a bar on a terminal during slow work; if the work compiles, the bar counts functions."""
+    """Show a progress bar with the text ``line`` on a terminal while the block runs.
+
+    The bar appears only after NOTICE_SECONDS. If the block ``compiles`` functions, the bar shows
+    how many functions are compiled so far.
+    """
     ended = threading.Event()
     shown = threading.Thread(target=_show_bar, args=(line, ended, compiles), daemon=True)
     if sys.stderr.isatty():

@@ -1,8 +1,10 @@
-"""The language model: a mixture of n-grams of words and n-grams of word classes.
+"""A language model: a mixture of n-grams of words and n-grams of word classes.
 
-A word of the vocabulary is one symbol. Any other word is UNKNOWN, followed by its spelling: as one
-of the commonest words of English (if the vocabulary is English) or letter by letter, whichever is
-likelier. A share is an interval [low, high) inside [0, ONE).
+A text is a sequence of symbols. Each word of the vocabulary is one symbol. Any other word is the
+symbol UNKNOWN, followed by the spelling of the word. A word can be spelled letter by letter. If the
+vocabulary is English, it can also be spelled as one entry in a list of the commonest English words.
+The model uses the likelier spelling. The probability of a symbol is given as a *share*: an interval
+of whole numbers [low, high) between 0 and ONE. The probability is ``(high - low) / ONE``.
 """
 
 from collections import Counter
@@ -38,7 +40,7 @@ class SpellingTables(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class UnknownWords(Learned):
-    """The spelling of unknown words as sequences of symbols."""
+    """A model of the spelling of words that are not in the vocabulary."""
 
     letters: Ngrams  # of the letters' numbers, 0 being a word's end
     alphabet: str  # the letters by number, from 1 on
@@ -46,7 +48,7 @@ class UnknownWords(Learned):
 
     @classmethod
     def of(cls, words: Iterable[str], known: Sequence[str]) -> "UnknownWords":
-        """Learn the spelling from words; a word that is given twice counts twice."""
+        """Learn the spelling from a list of words; a word that is listed twice counts twice."""
         spelled = list(words)
         alphabet = "".join(sorted({letter for word in spelled for letter in word}))
         numbers = {letter: number for number, letter in enumerate(alphabet, start=1)}
@@ -74,12 +76,19 @@ class UnknownWords(Learned):
         return [ONE * value // max(1, sums[-1]) for value in sums]
 
     def spans(self, word: str) -> list[Span] | None:
-        """Return the shares of a word's symbols, in their order; None if the word cannot be spelled."""
+        """Return the share of each symbol in a word's spelling, in their order, or None.
+
+        The result is None if the word cannot be spelled.
+        """
         ways = [way for way in (self._as_listed(word), self._as_letters(word)) if way]
         return max(ways, key=lambda way: Fraction(prod(high - low for low, high in way), ONE ** len(way)), default=None)
 
     def word(self, letters: Sequence[int]) -> str:
-        """Return the word that a decoder has read: a listed word, or its letters up to an end."""
+        """Return the word whose spelling a decoder has read.
+
+        If the first of ``letters`` is -1 - r, the word has the place r in the list of common words.
+        Otherwise ``letters`` are the numbers of the word's letters, and a 0 ends the word.
+        """
         if letters[0] < 0:
             return self._listed_words[-1 - letters[0]]
         return "".join(self.alphabet[letter - 1] for letter in takewhile(bool, letters))
@@ -113,7 +122,7 @@ class ModelTables(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LanguageModel(Learned):
-    """The probability of the next word as a whole number, from n-grams of words and classes."""
+    """A language model that gives each possible next word a probability, as a whole number."""
 
     vocabulary: Vocabulary
     words: Ngrams
@@ -123,7 +132,10 @@ class LanguageModel(Learned):
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[str]], *, seed: int = 0, least: int = 1) -> "LanguageModel":
-        """Learn from texts (lists of words) the sequences that at least ``least`` different texts hold."""
+        """Learn a model from texts, each of which is a list of words.
+
+        The model keeps only words and n-grams that occur in at least ``least`` different texts.
+        """
         vocabulary = Vocabulary.of(texts, seed=seed, least=least)
         rows = [vocabulary.encode(text) for text in texts]
         classes = [[vocabulary.classes[number] for number in row] for row in rows]

@@ -1,8 +1,9 @@
-"""The distribution of the next word, in machine code: a function F in whole numbers.
+"""The probability distribution of the next word of a text, in machine code.
 
-F(w) is the share, out of ONE, of all words before w. A word's share is [F(w), F(w + 1)), which is
-never empty. The code keeps nothing from one text to the next, so the time that a record takes does
-not depend on other records.
+The distribution is a function F whose values are whole numbers. ``F(w) / ONE`` is the total
+probability of all words that have smaller numbers than the word w. So the word w has the share of
+[0, ONE) from F(w) to F(w + 1). This share is never empty. The code keeps no results from one text
+to the next, so the time that a record takes does not depend on other records.
 """
 
 from typing import NamedTuple
@@ -23,7 +24,10 @@ CONTEXT_COLUMNS = 7
 
 
 class NextWord(NamedTuple):
-    """The distribution after some words, in arrays that change with each further word."""
+    """The distribution of the word that follows the words read so far.
+
+    The arrays change with each further word that is read.
+    """
 
     window: Whole  # the last words, V before a text's first one (CONTEXT_WORDS,)
     classes: Whole  # their classes (CONTEXT_WORDS,)
@@ -34,7 +38,7 @@ class NextWord(NamedTuple):
 
 @compiled
 def start(tables: ModelTables) -> NextWord:
-    """Return the distribution of a text's first word."""
+    """Return the distribution of the first word of a text."""
     after = NextWord(
         np.empty(CONTEXT_WORDS, np.int64),
         np.empty(CONTEXT_WORDS, np.int64),
@@ -47,7 +51,7 @@ def start(tables: ModelTables) -> NextWord:
 
 @without_reference_counts
 def start_again(tables: ModelTables, after: NextWord) -> None:
-    """Reset to the distribution of a text's first word."""
+    """Reset ``after`` to the distribution of the first word of a text."""
     for place in range(len(after.window)):
         after.window[place] = len(tables.class_of) - 1
     look(tables, after)
@@ -55,14 +59,14 @@ def start_again(tables: ModelTables, after: NextWord) -> None:
 
 @without_reference_counts
 def read(tables: ModelTables, after: NextWord, word: int) -> None:
-    """Advance to the distribution after one more word."""
+    """Read one more word: change ``after`` into the distribution of the word that follows it."""
     append(after.window, word)
     look(tables, after)
 
 
 @without_reference_counts
 def append(window: Whole, word: int) -> None:
-    """Append a word to the window, and drop the oldest."""
+    """Append a word to the window of the last words, and drop the oldest word of the window."""
     for place in range(len(window) - 1):
         window[place] = window[place + 1]
     window[-1] = word
@@ -70,7 +74,7 @@ def append(window: Whole, word: int) -> None:
 
 @without_reference_counts
 def look(tables: ModelTables, after: NextWord) -> None:
-    """Look up the window's words and classes in the tables."""
+    """Look up the last words, and their classes, in the tables of n-grams."""
     for place in range(len(after.window)):
         after.classes[place] = tables.class_of[after.window[place]]
     find_contexts(tables.words, after.window, after.contexts[0])
@@ -93,7 +97,10 @@ def span(tables: ModelTables, after: NextWord, word: int) -> tuple[int, int]:
 
 @compiled
 def shares_after(tables: ModelTables, windows: Whole) -> NDArray[np.float32]:
-    """Return the distributions (B, V) after windows (B, CONTEXT_WORDS), in floating point."""
+    """Return the probabilities (B, V) of all next words, in floating point.
+
+    Each row of ``windows`` (B, CONTEXT_WORDS) holds the last words of an unfinished text.
+    """
     after, size = start(tables), len(tables.in_class)
     shares = np.empty((len(windows), size), np.float32)
     by_words, by_classes = np.empty(size), np.empty(len(tables.first) - 1)
@@ -112,7 +119,10 @@ def shares_after(tables: ModelTables, windows: Whole) -> NDArray[np.float32]:
 
 @without_reference_counts
 def _spread(tables: NgramTables, contexts: Whole, shares: NDArray[np.float64]) -> None:
-    """Store the share of every symbol, computed from the empty context up to the longest known one."""
+    """Store the probability of every symbol after the last symbols that were read.
+
+    The probabilities are computed without any context first, then for longer and longer contexts.
+    """
     for symbol in range(len(shares)):
         shares[symbol] = (tables.alone[symbol + 1] - tables.alone[symbol]) / ONE
     for end in contexts[: contexts[-1, CONTEXT]]:
@@ -125,7 +135,7 @@ def _spread(tables: NgramTables, contexts: Whole, shares: NDArray[np.float64]) -
 
 @without_reference_counts
 def find(tables: ModelTables, after: NextWord, point: int) -> tuple[int, int, int]:
-    """Return the word whose share contains a point of [0, ONE), and this share."""
+    """Return the word whose share contains a point of [0, ONE), and the two edges of this share."""
     words, classes = after.contexts[0], after.contexts[1]
     own, beyond = 0, len(tables.first) - 1
     while beyond - own > 1:
@@ -151,7 +161,10 @@ def find(tables: ModelTables, after: NextWord, point: int) -> tuple[int, int, in
 
 @without_reference_counts
 def _edge(tables: ModelTables, after: NextWord, own: int, low: int, high: int, word: int, by_words: int) -> int:
-    """Return F at a word whose class has the share [low, high), or at the class's end."""
+    """Return F(``word``) for a word whose class has the share from ``low`` to ``high``.
+
+    ``word`` may also be the number that comes after the last word of the class.
+    """
     edge, size = _mix(tables, own, low, high, word, by_words), len(tables.class_of) - 1
     if not tables.spells:
         unknown = after.unknown[1] - after.unknown[0]
@@ -168,7 +181,10 @@ def _mix(tables: ModelTables, own: int, low: int, high: int, word: int, by_words
 
 @without_reference_counts
 def find_contexts(tables: NgramTables, window: Whole, contexts: Whole) -> None:
-    """Store the known endings of a window, the shortest first, and their number."""
+    """Find the contexts (the last one, two, ... symbols of a window) that the tables hold.
+
+    Store these contexts, the shortest first, and store how many there are.
+    """
     size, parent, known = len(tables.alone) - 1, 0, 0
     begins, ends = 0, tables.levels[min(1, len(tables.levels) - 1)]
     for length in range(1, len(tables.levels)):
@@ -188,7 +204,10 @@ def find_contexts(tables: NgramTables, window: Whole, contexts: Whole) -> None:
 
 @without_reference_counts
 def below(tables: NgramTables, contexts: Whole, symbol: int) -> int:
-    """Return F of a symbol, computed from the empty context up to the longest known one."""
+    """Return F of a symbol: the share of all symbols with smaller numbers.
+
+    F is computed without any context first, then for longer and longer contexts.
+    """
     value: int = tables.alone[symbol]
     for end in contexts[: contexts[-1, CONTEXT]]:
         end[FOUND] = first_at_least(tables.followers, end[BEGINS], end[ENDS], symbol)
@@ -224,7 +243,10 @@ def _widen_search(tables: NgramTables, contexts: Whole) -> None:
 
 @without_reference_counts
 def first_at_least(rows: Whole, begins: int, ends: int, wanted: int) -> int:
-    """Return the first row in a range whose first number is at least ``wanted``, or the range's end."""
+    """Return the first row from ``begins`` to ``ends`` whose first number is at least ``wanted``.
+
+    If there is no such row, return ``ends``. The rows must be sorted by their first number.
+    """
     while begins < ends:
         middle = (begins + ends) // 2
         if rows[middle, 0] < wanted:

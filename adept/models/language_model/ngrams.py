@@ -1,12 +1,16 @@
-"""An n-gram model with distribution functions in integers, which make its arithmetic code exact.
+"""An n-gram model that computes with integers, so that an arithmetic code can use it exactly.
 
-Interpolated Kneser-Ney smoothing with three discounts (Chen and Goodman 1998, "An empirical study
-of smoothing techniques for language modeling", Section 3) estimates
+The probability of the symbol w after the context h, that is, after the k - 1 symbols before w, is
+estimated by interpolated Kneser-Ney smoothing with three discounts (Chen and Goodman 1998, "An
+empirical study of smoothing techniques for language modeling", Section 3):
 
-    p_k(w | h) = (c(h w) - D(c(h w))) / c(h) + rest(h) p_(k-1)(w | h without its oldest symbol),
+    p_k(w | h) = (c(h w) - D(c(h w))) / c(h) + rest(h) * p_(k-1)(w | h without its oldest symbol),
     p_0 uniform.
 
-Discounts are whole thousandths. The tables give F(j) = ONE * P(w < j), rounded down at every level.
+Here c is a count of n-grams, D is the discount on a count, and ``rest(h)`` is the probability that
+the discounts leave over. Discounts are whole numbers of thousandths. The tables give ``F(j) = ONE *
+P(w < j)``, where P is the probability after a context. F is rounded down for each length of the
+context.
 """
 
 from collections import Counter
@@ -36,20 +40,24 @@ Whole = NDArray[np.int64]
 
 
 class NgramTables(NamedTuple):
-    """The tables of the symbols that were seen after C contexts, the shortest contexts first.
+    """Tables of C contexts, and of the symbols that followed each context in the training texts.
+
+    A *context* is a sequence of symbols that comes before another symbol. A *follower* of a context
+    is a symbol that was seen after it. Shorter contexts come first.
 
     Columns of a context:
 
-    - KEY: the place, among shorter contexts, of the context without its oldest symbol, times V + 1,
-      plus that symbol.
-    - FOLLOWERS: the place where its followers begin.
-    - REST: the sum of the discounts on its followers' counts.
-    - LIKELIEST: the symbol that was seen most often, among those with numbers above UNKNOWN's; V if
-      there is none.
-    - LONGER: the place where the contexts begin that extend this one by one earlier symbol.
+    - KEY: ``p * (V + 1) + s``, where s is the oldest symbol of the context. Without s, the context
+      is shorter, and p is its place among the contexts of that length.
+    - FOLLOWERS: the row where the context's followers begin.
+    - REST: the sum of the discounts on the counts of the context's followers.
+    - LIKELIEST: the symbol that was seen most often after the context, among the symbols with
+      numbers above UNKNOWN's; V if there is none.
+    - LONGER: the row where the contexts begin that extend this context by one earlier symbol.
 
-    Columns of a follower: SYMBOL, in increasing order, and SUM, the sum of the discounted counts
-    before it. The last context closes the table; its LIKELIEST is the likeliest symbol of all.
+    Columns of a follower: SYMBOL, in increasing order, and SUM, the sum of the discounted counts of
+    all followers in earlier rows. The last row of the contexts only closes the table. Its LIKELIEST
+    is the likeliest of all symbols.
     """
 
     alone: Whole  # F of each symbol where nothing is known of the context (V + 1,)
@@ -60,7 +68,11 @@ class NgramTables(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Ngrams(Learned):
-    """The n-grams of symbols in 0..V-1, and their distribution functions; V pads a text's start."""
+    """The n-grams (sequences of n symbols) that were seen in the training texts, and their counts.
+
+    The symbols are numbers from 0 to V - 1. The number V fills the places before the start of a
+    text.
+    """
 
     rows: NDArray[np.int32]  # different n-grams (M, n), the symbol that follows last
     counts: NDArray[np.int32]  # how often each was seen (M,)
@@ -68,7 +80,11 @@ class Ngrams(Learned):
 
     @classmethod
     def of(cls, sequences: Sequence[Sequence[int]], *, order: int, size: int, least: int = 1) -> "Ngrams":
-        """Count the n-grams that at least ``least`` different sequences hold; an end closes each of them."""
+        """Count the n-grams in sequences of symbols, where n is ``order``.
+
+        Only n-grams that occur in at least ``least`` different sequences are kept, and of these
+        only the MAX_NGRAMS most frequent ones. The last symbol of each sequence must be an end.
+        """
         seen: Counter[Context] = Counter()
         holders: Counter[Context] = Counter()
         for sequence, times in Counter(map(tuple, sequences)).items():
@@ -125,7 +141,10 @@ class Ngrams(Learned):
         return np.asarray(levels[min(1, len(levels) - 1)] + np.cumsum(below) - below)
 
     def _likeliest(self, symbols: Whole, counts: Whole, owner: Whole, contexts: int) -> Whole:
-        """Return the LIKELIEST symbol after each context; of equally likely ones, the first."""
+        """Return the symbol that was seen most often after each context (column LIKELIEST).
+
+        If several symbols were seen equally often, the first of them is returned.
+        """
         found, words = np.full(contexts, self.size), np.flatnonzero(symbols > UNKNOWN_NUMBER)
         if len(words):
             begins = _begins(owner[None, words])
@@ -137,7 +156,10 @@ class Ngrams(Learned):
 
 
 class _Level(NamedTuple):
-    """Contexts of one length, sorted by their last symbol, then by the symbol before it, and so on."""
+    """The contexts of one length, and the symbols that were seen after them.
+
+    The contexts are sorted by their last symbol, then by the symbol before it, and so on.
+    """
 
     keys: Whole  # of each context (C,)
     lengths: Whole  # how many symbols were seen after each (C,)
@@ -150,9 +172,12 @@ _NO_LEVEL = _Level(*(np.zeros(0, dtype=np.int64) for _ in _Level._fields))
 
 
 def _levels(rows: NDArray[np.int32], counts: NDArray[np.int32], *, size: int) -> list[_Level]:
-    """Return the levels, unigrams first; below the longest, a symbol counts once for each context.
+    """Return one level for each length of the context, the empty context first.
 
-    For a context at the start of a text, which no earlier symbol precedes, raw counts are used.
+    After a context of the greatest length, a symbol counts as often as it was seen. After a shorter
+    context, it counts once for each different symbol that came before the context. At the start of
+    a text, no symbol comes before a shorter context, so there a symbol counts as often as it was
+    seen.
     """
     # What follows, then the context from its oldest symbol on: column by column in memory, too.
     columns: Whole = np.roll(rows.T.astype(np.int64, order="C"), 1, axis=0)
@@ -167,7 +192,11 @@ def _levels(rows: NDArray[np.int32], counts: NDArray[np.int32], *, size: int) ->
 
 
 def _level(columns: Whole, counts: Whole, *, size: int) -> _Level:
-    """Return the level of n-grams (n, M), sorted by context read backwards, then by symbol."""
+    """Return the level that M n-grams (n, M) with these counts form.
+
+    The n-grams must be sorted by their contexts, read backwards, and then by the symbols that
+    follow.
+    """
     starts = np.flatnonzero(_begins(columns[1:]))
     different = columns[1:, starts]
     below = np.cumsum(_begins(different[1:])) - 1
@@ -178,7 +207,10 @@ def _level(columns: Whole, counts: Whole, *, size: int) -> _Level:
 
 
 def _add_up(columns: Whole, counts: Whole) -> tuple[Whole, Whole]:
-    """Return the distinct n-grams (n, M), sorted as in a level, and their total counts."""
+    """Sort n-grams (n, M) as in a level, and add up the counts of equal n-grams.
+
+    Return the distinct n-grams and their total counts.
+    """
     order = np.lexsort(columns)
     columns, counts = columns[:, order], counts[order]
     starts = np.flatnonzero(_begins(columns))
@@ -186,7 +218,10 @@ def _add_up(columns: Whole, counts: Whole) -> tuple[Whole, Whole]:
 
 
 def _begins(columns: Whole) -> NDArray[np.bool_]:
-    """Return True for the first column of (n, M) and for each that differs from the one before."""
+    """Return True for the first column of a table (n, M), and for each that differs from the last.
+
+    Each column is compared with the column before it.
+    """
     begins = np.zeros(columns.shape[1], dtype=bool)
     begins[:1] = True
     for column in columns:
@@ -195,14 +230,19 @@ def _begins(columns: Whole) -> NDArray[np.bool_]:
 
 
 def in_few_bits(numbers: Whole, much: int) -> Whole:
-    """Divide numbers whose sum is ``much`` by a power of two, so that the sum fits MAX_SUM_BITS bits."""
+    """Divide numbers by a power of two, so that their sum fits into MAX_SUM_BITS bits.
+
+    ``much`` is the sum of the numbers before the division.
+    """
     return numbers >> max(0, int(much).bit_length() - MAX_SUM_BITS)
 
 
 def _discounts(counts: Whole) -> list[int]:
-    """Return the discounts of the counts 0, 1, 2 and from 3 on, in thousandths.
+    """Return the discounts for the counts 0, 1 and 2 and for all larger counts, in thousandths.
 
-    D_c = c - (c + 1) Y n_(c+1) / n_c, Y = n_1 / (n_1 + 2 n_2).
+    The discount for the count c is ``D_c = c - (c + 1) * Y * n_(c+1) / n_c``, where ``Y = n_1 /
+    (n_1 + 2 * n_2)`` and n_c is the number of n-grams with the count c. It is kept inside
+    DISCOUNT_RANGES.
     """
     n = np.bincount(np.minimum(counts, 4), minlength=5).tolist()
     share = DISCOUNT_UNIT * n[1] // max(1, n[1] + 2 * n[2])

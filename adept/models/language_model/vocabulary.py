@@ -1,7 +1,8 @@
-"""The vocabulary of a language model, where words with similar neighbours share a class.
+"""The vocabulary of a language model, in which words with similar neighbours share a class.
 
-Words are numbered class by class. The classes are clusters (k-means) of words' vectors, which hold
-the positive pointwise mutual information with the words before and after.
+The words are numbered class by class. To form the classes, each word gets a vector. It holds the
+positive pointwise mutual information between the word and the common words just before and just
+after it. The vectors are reduced to fewer dimensions and clustered by k-means.
 """
 
 from collections import Counter
@@ -23,7 +24,7 @@ NEIGHBOUR_COLUMNS, CONTEXT_DIMS = 300, 40  # words counted as neighbours; dimens
 
 
 class Learned:
-    """A dataclass whose copies and pickles hold its fields but not the tables derived from them."""
+    """A base class of dataclasses: copies and pickles hold the fields, but no derived tables."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
@@ -31,7 +32,11 @@ class Learned:
 
 @dataclass(frozen=True)
 class Vocabulary(Learned):
-    """The words, numbered class by class; END_WORD and UNKNOWN_WORD each have a class of their own."""
+    """The words of a vocabulary, which are numbered class by class.
+
+    END_WORD (the end of a text) and UNKNOWN_WORD (any word outside the vocabulary) each have a
+    class of their own.
+    """
 
     words: list[str]  # by number
     classes: list[int]  # of each word, non-decreasing
@@ -39,7 +44,7 @@ class Vocabulary(Learned):
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[str]], *, seed: int, least: int = 1) -> "Vocabulary":
-        """Learn the vocabulary: the words that occur at least twice, and in at least ``least`` texts."""
+        """Learn a vocabulary of the words that occur twice or more, in at least ``least`` texts."""
         seen = Counter(word for text in texts for word in text)
         common = [word for word in in_texts(texts, least) if seen[word] >= LEAST_SEEN]
         known = sorted(common, key=lambda word: (-seen[word], word))
@@ -77,7 +82,10 @@ def in_texts(texts: Sequence[Sequence[str]], least: int) -> list[str]:
 def word_classes(
     rows: Sequence[list[str]], vocabulary: list[str], *, weights: NDArray[np.float64], count: int, seed: int
 ) -> dict[str, int]:
-    """Return the class of each word of a vocabulary, the commonest first; at most ``count`` classes."""
+    """Return the class of each word of a vocabulary; there are at most ``count`` classes.
+
+    ``rows`` holds the training texts. ``vocabulary`` must list the commonest words first.
+    """
     from sklearn.cluster import KMeans  # slow to import
 
     vectors = _context_vectors(rows, vocabulary)
