@@ -1,4 +1,8 @@
-"""Mechanisms: each randomises a latent, a description, a label or counts and states a guarantee."""
+"""Mechanisms: each one randomises latents, descriptions, labels or counts and states its guarantee.
+
+A latent is the vector of numbers into which an encoder turns a text. A description is the number
+that a public codec gives to a text.
+"""
 
 from adept.mechanisms.base import LocalRandomizer, Mechanism
 from adept.mechanisms.central_counts import Votes

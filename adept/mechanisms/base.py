@@ -1,8 +1,13 @@
 """Base classes of mechanisms, and the choice of a mechanism by name.
 
-A guarantee covers a bounded set of latents: an l1 ball, an l2 ball or a sphere. ``project`` maps
-any input into that set, and every proof starts from the projected latents. Any two records are
-neighbours, so the sensitivity is the diameter of the set.
+A mechanism replaces each record by a random output, which is called the *release* of the record.
+Most mechanisms read a *latent*: the vector of numbers into which an encoder turns a text. Others
+read a *description*: the number that a public codec gives to a text.
+
+Any two records are neighbours, so a guarantee compares the releases of any two records. A guarantee
+for latents covers a bounded set of latents only: an l1 ball, an l2 ball or a sphere of radius C.
+``project`` maps any latent into this set, and every proof starts from the projected latents. So the
+sensitivity, the largest distance between two records' latents, is the diameter of the set.
 """
 
 from abc import ABC, abstractmethod
@@ -20,25 +25,26 @@ from adept.ranges import CLIP_NORMS, check_between, check_positive
 
 
 class Symbols(NamedTuple):
-    """The sizes of a finite alphabet from which a release is drawn."""
+    """The sizes of the finite alphabet from which a mechanism draws a symbol."""
 
-    size: int  # k
-    top: int  # t, the symbols that are likelier than the others; as many for every record
+    size: int  # k, the number of symbols
+    top: int  # t, the number of symbols that are likelier than the others; the same for every record
 
 
 @dataclass(frozen=True, kw_only=True)
 class LocalRandomizer(ABC):
-    """A mechanism for the text of one record: it takes a latent or a description (a number).
+    """A mechanism that releases the text of one record, given as a latent or as a description.
 
-    A ``Mechanism`` takes latents, and a ``Description`` takes numbers.
+    A ``Mechanism`` takes latents, and a ``Description`` takes descriptions, which are numbers.
 
     Attributes:
-        epsilon: the budget that the mechanism *claims*, in nats.
+        epsilon: the privacy budget that the mechanism *claims* to keep, in nats.
         name: the mechanism's name in configurations and reports.
-        clip: the set that the guarantee covers, "l1" or "l2" (balls of radius C) or "sphere" (l2
-            norm C); for a mechanism on numbers, the clip of the model that belongs to its codec.
+        clip: the set of latents that the guarantee covers. "l1" and "l2" are balls of radius C, and
+            "sphere" is the sphere of l2 radius C. A mechanism on descriptions has the clip of the
+            model that its codec comes with.
         serves: the clips of the models that the mechanism can be used with.
-        randomises: the part of a record that it reads: "latent" or "description".
+        randomises: the form of the text that the mechanism reads, "latent" or "description".
     """
 
     epsilon: float
@@ -49,44 +55,56 @@ class LocalRandomizer(ABC):
 
     @abstractmethod
     def privatize(self, values: Any, /) -> Any:
-        """Release one value for each input; random bits come from the operating system, not a seed."""
+        """Release one value for each input, with random bits from the operating system.
+
+        No seed can repeat these bits.
+        """
 
     @abstractmethod
     def guarantee(self, dim: int) -> Guarantee:
-        """Return the guarantee for the release of one latent of ``dim`` coordinates, or of one number."""
+        """Return the guarantee for one latent of ``dim`` numbers, or for one description."""
 
     @property
     def delta(self) -> float:
-        """Probability mass outside the epsilon bound; zero for pure mechanisms."""
+        """The delta of the guarantee; it is zero for mechanisms that are pure eps-LDP."""
         return 0.0
 
     @property
     def radius(self) -> float | None:
-        """The radius of the set that records are clipped into; None if they are numbers."""
+        """The radius of the set into which latents are clipped; None for descriptions."""
         return None
 
     def certificate(self, dim: int) -> list[Part] | None:
-        """Return the public numbers of each draw, from which the guarantee follows, or None."""
+        """Return the parts of the certificate, one for each random draw; None if there is none.
+
+        A certificate holds the public numbers that prove the guarantee
+        (``adept.mechanisms.guarantee``).
+        """
         return None
 
     def symbols(self, dim: int) -> tuple[Symbols, ...]:
-        """Return the alphabet of each draw of a release; an empty tuple if the outputs are not symbols."""
+        """Return the alphabet's sizes for each random draw of one release.
+
+        The result is an empty tuple if the outputs are not symbols of a finite alphabet.
+        """
         return ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mechanism(LocalRandomizer):
-    """A randomised map of latents (B, n) -> (B, n) with a stated guarantee.
+    """A mechanism that maps latents (B, n) to randomised latents (B, n) and states its guarantee.
 
-    Latents are CPU or CUDA tensors, float32 or float64; shape, dtype and device are preserved. Each
-    row is one record. A row that holds NaN or Inf is replaced by a constant before any other code
-    reads it.
+    Latents are CPU or CUDA tensors of float32 or float64 numbers. The output has the shape, the
+    dtype and the device of the input. Each row is the latent of one record. If a row holds NaN or
+    Inf, a constant replaces the row before any other code reads it.
 
     Attributes:
-        epsilon: the budget that the mechanism *claims*, in nats; positive and finite.
-        clip_norm: the radius C of the set, in latent units; between 1e-6 and 1e6.
-        noise: the name of its noise in ``adept.audit.stats.noise_tests``, or "cap" for PrivUnit;
-            None if no test of the noise exists.
+        epsilon: the privacy budget that the mechanism *claims* to keep, in nats; positive and
+            finite.
+        clip_norm: the radius C of the ball or sphere into which latents are clipped, on the scale
+            of the latents; between 1e-6 and 1e6.
+        noise: the name of the noise's distribution in ``adept.audit.stats.noise_tests``, or "cap"
+            for PrivUnit. None if no statistical test of the noise exists.
     """
 
     clip_norm: float = 1.0
@@ -103,44 +121,52 @@ class Mechanism(LocalRandomizer):
 
     @property
     def radius(self) -> float:
-        """The radius C."""
+        """The radius C of the ball or sphere into which latents are clipped."""
         return self.clip_norm
 
     def project(self, latents: Tensor) -> Tensor:
-        """Clip latents (B, n) and put them on the public grid; the norm bound holds exactly."""
+        """Clip latents (B, n) and round them to the public grid.
+
+        The results are floats, and their norms are at most C exactly.
+        """
         return from_grid(self.clip_to_units(latents), clip_norm=self.clip_norm, like=latents)
 
     def clip_to_units(self, latents: Tensor) -> Tensor:
-        """Clip latents (B, n) and return them in units of the public grid: int64 on the CPU."""
+        """Clip latents (B, n) and return them in steps of the public grid, as int64 on the CPU."""
         return to_grid(latents, clip=self.clip, clip_norm=self.clip_norm)
 
     def clip_as_floats(self, latents: Tensor) -> Tensor:
-        """Clip latents (B, n) in floating point, differentiably, for a simulation."""
+        """Clip latents (B, n) in floating point, for a simulation; the result is differentiable."""
         check_latents(latents)
         return clip_latents(latents, clip=self.clip, clip_norm=self.clip_norm)
 
     @abstractmethod
     def privatize(self, latents: Tensor) -> Tensor:
-        """Project latents (B, n) and release them, with noise from the operating system."""
+        """Project latents (B, n) and release them, with random bits from the operating system."""
 
     @abstractmethod
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
-        """Simulate a release of latents (B, n): seeded, differentiable, and not private."""
+        """Simulate a release of latents (B, n) that is seeded, differentiable and not private."""
 
     @abstractmethod
     def expected_squared_error(self, dim: int) -> float:
-        """Return E||privatize(x) - x||^2 in squared latent units, for any x in the set."""
+        """Return the expected value of ||privatize(x) - x||^2, for any latent x in the clipped set.
+
+        The error is on the squared scale of the latents.
+        """
 
 
 class SymbolRandomizer(LocalRandomizer):
     """A mechanism that releases one of k symbols for each record.
 
-    ``JointResponse`` turns it into a mechanism that releases a text and a label as one symbol.
+    Each record has t *heavy* symbols, which are likelier than the others to be released for it. A
+    *rank* orders all k symbols for one record: its heavy symbols have the ranks 0 to t - 1.
+    ``JointResponse`` turns the mechanism into one that releases a text and a label as one symbol.
 
     Attributes:
-        symbol: the word that sentences use for a symbol, such as "codeword".
-        proviso: a further condition of the guarantee, worded for a sentence; empty if there is
-            none.
+        symbol: the word that guarantees use for a symbol, such as "codeword".
+        proviso: a further condition of the guarantee, as the end of a sentence. It is empty if
+            there is no such condition.
     """
 
     symbol: ClassVar[str]
@@ -159,23 +185,32 @@ class SymbolRandomizer(LocalRandomizer):
     @property
     @abstractmethod
     def own_symbol(self) -> str:
-        """Words for the heavy symbols of a record, such as "its nearest codeword"."""
+        """The words of guarantees for a record's heavy symbols, such as "its nearest codeword"."""
 
     @abstractmethod
     def beside(self, labels: int) -> Self:
-        """Return a copy whose number of symbols suits a release together with one of several labels."""
+        """Return a copy for joint releases of a text and one of ``labels`` possible labels.
+
+        The copy's number of symbols suits such a release.
+        """
 
     @abstractmethod
     def choose(self, values: Any, ranks: Sequence[int]) -> Any:
-        """Return the symbol at a rank for each record, whose heavy symbols have the first ranks."""
+        """Return the symbol at the given rank for each record.
+
+        Each record's heavy symbols have the first ranks.
+        """
 
     @abstractmethod
     def choose_symbols(self, numbers: Sequence[int], ranks: Sequence[int]) -> list[int]:
-        """Do the same as ``choose`` for records that are given as the numbers of symbols."""
+        """Return the number of the symbol at the given rank for each record.
+
+        Here every record is itself a symbol, and ``numbers`` holds the numbers of these symbols.
+        """
 
     @abstractmethod
     def heavy_symbols(self, number: int) -> set[int]:
-        """Return the numbers of the heavy symbols of the record that equals symbol ``number``."""
+        """Return the numbers of the heavy symbols of the record that is symbol ``number``."""
 
 
 Kind = type[LocalRandomizer]
@@ -183,7 +218,10 @@ Kind = type[LocalRandomizer]
 
 @dataclass(frozen=True)
 class MechanismChoice:
-    """A mechanism to build later: its class and options; budget and radius may still be missing."""
+    """A mechanism to build later, given by its class and its options.
+
+    The budget and the radius of the mechanism may still be missing.
+    """
 
     kind: Kind
     epsilon: float | None = None
@@ -191,17 +229,24 @@ class MechanismChoice:
     options: dict[str, Any] = field(default_factory=dict)
 
     def budget(self, epsilon: float | None = None) -> float | None:
-        """Return the budget given here or with the choice; raise ConfigurationError if these differ."""
+        """Return the budget given here, or else that of the choice.
+
+        Raises:
+            ConfigurationError: both are given, and they differ.
+        """
         if epsilon is not None and self.epsilon not in (None, epsilon):
             raise ConfigurationError(f"epsilon must be given once, got {epsilon} and {self.epsilon}: drop one of them")
         return self.epsilon if epsilon is None else epsilon
 
     def build(self, *, epsilon: float | None = None, clip_norm: float) -> LocalRandomizer:
-        """Build the mechanism; a radius given with the choice takes precedence over ``clip_norm``."""
+        """Build the mechanism.
+
+        If the choice has a radius of its own, this radius takes precedence over ``clip_norm``.
+        """
         budget, own = self.budget(epsilon), {part.name: part for part in fields(self.kind)}
         if budget is None and own["epsilon"].default is MISSING:
             raise ConfigurationError("epsilon must be given, got none: add epsilon=8, for example")
         given: dict[str, Any] = {} if budget is None else {"epsilon": budget}
-        if "clip_norm" in own:  # numbers have no radius
+        if "clip_norm" in own:  # mechanisms on descriptions have no radius
             given["clip_norm"] = clip_norm if self.clip_norm is None else self.clip_norm
         return self.kind(**given, **self.options)

@@ -1,49 +1,55 @@
-r"""Central DP by counting: each record votes for a public cell; each count gets exact noise.
+r"""Central DP by counting: each record votes for a public cell, and each count gets exact noise.
 
-This mechanism is for a *curator*, who holds the records and releases their counts once. A public
-rule v sends a record to one of M public cells, or to none; h(D) holds the number of votes for each
-cell. The release is y = h(D) + X, where X has M independent discrete Laplace numbers with P(x)
-proportional to exp(-|x| / b).
+This mechanism is for a *curator*, who holds all records and publishes counts of them once. A *cell*
+is a public category for which records can vote. There are M cells. A public rule v assigns each
+record one cell, which is the record's *vote*, or none. For a collection D of records, h(D) holds
+the number of votes for each cell. The release is y = h(D) + X, where X holds M independent random
+integers with the discrete Laplace distribution: P(x) is proportional to exp(-|x| / b).
 
-*Neighbours*: two collections of records are neighbours if one has all rows of the other and those
-of one more *person* (``add_or_remove``), or if the rows of one person differ (``replace``, for
-which the number of records is public). A person has at most m votes: a rule that reads only that
-person's rows chooses at most m of them. If no persons are given, each record counts as a person,
-and m = 1.
+*Neighbours*. The curator chooses one of two relations. Under ``add_or_remove``, two collections are
+neighbours if one of them has all rows of the other and the rows of one more *person*. Under
+``replace``, they are neighbours if only the rows of one person differ; then the number of records
+is public. At most m votes of a person are counted, and a rule that reads only this person's rows
+chooses them. If the data do not say which records belong to which person, each record counts as a
+person, and m = 1.
 
-*Claim*: with b >= s / eps, s = m for ``add_or_remove`` and s = 2 m for ``replace``, the release is
-eps-DP (pure): for neighbours D, D' and every set S of outputs, P(y(D) in S) <= e^eps P(y(D') in S).
-The same holds for everything computed from y and public data.
+*Claim*. Let s = m for ``add_or_remove`` and s = 2 m for ``replace``. If b >= s / eps, the release
+is eps-DP (pure): for neighbours D, D' and every set S of outputs, P(y(D) in S) <= e^eps P(y(D') in
+S). The same holds for everything that is computed from y and public data.
 
-*Proof*. (1) h(D) and h(D') differ by at most s in l1 norm. The rule that chooses a person's rows
-reads no other rows, so that all other people's votes are the same in both; the person's own votes
-are at most m in D and at most m in D', each adds one to one count, and under ``add_or_remove`` one
-of the two collections has none of them. (2) For every y, P(h + X = y) / P(h' + X = y) = exp(sum_z
-(|y_z - h'_z| - |y_z - h_z|) / b) <= exp(||h - h'||_1 / b) <= exp(s / b) <= e^eps, by the triangle
-inequality. (3) Everything computed from y is a function of y and of coins that do not depend on D.
-QED.
+*Proof*. (1) The l1 distance between h(D) and h(D') is at most s. The rule that chooses a person's
+votes reads no other rows, so all other people's votes are the same in D and D'. The person in whom
+D and D' differ has at most m votes in D and at most m votes in D', and each vote adds one to one
+count. Under ``add_or_remove``, this person has no votes in one of the two collections. (2) For
+every y, P(h + X = y) / P(h' + X = y) = exp(sum_z (|y_z - h'_z| - |y_z - h_z|) / b) <= exp(||h -
+h'||_1 / b) <= exp(s / b) <= e^eps, by the triangle inequality; the sum is over all cells z. (3)
+Everything computed from y and public data is a function of y and of random bits that do not depend
+on D. QED.
 
-*Claim for one row of a person*, if a person's m votes are those of their first m rows with a vote:
-adding or removing one row changes h by at most 2 in l1 norm, and replacing one row by any other, of
-the same person or not, by at most 4, for every m. So the epsilon of one row is at most 2 / s and
-4 / s times eps: 2 and 4 times it for m = 1 and ``add_or_remove``.
+*Claim for one row of a person*. Suppose that the rule counts the votes of the first m rows of a
+person that have a vote. Then, for every m, adding or removing one row changes h by at most 2 in l1
+norm. Replacing one row by any other row, of the same person or of another one, changes h by at most
+4. So the epsilon of one row is at most 2 eps / s for adding or removing it, and at most 4 eps / s
+for replacing it. For m = 1 and ``add_or_remove``, these are 2 eps and 4 eps.
 
-*Proof*. Let a person's votes in order be v_1, .., v_n, of which the first m count. Removing one
-beyond the first m, or a row without a vote, changes nothing. If v_i, i <= m, is removed, the other
-counted votes still count, because each stays or moves forward. One place becomes free, and v_(m+1)
-takes it if it exists: one count falls by one, and at most one rises by one. Adding is the converse.
-Replacing is removing one row and adding one, perhaps of another person: 2 + 2. By (2) the ratio is
-at most e^(2 / b) or e^(4 / b), and 1 / b <= eps / s. QED. For m = 1 all bounds are attained: if a
-person's first vote is removed, the second one, for another cell, counts instead. Without persons
-one row is one record, and (1) holds with m = 1.
+*Proof*. Let v_1, .., v_n be the votes of a person's rows in order, of which the first m are
+counted. Removing a row without a vote, or a row whose vote comes after the first m, changes
+nothing. If v_i with i <= m is removed, the other counted votes are still counted, because each of
+them keeps its place or moves forward. One place becomes free, and v_(m+1) takes it if it exists. So
+one count falls by one, and at most one count rises by one. Adding a row reverses a removal.
+Replacing a row is removing one row and adding one, perhaps to another person, so the changes sum to
+at most 2 + 2. By (2) the ratio of probabilities is at most e^(2 / b) or e^(4 / b), and 1 / b <= eps
+/ s. QED. For m = 1 all these bounds are attained: if a person's first vote is removed, this
+person's second vote, for another cell, is counted instead. If each record counts as a person, one
+row is one record, and (1) holds with m = 1.
 
 The rule v, the cells and their number, m, eps and the neighbouring relation must be fixed before
 anyone looks at the records. Under ``add_or_remove`` the number of records is protected too: the
-release tells about it only through sum(y), which is noisy.
+release reveals it only through sum(y), which is noisy.
 
-The noise is exact (``adept.mechanisms.discrete_laplace``) and *every* cell gets noise, with or
-without votes: if a cell without votes were left out, its absence would reveal that nobody voted for
-it.
+The noise is exact (``adept.mechanisms.discrete_laplace``), and *every* cell gets noise, with or
+without votes. If the release left out the cells without votes, a missing cell would reveal that
+nobody voted for it.
 
 Source: Dwork, McSherry, Nissim and Smith 2006, "Calibrating noise to sensitivity in private data
 analysis", section 3.1 (histograms); Ghosh, Roughgarden and Sundararajan 2009, "Universally
@@ -79,12 +85,14 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True)
 class Votes:
-    """Pure eps-DP release of a histogram of votes, in exact arithmetic.
+    """A pure eps-DP release of the number of votes for each cell, in exact arithmetic.
+
+    The module ``adept.mechanisms.central_counts`` explains votes, cells and neighbours.
 
     Attributes:
-        epsilon: the budget of a person, or of a record if no persons are given, in nats, from 1e-3
-            to 600.
-        neighbours: "add_or_remove" or "replace".
+        epsilon: the budget of each person, or of each record if records are not grouped by person,
+            in nats, from 1e-3 to 600.
+        neighbours: the relation between neighbours, "add_or_remove" or "replace".
         votes_per_person: the largest number m of votes per person, at least 1, fixed before any
             record is read.
     """
@@ -102,12 +110,15 @@ class Votes:
 
     @property
     def sensitivity(self) -> int:
-        """The largest l1 distance between the histograms of two neighbours."""
+        """The largest l1 distance between the vote counts of two neighbouring collections."""
         return COUNTS_MOVED[self.neighbours] * self.votes_per_person
 
     @property
     def scale(self) -> float:
-        """The scale b of the noise: the smallest 24-bit number with sensitivity / b <= epsilon."""
+        """The scale b of the noise.
+
+        It is the smallest number of 24 significant bits with sensitivity / b <= epsilon.
+        """
         return smallest_scale(self.sensitivity, epsilon=self.epsilon)
 
     def privatize(self, counts: Counts) -> Counts:
@@ -121,11 +132,19 @@ class Votes:
         return released.reshape(counts.shape)
 
     def record_epsilon(self, moved: int) -> float:
-        """Return the epsilon of one row; ``moved`` is 2 for adding or removing it, 4 for replacing it."""
+        """Return the epsilon of one row of a person.
+
+        ``moved`` is the largest change of the counts in l1 norm: 2 for adding or removing the row,
+        and 4 for replacing it.
+        """
         return total(Fraction(self.epsilon) * moved / self.sensitivity)
 
     def guarantee(self, *, persons: bool | None = None) -> Guarantee:
-        """Return one release's guarantee; ``persons`` is True if a column names them, None if unknown."""
+        """Return the guarantee of one release.
+
+        ``persons`` is True if a column of the data names the person of each record, False if no
+        column does, and None if this is unknown.
+        """
         return Guarantee.pure(
             epsilon=self.epsilon,
             exact=True,
@@ -137,7 +156,7 @@ class Votes:
         )
 
     def _compared(self, persons: bool | None) -> str:
-        """Return words for the neighbouring relation, such as "adding or removing one record"."""
+        """Return words for the step to a neighbour, such as "adding or removing one record"."""
         most = self.votes_per_person
         person = f"one person, of whose records at most {most} count{'s' * (most == 1)},"
         who = {True: person, False: "one record", None: f"{person} or one record where no persons are named,"}[persons]
@@ -145,7 +164,7 @@ class Votes:
 
 
 def _check(counts: Counts) -> None:
-    """Raise ConfigurationError unless counts are whole numbers in the possible range."""
+    """Raise ConfigurationError unless all counts are whole numbers from 0 to 2^40 (int64)."""
     if not np.issubdtype(counts.dtype, np.int64):
         raise ConfigurationError(f"counts must be int64, got {counts.dtype}")
     if counts.size and not 0 <= counts.min() <= counts.max() <= MAX_CELL_VOTES:

@@ -1,9 +1,11 @@
-"""The public grid of exact mechanisms: clip latents, round them to the grid, convert back.
+"""Public grid for latents: clip latents, round them to the grid, and convert them back to floats.
 
-A latent in the ball of radius C is rounded toward zero to the grid of multiples of ``step = 2^(e -
-20)``, where C = m * 2^e with 1 <= m < 2. The step depends on C alone, so the grid is public. The
-integer vector's norm is then verified in integers, and every grid point is also exactly
-representable in float32.
+Exact mechanisms calculate with integers, so they first round each latent to a grid. Let C be the
+radius of the ball into which latents are clipped, written as C = m * 2^e with 1 <= m < 2. The grid
+consists of all vectors whose numbers are multiples of ``step = 2^(e - 20)``. The step depends on C
+alone, so the grid is public. Each number of a latent is rounded toward zero. The program divides
+the result by the step, which gives a vector of integers, and checks the norm of this vector in
+integer arithmetic. Every grid point of the ball is also exactly representable in float32.
 """
 
 import math
@@ -19,7 +21,7 @@ NORM_ORDER = {"l1": 1, "l2": 2, "sphere": 2}
 
 
 def check_latents(latents: Tensor) -> None:
-    """Raise ConfigurationError unless latents are float32 or float64 (B, n), n >= 1."""
+    """Raise ConfigurationError unless latents are float32 or float64 of shape (B, n), n >= 1."""
     if latents.dtype not in (torch.float32, torch.float64):
         raise ConfigurationError(f"latents must be float32 or float64, got {latents.dtype}")
     if latents.ndim != 2 or latents.shape[1] < 1:
@@ -27,11 +29,11 @@ def check_latents(latents: Tensor) -> None:
 
 
 def clip_latents(latents: Tensor, *, clip: str, clip_norm: float) -> Tensor:
-    """Clip latents (..., n) in floating point, differentiably.
+    """Clip latents (..., n) in floating point; gradients flow through the result.
 
-    "l1" and "l2": r * min(1, C / ||r||) (Habernal 2021, Eq. 9 and Section 6); "sphere":
-    C * r / ||r||, and C times the first axis for r = 0. Rows inside a ball come back unchanged to
-    the last bit.
+    Let r be one latent. For "l1" and "l2" the result is r * min(1, C / ||r||) (Habernal 2021, Eq. 9
+    and Section 6). So a latent that lies inside the ball comes back unchanged to the last bit. For
+    "sphere" the result is C * r / ||r||; for r = 0 it is C times the first unit vector.
     """
     largest = torch.finfo(latents.dtype).max
     peak = latents.detach().abs().amax(dim=-1, keepdim=True)
@@ -47,12 +49,16 @@ def clip_latents(latents: Tensor, *, clip: str, clip_norm: float) -> Tensor:
 
 
 def grid_step(clip_norm: float) -> float:
-    """Return the step of the public grid: the power of two with C / step in [2^20, 2^21)."""
+    """Return the step of the public grid: the power of two for which 2^20 <= C / step < 2^21."""
     return math.ldexp(1.0, math.frexp(clip_norm)[1] - 1 - GRID_BITS)
 
 
 def grid_radius(clip_norm: float, *, clip: str) -> int:
-    """Return the largest sum |z| (for "l1") or sum z^2 of a clipped vector z of integers."""
+    """Return the largest norm of a clipped latent in integers.
+
+    For the vector z of a latent in grid steps, the norm is sum |z| if ``clip`` is "l1", and
+    otherwise sum z^2.
+    """
     radius = Fraction(clip_norm) / Fraction(grid_step(clip_norm))
     return math.floor(radius ** NORM_ORDER[clip])
 
@@ -60,9 +66,10 @@ def grid_radius(clip_norm: float, *, clip: str) -> int:
 def to_grid(latents: Tensor, *, clip: str, clip_norm: float) -> Tensor:
     """Clip latents (B, n) and round them toward zero to the grid; return int64 (B, n) on the CPU.
 
-    Claim: every row meets the norm bound exactly, for any floats. Proof: the norm of the *integers*
-    is computed in integers (each below 2^22, so no sum overflows), and rows above ``grid_radius``
-    lose one unit per coordinate until they meet it.
+    Claim: every row meets the norm bound exactly, for any floats. Proof: the program computes the
+    norm of the rounded *integers* in integer arithmetic. Each integer is below 2^22, so no sum
+    overflows. While a row's norm exceeds ``grid_radius``, each number of this row moves one grid
+    step toward zero.
     """
     check_latents(latents)
     values = latents.detach().to("cpu", torch.float64)
@@ -76,15 +83,16 @@ def to_grid(latents: Tensor, *, clip: str, clip_norm: float) -> Tensor:
 
 
 def from_grid(units: Tensor, *, clip_norm: float, like: Tensor) -> Tensor:
-    """Return grid units (B, n) as latents with the dtype and device of ``like``."""
+    """Convert integers (B, n), in grid steps, to latents with the dtype and device of ``like``."""
     return (units.to(torch.float64) * grid_step(clip_norm)).to(like.device, like.dtype)
 
 
 def round_to_grid(values: Tensor, *, clip_norm: float, like: Tensor) -> Tensor:
-    """Round float64 values (B, n) to the public grid; dtype and device are those of ``like``.
+    """Round float64 values (B, n) to the public grid; return the dtype and device of ``like``.
 
-    Releases with floating-point noise need it: rounding errors in the low bits would reveal the
-    input, and this removes them. No proof covers this step.
+    Mechanisms with floating-point noise need this step: the rounding errors in the low bits of
+    their sums depend on the input and would reveal it. Rounding to the grid removes the low bits.
+    No proof covers this step.
     """
     step = grid_step(clip_norm)
     return ((values / step).round() * step).to(like.device, like.dtype)

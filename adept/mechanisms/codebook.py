@@ -1,29 +1,37 @@
 r"""Top-t randomised response over a public codebook, drawn in integer arithmetic.
 
-The codebook is k public unit vectors, the codewords. For a record x let S_x be the t codewords
-nearest to x. One codeword is released: each codeword in S_x with probability A / W and each other
-codeword with probability B / W, where A >= B are integers with A <= e^eps B and W = t A + (k - t)
-B. (For t = 1 this is k-ary randomised response; for k -> infinity and t / k = q it is PrivUnit,
-whose cap of probability q it samples. Subset selection over a random codebook: Feldman and Talwar
-2021, "Lossless compression of efficient private local randomizers"; Shah et al. 2022, "Optimal
-compression of locally differentially private mechanisms".)
+A codebook is a list of k public unit vectors, the codewords. For a record with the latent x, let
+S_x be the set of the t codewords nearest to x, its *heavy* codewords. The mechanism releases one
+codeword for the record. It draws each codeword in S_x with probability A / W and each other
+codeword with probability B / W. Here A >= B are integers with A <= e^eps B, and W = t A + (k - t)
+B. For t = 1 this is k-ary randomised response. For k -> infinity and t / k = q it becomes PrivUnit
+(``adept.mechanisms.privunit``), which draws mostly from a cap of probability q around the record.
+Sources for subset selection over a random codebook: Feldman and Talwar 2021, "Lossless compression
+of efficient private local randomizers"; Shah et al. 2022, "Optimal compression of locally
+differentially private mechanisms".
 
-Claim: pure eps-LDP, exactly, for any two records and any floats. Proof: W is the same for every x,
-because every S_x is a set of exactly t indices (verified in integers for every record). So any
-codeword's probability is A / W or B / W under any record, and two of them differ by a factor of at
-most A / B <= e^eps. Rounding errors, ties, duplicate codewords and the size of the batch only
-change *which* t codewords are heavy, independently of the draw. The proof uses no norm and no
-sensitivity. A is computed from eps as an exact rational
-(``adept.mechanisms.random_draws.exact_odds``), and the draw uses ``secrets``.
+Claim: pure eps-LDP, exactly, for any two records and any floats. Proof: every S_x is a set of
+exactly t indices, which the program verifies in integers for every record. So W is the same for
+every x, and any codeword has probability A / W or B / W under any record. Its probabilities under
+two records differ by a factor of at most A / B <= e^eps. Rounding errors, ties, duplicate codewords
+and the size of the batch can only change *which* t codewords are heavy, independently of the draw.
+The proof uses no norm and no sensitivity. The program computes A from eps, read as an exact
+rational number (``adept.mechanisms.random_draws.exact_odds``). It draws with Python's module
+``secrets``, which reads the operating system's entropy.
 
 Blocks: a larger budget needs a larger codebook, and one codebook of the allowed size serves budgets
-up to about eps = 12. For larger budgets, the coordinates are cut into m blocks of n_j coordinates,
-and each block is released by its own draw with budget eps n_j / n. The draws are independent given
-x, so the budgets add up; as fractions their sum is exactly eps. The rule: each block's codebook has
-2^12 to 2^14 codewords, the smallest power of two that is at least 10 / q, and m is the power of two
-with the largest expected mean cosine. The rule reads only n, eps and the options, never data.
+only up to about eps = 12. For a larger budget, the program cuts the n coordinates of a latent into
+m blocks. Block j has n_j coordinates, and the program releases it by a draw of its own with the
+budget eps n_j / n. The draws are independent given x, so their budgets add up. As fractions, their
+sum is exactly eps.
 
-Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``; ``proofs/Privacy.v``, ``composition_of_many``.
+The rule for k and m: the codebook of each block has 2^12 to 2^14 codewords. k is the smallest power
+of two in this range that is at least 10 / q, where q is the cap probability of PrivUnit. m is the
+power of two with the largest expected cosine between a latent and its release. The rule reads only
+n, eps and the options, never data.
+
+Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``; ``proofs/Privacy.v``,
+``composition_of_many``.
 """
 
 import math
@@ -53,28 +61,34 @@ MAX_SCORES = 2**22  # scores in memory at a time: 16 MiB of float32
 
 @dataclass(frozen=True)
 class Shape:
-    """The public numbers of one draw."""
+    """The public numbers that define the draw for one block."""
 
-    dim: int  # coordinates n_j
-    size: int  # codewords k
-    top: int  # t
-    epsilon: Fraction  # the draw's share of the budget
+    dim: int  # the number n_j of coordinates of the block
+    size: int  # the number k of codewords
+    top: int  # the number t of heavy codewords
+    epsilon: Fraction  # the block's share of the budget
 
     @property
     def odds(self) -> tuple[int, int]:
-        """The integer weights (A, B) of a codeword inside and outside S_x."""
+        """The integer weights (A, B) of a codeword inside S_x and of one outside S_x."""
         return exact_odds(self.epsilon)
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """One draw: its public numbers, and the codewords, float32 (k, n_j) on the CPU."""
+    """One block of coordinates: the public numbers of its draw, and its codewords.
+
+    The codewords are a float32 tensor (k, n_j) on the CPU.
+    """
 
     shape: Shape
     codewords: Tensor
 
     def nearest(self, latents: Tensor) -> Tensor:
-        """Return S_x, the t nearest codewords of rows (B, n_j): int64 (B, t), ascending."""
+        """Return S_x, the t codewords nearest to each row of latents (B, n_j).
+
+        The result holds the codewords' indices in ascending order, as int64 (B, t).
+        """
         codewords = self.codewords.to(latents.device)
         chunks = torch.split(latents.to(torch.float32), max(1, MAX_SCORES // self.shape.size))
         scores = (chunk @ codewords.T for chunk in chunks)
@@ -85,15 +99,15 @@ class Block:
         return indices
 
     def choose(self, latents: Tensor, ranks: Tensor) -> Tensor:
-        """Return the codeword (B, n_j) at each row's rank."""
+        """Return the codeword (B, n_j) at the given rank for each row of latents (B, n_j)."""
         return self.codewords.to(latents.device)[self.place(latents, ranks)]
 
     def place(self, latents: Tensor, ranks: Tensor) -> Tensor:
-        """Return the index (B,) of the codeword at each row's rank.
+        """Return the index (B,) of the codeword at the given rank for each row of latents (B, n_j).
 
-        Ranks 0..t-1 are the members of S_x, and ranks t..k-1 the other codewords, both in ascending
-        order. So for every row the ranks permute the k codewords, which is all that the proof
-        needs.
+        Ranks 0 to t - 1 are the members of S_x, and ranks t to k - 1 are the other codewords, both
+        in ascending order of their indices. So the ranks of every row are a permutation of the k
+        codewords, which is all that the proof needs.
         """
         near, top = self.nearest(latents), self.shape.top
         ranks = ranks.to(near.device)
@@ -106,16 +120,19 @@ class Block:
 
 @dataclass(frozen=True, kw_only=True)
 class Codebook(Mechanism):
-    """Pure eps-LDP in exact arithmetic: a public codeword near the latent's direction.
+    """A mechanism that releases a public codeword near the direction of each latent.
 
-    Neighbours, claim, proof and sources: this module's docstring. The release is the codeword
-    itself, of length C, not an unbiased estimate. Only the direction is released; a zero or
-    non-finite latent is read as the first axis.
+    The release is pure eps-LDP for any two records, in exact arithmetic; the module's docstring
+    states the claim, its proof and the sources. The release is the codeword itself, scaled to the
+    length C, and not an unbiased estimate of the latent. It depends only on the direction of the
+    latent. A zero or non-finite latent counts as the first unit vector.
 
     Attributes:
-        size: the number k of codewords of each block, 2 to 2^20; the rule above sets the default.
-        seed: published seed of the random codebook.
-        blocks: the number m of blocks, 1 to n / 2; the rule above sets the default.
+        size: the number k of codewords of each block, from 2 to 2^20. By default, the rule in the
+            module's docstring chooses it.
+        seed: the seed of the random codebook, which is public.
+        blocks: the number m of blocks, from 1 to n / 2. By default, the rule in the module's
+            docstring chooses it.
     """
 
     size: int | None = None
@@ -133,7 +150,7 @@ class Codebook(Mechanism):
         check_integer(0, 2**128 - 1, seed=self.seed)
 
     def layout(self, dim: int) -> tuple[Block, ...]:
-        """Return the blocks, in coordinate order; their budgets sum to epsilon exactly."""
+        """Return the blocks in the order of their coordinates; their budgets sum to epsilon."""
         return random_layout(dim, epsilon=self.epsilon, size=self.size, seed=self.seed, blocks=self.blocks)
 
     def certificate(self, dim: int) -> list[Part]:
@@ -149,7 +166,10 @@ class Codebook(Mechanism):
         return self._join(chosen, like=latents)
 
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
-        """Simulate a seeded release whose gradient is that of ``mean_cosine`` times the direction."""
+        """Simulate a seeded release, which is not private.
+
+        Its gradient is that of the expected release: ``mean_cosine`` times the clipped latent.
+        """
         centres = self.clip_as_floats(latents)
         chosen = [
             block.choose(part, simulated_ranks(part, block.shape, generator))
@@ -159,12 +179,15 @@ class Codebook(Mechanism):
         return self._join(chosen, like=latents) + mean - mean.detach()
 
     def _parts(self, centres: Tensor) -> Iterator[tuple[Block, Tensor]]:
-        """Pair each block with its coordinates."""
+        """Pair each block with its coordinates of the latents."""
         blocks = self.layout(centres.shape[1])
         return zip(blocks, torch.split(centres, [block.shape.dim for block in blocks], dim=1), strict=True)
 
     def _join(self, chosen: list[Tensor], *, like: Tensor) -> Tensor:
-        """Join the codewords of the blocks, each scaled to the length sqrt(n_j / n) C."""
+        """Join the codewords of all blocks into latents (B, n).
+
+        The codeword of a block of n_j coordinates is scaled to the length sqrt(n_j / n) C.
+        """
         dim = like.shape[1]
         scaled = [word.to(torch.float64) * (self.clip_norm * (word.shape[1] / dim) ** 0.5) for word in chosen]
         return torch.cat(scaled, dim=1).to(like.device, like.dtype)
@@ -180,22 +203,35 @@ class Codebook(Mechanism):
         )
 
     def mean_cosine(self, dim: int) -> float:
-        """Return the mean of <x, V> over random codebooks, for x uniform on the unit sphere."""
+        """Return the expected cosine between a latent and its release.
+
+        The expectation is over the draw, over random codebooks, and over latents in a uniformly
+        random direction.
+        """
         return layout_cosine(tuple(block.shape for block in self.layout(dim)))
 
     def expected_squared_error(self, dim: int) -> float:
-        """Return 2 C^2 (1 - mean cosine), for x uniform on the sphere and random codebooks."""
+        """Return the expected squared error of a release, 2 C^2 (1 - ``mean_cosine``).
+
+        The expectation is over latents in a uniformly random direction and over random codebooks.
+        """
         return 2 * self.clip_norm**2 * (1 - self.mean_cosine(dim))
 
 
 def released_ranks(records: int, shape: Shape) -> Tensor:
-    """Draw exact ranks (B,): each of the first t ranks has the weight A, each other rank B."""
+    """Draw a rank for each record in exact arithmetic; return ranks (B,).
+
+    Each of the first t ranks has the weight A, and each other rank has the weight B.
+    """
     ranks = exact_ranks(records, near=shape.top, far=shape.size - shape.top, odds=shape.odds)
     return torch.tensor(ranks, dtype=torch.int64)
 
 
 def simulated_ranks(latents: Tensor, shape: Shape, generator: torch.Generator | None) -> Tensor:
-    """Draw seeded ranks (B,) with the distribution of released ranks. Not private."""
+    """Draw a rank for each record from a seeded generator; return ranks (B,).
+
+    The ranks have the same distribution as those of ``released_ranks``, but they are not private.
+    """
     heavy, light = shape.odds
     near = shape.top * heavy / (shape.top * heavy + (shape.size - shape.top) * light)
     draws = torch.rand(2, len(latents), dtype=torch.float64, device=latents.device, generator=generator)
@@ -208,8 +244,9 @@ def simulated_ranks(latents: Tensor, shape: Shape, generator: torch.Generator | 
 def random_codewords(dim: int, size: int, seed: int) -> Tensor:
     """Return ``size`` random unit vectors (size, dim) in float32, the same on every machine.
 
-    NumPy guarantees the stream of PCG64. Rounding to multiples of 2^-20 removes the last bits,
-    which differ between platforms.
+    NumPy guarantees that its generator PCG64 yields the same integers everywhere. The vectors
+    computed from them may differ in their last bits between platforms. Rounding to multiples of
+    2^-20 removes these bits.
     """
     raw = np.random.PCG64(seed).random_raw(size * dim)
     gaussian = ndtri(((raw >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52).reshape(size, dim)
@@ -219,14 +256,20 @@ def random_codewords(dim: int, size: int, seed: int) -> Tensor:
 
 @lru_cache(maxsize=16)
 def random_layout(dim: int, *, epsilon: float, size: int | None, seed: int, blocks: int | None) -> tuple[Block, ...]:
-    """Return the blocks of a random codebook; this module's rule replaces options that are None."""
+    """Return the blocks of a random codebook.
+
+    The rule in the module's docstring replaces each option that is None.
+    """
     count = blocks or default_blocks(dim, epsilon=epsilon, size=size)
     shapes = layout_shapes(dim, epsilon=epsilon, size=size, blocks=count)
     return tuple(Block(shape, random_codewords(shape.dim, shape.size, seed)) for shape in shapes)
 
 
 def default_blocks(dim: int, *, epsilon: float, size: int | None) -> int:
-    """Return the number of blocks, a power of two up to n / 2, with the largest mean cosine."""
+    """Return the number of blocks for which the expected cosine of latent and release is largest.
+
+    It is a power of two, at most n / 2.
+    """
     best, best_cosine = 1, 0.0
     for power in range(max(1, (dim // 2).bit_length()) if epsilon >= BUDGETS[0] * dim else 1):
         shapes = layout_shapes(dim, epsilon=epsilon, size=size, blocks=1 << power)
@@ -236,7 +279,10 @@ def default_blocks(dim: int, *, epsilon: float, size: int | None) -> int:
 
 
 def layout_shapes(dim: int, *, epsilon: float, size: int | None, blocks: int) -> tuple[Shape, ...]:
-    """Cut ``dim`` coordinates into blocks of nearly equal size, with budgets in exact proportion."""
+    """Cut ``dim`` coordinates into blocks of nearly equal size.
+
+    The budget of each block is exactly proportional to its number of coordinates.
+    """
     if blocks > max(1, dim // 2):
         raise ConfigurationError(f"blocks must be at most half of the {dim} coordinates, got {blocks}")
     dims = [dim // blocks + (index < dim % blocks) for index in range(blocks)]
@@ -244,7 +290,11 @@ def layout_shapes(dim: int, *, epsilon: float, size: int | None, blocks: int) ->
 
 
 def block_shape(dim: int, *, epsilon: Fraction, size: int | None = None, top: int | None = None) -> Shape:
-    """Return the numbers of one draw; by default t = round(q k), with the q of PrivUnit."""
+    """Return the public numbers that define the draw for a block of ``dim`` coordinates.
+
+    By default t = round(q k), where q is the cap probability of PrivUnit, and the rule in the
+    module's docstring chooses k.
+    """
     share = optimal_cap(dim, epsilon=float(epsilon)).probability
     low, high = DEFAULT_SIZES
     while low < high and low < 10 / share:
@@ -254,21 +304,26 @@ def block_shape(dim: int, *, epsilon: Fraction, size: int | None = None, top: in
 
 
 def layout_cosine(shapes: tuple[Shape, ...]) -> float:
-    """Return the mean of <x, V> for x uniform on the sphere, where V joins the released blocks."""
+    """Return the expected cosine between a latent and its release.
+
+    The release joins the codewords of all blocks. The expectation is over latents in a uniformly
+    random direction and over random codebooks.
+    """
     whole = sum(shape.dim for shape in shapes)
     return sum(mean_length(shape.dim, whole) * math.sqrt(shape.dim / whole) * draw_cosine(shape) for shape in shapes)
 
 
 @lru_cache(maxsize=256)
 def draw_cosine(shape: Shape) -> float:
-    """Return the mean of <x, V> for one draw and a unit vector x, over random codebooks.
+    """Return the expected cosine between a unit vector x and its released codeword, for one block.
 
-    The codewords' cosines with x are k independent copies of T, one coordinate of a random unit
-    vector. Integration by parts over T's quantiles shows that the t largest of them sum to k
-    E[M(g(v))] on average. Here v has the distribution Beta(t, k - t), g(v) is the cosine of the cap
-    that covers the share v, and M(g) = E[T; T >= g]. All k of them sum to zero on average, which
-    leaves (A - B) / W times that sum. The expectation over v is a Gauss quadrature over its
-    quantiles.
+    The expectation is over the draw and over random codebooks. The codewords' cosines with x are k
+    independent copies of T, one coordinate of a random unit vector. Integration by parts over the
+    quantiles of T shows that the t largest of these cosines sum to k E[M(g(v))] on average. Here v
+    has the distribution Beta(t, k - t), g(v) is the smallest cosine in the cap that covers the
+    share v of the sphere, and M(g) = E[T; T >= g]. All k cosines sum to zero on average. So the
+    expected cosine of the release is (A - B) / W times the sum of the t largest. The program
+    computes the expectation over v by a Gauss quadrature over the quantiles of v.
     """
     a, top, size = (shape.dim - 1) / 2, shape.top, shape.size
     nodes, weights = np.polynomial.legendre.leggauss(128)
@@ -280,7 +335,10 @@ def draw_cosine(shape: Shape) -> float:
 
 
 def mean_length(dim: int, whole: int) -> float:
-    """Return the mean length of ``dim`` of the ``whole`` coordinates of a uniform unit vector."""
+    """Return the mean length of a part of a uniformly random unit vector.
+
+    The part consists of ``dim`` of the ``whole`` coordinates of the vector.
+    """
     if dim == whole:
         return 1.0
     rest = (whole - dim) / 2

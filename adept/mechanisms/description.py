@@ -1,48 +1,61 @@
 r"""Randomised response over descriptions: numbers that a public codec gives to texts.
 
-The claim: let a public codec map every record x to a set S(x) of exactly t *descriptions*, which
-are numbers of {0, .., K-1}; mostly t = 1. One number is released: each number in S(x) with
-probability A / W and each other number with probability B / W, where A >= B are integers with A <=
-e^eps B, and W = t A + (K - t) B. This is eps-LDP (pure) for any two records, and so is every text
-written from the released number.
+A *codec* turns a text into a number, its *description*, and a number back into a text. It may also
+give a text a set of t descriptions; mostly t = 1.
 
-The proof: that S(x) has exactly t different members is verified in integers for every record, so W
-is the same for all records. Under any record, a number has probability A / W or B / W, so two
-records' probabilities of it differ by a factor of at most A / B <= e^eps. (Subset selection: Ye and
-Barg 2018, "Optimal schemes for discrete distribution estimation under locally differential
-privacy"; t = 1 is K-ary randomised response.) A draw from the other numbers never gives a member of
-S(x); if it could, the true eps would be larger.
+*Claim*. Let a public codec map every record x to a set S(x) of exactly t descriptions, which are
+numbers of {0, .., K-1}. The mechanism releases one number for the record. It draws each number in
+S(x) with probability A / W and each other number with probability B / W. Here A >= B are integers
+with A <= e^eps B, and W = t A + (K - t) B. This release is eps-LDP (pure) for any two records, and
+so is every text that is written from the released number.
 
-The codec needs only four properties. It describes every text, if need be with a constant. It reads
-one record at a time. K, t and the codec are fixed without private data. The codec's randomness is
-independent of that of the release. The codec may be a network or a search, and it may err: an error
-makes the release less useful, never less private.
+*Proof*. The program verifies in integers, for every record, that S(x) has exactly t different
+members, so W is the same for all records. Any number has probability A / W or B / W under any
+record. So its probabilities under two records differ by a factor of at most A / B <= e^eps. QED.
+(Subset selection: Ye and Barg 2018, "Optimal schemes for discrete distribution estimation under
+locally differential privacy"; t = 1 is K-ary randomised response.) If the mechanism draws from the
+numbers outside S(x), it never returns a member of S(x). If it could, the true eps would be larger
+than claimed.
 
-The rule for K, if t = 1: the K at which a release transmits the most information if descriptions
-are equally common (``best_size``). It reaches at least 99.7 % of the capacity of eps-LDP, u - 1 -
-ln u nats with u = eps e^eps / (e^eps - 1), at every eps >= 2.
+The codec needs only four properties. First, it describes every text, if need be with a constant
+number. Second, it reads one record at a time. Third, K, t and the codec are fixed without private
+data. Fourth, the random bits of the codec are independent of those of the release. The codec may be
+a neural network or a search, and it may err: an error makes the release less useful, never less
+private.
 
-A codec of *broad* text describes a record by whole sentences. All of them are candidates
-(``Codec.choose_size``), and the t nearest to the record are heavy. t is chosen so that the odds of
-releasing a heavy sentence are about s = eps - ODDS_BELOW_EPSILON to one: t = K s / (e^eps + s),
-rounded, at least 1 (``docs/decisions.md``, "Heavy sentences").
+The rule for K, if t = 1: a release transmits the most information about its record for this K, if
+all descriptions are equally common (``best_size``). This information is at least 99.7 % of the
+capacity of eps-LDP at every eps >= 2. The capacity is the most that any eps-LDP release can
+transmit: u - 1 - ln u nats with u = eps e^eps / (e^eps - 1).
 
-*Descriptions by label.* If labels are copied, the K descriptions may be a *cell* of the record's
-label c: K public sentences that depend only on c, the budget and public text (``by_label``;
-``adept.models.label_sentences``). Let M_c be the release above over the cell of c.
+A codec of *broad* text, which covers many subjects instead of one domain, describes a record by a
+whole public sentence. All K sentences of the codec are candidates (``Codec.choose_size``). The t
+sentences nearest to the record are *heavy*: they are the set S(x). The rule for t makes the odds
+that a heavy sentence is released about s to one, with s = eps - ODDS_BELOW_EPSILON: t = K s /
+(e^eps + s), rounded, at least 1 (``docs/decisions.md``, "Heavy sentences").
 
-*Claim*: x -> (c, M_c(x)) is eps-LDP (pure) for any two records x, x' with the same label c.
-*Proof*: both records have the label c, so they have the same cell and the same K, t, A and B, and
-the claim of M_c applies. QED. K, t and the weights are the same for every label, so one certificate
-covers all labels. Nothing is claimed for records with two different labels: their cells differ, so
-a text can reveal its label with certainty. So leaving the label column out later does not hide the
-labels.
+*Descriptions by label.* If the output copies the labels of records unchanged, the K descriptions of
+a record may be the *cell* of its label c. The cell of c consists of K public sentences that depend
+only on c, the budget and public text (``by_label``; ``adept.models.label_sentences``). Let M_c be
+the release above, with the sentences of the cell of c as descriptions.
 
-The rule for cells: K = LABEL_CELL for an epsilon between the two CELL_EPSILONS. Every two nats
-below them halve K, and every two nats above them double K, until every cell holds all sentences. t
-follows from the odds s as above. s is eps - 2, but at least 4/3, and changes to eps - 4 above an
-epsilon of 8. Some sentences of a cell are the codec's first ones, which all cells have. Their share
-is FIRST_SHARE from FIRST_EPSILON on, and in proportion less below it.
+*Claim*: the release of the pair (c, M_c(x)) is eps-LDP (pure) for any two records x, x' with the
+same label c. *Proof*: both records have the label c, so they have the same cell and the same K, t,
+A and B, and the claim of M_c applies. QED. K, t and the weights are the same for every label, so
+one certificate covers all labels. Nothing is claimed for two records with different labels: their
+cells differ, so a released text can reveal its label with certainty. Deleting the label column
+later therefore does not hide the labels.
+
+The rule for the size of cells: K = LABEL_CELL for an epsilon between the two CELL_EPSILONS. Below
+them, K halves for every two nats less. Above them, K doubles for every two nats more, until every
+cell holds all sentences of the codec.
+
+The rule for t in cells uses the formula above with other odds s. Up to an epsilon of 8, s is eps -
+2, but at least 4/3. From 8 to 12, s is eps / 2 + 2. From 12 on, s is eps - 4.
+
+Every cell begins with the first sentences of the codec, which are the same in all cells. They make
+up the share FIRST_SHARE of each cell if epsilon is at least FIRST_EPSILON. For a smaller epsilon,
+this share is smaller in proportion.
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, and for labels
 ``same_label_is_private``.
@@ -75,15 +88,17 @@ Described = int | Sequence[int]  # of one record: its description, or its t desc
 
 @dataclass(frozen=True, kw_only=True)
 class Description(SymbolRandomizer):
-    """Pure eps-LDP release of one integer in {0, .., K-1}, in exact arithmetic.
+    """A pure eps-LDP release of one integer in {0, .., K-1}, in exact arithmetic.
 
-    Claim and proof: this module's docstring.
+    The module's docstring states the claim and its proof.
 
     Attributes:
-        epsilon: budget in nats, from 1e-3 to 600.
-        size: K, from 2 to 2^120; by default ``best_size``, which reads the budget alone.
-        top: t, the descriptions that a record has, from 1 to K - 1; by default 1.
-        by_label: True for the descriptions of the cell of the record's label, which is copied.
+        epsilon: the budget in nats, from 1e-3 to 600.
+        size: the number K of descriptions, from 2 to 2^120; by default ``best_size``, which reads
+            the budget alone.
+        top: the number t of descriptions that each record has, from 1 to K - 1; by default 1.
+        by_label: True if the descriptions of a record are the cell of its label, which the output
+            copies.
     """
 
     size: int | None = None
@@ -104,22 +119,22 @@ class Description(SymbolRandomizer):
 
     @property
     def count(self) -> int:
-        """The number of descriptions K."""
+        """The number K of descriptions."""
         return self.size or (cell_size if self.by_label else best_size)(self.epsilon)
 
     @property
     def heavy(self) -> int:
-        """The number t of descriptions that a record has."""
+        """The number t of descriptions that each record has."""
         return self.top or 1
 
     @property
     def odds(self) -> tuple[int, int]:
-        """The integer weights: A of a record's own descriptions, B of each other one."""
+        """The integer weights (A, B) of a record's own description and of any other description."""
         return exact_odds(Fraction(self.epsilon))
 
     @property
     def keep_probability(self) -> Fraction:
-        """P(one of the record's own descriptions is released) = t A / W, exactly."""
+        """The exact probability t A / W that one of the record's own descriptions is released."""
         heavy, light = self.odds
         return Fraction(self.heavy * heavy, self.heavy * heavy + (self.count - self.heavy) * light)
 
@@ -128,42 +143,54 @@ class Description(SymbolRandomizer):
         return [symbols_part(of, epsilon=Fraction(self.epsilon), size=self.count, top=self.heavy, odds=self.odds)]
 
     def symbols(self, dim: int | None = None) -> tuple[Symbols, ...]:
-        """Return the one draw: K descriptions, t of them heavy."""
+        """Return the sizes of the only draw of a release: K descriptions, of which t are heavy."""
         return (Symbols(self.count, self.heavy),)
 
     def privatize(self, descriptions: Sequence[Described]) -> list[int]:
-        """Release one number for each record: exact, from the operating system's entropy.
+        """Release one number for each record, exactly, from the operating system's entropy.
 
         Args:
-            descriptions: each record's description, or its t different descriptions in any order;
-                integers in {0, .., K-1}.
+            descriptions: for each record its description, or its t different descriptions in any
+                order. All are integers in {0, .., K-1}.
         """
         ranks = exact_ranks(len(descriptions), near=self.heavy, far=self.count - self.heavy, odds=self.odds)
         return self.choose(descriptions, ranks)
 
     @property
     def own_symbol(self) -> str:
-        """The heavy symbols, in words."""
+        """The words of guarantees for a record's own descriptions."""
         return f"{self._own} description{'s' * (self.heavy > 1)}"
 
     def beside(self, labels: int) -> "Description":
-        """Return a copy with ``joint_size`` descriptions, unless a size was set."""
+        """Return a copy for joint releases of a text and one of ``labels`` possible labels.
+
+        The copy has ``joint_size`` descriptions, unless a size was set.
+        """
         return replace(self, size=self.size or joint_size(self.epsilon, labels))
 
     def over_broad_text(self, sentences: int) -> Self:
-        """Return a copy with ``sentences`` descriptions; this module's rule sets t."""
+        """Return a copy for a codec of broad text with ``sentences`` sentences.
+
+        The rule in the module's docstring chooses t.
+        """
         odds = max(1.0, self.epsilon - ODDS_BELOW_EPSILON)
         top = self.top or max(1, round(sentences * odds / (math.exp(self.epsilon) + odds)))
         return replace(self, size=sentences, top=top)
 
     def over_label_cells(self) -> Self:
-        """Return a copy for the cells of labels; this module's rule sets K and t."""
+        """Return a copy whose descriptions are the sentences of a label's cell.
+
+        The rules in the module's docstring choose K and t.
+        """
         odds = max(CELL_ODDS, min(self.epsilon - 2, self.epsilon / 2 + 2), self.epsilon - ODDS_BELOW_EPSILON)
         top = self.top or max(1, round(self.count * odds / (math.exp(self.epsilon) + odds)))
         return replace(self, size=self.count, top=top, by_label=True)
 
     def choose(self, descriptions: Sequence[Described], ranks: Sequence[int]) -> list[int]:
-        """Return the number at each record's rank; the record's own descriptions rank first."""
+        """Return the number at the given rank for each record.
+
+        A record's own descriptions have the first ranks.
+        """
         meant = []
         for own, rank in zip(self._checked(descriptions), ranks, strict=True):
             other = _other(own, rank - self.heavy)  # always, so that time does not tell which it is
@@ -171,11 +198,18 @@ class Description(SymbolRandomizer):
         return meant
 
     def choose_symbols(self, numbers: Sequence[int], ranks: Sequence[int]) -> list[int]:
-        """Return the number at each record's rank; each record is itself a number."""
+        """Return the number at the given rank for each record.
+
+        Here each record is itself one of the K numbers, and ``heavy_symbols`` gives its
+        descriptions.
+        """
         return self.choose([sorted(self.heavy_symbols(number)) for number in numbers], ranks)
 
     def heavy_symbols(self, number: int) -> set[int]:
-        """Return the t descriptions that begin with ``number``; after the last, count on from 0."""
+        """Return ``number`` and the t - 1 numbers that follow it.
+
+        The number 0 follows K - 1.
+        """
         return {(number + place) % self.count for place in range(self.heavy)}
 
     def guarantee(self, dim: int | None = None) -> Guarantee:
@@ -193,7 +227,12 @@ class Description(SymbolRandomizer):
         return "the record's own" if self.heavy == 1 else f"one of the record's own {self.heavy:,}"
 
     def _checked(self, descriptions: Sequence[Described]) -> list[Sequence[int]]:
-        """Return each record's descriptions; check that there are t, as the proof requires."""
+        """Return each record's descriptions as a sequence of integers.
+
+        Raises:
+            ConfigurationError: a record has not exactly t different descriptions, as the proof
+                requires, or one of them is not an integer in {0, .., K-1}.
+        """
         rows: list[Sequence[int]] = [[row] if isinstance(row, int) else row for row in descriptions]
         count = self.count
         for record, own in enumerate(rows, start=1):
@@ -212,29 +251,29 @@ class Description(SymbolRandomizer):
 
 
 def _other(own: Sequence[int], place: int) -> int:
-    """Return the number at a place in the ordered list of numbers that are not a record's own."""
+    """Return the number at a place in the ascending list of all numbers except a record's own."""
     for number in sorted(own):
         place += number <= place
     return place
 
 
 def cell_size(epsilon: float) -> int:
-    """Return the number K of sentences in the cell of a label."""
+    """Return the number K of sentences in the cell of each label."""
     least, largest = CELL_EPSILONS
     more: float = 2.0 ** ((min(0.0, epsilon - least) + max(0.0, epsilon - largest)) / 2)
     return min(MAX_SIZE, round(LABEL_CELL * more))
 
 
 def first_share(epsilon: float) -> float:
-    """Return the share of first sentences, which all labels have, in the cell of a label."""
+    """Return the share of each label's cell that consists of the codec's first sentences."""
     return FIRST_SHARE * min(1.0, epsilon / FIRST_EPSILON)
 
 
 def best_size(epsilon: float) -> int:
-    """Return the K, 2 to 2^120, at which K-ary randomised response transmits most information.
+    """Return the K, 2 to 2^120, for which K-ary randomised response transmits the most information.
 
-    The K descriptions are equally common. The information is largest near (e^eps - 1) / (u - 1),
-    u = eps e^eps / (e^eps - 1) (capacity: Ye and Barg 2018).
+    All K descriptions are assumed to be equally common. The information is largest for K near
+    (e^eps - 1) / (u - 1), with u = eps e^eps / (e^eps - 1) (capacity: Ye and Barg 2018).
     """
     u = epsilon / -math.expm1(-epsilon)
     bits = (epsilon + math.log(-math.expm1(-epsilon)) - math.log(u - 1)) / math.log(2)
@@ -244,12 +283,15 @@ def best_size(epsilon: float) -> int:
 
 
 def joint_size(epsilon: float, labels: int) -> int:
-    """Return the K at which a joint symbol with L labels tells most; all K are equally common.
+    """Return the number K of descriptions for releases of a text and one of L labels as one symbol.
 
-    A description almost determines its label, so only K of the K L symbols ever are a record's own.
-    With A = e^eps a symbol tells I(K) = (A ln A - (A + K - 1) ln((A + K - 1) / K)) / (A + K L - 1)
-    nats: entropy of the symbol less that given the record. For K well below A this is ln K / (1 + K
-    L / A), which is largest where K (ln K - 1) = A / L: K = A / (L w), w e^w = A / (e L).
+    With this K the released symbol transmits the most information about its record, if all K
+    descriptions are equally common. A description almost determines its label, so only K of the K L
+    symbols ever are a record's own symbol. With A = e^eps, the released symbol transmits I(K) = (A
+    ln A - (A + K - 1) ln((A + K - 1) / K)) / (A + K L - 1) nats: the entropy of the symbol, less
+    its entropy for a given record. For K well below A, I(K) is about ln K / (1 + K L / A). This is
+    largest where K (ln K - 1) = A / L. The solution is K = A / (L w), where w is the number with w
+    e^w = A / (e L).
     """
     odds = math.exp(min(epsilon, 600.0)) / labels
     size = odds / float(lambertw(odds / math.e).real)

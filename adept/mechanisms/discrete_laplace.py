@@ -1,24 +1,33 @@
 r"""Exact discrete Laplace noise on whole numbers, many draws at once.
 
-The sampler is that of Canonne, Kamath, Steinke 2020, Algorithms 1 and 2. *Distribution*: Lap_Z(b)
-on the integers, P(z) proportional to exp(-|z| / b), for b = t / 2^k with integers t >= 1 and k >=
-0. *Proof*, from the bottom up; each step compares an integer with a uniform integer:
+The sampler is that of Canonne, Kamath, Steinke 2020, Algorithms 1 and 2. It draws integers z from
+the distribution Lap_Z(b), in which P(z) is proportional to exp(-|z| / b). The scale is b = t / 2^k
+with integers t >= 1 and k >= 0.
 
-1. ``below_each(m)`` is uniform on {0..m-1} (the counting lemma of `adept.mechanisms.random_bits`).
-2. ``_decays(u, t)`` is true with probability exp(-g), g = u / t <= 1. Let A_j succeed with
-   probability g / j (u of t, and one of j) and K be the first j that fails: P(K > j) = g^j / j!, so
-   P(K odd) = sum_i (-1)^i g^i / i! = exp(-g). (Algorithm 1.)
-3. Let U be uniform on {0..t-1} and kept with probability exp(-U / t), and let V be the number of
-   successes of probability exp(-1) before the first failure. So P(V = v) is proportional to
-   exp(-v). Then X = U + t V has P(x) proportional to exp(-x / t), because each x >= 0 is one such
-   pair, and Y = floor(X / 2^k) has P(y) proportional to exp(-y 2^k / t) = exp(-y / b).
-4. Give Y a fair sign, and draw again after the pair (minus, 0), so that 0 is not counted twice.
-   Then z = +-Y has the distribution (Algorithm 2). QED
+*Proof* that the program draws from Lap_Z(b). The steps go from the smallest function to the
+largest, and each of them only compares an integer with a uniformly random integer.
 
-Nothing is rounded: every number is an integer below 2^63, from words of the operating system. Noise
-beyond L = 2^62 / 2^k is set to L, and the *sum* of a value and its noise beyond L / 2 is set to L /
-2. No value exceeds L / 2, so noise beyond L puts the sum at the end of the range, whether or not
-the noise itself was cut. So the result is a function of the exact sum, which is post-processing.
+1. ``below_each(m)`` draws integers uniformly from {0, .., m-1} (the counting lemma of
+   `adept.mechanisms.random_bits`).
+2. ``_decays(u, t)`` is true with probability exp(-g), where g = u / t <= 1. It makes trials
+   numbered j = 1, 2, ... Trial j succeeds with probability g / j: a draw with probability u / t and
+   another one with probability 1 / j must both succeed. Let J be the first trial that fails. Then
+   P(J > j) = g^j / j!, so P(J is odd) = sum_i (-1)^i g^i / i! = exp(-g). The function returns True
+   if J is odd. (Algorithm 1.)
+3. Let U be drawn uniformly from {0, .., t-1} and kept with probability exp(-U / t); otherwise it is
+   drawn again. Let V be the number of successes of probability exp(-1) before the first failure, so
+   P(V = v) is proportional to exp(-v). Then X = U + t V has P(x) proportional to exp(-x / t),
+   because each x >= 0 belongs to exactly one pair (U, V). So Y = floor(X / 2^k) has P(y)
+   proportional to exp(-2^k y / t) = exp(-y / b).
+4. Give Y a sign, plus or minus with equal probability. If the result is (minus, 0), draw Y and the
+   sign again, so that 0 is not counted twice. Then z = +-Y has the distribution Lap_Z(b) (Algorithm
+   2). QED
+
+Nothing is rounded: every number is an integer below 2^63 that is computed from random words of the
+operating system. The program cuts off extreme results. It limits the size of the noise to L = 2^62
+/ 2^k, and the size of the *sum* of a value and its noise to L / 2. No value exceeds L / 2 in size,
+so noise beyond L moves the sum to the end of its range, whether or not the noise itself was cut
+off. So the result is a function of the exact sum, which is post-processing.
 
 Checked proof: ``proofs/DiscreteLaplace.v``, ``signs_have_the_weights_of_the_noise``;
 ``proofs/Noise.v``, ``geometric_is_private``.
@@ -48,7 +57,8 @@ def smallest_scale(sensitivity: int, *, epsilon: float) -> float:
     The comparison is exact, in rational numbers.
 
     Args:
-        sensitivity: largest distance between two neighbours, in grid units; at least 1.
+        sensitivity: the largest distance between the inputs of two neighbours, in grid steps; at
+            least 1.
         epsilon: the budget, read as the exact rational value of the float; a budget above 2^30
             counts as 2^30.
     """
@@ -62,16 +72,19 @@ def smallest_scale(sensitivity: int, *, epsilon: float) -> float:
 
 
 def exact_laplace(values: Tensor, *, scale: float) -> Tensor:
-    """Add independent discrete Laplace noise, P(z) ~ exp(-|z| / scale), to each entry.
+    """Add an independent integer z to each entry, with P(z) proportional to exp(-|z| / scale).
 
-    Claim: two integer tensors at l1 distance d lead to output distributions whose ratio is at most
-    exp(d / scale), exactly. Proof: P(z - x) / P(z - x') = exp((|z - x'| - |z - x|) / scale) <=
-    exp(|x - x'| / scale) entry by entry (triangle inequality), and the entries are independent.
+    This is discrete Laplace noise.
+
+    Claim: for two integer tensors x and x' at l1 distance d, the probabilities of any output differ
+    by a factor of at most exp(d / scale), exactly. Proof: for each entry, P(z - x) / P(z - x') =
+    exp((|z - x'| - |z - x|) / scale) <= exp(|x - x'| / scale) by the triangle inequality, and the
+    noise of the entries is independent.
 
     Args:
-        values: int64 tensor of any shape on the CPU; entries beyond 2^36 times the scale, or beyond
-            2^61, are set to that limit.
-        scale: the scale b, in grid units: positive, with 24 significant bits, as ``smallest_scale``
+        values: an int64 tensor of any shape on the CPU. Entries whose size exceeds 2^36 times the
+            scale, or 2^61, are set to that limit.
+        scale: the scale b, in grid steps: positive, with 24 significant bits, as ``smallest_scale``
             returns it.
     """
     t, shift = _fraction(scale)
@@ -81,7 +94,10 @@ def exact_laplace(values: Tensor, *, scale: float) -> Tensor:
 
 
 def laplace_noise(count: int, *, t: int, shift: int) -> Integers:
-    """Draw ``count`` integers, P(z) ~ exp(-|z| 2^shift / t): step 4 of the proof."""
+    """Draw ``count`` integers z with P(z) proportional to exp(-2^shift |z| / t).
+
+    This is step 4 of the proof in the module's docstring.
+    """
     noise = np.zeros(count, dtype=np.int64)
     open_places = np.arange(count)
     while len(open_places):
@@ -93,7 +109,10 @@ def laplace_noise(count: int, *, t: int, shift: int) -> Integers:
 
 
 def _magnitudes(count: int, *, t: int, shift: int) -> Integers:
-    """Draw Y >= 0 with P(y) proportional to exp(-y 2^shift / t): step 3 of the proof."""
+    """Draw ``count`` integers y >= 0 with P(y) proportional to exp(-2^shift y / t).
+
+    This is step 3 of the proof in the module's docstring.
+    """
     parts = np.empty(0, dtype=np.int64)
     while len(parts) < count:  # the first so many that are kept
         drawn = below_each(t, _plenty(count - len(parts)))
@@ -104,7 +123,10 @@ def _magnitudes(count: int, *, t: int, shift: int) -> Integers:
 
 
 def _wholes(count: int) -> Integers:
-    """Draw V >= 0, P(v) ~ exp(-v), as the lengths of runs of successes between failures."""
+    """Draw ``count`` integers v >= 0 with P(v) proportional to exp(-v).
+
+    Each integer is the number of successes between two failures.
+    """
     failures = np.empty(0, dtype=np.int64)
     drawn = 0
     while len(failures) < count:
@@ -116,12 +138,18 @@ def _wholes(count: int) -> Integers:
 
 
 def _plenty(count: int) -> int:
-    """Return a number of draws that mostly yields ``count`` kept ones, if each is kept with 1 - 1/e."""
+    """Return a number of draws of which mostly at least ``count`` are kept.
+
+    Each draw is kept with probability 1 - 1/e.
+    """
     return count + 3 * count // 4 + 8
 
 
 def _decays(numerators: Integers, t: int) -> NDArray[np.bool_]:
-    """Return True with probability exp(-numerator / t), for numerators in 0..t: step 2."""
+    """Return True with probability exp(-numerator / t) for each numerator in {0, .., t}.
+
+    This is step 2 of the proof in the module's docstring.
+    """
     odd = np.ones(len(numerators), dtype=bool)
     going, trial = np.arange(len(numerators)), 1
     while len(going):

@@ -1,9 +1,10 @@
-"""DPText's sampler, whose noise is never negative: a violation for audits to find.
+"""DPText's sampler, whose noise is never negative: a false privacy claim that audits must find.
 
-DPText (Beigi et al. 2019, 2021; Alnasser et al. 2021) draws v uniformly from (0, 1) and releases
-r + F(v) with F(v) = -b sgn(v) ln(1 - 2|v|). This F inverts the Laplace distribution if v comes from
-(-1/2, 1/2). On (0, 1) it is an exponential quantile below 1/2, +inf at 1/2, and the logarithm of a
-negative number, NaN, above (Habernal 2022, Section 3).
+DPText (Beigi et al. 2019, 2021; Alnasser et al. 2021) draws v uniformly from (0, 1) for each number
+r of a latent. It releases r + F(v) with F(v) = -b sgn(v) ln(1 - 2|v|). If v came from (-1/2, 1/2),
+F(v) would have the Laplace distribution. But v comes from (0, 1). Then F(v) is exponentially
+distributed for v below 1/2, and +inf for v = 1/2. For v above 1/2 it is NaN, the logarithm of a
+negative number (Habernal 2022, Section 3).
 
 Checked proof: ``proofs/Privacy.v``, ``impossible_output_gives_away``.
 """
@@ -26,16 +27,17 @@ NAN_RULES = ("redraw", "zero")
 
 @dataclass(frozen=True, kw_only=True)
 class DPText(Mechanism):
-    """DPText as published: l2 clip to C, noise of scale b = 2C / eps. Never private.
+    """DPText as published: latents clipped to l2 norm C, plus noise of scale b = 2C / eps.
 
-    Neighbours: any two records. Proof that no finite epsilon holds (Habernal 2022, Theorem 3.2):
-    the noise is never negative, so an output z with x_1 <= z_1 < x'_1 has positive density under x
-    and none under x'.
+    It is never private. Proof that it is not eps-LDP for any finite epsilon (Habernal 2022, Theorem
+    3.2): take two records x and x' whose first numbers satisfy x_1 < x'_1. The noise is never
+    negative, so an output z with x_1 <= z_1 < x'_1 has positive density under x and density zero
+    under x'.
 
     Attributes:
-        nan: treatment of v > 1/2, where F is NaN: "redraw" draws v again until F is a number, so
-            the noise is exponential with mean b; "zero" (the published code) adds no noise in half
-            of all cases.
+        nan: the treatment of v > 1/2, where F(v) is NaN. "redraw" draws v again until F(v) is a
+            number, so the noise is exponential with mean b. "zero", as in the published code, adds
+            no noise in half of all cases.
     """
 
     nan: str = "redraw"
@@ -82,10 +84,14 @@ class DPText(Mechanism):
         )
 
     def expected_squared_error(self, dim: int) -> float:
-        """Return E[||noise||^2]: 2 n b^2 for redrawn (exponential) noise, half that with "zero"."""
+        """Return the expected value of ||noise||^2.
+
+        For redrawn noise, which is exponential, it is 2 n b^2. For the option "zero" it is half of
+        this.
+        """
         return dim * self._scale() ** 2 * (2 if self.nan == "redraw" else 1)
 
 
 def inverse_on_wrong_interval(uniform: Tensor, *, scale: float) -> Tensor:
-    """Return F(v) = -b sgn(v) ln(1 - 2|v|) as published; v should be in (-1/2, 1/2)."""
+    """Return F(v) = -b sgn(v) ln(1 - 2|v|) as published; v should come from (-1/2, 1/2)."""
     return -scale * uniform.sign() * (1 - 2 * uniform.abs()).log()

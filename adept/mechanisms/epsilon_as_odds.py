@@ -1,4 +1,4 @@
-"""Epsilon in words: the change of an attacker's odds, and the chance that a guess is right."""
+"""Epsilon in words: how much an attacker's odds can change, and how often a guess is right."""
 
 import math
 from decimal import ROUND_CEILING, Context, Decimal
@@ -15,7 +15,7 @@ MIN_COUNT = 2  # least count of such cases: 1 of 100 may be far above the bound
 
 
 def odds_change(epsilon: float) -> str:
-    """Return words for the largest change of an attacker's odds by a release of pure ``epsilon``."""
+    """Return words for the largest factor by which pure ``epsilon`` changes an attacker's odds."""
     if epsilon >= MAX_STATED_EPSILON:
         return "may change more than 10^21-fold, so that next to nothing is guaranteed"
     most = Decimal(math.nextafter(math.exp(epsilon), math.inf))
@@ -28,17 +28,22 @@ def odds_change(epsilon: float) -> str:
 
 
 def good_enough(kappa: float, *, epsilon: float, delta: float = 0.0) -> float:
-    r"""Return a bound on the chance of a good enough guess; a fixed guess has at most ``kappa``.
+    r"""Return a bound on the probability that an attacker's guess about a record is right.
+
+    The attacker sees a release before guessing. A guess is right for some records and wrong for the
+    others. ``kappa`` is the largest prior probability with which any single, fixed guess is right.
 
     Claim: P[success] <= (kappa e^eps + delta) / (kappa e^eps + 1 - kappa).
 
-    Proof: a guess g wins the records of a set of mass pi_g <= kappa. Write s_g for the chance that
-    g is guessed and wins, f_g for the chance that it is guessed and loses, and d_g(x, y) = max(0,
-    P[g|x] - e^eps P[g|y]), whose sum over g is at most delta, because guesses exclude each other.
-    For x in g's set and y outside, P[g|x] <= e^eps P[g|y] + d_g(x, y). Averaged over y by the prior
-    outside, and summed over x: s_g <= e^eps pi_g / (1 - pi_g) f_g + sum_x pi_x sum_y pi_y d_g(x, y)
-    / (1 - pi_g). Summed over g, with pi_g <= kappa throughout: s <= kappa e^eps / (1 - kappa) (1 -
-    s) + delta / (1 - kappa). Solve for s. QED.
+    Proof: let G be the set of records for which a guess g is right, and pi_g <= kappa its prior
+    probability. Write s_g for the probability that the attacker guesses g and is right, and f_g for
+    the probability that the attacker guesses g and is wrong. For records x and y let d_g(x, y) =
+    max(0, P[g|x] - e^eps P[g|y]). The sum of d_g(x, y) over all g is at most delta, because the
+    attacker makes only one guess. For x in G and y outside G, P[g|x] <= e^eps P[g|y] + d_g(x, y).
+    Average this over y by the prior outside G, and sum it over x in G, weighted by the prior pi_x:
+    s_g <= e^eps pi_g / (1 - pi_g) f_g + sum_x pi_x sum_y pi_y d_g(x, y) / (1 - pi_g). Sum over all
+    g, with pi_g <= kappa throughout, and let s be the sum of all s_g: s <= kappa e^eps / (1 -
+    kappa) (1 - s) + delta / (1 - kappa). Solve for s. QED.
     """
     check_bound(epsilon, kappa=kappa, delta=delta)
     if kappa in (0, 1):
@@ -49,13 +54,16 @@ def good_enough(kappa: float, *, epsilon: float, delta: float = 0.0) -> float:
 
 
 def risk(epsilon: float, delta: float = 0.0) -> str:
-    """Return an attacker's best chance to find the right one of CANDIDATES equally likely records."""
+    """Return words for an attacker's best chance to find the right record.
+
+    The attacker chooses among CANDIDATES equally likely records.
+    """
     found = cases(good_enough(1 / CANDIDATES, epsilon=epsilon, delta=delta))
     return found if found == ALL_CASES else f"at most {found}"
 
 
 def cases(probability: float) -> str:
-    """Express a bound on a probability as a count of cases, rounded up: "75 of 100 cases"."""
+    """Express a bound on a probability as a number of cases, rounded up: "75 of 100 cases"."""
     for times in CASES:
         count = math.ceil(probability * times)
         if MIN_COUNT <= count < times:
@@ -64,7 +72,7 @@ def cases(probability: float) -> str:
 
 
 def check_bound(epsilon: float, **shares: float) -> None:
-    """Raise ConfigurationError if epsilon is negative or a share is not between 0 and 1."""
+    """Raise ConfigurationError if epsilon is negative or a probability is not between 0 and 1."""
     if not epsilon >= 0:
         raise ConfigurationError(f"epsilon must be a number that is not negative, got {epsilon}")
     for name, value in shares.items():

@@ -1,34 +1,39 @@
 r"""Gaussian noise on an l2-clipped latent, calibrated tightly for every epsilon.
 
-The *continuous* Gaussian of standard deviation s on latents at l2 distance at most D is (eps,
-delta)-LDP if and only if delta >= Phi(-u) - exp(eps) Phi(-v) with u = eps s / D - D / (2s) and
-v = eps s / D + D / (2s) (Balle and Wang 2018, Theorem 8).
+The *continuous* Gaussian mechanism adds noise of standard deviation s to latents at l2 distance at
+most D. It is (eps, delta)-LDP if and only if delta >= Phi(-u) - exp(eps) Phi(-v) (Balle and Wang
+2018, Theorem 8). Here Phi is the standard normal distribution function, u = eps s / D - D / (2s)
+and v = eps s / D + D / (2s).
 
-The release is the *discrete* Gaussian on the public grid (Canonne, Kamath, Steinke 2020), sampled
-exactly. Its guarantee follows from the continuous one at almost no cost, because the grid is fine
-compared with the noise. In grid units, let d(y) be proportional to exp(-y^2 / (2 s^2)) on the
-integers and r(y) the mass of the continuous Gaussian on [y - 1/2, y + 1/2]. Then
+The release adds noise of the *discrete* Gaussian distribution on the public grid (Canonne, Kamath,
+Steinke 2020), sampled exactly. Its guarantee follows from that of the continuous Gaussian at almost
+no cost, because the grid is fine compared with the noise. All lengths below are in grid steps. Let
+d(y) be the probability of the integer y under the discrete Gaussian, which is proportional to
+exp(-y^2 / (2 s^2)). Let r(y) be the mass that the continuous Gaussian puts on [y - 1/2, y + 1/2].
+Then
 
     r(y) / d(y) = N / (s sqrt(2 pi)) * E[exp(-t^2 / (2 s^2)) cosh(y t / s^2)],   t uniform on [-1/2, 1/2],
 
-with N = sum_z exp(-z^2 / (2 s^2)). Poisson summation gives 1 <= N / (s sqrt(2 pi)) <= exp(1 / (8
-s^2)) for s >= 1, and 1 <= cosh(w) <= exp(w^2 / 2). So for a vector y of n integers, with a = n / (8
-s^2),
+with N = N(s) = sum_z exp(-z^2 / (2 s^2)). Poisson summation gives 1 <= N / (s sqrt(2 pi)) <= exp(1
+/ (8 s^2)) for s >= 1, and 1 <= cosh(w) <= exp(w^2 / 2). For a vector y of n integers, d(y) and r(y)
+are products over its coordinates. So with a = n / (8 s^2),
 
     exp(-a) d(y) <= r(y) <= exp(a + ||y||^2 / (8 s^4)) d(y).                                                     (*)
 
-Rounding a Gaussian around an integer point is post-processing, so r obeys the continuous bound. For
-records x, x', a set S of outputs and a radius T, write S' for the part of S within distance T of
-x', and c = T^2 / (8 s^4). By (*),
+The distribution r arises if a continuous Gaussian around a vector of integers is rounded to
+integers. Rounding is post-processing, so r obeys the continuous bound. Now let x, x' be two
+records, S a set of outputs and T a radius. Write S' for the part of S within distance T of x', c =
+T^2 / (8 s^4), P_d and P_r for the probabilities under noise from d and from r, and Y for noise from
+d. By (*),
 
     P_d[S|x] - exp(eps) P_d[S|x'] <= exp(a) (P_r[S'|x] - exp(eps - 2a - c) P_r[S'|x']) + P_d[||Y|| > T - D]
                                   <= exp(a) delta_continuous(eps - 2a - c) + tail.                               (**)
 
-E exp(Y_i^2 / (4 s^2)) = N(s sqrt 2) / N(s) < 3/2 for the discrete Y_i, so Markov's inequality gives
-tail <= (3/2)^n exp(-(T - D)^2 / (4 s^2)), and T is chosen to make the tail delta / 2^21. The scale
-is the one at which the first term of (**) is delta (1 - 2^-20), so all of (**) is delta (1 -
-2^-21). This leaves room for a relative error of 4e-7 in the floating-point evaluation of the
-formula, whose error is 1e-10.
+Each coordinate of Y satisfies E exp(Y_i^2 / (4 s^2)) = N(s sqrt 2) / N(s) < 3/2. So Markov's
+inequality gives tail <= (3/2)^n exp(-(T - D)^2 / (4 s^2)), and T is chosen so that this bound is
+delta / 2^21. The scale s is chosen so that the first term of (**) is delta (1 - 2^-20). Then all of
+(**) is delta (1 - 2^-21). This leaves room for a relative error of 4e-7 in the floating-point
+evaluation of the formula, whose error is 1e-10.
 """
 
 import math
@@ -54,18 +59,20 @@ DELTA_MARGIN = 2.0**-20
 
 @dataclass(frozen=True, kw_only=True)
 class Gaussian(Mechanism):
-    """(eps, delta)-LDP for any two records: l2 clip, Gaussian noise for the l2 sensitivity 2C.
+    """Gaussian noise on latents clipped to l2 norm C: (eps, delta)-LDP for any two records.
 
-    Proof: two points of the l2 ball of radius C are at l2 distance at most 2C (on the grid: integer
-    vectors with sum z^2 <= (C / step)^2, verified in integers, are at most 2C / step apart), and
-    then the bound in this module's docstring.
+    The noise is calibrated for the l2 sensitivity 2C. Proof: two points of the l2 ball of radius C
+    are at l2 distance at most 2C. On the grid, the program verifies sum z^2 <= (C / step)^2 for
+    each vector z of integers, so two such vectors are at most 2C / step apart. Then the bound (**)
+    in the module's docstring applies.
 
     Attributes:
-        delta: mass outside the epsilon bound, 1e-100 to 0.5; choose it far below 1 / (number of
+        delta: the delta of the guarantee, from 1e-100 to 0.5; choose it far below 1 / (number of
             records).
-        calibration: "exact" releases integers, at the scale proved above; "analytic" adds
-            floating-point noise at Balle and Wang's scale and rounds it to the grid (research
-            grade).
+        calibration: the kind of noise and of its scale. "exact" adds integer noise, at the scale
+            proved in the module's docstring. "analytic" adds floating-point noise, at the scale of
+            Balle and Wang, and rounds the sum to the grid (research grade, since no proof covers
+            rounding errors).
     """
 
     delta: float = 1e-6
@@ -81,7 +88,7 @@ class Gaussian(Mechanism):
             raise ConfigurationError(f"calibration must be one of {', '.join(CALIBRATIONS)}, got {self.calibration!r}")
 
     def _scale(self, dim: int) -> float:
-        """The noise's standard deviation in latent units."""
+        """Return the standard deviation of the noise, on the scale of the latents."""
         if self.calibration == "analytic":
             return 2 * self.clip_norm * analytic_scale(self.epsilon, delta=self.delta)
         return discrete_scale(self._distance(), dim=dim, epsilon=self.epsilon, delta=self.delta) * grid_step(
@@ -89,7 +96,10 @@ class Gaussian(Mechanism):
         )
 
     def _distance(self) -> float:
-        """The ball's l2 diameter in grid units; exact, as the grid's step is a power of two."""
+        """Return the l2 diameter of the ball in grid steps.
+
+        It is exact, because the grid's step is a power of two.
+        """
         return 2 * self.clip_norm / grid_step(self.clip_norm)
 
     def privatize(self, latents: Tensor) -> Tensor:
@@ -134,17 +144,18 @@ class Gaussian(Mechanism):
 
 @dataclass(frozen=True, kw_only=True)
 class ClampedGaussian(Gaussian):
-    """(eps, delta)-LDP for any two records: numbers clamped to +-C / sqrt(n), Gaussian noise.
+    """Gaussian noise on latents whose n numbers are each clamped to [-C / sqrt(n), C / sqrt(n)].
 
-    The noise is calibrated to the l2 distance 2C. DP-BART (Igamberdiev and Habernal, Findings of
-    ACL 2023, Section 3.2) clips each number of the encoder's output to [-c, c] and adds the
-    analytic Gaussian. Clamping keeps signs, but the l2 diameter of a cube, 2 c sqrt(n), grows with
-    the dimension.
-    Proof: the cube of half side c = C / sqrt(n) lies in the l2 ball of radius C (n c^2 = C^2), and
-    two of its corners are 2 c sqrt(n) = 2C apart. So its l2 sensitivity is that of the ball, and
-    the bound of this module applies, discrete noise included. On the grid: integers of magnitude at
-    most m = floor(sqrt(R / n)), R the ball's largest sum of squares, have n m^2 <= R. (C / sqrt(n)
-    is the root mean square of the numbers of a latent of norm C.)
+    The release is (eps, delta)-LDP for any two records, with noise calibrated to the l2 distance
+    2C. DP-BART (Igamberdiev and Habernal, Findings of ACL 2023, Section 3.2) clips each number of
+    the encoder's output to [-c, c] in this way and adds the analytic Gaussian noise. Clamping keeps
+    the signs of the numbers, but the l2 diameter of a cube, 2 c sqrt(n), grows with the dimension.
+    Proof: the cube of half side c = C / sqrt(n) lies in the l2 ball of radius C, because n c^2 =
+    C^2. Opposite corners of the cube are 2 c sqrt(n) = 2C apart. So the l2 sensitivity of the cube
+    is that of the ball, and the bound of the module's docstring applies, discrete noise included.
+    On the grid, let R be the largest sum of squares in the ball. Integers of magnitude at most m =
+    floor(sqrt(R / n)) have n m^2 <= R. (C / sqrt(n) is the root mean square of the numbers of a
+    latent of norm C.)
     """
 
     name: ClassVar[str] = "clamped_gaussian"
@@ -164,7 +175,10 @@ class ClampedGaussian(Gaussian):
 
 
 def log_delta(scale: float, *, epsilon: float) -> float:
-    """Return ln delta for Gaussian noise of this scale at l2 distance 1 (Balle and Wang 2018)."""
+    """Return ln delta for Gaussian noise of standard deviation ``scale``.
+
+    The two latents are at l2 distance 1 (Balle and Wang 2018).
+    """
     centre, half = epsilon * scale, 1 / (2 * scale)
     low, high = centre - half, centre + half
     if low < -30:
@@ -174,7 +188,7 @@ def log_delta(scale: float, *, epsilon: float) -> float:
 
 @lru_cache(maxsize=256)
 def analytic_scale(epsilon: float, *, delta: float) -> float:
-    """Return the continuous Gaussian's standard deviation, in units of the l2 sensitivity."""
+    """Return the standard deviation of continuous Gaussian noise, divided by the l2 sensitivity."""
     from scipy.optimize import brentq  # slow to import, and most releases do without
 
     target = math.log(delta) + math.log1p(-DELTA_MARGIN)
@@ -188,7 +202,10 @@ def analytic_scale(epsilon: float, *, delta: float) -> float:
 
 
 def discrete_log_delta(scale: float, *, distance: float, dim: int, epsilon: float, tail: float) -> float:
-    """Return the logarithm of the first term of (**) at scale s, if the second term is ``tail``."""
+    """Return the logarithm of the first term of (**) in the module's docstring.
+
+    ``scale`` is s, ``distance`` is D, and ``tail`` is the second term of (**).
+    """
     near = dim / (8 * scale**2)
     reach = distance + 2 * scale * math.sqrt(dim * math.log(1.5) - math.log(tail))
     slack = 2 * near + reach**2 / (8 * scale**4)
@@ -197,7 +214,10 @@ def discrete_log_delta(scale: float, *, distance: float, dim: int, epsilon: floa
 
 @lru_cache(maxsize=256)
 def discrete_scale(distance: float, *, dim: int, epsilon: float, delta: float) -> float:
-    """Return the scale s at which (**) makes the discrete Gaussian (epsilon, delta)-LDP."""
+    """Return the scale s for which (**) proves that the release is (epsilon, delta)-LDP.
+
+    The noise is discrete Gaussian; the module's docstring contains (**).
+    """
     from scipy.optimize import brentq  # slow to import, and most releases do without
 
     target = math.log(delta) + math.log1p(-DELTA_MARGIN)

@@ -1,20 +1,23 @@
 r"""Guarantees: claimed and true budgets, their words, and the public numbers that prove them.
 
-Anyone can compute from a certificate what a release guarantees, as
-``adept.release.verify_statement`` does. A *part* is one draw of a record's release. Its numbers
-describe only the mechanism, never the drawn value.
+A *certificate* is a list of public numbers from which anyone can compute the guarantee of a
+release, as ``adept.release.verify_statement`` does. Releasing a record may take several random
+draws. Each *part* of a certificate describes one of them. A part describes only the distribution of
+the draw, never the drawn value. There are three kinds of parts:
 
-- ``symbols``: subset selection, where t of k symbols have the integer weight A and the others B:
-  one number below W = t A + (k - t) B, from words of b bits. The ratio of two records'
-  probabilities is at most A / B, and A / B <= e^eps is one comparison of integers: with s = 2^128,
-  A s <= B S for the sum S of the first m terms of s e^eps, each rounded down; all omitted terms are
-  positive.
-- ``discrete_laplace``: noise of scale b on integers at l1 distance at most D: D / b <= eps, as
-  fractions.
-- ``discrete_gaussian``: noise of parameter s on n integers at l2 distance at most D: (**) of
-  ``adept.mechanisms.gaussian``.
+- ``symbols``: subset selection, which draws one of k symbols. Of the symbols, t have the integer
+  weight A and the others the integer weight B. The program draws one integer below W = t A + (k -
+  t) B from words of b bits. The probabilities of a symbol under two records differ by a factor of
+  at most A / B. One comparison of integers shows that A / B <= e^eps. Let s = 2^128, and let S be
+  the sum of the first m terms of the series of s e^eps, each rounded down. It suffices that A s <=
+  B S, because all omitted terms are positive.
+- ``discrete_laplace``: noise of scale b on vectors of integers at l1 distance at most D. It
+  suffices that D / b <= eps, compared as fractions.
+- ``discrete_gaussian``: noise of parameter s on vectors of n integers at l2 distance at most D. It
+  suffices that the bound (**) of ``adept.mechanisms.gaussian`` is at most delta.
 
-Numbers that a float may not hold exactly are stored as strings: integers, and fractions as "p/q".
+A certificate stores numbers that a float may not hold exactly as strings: integers, and fractions
+as "p/q".
 
 Checked proof: ``proofs/Checker.v``, ``accepted_symbols_are_private``,
 ``accepted_noise_is_private``.
@@ -31,13 +34,14 @@ from adept.mechanisms.random_draws import exponential_series
 # What a part is of: the second compares records of one label alone
 TEXT, TEXT_BY_LABEL = "text", "text by label"
 
-Part = dict[str, Any]  # of a certificate
+Part = dict[str, Any]  # a part of a certificate: the public numbers of one random draw
 
 
 @dataclass(frozen=True, kw_only=True)
 class Guarantee:
-    """The claimed and the true guarantee of one release; for votes it is central, otherwise local.
+    """The claimed and the true guarantee of one release.
 
+    The guarantee of ``Votes``, which releases counts, is central DP. All others are local DP (LDP).
     A mechanism M is (epsilon, delta)-LDP when P[M(x) in S] <= exp(epsilon) P[M(x') in S] + delta
     for all records x, x' and all sets S of outputs (Habernal 2021, Definition 2.3).
     """
@@ -54,7 +58,7 @@ class Guarantee:
 
     @classmethod
     def pure(cls, *, epsilon: float, **others: Any) -> "Guarantee":
-        """Return the guarantee of a mechanism whose claim of pure epsilon-LDP is true."""
+        """Return the guarantee of a mechanism whose claim of pure epsilon-LDP (or DP) is true."""
         return cls(claimed_epsilon=epsilon, epsilon=epsilon, **others)
 
 
@@ -72,7 +76,7 @@ def words(number: float) -> str:
 
 
 def often(probability: Fraction) -> str:
-    """Return a probability in words such as "75 of 100 cases"; it is never rounded up to 1."""
+    """Return a probability as words, "75 of 100 cases", rounded down and therefore never to 1."""
     for times in (100, 1_000, 10_000, 1_000_000):
         count = math.floor(probability * times)
         if times - count >= 2:
@@ -81,7 +85,10 @@ def often(probability: Fraction) -> str:
 
 
 def total(*epsilons: float | Fraction, times: int = 1) -> float:
-    """Return the exact sum of budgets, each spent ``times`` times, rounded up once at the end."""
+    """Return the exact sum of privacy budgets, each spent ``times`` times.
+
+    The sum is rounded up once, at the end.
+    """
     if not all(map(math.isfinite, epsilons)):
         return math.inf
     exact = times * sum((Fraction(epsilon) for epsilon in epsilons), Fraction(0))
@@ -93,7 +100,7 @@ def total(*epsilons: float | Fraction, times: int = 1) -> float:
 
 
 def share(epsilon: float, records: int) -> float:
-    """Return the largest float that, times ``records``, is at most ``epsilon``."""
+    """Return the largest float whose product with the number of records is at most ``epsilon``."""
     part = epsilon / records
     while Fraction(part) * records > Fraction(epsilon):
         part = math.nextafter(part, 0.0)
@@ -103,7 +110,16 @@ def share(epsilon: float, records: int) -> float:
 def symbols_part(
     of: str, *, epsilon: Fraction, size: int, top: int, odds: tuple[int, int], labels: int | None = None
 ) -> Part:
-    """Return the part for one symbol, which stands for a text, a label, or both (``of``)."""
+    """Return the part of a certificate for the draw of one symbol.
+
+    Args:
+        of: what the symbol stands for, a text, a label, or both.
+        epsilon: the budget of the draw.
+        size: the number k of symbols.
+        top: the number t of symbols with the larger weight.
+        odds: the integer weights (A, B).
+        labels: the number of labels if the symbol stands for a text and a label.
+    """
     heavy, light = odds
     return {
         "of": of,
@@ -120,7 +136,7 @@ def symbols_part(
 
 
 def laplace_part(of: str, *, epsilon: Fraction, sensitivity: int, scale: float) -> Part:
-    """Return the part for discrete Laplace noise, in units of the grid."""
+    """Return the part of a certificate for a draw of discrete Laplace noise, in grid steps."""
     return {
         "of": of,
         "kind": "discrete_laplace",
@@ -131,7 +147,7 @@ def laplace_part(of: str, *, epsilon: Fraction, sensitivity: int, scale: float) 
 
 
 def gaussian_part(of: str, *, epsilon: float, delta: float, distance: float, dim: int, scale: float) -> Part:
-    """Return the part for discrete Gaussian noise, in units of the grid."""
+    """Return the part of a certificate for a draw of discrete Gaussian noise, in grid steps."""
     return {
         "of": of,
         "kind": "discrete_gaussian",

@@ -1,31 +1,31 @@
-r"""Private labels: a text's outcome and a label are released as one symbol, by subset selection.
+r"""Private labels: the program releases a record's text and label as one symbol, by subset selection.
 
 A record has a text and one of L public labels. A codebook or a codec maps the text to one of k
-outcomes v, so there are k L symbols (v, c). The *heavy set* of a record is {its t nearest
-codewords} x {its own label}: t symbols. One symbol is released, each heavy one with probability A /
-W and each other one with probability B / W, where A <= e^eps B are integers and W = t A + (k L - t)
-B.
+*outcomes* v: a codeword, or a description (a number). So there are k L symbols (v, c) of an outcome
+and a label. The *heavy set* of a record consists of the t symbols {its t nearest outcomes} x {its
+own label}. The mechanism releases one symbol. It draws each heavy one with probability A / W and
+each other one with probability B / W, where A <= e^eps B are integers and W = t A + (k L - t) B.
 
 Claim: pure eps-LDP, exactly, for any two *pairs* of text and label. Proof: every record's heavy set
-has exactly t symbols, for any label, so W is the same for all, and each symbol's probability is A /
-W or B / W under any record. The program draws a *rank* in {0, .., k L - 1}, which has the weight A
-if it is below t, and otherwise B (``random_draws.exact_ranks``); its symbol is the codeword of rank
-r mod k and the label of rank r div k. For every record, the ranks of codewords are a permutation of
-all codewords that begins with the t nearest (``Block.place``), and the ranks of labels are a
-permutation of all labels that begins with the record's label (``RandomizedResponse.choose``). So
-ranks and symbols are in bijection, and the ranks below t are the heavy set. No table of the k L
-symbols is stored. For t = 1, the default for descriptions, this is randomised response over K L
-symbols. QED.
+has exactly t symbols, whatever its label is. So W is the same for all records, and each symbol's
+probability is A / W or B / W under any record. The program draws a *rank* r in {0, .., k L - 1},
+which has the weight A if it is below t, and otherwise the weight B (``random_draws.exact_ranks``).
+The rank's symbol has the outcome of rank r mod k and the label of rank r div k. For every record,
+the outcomes in the order of their ranks are a permutation of all outcomes that begins with the t
+nearest (``Block.place``). The labels in the order of their ranks are a permutation of all labels
+that begins with the record's label (``RandomizedResponse.choose``). So each rank belongs to exactly
+one symbol, and the ranks below t are the heavy set. The program stores no table of the k L symbols.
+For t = 1, the default for descriptions, this is randomised response over k L symbols. QED.
 
-The text alone and the label alone each have an exact epsilon below eps. Summed over labels, an
-outcome has weight A + (L - 1) B or L B; summed over outcomes, a label has t A + (k - t) B or k B.
-So the text alone is ln((A + (L - 1) B) / (L B))-LDP, and the label alone ln((t A + (k - t) B) / (k
-B))-LDP. Two randomised responses, one for the text and one for the label, would have to split eps
-into two such budgets.
+The text alone and the label alone each have an exact epsilon below eps. An outcome's weight, summed
+over labels, is A + (L - 1) B or L B. A label's weight, summed over outcomes, is t A + (k - t) B or
+k B. So the text alone is ln((A + (L - 1) B) / (L B))-LDP, and the label alone is ln((t A + (k - t)
+B) / (k B))-LDP. Two separate randomised responses, one for the text and one for the label, would
+have to split eps into two such budgets.
 
-The rules for codebooks read only the budget and L. t is .8 k L / (e^eps + 1), at least 1. k is 128,
-or the largest power of two up to 1024 at which the record's own symbol has probability 2/3
-(``docs/decisions.md``, "Codewords beside labels").
+The rules for codebooks read only the budget and L. t is .8 k L / (e^eps + 1), but at least 1. k is
+the largest power of two from 128 to 1024 for which the record's own symbol has probability 2/3, or
+128 if there is none (``docs/decisions.md``, "Codewords beside labels").
 
 Checked proof: ``proofs/Symbols.v``, ``joint_response_is_private``, ``text_alone_is_private``,
 ``label_alone_is_private``.
@@ -52,11 +52,12 @@ Symbol = tuple[int, str]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class JointResponse:
-    """Pure eps-LDP release of a text and a label as one symbol, in exact arithmetic.
+    """A pure eps-LDP release of a text and a label as one symbol, in exact arithmetic.
 
     Attributes:
-        mechanism: a learned codebook or a description, whose epsilon is the budget of the *pair*.
-        labels: the public label set, two or more, all different.
+        mechanism: a learned codebook or a description, whose epsilon is the budget of the *pair* of
+            text and label.
+        labels: the public label set, two or more labels, all different.
     """
 
     mechanism: SymbolRandomizer
@@ -68,7 +69,11 @@ class JointResponse:
 
     @classmethod
     def of(cls, mechanism: LocalRandomizer, labels: Sequence[str]) -> "JointResponse":
-        """Return the joint release of a label and a symbol of the mechanism's finite alphabet."""
+        """Return the joint release of a label and an output of ``mechanism``.
+
+        Raises:
+            ConfigurationError: the outputs of the mechanism are not symbols of one finite alphabet.
+        """
         if not isinstance(mechanism, SymbolRandomizer):
             raise ConfigurationError(
                 "mechanism must be learned_codebook or description for labels=joint_response, "
@@ -78,22 +83,22 @@ class JointResponse:
 
     @cached_property
     def text(self) -> SymbolRandomizer:
-        """The mechanism that releases the text, with its numbers of symbols set for a joint release."""
+        """The mechanism that releases the text, with the number of symbols for a joint release."""
         return self.mechanism.beside(len(self.labels))
 
     @cached_property
     def _response(self) -> RandomizedResponse:
-        """The randomised response that chooses among the labels."""
+        """The randomised response that orders the labels by rank for each record."""
         return RandomizedResponse(epsilon=self.mechanism.epsilon, labels=self.labels)
 
     @property
     def epsilon(self) -> float:
-        """The budget of the pair, in nats."""
+        """The budget of the pair of text and label, in nats."""
         return self.mechanism.epsilon
 
     @property
     def top(self) -> int:
-        """The number t of heavy symbols."""
+        """The number t of heavy symbols of each record."""
         return self.text.heavy
 
     @property
@@ -103,12 +108,12 @@ class JointResponse:
 
     @property
     def odds(self) -> tuple[int, int]:
-        """The integer weights (A, B) of a heavy symbol and of each other one."""
+        """The integer weights (A, B) of a heavy symbol and of any other symbol."""
         return exact_odds(Fraction(self.epsilon))
 
     @property
     def total(self) -> int:
-        """The weight W of all symbols together."""
+        """The sum W of the weights of all symbols."""
         heavy, light = self.odds
         return self.top * heavy + (self.size - self.top) * light
 
@@ -127,7 +132,8 @@ class JointResponse:
         """Release each record's text and label as one symbol, drawn in exact arithmetic.
 
         Args:
-            inputs: latents (B, n) if the mechanism is a codebook, numbers if it is a description.
+            inputs: latents (B, n) if the mechanism is a codebook, descriptions if it is a
+                description.
             labels: one label of the public set for each record.
         """
         if len(inputs) != len(labels):
@@ -136,13 +142,13 @@ class JointResponse:
         return self.text.choose(inputs, ranks), beside
 
     def _drawn(self, labels: Sequence[str]) -> tuple[list[int], list[str]]:
-        """Draw a symbol for each record: the rank of its outcome, and its label."""
+        """Draw a symbol for each record; return the ranks of the outcomes, and the labels."""
         ranks = exact_ranks(len(labels), near=self.top, far=self.size - self.top, odds=self.odds)
         beside = self._response.choose(labels, [rank // self.text.count for rank in ranks])
         return [rank % self.text.count for rank in ranks], beside
 
     def certificate(self) -> list[Part]:
-        """Return the public numbers of the only draw of a release."""
+        """Return the certificate, with one part for the only random draw of a release."""
         epsilon, labels = Fraction(self.epsilon), len(self.labels)
         return [
             symbols_part("text and label", epsilon=epsilon, size=self.size, top=self.top, odds=self.odds, labels=labels)
@@ -160,14 +166,17 @@ class JointResponse:
 
     @property
     def text_epsilon(self) -> float:
-        """Epsilon of the released text alone, if its label is not published; rounded up."""
+        """The epsilon of the released text alone, rounded up.
+
+        It holds if the released label is not published.
+        """
         heavy, light = self.odds
         count = len(self.labels)
         return self._log(Fraction(heavy + (count - 1) * light, count * light))
 
     @property
     def label_epsilon(self) -> float:
-        """Epsilon of the released label alone, rounded up."""
+        """The epsilon of the released label alone, rounded up."""
         heavy, light = self.odds
         count = self.text.count
         return self._log(Fraction(self.top * heavy + (count - self.top) * light, count * light))
@@ -191,7 +200,10 @@ class JointResponse:
 
     @property
     def distribution(self) -> Callable[[Symbol], dict[Symbol, Fraction]] | None:
-        """The distribution of ``privatize`` for one symbol; None if there are too many symbols."""
+        """A function that returns the distribution of ``privatize`` for one symbol.
+
+        It is None if there are too many symbols to list.
+        """
         return self._distribution if self.size <= MAX_AUDITED_SYMBOLS else None
 
     def _distribution(self, symbol: Symbol) -> dict[Symbol, Fraction]:

@@ -1,9 +1,9 @@
-"""The K-norm mechanism in l2: the density of the noise depends only on the noise's length.
+"""The K-norm mechanism for the l2 norm: its noise has a density that depends only on its length.
 
-The noise has a density proportional to exp(-||z||_2 / b), b = 2C / eps. It is a uniform direction
-times a radius with distribution Gamma(n, b), because the sphere of radius r contributes r^(n-1)
-exp(-r / b) (Hardt and Talwar 2010, "On the geometry of differential privacy"; Chaudhuri,
-Monteleoni, Sarwate 2011).
+The density of the noise z is proportional to exp(-||z||_2 / b) with b = 2C / eps. The noise is a
+uniformly random direction times a radius with the distribution Gamma(n, b), because the sphere of
+radius r contributes r^(n-1) exp(-r / b) (Hardt and Talwar 2010, "On the geometry of differential
+privacy"; Chaudhuri, Monteleoni, Sarwate 2011).
 """
 
 from dataclasses import dataclass
@@ -20,15 +20,15 @@ from adept.mechanisms.random_draws import fresh_directions, fresh_uniform, simul
 
 @dataclass(frozen=True, kw_only=True)
 class L2Norm(Mechanism):
-    """Pure eps-LDP for any two records: l2 clip, noise of density ~ exp(-eps ||z||_2 / (2C)).
+    """Noise of density ~ exp(-eps ||z||_2 / (2C)) on latents clipped to l2 norm C.
 
-    Proof: with l2 sensitivity ||x - x'||_2 <= 2C on the ball of radius C, the densities at any
-    output z satisfy f(z - x) / f(z - x') = exp(eps (||z - x'|| - ||z - x||) / (2C)) <= exp(eps
-    ||x - x'|| / (2C)) <= exp(eps) by the triangle inequality. Rounding to the public grid is
-    post-processing.
+    The release is pure eps-LDP for any two records. Proof: on the ball of radius C, the l2
+    sensitivity is ||x - x'||_2 <= 2C. So the densities at any output z satisfy f(z - x) / f(z - x')
+    = exp(eps (||z - x'|| - ||z - x||) / (2C)) <= exp(eps ||x - x'|| / (2C)) <= exp(eps) by the
+    triangle inequality. Rounding to the public grid is post-processing.
 
-    The proof covers the formula; the noise is computed in floating point and rounded to a grid, so
-    ``exact`` is False.
+    The proof covers the formula only. The program computes the noise in floating point and rounds
+    the sum to a grid, so ``exact`` is False.
     """
 
     name: ClassVar[str] = "l2_norm"
@@ -36,7 +36,7 @@ class L2Norm(Mechanism):
     noise: ClassVar[str | None] = "l2_norm"
 
     def _scale(self) -> float:
-        """The scale b of the radius, in latent units."""
+        """Return the scale b of the noise's radius, on the scale of the latents."""
         return 2 * self.clip_norm / self.epsilon
 
     def privatize(self, latents: Tensor) -> Tensor:
@@ -64,5 +64,5 @@ class L2Norm(Mechanism):
         )
 
     def expected_squared_error(self, dim: int) -> float:
-        """Return the mean squared radius, n (n + 1) b^2 = 4 n (n + 1) C^2 / eps^2."""
+        """Return the mean squared radius of the noise, n (n + 1) b^2 = 4 n (n + 1) C^2 / eps^2."""
         return dim * (dim + 1) * self._scale() ** 2

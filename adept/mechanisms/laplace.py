@@ -1,26 +1,27 @@
 r"""The three variants of ADePT: Laplace noise on a clipped latent.
 
-All three release r + (Y_1, ..., Y_n) with independent Laplace noise of scale b (Habernal 2021, Eq.
-11 and 13). The privacy loss at any output z is sum_i
-(|z_i - x'_i| - |z_i - x_i|) / b <= ||x - x'||_1 / b (Habernal 2021, Appendix A), and z = x attains
-it. So the true epsilon is D / b, where D is the *l1* diameter of the set of clipped latents:
+All three release r + (Y_1, ..., Y_n), where r is the clipped latent and Y_1, ..., Y_n are
+independent Laplace noise of scale b (Habernal 2021, Eq. 11 and 13). Let x and x' be the clipped
+latents of two records. The privacy loss at any output z is sum_i (|z_i - x'_i| - |z_i - x_i|) / b
+<= ||x - x'||_1 / b (Habernal 2021, Appendix A), and z = x attains this bound. So the true epsilon
+is D / b, where D is the *l1* diameter of the set of clipped latents:
 
-=========  =====  ================  =============  ====================================
-name       clip   l1 diameter D     scale b        D / b
-=========  =====  ================  =============  ====================================
-original   l2     2 C sqrt(n)       2 C / eps      eps sqrt(n): the claim is false
-l1         l1     2 C               2 C / eps      eps
-sqrt_n     l2     2 C sqrt(n)       D / eps        eps
-=========  =====  ================  =============  ====================================
+========= ===== ================ ============= ====================================
+name clip l1 diameter D scale b D / b
+========= ===== ================ ============= ====================================
+original l2 2 C sqrt(n) 2 C / eps eps sqrt(n): the claim is false
+l1 l1 2 C 2 C / eps eps
+sqrt_n l2 2 C sqrt(n) D / eps eps
+========= ===== ================ ============= ====================================
 
-The l1 diameter of the l2 ball is 2 C sqrt(n) by Cauchy-Schwarz, ||x||_1 <= sqrt(n) ||x||_2, with
-equality for x = C / sqrt(n) (1, ..., 1) (Habernal 2021, Theorem 5.1). ADePT (Krishna et al. 2021)
-took it to be 2 C.
+The l1 diameter of the l2 ball is 2 C sqrt(n) by Cauchy-Schwarz: ||x||_1 <= sqrt(n) ||x||_2, with
+equality for x = C / sqrt(n) (1, ..., 1) (Habernal 2021, Theorem 5.1). The authors of ADePT (Krishna
+et al. 2021) took it to be 2 C.
 
-The release is exact: integers on the public grid, discrete Laplace noise, and a scale chosen in
-rational arithmetic so that D / b <= eps for the integer diameter D. On the grid, D = 2 R for the l1
-ball of integer radius R, and D <= 2 isqrt(n Q) for integer vectors with sum z^2 <= Q, because an
-integer that is at most sqrt(n Q) is at most isqrt(n Q).
+The release is exact: the latents are integers on the public grid, the noise is discrete Laplace
+noise, and rational arithmetic chooses the scale b so that D / b <= eps for the integer diameter D.
+On the grid, D = 2 R for the l1 ball of integer radius R. For integer vectors with sum z^2 <= Q, D
+<= 2 isqrt(n Q), because an integer that is at most sqrt(n Q) is at most isqrt(n Q).
 
 Checked proof: ``proofs/Papers.v``, ``l1_is_private``, ``sqrt_n_is_private``,
 ``original_is_not_private``.
@@ -43,21 +44,24 @@ from adept.mechanisms.random_draws import simulated_laplace
 
 @dataclass(frozen=True, kw_only=True)
 class _Laplace(Mechanism):
-    """Laplace noise on the grid; the subclasses differ in their clip and their *assumed* diameter."""
+    """Laplace noise on the grid.
+
+    The subclasses differ in how they clip latents and in the l1 diameter that they *assume*.
+    """
 
     noise: ClassVar[str | None] = "laplace"
 
     def _assumed_diameter(self, dim: int) -> int:
-        """The l1 diameter, in grid units, for which the variant calibrates its noise."""
+        """Return the l1 diameter, in grid steps, for which the variant calibrates its noise."""
         raise NotImplementedError
 
     def _true_diameter(self, dim: int) -> int:
-        """The l1 diameter of the clipped latents, in grid units."""
+        """Return the l1 diameter of the set of clipped latents, in grid steps."""
         radius = grid_radius(self.clip_norm, clip=self.clip)
         return 2 * radius if self.clip == "l1" else 2 * math.isqrt(dim * radius)
 
     def _scale(self, dim: int) -> float:
-        """The noise's scale in grid units."""
+        """Return the scale of the noise, in grid steps."""
         return smallest_scale(self._assumed_diameter(dim), epsilon=self.epsilon)
 
     def privatize(self, latents: Tensor) -> Tensor:
@@ -89,7 +93,7 @@ class _Laplace(Mechanism):
         return [laplace_part("text", epsilon=epsilon, sensitivity=sensitivity, scale=self._scale(dim))]
 
     def _true_epsilon(self, dim: int) -> float:
-        """Return a float no smaller than D / b and no smaller than the closed form eps sqrt(n)."""
+        """Return a float that is at least D / b and at least eps sqrt(n)."""
         ratio = self._true_diameter(dim) / self._scale(dim)
         while Fraction(ratio) * Fraction(self._scale(dim)) < self._true_diameter(dim):
             ratio = math.nextafter(ratio, math.inf)
@@ -115,8 +119,9 @@ class OriginalLaplace(_Laplace):
     """ADePT as published: l2 clip, Laplace scale 2C/eps. Its claim is false for n > 1.
 
     Source: Habernal 2021, Theorems 3.1 and 5.1. Neighbours: any two records. True guarantee: pure
-    (eps * sqrt(n))-LDP, attained by the pair +-C/sqrt(n) (1, ..., 1). It serves comparisons and
-    audits, which find its violation; a release refuses it.
+    (eps * sqrt(n))-LDP, attained by the two latents C/sqrt(n) (1, ..., 1) and -C/sqrt(n) (1, ...,
+    1). The mechanism serves comparisons and audits, which find the violation. The program refuses
+    to release records with it.
     """
 
     name: ClassVar[str] = "original"
@@ -128,9 +133,9 @@ class OriginalLaplace(_Laplace):
 
 @dataclass(frozen=True, kw_only=True)
 class L1Laplace(_Laplace):
-    """First remedy: l1 clip, Laplace scale 2C/eps. Pure eps-LDP for any two records.
+    """First remedy for ADePT: l1 clip, Laplace scale 2C/eps. Pure eps-LDP.
 
-    Source: Habernal 2021, Section 6.
+    Source: Habernal 2021, Section 6. The guarantee holds for any two records.
     Proof: two points of the l1 ball of radius C are at l1 distance at most 2C, so the privacy loss
     is at most 2C / b = eps.
     """
@@ -145,9 +150,9 @@ class L1Laplace(_Laplace):
 
 @dataclass(frozen=True, kw_only=True)
 class SqrtNLaplace(_Laplace):
-    """Second remedy: l2 clip, Laplace scale 2C sqrt(n)/eps. Pure eps-LDP for any two records.
+    """Second remedy for ADePT: l2 clip, Laplace scale 2C sqrt(n)/eps. Pure eps-LDP.
 
-    Source: Habernal 2021, Section 6.
+    Source: Habernal 2021, Section 6. The guarantee holds for any two records.
     Proof: two points of the l2 ball of radius C are at l1 distance at most 2C sqrt(n), so the
     privacy loss is at most eps.
     """

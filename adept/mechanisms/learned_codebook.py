@@ -1,19 +1,25 @@
 r"""A small codebook learned from public latents; each codeword has a large probability.
 
-The release, its claim and its proof are those of ``adept.mechanisms.codebook``. The proof holds for
-*any* public codewords, so learning them from public text can change how useful a release is, but
-not its guarantee.
+A codebook is a list of k public unit vectors, the codewords. The t codewords nearest to a record
+are its *heavy* codewords, which are likelier than the others to be released for it. The release,
+its claim and its proof are those of ``adept.mechanisms.codebook``. The proof holds for *any* public
+codewords. So learning them from public text can change how useful a release is, but not its
+guarantee.
 
-The rule for k: 2^round(4 + eps), at least 32, at most 1024, and at most half the number of public
-latents. The rule for t: .8 k / (e^eps + 1), at least 1, and at least k / 512 if a record's own
-codeword would come out with probability below .9. (A set of k / (e^eps + 1) keeps the most
-information: Ye and Barg 2018, Eq. 10; ``docs/decisions.md``, "Sizes of codebooks".)
+The rule for k: 2^round(4 + eps), but at least 32, at most 1024, and at most half the number of
+public latents.
 
-A model of *broad* text uses its largest codebook. In a model adapted to a domain, the smaller
-codebooks belong to that domain, and the sizes of codebooks leave a gap. Such a model uses at most
-four times the k above. The odds of releasing a heavy codeword are s to one, with s = eps - 2 but at
-least 4/3, which needs t = k s / (e^eps + s) (``docs/decisions.md``,
-"Heavy codewords of broad text"). All rules read only the budget and the public model.
+The rule for t: .8 k / (e^eps + 1), but at least 1. t is also at least k / 512, unless a record's
+nearest codeword alone would be released with probability .9 or more for t = 1. (A set of k / (e^eps
++ 1) heavy codewords keeps the most information: Ye and Barg 2018, Eq. 10; ``docs/decisions.md``,
+"Sizes of codebooks".)
+
+A model of *broad* text, which covers many subjects instead of one domain, uses its largest
+codebook. If such a model was adapted to a domain, its smaller codebooks belong to that domain, and
+there is a gap between their sizes and those of the larger codebooks. Then the model uses at most
+four times the k of the rule above. t is chosen so that the odds of releasing a heavy codeword are s
+to one, with s = eps - 2 but at least 4/3. This needs t = k s / (e^eps + s) (``docs/decisions.md``,
+"Heavy codewords of broad text"). All these rules read only the budget and the public model.
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, and for labels
 ``same_label_is_private``.
@@ -47,16 +53,17 @@ KMEANS_RESTARTS = (3, 1)  # runs of k-means for up to 256 codewords, and for mor
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LearnedCodebook(Codebook, SymbolRandomizer):
-    """Pure eps-LDP in exact arithmetic, over codewords learned from public latents.
+    """A release of one codeword out of a codebook that was learned from public latents.
 
-    The claim requires that no private data influenced the codewords.
+    It is pure eps-LDP in exact arithmetic, provided that no private data influenced the codewords.
 
     Attributes:
-        codewords: (k, n) tensor, k >= 2, finite and without zero rows; scaled to unit length here.
-            None means random codewords, with the same guarantee, until a model provides codewords
-            (``with_codewords``).
-        size: the number k of codewords; the rule above sets the default.
-        top: the number t of heavy codewords; the rule above sets the default.
+        codewords: a (k, n) tensor with k >= 2, finite and without zero rows, whose rows are scaled
+            to unit length here. None means random codewords, with the same guarantee, until a model
+            provides codewords (``with_codewords``).
+        size: the number k of codewords. By default, the rule in the module's docstring chooses it.
+        top: the number t of heavy codewords. By default, the rule in the module's docstring chooses
+            it.
     """
 
     # A Tensor; Any because configurations must be able to hold the class.
@@ -81,14 +88,17 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
 
     @property
     def count(self) -> int:
-        """The number of codewords k."""
+        """The number k of codewords."""
         if self.codewords is not None:
             return len(self.codewords)
         return self.size or 1 << min(max(round(4 + self.epsilon), SIZE_POWERS[0]), SIZE_POWERS[1])
 
     @property
     def heavy(self) -> int:
-        """The number t of heavy codewords: ``top``, or the number that the rule gives."""
+        """The number t of heavy codewords of each record.
+
+        It is ``top``, or by default the number that the rule in the module's docstring chooses.
+        """
         if self.top is not None:
             return self.top
         odds = math.exp(min(self.epsilon, 700.0))
@@ -96,7 +106,11 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return max(least, round(HEAVY_SHARE * self.count / (odds + 1)))
 
     def with_codewords(self, codebooks: Mapping[int, Tensor], *, most: int | None = None) -> Self:
-        """Return a copy with the largest of a model's codebooks that has at most ``most`` codewords."""
+        """Return a copy that uses one of a model's codebooks.
+
+        ``codebooks`` maps the number of codewords to the codebook. The copy uses the largest
+        codebook that has at most ``most`` codewords.
+        """
         if self.codewords is not None:
             return self
         most = most or self.count
@@ -108,7 +122,10 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return replace(self, codewords=codebooks[max(fitting)], size=max(fitting))
 
     def over_broad_text(self, codebooks: Mapping[int, Tensor]) -> Self:
-        """Return a copy for a model of broad text; the rule above chooses its codewords and t."""
+        """Return a copy for a model of broad text.
+
+        The rule in the module's docstring chooses the codebook and t.
+        """
         found = self.with_codewords(codebooks, most=_without_gap(codebooks, most=BROAD_FACTOR * self.count))
         odds = max(MIN_ODDS, self.epsilon - BROAD_ODDS_BELOW_EPSILON)
         top = self.top or max(1, round(found.count * odds / (math.exp(min(self.epsilon, 700.0)) + odds)))
@@ -122,37 +139,50 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return (Block(shape, words),)
 
     def places(self, latents: Tensor, ranks: Sequence[int]) -> Tensor:
-        """Return the index (B,) of the codeword at each latent's rank; rank 0 is the nearest."""
+        """Return the index (B,) of the codeword at the given rank for each latent.
+
+        Ranks below t are the nearest codewords, which are heavy.
+        """
         units = self.clip_to_units(latents)
         (block,) = self.layout(units.shape[1])
         return block.place(units, torch.tensor(ranks, dtype=torch.int64))
 
     @property
     def own_symbol(self) -> str:
-        """The words for the heavy codewords of a record."""
+        """The words of guarantees for the heavy codewords of a record."""
         return "its nearest codeword" if self.heavy == 1 else f"one of its {self.heavy} nearest codewords"
 
     def beside(self, labels: int) -> Self:
-        """Return a copy with ``joint_codewords`` codewords and t by the rule, unless these are set."""
+        """Return a copy for joint releases of a text and one of ``labels`` possible labels.
+
+        The copy has ``joint_codewords`` codewords, and the rule for labels chooses t
+        (``adept.mechanisms.joint_response``). A size or a ``top`` that was set is kept.
+        """
         size = self.count if self.size or self.codewords is not None else joint_codewords(self.epsilon, labels)
         odds = math.exp(min(self.epsilon, 700.0))
         top = self.top or max(1, min(round(HEAVY_SHARE * size * labels / (odds + 1)), size // 2))
         return replace(self, size=size, top=top)
 
     def choose(self, latents: Tensor, ranks: Sequence[int]) -> Tensor:
-        """Return the codeword (B, n), of length C, at each latent's rank; rank 0 is the nearest."""
+        """Return the codeword (B, n), of length C, at the given rank for each latent.
+
+        Ranks below t are the nearest codewords, which are heavy.
+        """
         if not isinstance(latents, Tensor):
             raise ConfigurationError(f"latents must be a tensor, got {type(latents).__name__}")
         (block,) = self.layout(latents.shape[1])
         return self._join([block.codewords[self.places(latents, ranks)]], like=latents)
 
     def choose_symbols(self, numbers: Sequence[int], ranks: Sequence[int]) -> list[int]:
-        """Return the number of the codeword at each rank, for records given as codewords' numbers."""
+        """Return the number of the codeword at the given rank for each record.
+
+        Here each record is itself a codeword, and ``numbers`` holds the numbers of these codewords.
+        """
         found: list[int] = self.places(self._own[list(numbers)], ranks).tolist()
         return found
 
     def heavy_symbols(self, number: int) -> set[int]:
-        """Return the numbers of the codewords nearest to codeword ``number``."""
+        """Return the numbers of the t codewords nearest to codeword ``number``."""
         (block,) = self.layout(self._own.shape[1])
         return set(block.nearest(self._own[[number]])[0].tolist())
 
@@ -162,7 +192,10 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return random_codewords(STAND_IN_DIM, self.count, 0) if self.codewords is None else self.codewords
 
     def mean_cosine(self, dim: int) -> float:
-        """Return the mean of <x, V>, for x drawn from the codewords or, without a model, from the sphere."""
+        """Return the expected cosine between a latent and its release.
+
+        The latent is a uniformly chosen codeword or, without a model, a uniformly random direction.
+        """
         if self.codewords is None:
             return super().mean_cosine(dim)
         self.layout(dim)  # refuses another dimension
@@ -180,13 +213,17 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
 
 
 def joint_codewords(epsilon: float, labels: int) -> int:
-    """Return the number k of codewords for a ``JointResponse`` with ``labels`` labels."""
+    """Return the number k of codewords for a ``JointResponse`` with ``labels`` possible labels."""
     fitting = math.exp(min(epsilon, 700.0)) / (2 * labels)
     return 1 << max(JOINT_SIZE_POWERS[0], min(JOINT_SIZE_POWERS[1], math.floor(math.log2(fitting))))
 
 
 def _without_gap(sizes: Iterable[int], *, most: int) -> int:
-    """Return the largest size up to ``most``, then the next size while it is at most twice as large."""
+    """Return the size of the codebook for a model of broad text.
+
+    Start with the largest of ``sizes`` that is at most ``most``. Go on to the next larger size as
+    long as it is at most twice as large as the one before.
+    """
     ordered = sorted(sizes)
     found = max((size for size in ordered if size <= most), default=ordered[0])
     for size in ordered:
@@ -196,7 +233,7 @@ def _without_gap(sizes: Iterable[int], *, most: int) -> int:
 
 
 def _unit_codewords(codewords: Tensor) -> Tensor:
-    """Return codewords (k, n) at unit length, float32 on the CPU."""
+    """Return codewords (k, n) scaled to unit length, as float32 on the CPU."""
     if not isinstance(codewords, Tensor):
         raise ConfigurationError(f"codewords must be a tensor, got {type(codewords).__name__}")
     check_latents(codewords)
@@ -211,8 +248,8 @@ def learn_codebooks(latents: Tensor, *, seed: int = 0, also: int = 0) -> dict[in
     """Learn codebooks of 32, 64, ... 1024 unit codewords (k, n) from public latents (N, n).
 
     The method is k-means on the sphere. A codebook has at most N / 2 codewords, so that no codeword
-    stands for a single record. For few latents there is one smaller codebook, or none. A codebook
-    of ``also`` codewords is learned too, if the bound permits it.
+    stands for a single record. For few latents there is only one smaller codebook, or none. The
+    function also learns a codebook of ``also`` codewords, if this bound permits it.
     """
     points = _unit_codewords(latents).to(torch.float64) if len(latents) else latents
     distinct = len(torch.unique(points, dim=0)) if len(latents) else 0

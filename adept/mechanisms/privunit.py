@@ -1,16 +1,21 @@
 r"""PrivUnit: a unit vector, drawn mostly from a cap around the record, otherwise from the rest.
 
-For x on the unit sphere of R^n and a threshold g, the cap is {v : <x, v> >= g}, and q = P(cap) under the uniform distribution:
-q = I_s(a, 1/2) / 2 with a = (n - 1) / 2, s = 1 - g^2 and I the regularised incomplete beta function. V is uniform on the cap with
-probability p = q e^eps / (1 + (e^eps - 1) q), uniform on the complement otherwise (Bhowmick et al. 2018, Algorithm 1).
+Let x be the record's latent, scaled to a point of the unit sphere of R^n. For a threshold g, the
+cap is {v : <x, v> >= g}, the part of the sphere whose cosine with x is at least g. Let q = P(cap)
+under the uniform distribution on the sphere: q = I_s(a, 1/2) / 2 with a = (n - 1) / 2, s = 1 - g^2
+and I the regularised incomplete beta function. PrivUnit draws a unit vector V. With probability p =
+q e^eps / (1 + (e^eps - 1) q), V is uniform on the cap. Otherwise it is uniform on the complement of
+the cap (Bhowmick et al. 2018, Algorithm 1).
 
-Mean: E V = m(g) x with m(g) = M(g) (e^eps - 1) / (1 + (e^eps - 1) q) and M(g) = E[T; T >= g] = s^a / ((n - 1) B(1/2, a)), T the
-first coordinate of a uniform unit vector. So V / m(g) is unbiased with squared error 1/m(g)^2 - 1, and the best g maximises m. The
-derivative of m vanishes where m(g) = g, at one point (dM/dg = -g f(g), dq/dg = -f(g), f the density of T). There the release
-is V / g, and g is its mean cosine with x. With these parameters PrivUnit has the least variance in a large family of unbiased
+Mean: E V = m(g) x with m(g) = M(g) (e^eps - 1) / (1 + (e^eps - 1) q). Here M(g) = E[T; T >= g] =
+s^a / ((n - 1) B(1/2, a)), and T is the first coordinate of a uniformly random unit vector. So V /
+m(g) is an unbiased estimate of x with the squared error 1/m(g)^2 - 1, and the best g maximises m.
+The derivative of m vanishes where m(g) = g, at one point (because dM/dg = -g f(g) and dq/dg =
+-f(g), where f is the density of T). For this g the release is V / g, and g is the expected cosine
+between V and x. With these parameters PrivUnit has the least variance in a large family of unbiased
 eps-LDP releases of a unit vector (Asi, Feldman, Talwar 2022).
 
-Everything is computed from s, which stays precise when g rounds to 1.
+The program computes everything from s, which stays precise when g rounds to 1.
 """
 
 import math
@@ -37,7 +42,7 @@ MIN_LOGIT = -690.0  # logit of s; the optimum's is larger for all permitted eps 
 
 @dataclass(frozen=True)
 class Cap:
-    """The optimal cap of PrivUnit for one dimension and budget."""
+    """The cap of PrivUnit that is optimal for one dimension and one budget."""
 
     cosine: float  # g: threshold, and mean cosine of the release with the record
     squared_sine: float  # s = 1 - g^2
@@ -47,18 +52,20 @@ class Cap:
 
 @dataclass(frozen=True, kw_only=True)
 class PrivUnit(Mechanism):
-    """Pure eps-LDP for any two records: an unbiased direction of squared error C^2 (1/g^2 - 1).
+    """A release of an unbiased estimate of each latent's direction, scaled to length C.
 
-    Every latent is first projected onto the sphere of radius C, also from inside the ball. So only
-    its direction is released. (To keep the length, append sqrt(C^2 - ||r||^2) as one more
-    coordinate. A zero latent becomes C times the first axis.)
+    It is pure eps-LDP for any two records, and its squared error is C^2 (1/g^2 - 1). Every latent
+    is first projected onto the sphere of radius C, also from inside the ball. So the release
+    depends only on its direction. (To keep the length of a latent r, append sqrt(C^2 - ||r||^2) as
+    one more coordinate. A zero latent becomes C times the first unit vector.)
 
-    Proof: the density of V is p/q on the cap and (1 - p)/(1 - q) on its complement, for any x.
-    Their ratio p (1 - q) / (q (1 - p)) is e^eps by the choice of p, so two records' densities
-    differ by at most that factor anywhere.
+    Proof: the density of V is p/q on the cap and (1 - p)/(1 - q) on its complement, for any x. The
+    ratio of these two numbers, p (1 - q) / (q (1 - p)), is e^eps by the choice of p. So the
+    densities under two records differ by at most this factor anywhere.
 
-    The proof covers the formula. The program draws in floating point, from the operating system's entropy (the choice of
-    the branch alone is exact), and releases C V / g rounded to a coarse public grid: research grade, so ``exact`` is False.
+    The proof covers the formula only. The program draws in floating point, from the operating
+    system's entropy; only the choice between the cap and its complement is exact. It rounds the
+    release C V / g to a coarse public grid. This is research grade, so ``exact`` is False.
     """
 
     name: ClassVar[str] = "privunit"
@@ -78,7 +85,10 @@ class PrivUnit(Mechanism):
         return round_to_grid(self.clip_norm / cap.cosine * released, clip_norm=self.clip_norm, like=latents)
 
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
-        """Simulate a seeded release; the angle does not depend on x, so gradients flow through x."""
+        """Simulate a seeded release, which is not private.
+
+        The angle between x and V does not depend on x, so gradients flow through x.
+        """
         check_latents(latents)
         centres = clip_latents(latents, clip=self.clip, clip_norm=1.0)
         cap = optimal_cap(latents.shape[1], epsilon=self.epsilon)
@@ -98,7 +108,7 @@ class PrivUnit(Mechanism):
         )
 
     def mean_cosine(self, dim: int) -> float:
-        """Return E<x, V>, which is also the optimal threshold g."""
+        """Return the expected cosine between x and V, which is the optimal threshold g."""
         return optimal_cap(dim, epsilon=self.epsilon).cosine
 
     def expected_squared_error(self, dim: int) -> float:
@@ -108,9 +118,10 @@ class PrivUnit(Mechanism):
 
 @lru_cache(maxsize=1024)
 def optimal_cap(dim: int, *, epsilon: float) -> Cap:
-    """Return the cap of largest mean cosine: m(g) = g, or (M - g q)(e^eps - 1) = g.
+    """Return the cap for which the expected cosine between x and V is largest.
 
-    The program solves for the logit of s, which gives both s and g^2 = 1 - s in full precision.
+    Its threshold solves m(g) = g, or (M - g q)(e^eps - 1) = g. The program solves this equation for
+    the logit of s, ln(s / (1 - s)), which gives both s and g^2 = 1 - s in full precision.
     """
     check_between(*BUDGETS, epsilon=epsilon)
     if not SPHERE_DIMS[0] <= dim <= SPHERE_DIMS[1]:
@@ -136,8 +147,9 @@ def optimal_cap(dim: int, *, epsilon: float) -> Cap:
 def log_overshoot(logit: float, *, dim: int) -> float:
     """Return ln E max(T - g, 0) = ln(M - g q) for the cap with s / (1 - s) = exp(``logit``).
 
-    The difference loses its digits if g is near 1 or q is tiny. There it is summed as a series of
-    positive terms, s^(a+1) F(a + 1/2, 1; a + 2; s) / (4 a (a + 1) B(1/2, a)) with Gauss's F.
+    If g is near 1 or q is tiny, the difference M - g q loses its digits. For such a cap the program
+    computes the same number as a series of positive terms, s^(a+1) F(a + 1/2, 1; a + 2; s) / (4 a
+    (a + 1) B(1/2, a)), where F is Gauss's hypergeometric function.
     """
     a, sine, log_sine = (dim - 1) / 2, float(expit(logit)), float(log_expit(logit))
     log_beta = float(betaln(0.5, a))
@@ -149,14 +161,18 @@ def log_overshoot(logit: float, *, dim: int) -> float:
 
 
 def cap_probability(squared_sine: float, *, dim: int) -> float:
-    """Return q, the sphere's share in the cap of cosine g >= 0, 1 - g^2 = ``squared_sine``."""
+    """Return q, the probability of a cap under the uniform distribution on the sphere.
+
+    The cap has a threshold g >= 0 with 1 - g^2 = ``squared_sine``.
+    """
     return float(betainc((dim - 1) / 2, 0.5, squared_sine)) / 2
 
 
 def cap_angles(cap: Cap, inside: Tensor, uniform: Tensor, *, dim: int) -> tuple[Tensor, Tensor]:
-    """Return cosine and sine (B, 1) of the angle between x and V, from uniform numbers (B,).
+    """Return the cosine and the sine (B, 1) of the angle between x and V.
 
-    The mask ``inside`` (B,) is True where V falls inside the cap.
+    The angles are computed from uniform random numbers ``uniform`` (B,). The mask ``inside`` (B,)
+    is True where V falls inside the cap.
     """
     u, q = uniform.numpy(), cap.probability
     # P(T >= t): below q inside the cap, between q and 1 outside; beyond 1/2 the other tail keeps its digits.
@@ -168,13 +184,13 @@ def cap_angles(cap: Cap, inside: Tensor, uniform: Tensor, *, dim: int) -> tuple[
 
 
 def at_angles(centres: Tensor, cosine: Tensor, sine: Tensor, gaussian: Tensor) -> Tensor:
-    """Return unit vectors T x + sqrt(1 - T^2) W, with W uniform and orthogonal to x.
+    """Return unit vectors T x + sqrt(1 - T^2) W, where W is a random unit vector orthogonal to x.
 
     Args:
-        centres: x, unit vectors (B, n).
+        centres: the unit vectors x, (B, n).
         cosine: T, (B, 1).
         sine: sqrt(1 - T^2), (B, 1).
-        gaussian: standard normal (B, n).
+        gaussian: standard normal numbers (B, n), from which W is computed.
     """
     for _ in range(2):  # the second removes what rounding leaves of x in the first
         gaussian = gaussian - (gaussian * centres).sum(dim=-1, keepdim=True) * centres

@@ -1,13 +1,15 @@
 """Random draws: noise, ranks and indices, for releases and for seeded simulations.
 
-The first word of a function's name says which of three kinds of draw it makes.
+The first word of a function's name says which of three kinds of random numbers it returns.
 
-- ``exact_``: integers without any rounding error, from entropy that has no seed. An exact release
-  may use no other draws.
-- ``fresh_``: floating-point numbers computed from bytes of the operating system, with the rounding
-  errors of floats (research grade).
+- ``exact_``: integers without any rounding error, computed from random bits that have no seed. An
+  exact release may use no other draws.
+- ``fresh_``: floating-point numbers computed from random bytes of the operating system, with the
+  rounding errors of floats (research grade).
 - ``simulated_``: ordinary floating-point numbers from a seeded generator, which protect nothing
   (Mironov 2012, "On significance of the least significant bits for differential privacy").
+
+A *rank* orders the possible outputs for one record: its likelier outputs have the first ranks.
 """
 
 import math
@@ -36,14 +38,15 @@ def _gaussian_measurement(scale: float) -> Measurement:
 
 
 def exact_gaussian(values: Tensor, *, scale: float) -> Tensor:
-    """Add discrete Gaussian noise to every entry, P(z) proportional to exp(-z^2 / (2 scale^2)).
+    """Add an independent integer z to each entry: P(z) is proportional to exp(-z^2 / (2 scale^2)).
 
-    OpenDP samples this distribution from the operating system's entropy with integer arithmetic
-    alone (Canonne, Kamath, Steinke 2020, Algorithm 3); saturation at the ends of int64 is
-    post-processing. ``adept.mechanisms.gaussian`` proves its guarantee.
+    This is discrete Gaussian noise. OpenDP samples it from the operating system's entropy with
+    integer arithmetic alone (Canonne, Kamath, Steinke 2020, Algorithm 3). Sums beyond the range of
+    int64 are set to its ends, which is post-processing. ``adept.mechanisms.gaussian`` proves the
+    guarantee.
 
     Args:
-        values: int64 tensor of any shape on the CPU.
+        values: an int64 tensor of any shape on the CPU.
         scale: the parameter sigma, a positive number in the units of ``values``.
     """
     noisy = _gaussian_measurement(scale)(values.flatten().tolist())
@@ -54,21 +57,22 @@ def exact_gaussian(values: Tensor, *, scale: float) -> Tensor:
 def exact_odds(epsilon: Fraction) -> tuple[int, int]:
     """Return integers A >= B = 2^64 with A <= exp(epsilon) * B, up to a relative error of 2^-60.
 
-    A is `exponential_series` divided by 2^64 and rounded down.
+    A is the result of `exponential_series`, divided by 2^64 and rounded down.
 
     Args:
-        epsilon: exact rational budget, at least zero; the time grows with its size (milliseconds at
-            600).
+        epsilon: the exact rational budget, at least zero. The running time grows with epsilon: it
+            is milliseconds for an epsilon of 600.
     """
     total, _ = exponential_series(epsilon)
     return total >> ODDS_BITS, 1 << ODDS_BITS
 
 
 def exponential_series(epsilon: Fraction) -> tuple[int, int]:
-    """Return an integer at most 2^128 exp(epsilon), and the number of terms of its series.
+    """Return an integer that is at most 2^128 exp(epsilon), and the number of terms of its series.
 
-    Proof: it is a partial sum of exp(epsilon) = sum epsilon^i / i!, whose terms are all positive,
-    computed in integers that are rounded down at every step; so the result can only be too small.
+    Proof: the integer is a partial sum of the series exp(epsilon) = sum epsilon^i / i!, times
+    2^128. All terms of the series are positive. The program computes each term in integers and
+    rounds it down, so the result can only be too small.
 
     Checked proof: ``proofs/Exponential.v``, ``series_is_a_lower_bound``, ``exact_odds_are_right``.
     """
@@ -82,12 +86,13 @@ def exponential_series(epsilon: Fraction) -> tuple[int, int]:
 
 
 def exact_ranks(records: int, *, near: int, far: int, odds: tuple[int, int]) -> list[int]:
-    """Draw a rank in 0..near+far-1 for each record; the first ``near`` ranks weigh A, the others B.
+    """Draw a rank in {0, .., near+far-1} for each record.
 
-    This is randomised response in its general form. With (A, B) = ``odds``, an input determines
-    only which output has which rank. Each output has probability A/W or B/W, with the same W = near
-    A + far B for every input. So the ratio for two inputs is at most A/B, exactly (the counting
-    lemma of `adept.mechanisms.random_bits`).
+    Each of the first ``near`` ranks has the weight A, and each other rank has the weight B, where
+    (A, B) = ``odds``. This is randomised response in its general form: a record determines only
+    which output has which rank. So each output has probability A/W or B/W, with the same W = near A
+    + far B for every record. The probabilities under two records differ by a factor of at most A/B,
+    exactly (the counting lemma of `adept.mechanisms.random_bits`).
     """
     heavy, light = odds
     border = near * heavy
@@ -97,7 +102,7 @@ def exact_ranks(records: int, *, near: int, far: int, odds: tuple[int, int]) -> 
 
 
 def exact_bernoulli(records: int, *, probability: float) -> Tensor:
-    """Return booleans (records,), each True with exactly the float ``probability``."""
+    """Return booleans (records,), each True with exactly the probability that the float states."""
     ratio = Fraction(probability)
     draws = (random_bits.below(ratio.denominator) < ratio.numerator for _ in range(records))
     return torch.tensor(list(draws), dtype=torch.bool)
@@ -106,9 +111,9 @@ def exact_bernoulli(records: int, *, probability: float) -> Tensor:
 def fresh_uniform(*shape: int) -> Tensor:
     """Return float64 numbers, uniform in (0, 1), with the full precision of floats down to 2^-961.
 
-    The binary exponent is geometric (one more for each leading zero of an endless stream of fair
-    bits), and the mantissa is uniform on 52 bits. So no tail is cut off. Numbers above 1 - 2^-53
-    come out just below 1.
+    The binary exponent of each number is drawn from a geometric distribution: it is the number of
+    leading zeros in an endless stream of fair bits. The mantissa is uniform on 52 bits. So no tail
+    of the distribution is cut off. Numbers above 1 - 2^-53 come out just below 1.
     """
     size = math.prod(shape)
     exponents, open_ends = np.zeros(size, dtype=np.int64), np.arange(size)
@@ -124,7 +129,11 @@ def fresh_uniform(*shape: int) -> Tensor:
 
 
 def fresh_gaussian(*shape: int) -> Tensor:
-    """Return float64 standard normal numbers, by inversion of the lower tail and a fair sign."""
+    """Return float64 standard normal numbers.
+
+    Each number is the inverse distribution function at a random point of the lower tail, with a
+    random sign.
+    """
     tail: Tensor = torch.special.ndtri(0.5 * fresh_uniform(*shape))
     signs = torch.from_numpy((random_bits.source.words(math.prod(shape)) & np.uint64(1)).astype(np.float64)).reshape(
         shape
@@ -133,18 +142,18 @@ def fresh_gaussian(*shape: int) -> Tensor:
 
 
 def fresh_directions(records: int, dim: int) -> Tensor:
-    """Return float64 directions (records, dim), uniform on the unit sphere."""
+    """Return float64 unit vectors (records, dim), uniformly distributed on the sphere."""
     gaussian = fresh_gaussian(records, dim)
     norm: Tensor = torch.linalg.vector_norm(gaussian, dim=-1, keepdim=True)
     return gaussian / norm
 
 
 def fresh_index(weights: Tensor) -> Tensor:
-    """Draw an index (B,) for each row of weights (B, K), with probabilities in their proportion.
+    """Draw an index (B,) for each row of weights (B, K); probabilities are proportional to weights.
 
-    The first index whose cumulated weight exceeds u * total, for uniform u in (0, 1), has a weight
-    above 0. If rounding makes u * total equal to the total, the largest float below the total is
-    used.
+    The result is the first index whose cumulated weight exceeds u * total, where u is uniform in
+    (0, 1) and total is the sum of the row. Such an index has a positive weight. If rounding makes u
+    * total equal to the total, the largest float below the total replaces it.
     """
     cumulated = weights.cumsum(dim=1)
     total = cumulated[:, -1:]
@@ -160,7 +169,7 @@ def simulated_laplace(like: Tensor, *, scale: float, generator: torch.Generator 
 
 
 def simulated_directions(like: Tensor, *, generator: torch.Generator | None) -> Tensor:
-    """Return seeded uniform directions, with the shape and dtype of ``like``. Not private."""
+    """Return seeded, uniformly random unit vectors with the shape and dtype of ``like``."""
     gaussian = torch.empty_like(like).normal_(generator=generator)
     norm: Tensor = torch.linalg.vector_norm(gaussian, dim=-1, keepdim=True)
     return gaussian / norm.clamp(min=torch.finfo(like.dtype).tiny)

@@ -1,10 +1,12 @@
 """Mechanisms for single values: a public label, a bounded integer, or one of K scored items.
 
-Randomised response (Warner 1965; Habernal 2025, lecture 5): report the true label with probability
-P(keep), and otherwise one of the other labels. With k labels and P(keep) = e^eps / (e^eps + k - 1)
-it is eps-LDP, and no eps-LDP mechanism keeps every label more often, because each of the k - 1
-wrong reports has probability at least e^-eps P(keep), and all probabilities sum to one. Scalar
-Laplace: the same lecture's numeric query, "how many classes did you skip?", a number from 0 to 15.
+Randomised response (Warner 1965; Habernal 2025, lecture 5) reports the true label with probability
+P(keep), and otherwise one of the other labels at random. With k labels and P(keep) = e^eps / (e^eps
++ k - 1) it is eps-LDP. No eps-LDP mechanism keeps every label more often: each of the k - 1 wrong
+reports has probability at least e^-eps P(keep), and all probabilities sum to one.
+
+``ScalarLaplace`` serves the numeric query of the same lecture, "how many classes did you skip?",
+whose answer is a number from 0 to 15.
 
 Checked proof: ``proofs/Symbols.v``, ``randomized_response_is_private``,
 ``lecture_theta_is_private``.
@@ -32,20 +34,21 @@ MAX_WEIGHTS = 2**22  # weights of choices that are in memory at once
 
 @dataclass(frozen=True, kw_only=True)
 class RandomizedResponse:
-    """Pure eps-LDP release of one of k public labels, for any two records, in exact arithmetic.
+    """A pure eps-LDP release of one of k public labels, for any two records, in exact arithmetic.
 
-    The true label has the integer weight A, each other label the integer weight B, out of W = A +
-    (k - 1) B.
-    Proof: any output has probability A / W or B / W for any true label, so two records'
-    probabilities differ by a factor of at most A / B <= e^eps. A is computed from eps, read as an
-    exact rational, and rounded down (``random_draws.exact_odds``), which rounds P(keep) down too. The
-    proof needs no norm and no sensitivity.
+    The true label has the integer weight A, and each other label has the integer weight B. The sum
+    of all weights is W = A + (k - 1) B.
+    Proof: any output has probability A / W or B / W for any true label. So its probabilities under
+    two records differ by a factor of at most A / B <= e^eps. The program computes A from eps, read
+    as an exact rational number, and rounds A down (``random_draws.exact_odds``). So P(keep) is
+    rounded down too. The proof needs no norm and no sensitivity.
 
     Attributes:
-        epsilon: budget in nats, from 1e-3 to 600.
-        labels: the public label set, two or more, all different.
-        theta: "tight", or for two labels "lecture": P(keep) = (eps + 1) / (eps + 2), which spends
-            only ln(1 + eps).
+        epsilon: the budget in nats, from 1e-3 to 600.
+        labels: the public label set, two or more labels, all different.
+        theta: the rule for P(keep), the probability of the true label. "tight" spends the whole
+            budget. "lecture", for two labels only, sets P(keep) = (eps + 1) / (eps + 2), which
+            spends only ln(1 + eps).
     """
 
     epsilon: float
@@ -70,30 +73,34 @@ class RandomizedResponse:
 
     @property
     def odds(self) -> tuple[int, int]:
-        """The integer weights (A, B) of the true label and of each other one."""
+        """The integer weights (A, B) of the true label and of any other label."""
         if self.theta == "tight":
             return exact_odds(Fraction(self.epsilon))
         return (1 + Fraction(self.epsilon)).as_integer_ratio()
 
     @property
     def keep_probability(self) -> Fraction:
-        """P(keep) = A / W, exactly."""
+        """The exact probability A / W that the true label is released."""
         heavy, light = self.odds
         return Fraction(heavy, heavy + (len(self.labels) - 1) * light)
 
     def privatize(self, labels: Sequence[str]) -> list[str]:
-        """Release each label in exact arithmetic, with entropy from the operating system."""
+        """Release each label in exact arithmetic, with random bits from the operating system."""
         ranks = exact_ranks(len(labels), near=1, far=len(self.labels) - 1, odds=self.odds)
         return self.choose(labels, ranks)
 
     def simulate(self, labels: Sequence[str], generator: torch.Generator | None) -> list[str]:
-        """Simulate a release from a seed. Not private."""
+        """Simulate a seeded release of each label. It is not private."""
         keep, others = torch.rand(2, len(labels), dtype=torch.float64, generator=generator)
         ranks = torch.where(keep < float(self.keep_probability), 0, 1 + (others * (len(self.labels) - 1)).long())
         return self.choose(labels, ranks.tolist())
 
     def choose(self, labels: Sequence[str], ranks: Sequence[int]) -> list[str]:
-        """Move each label ahead by its rank, cyclically in the label set; rank 0 keeps it."""
+        """Return the label at the given rank for each record.
+
+        The rank counts from the record's own label, in the order of the label set; the first label
+        follows the last. So rank 0 is the record's own label.
+        """
         places = {label: place for place, label in enumerate(self.labels)}
         unknown = next((row for row, label in enumerate(labels, start=1) if label not in places), None)
         if unknown is not None:
@@ -104,12 +111,12 @@ class RandomizedResponse:
         return [self.labels[(places[label] + rank) % size] for label, rank in zip(labels, ranks, strict=True)]
 
     def certificate(self) -> list[Part]:
-        """Return the public numbers of the only draw of a release."""
+        """Return the certificate, with one part for the only random draw of a release."""
         spent = Fraction(self.guarantee().epsilon)
         return [symbols_part("label", epsilon=spent, size=len(self.labels), top=1, odds=self.odds)]
 
     def guarantee(self) -> Guarantee:
-        """Return the guarantee of releasing one label."""
+        """Return the guarantee of a release of one label."""
         # ln(1 + eps), moved up past the rounding of log1p; never above eps.
         spent = min(self.epsilon, math.log1p(self.epsilon) * (1 + 1e-15)) if self.theta == "lecture" else self.epsilon
         slack = f" This spends only ln(1 + {words(self.epsilon)})." if self.theta == "lecture" else ""
@@ -120,10 +127,11 @@ class RandomizedResponse:
     def estimate_frequencies(self, released: Sequence[str]) -> tuple[dict[str, float], dict[str, float]]:
         """Return unbiased estimates of the true frequency of each label, and their standard errors.
 
-        A label of true frequency f is released with probability Q + (P - Q) f, where P = A / W and
-        Q = B / W. So (r - Q) / (P - Q) is an unbiased estimate, with r the observed share, and its
-        standard error is sqrt(r (1 - r) / N) / (P - Q). This covers the noise and the sampling of N
-        records from a population (Warner 1965). Estimates sum to one and may be negative.
+        ``released`` holds N released labels. A label of true frequency f is released with
+        probability Q + (P - Q) f, where P = A / W and Q = B / W. Let r be the label's share among
+        the released labels. Then (r - Q) / (P - Q) is an unbiased estimate of f, and its standard
+        error is sqrt(r (1 - r) / N) / (P - Q). The standard error covers the noise and the sampling
+        of N records from a population (Warner 1965). The estimates sum to one and may be negative.
         """
         if not released:
             raise ConfigurationError("released must hold at least one label, got none")
@@ -139,13 +147,13 @@ class RandomizedResponse:
 
 @dataclass(frozen=True, kw_only=True)
 class ScalarLaplace:
-    """Pure eps-LDP release of one integer in [lower, upper], in exact arithmetic.
+    """A pure eps-LDP release of one integer in [lower, upper], in exact arithmetic.
 
     Neighbours: any two records. Proof: values are clamped to the public range, so the l1
-    sensitivity is upper - lower. The noise is discrete Laplace, P(z) ~ exp(-|z| / b), where b is
-    the smallest scale of 24 significant bits with (upper - lower) / b <= eps, compared as
-    rationals. Released values may lie outside the range: clamping them is post-processing, but
-    would bias a mean.
+    sensitivity is upper - lower. The noise is discrete Laplace noise, with P(z) proportional to
+    exp(-|z| / b). Here b is the smallest scale of 24 significant bits with (upper - lower) / b <=
+    eps, compared as rational numbers. Released values may lie outside the range. Clamping them
+    would be post-processing, but it would bias a mean of released values.
     """
 
     epsilon: float
@@ -166,14 +174,17 @@ class ScalarLaplace:
         return smallest_scale(self.upper - self.lower, epsilon=self.epsilon)
 
     def privatize(self, values: Sequence[int]) -> list[int]:
-        """Clamp and release each integer, with noise from the operating system's entropy."""
+        """Clamp each integer and release it, with noise from the operating system's entropy."""
         check_integers(values)
         clamped = [min(max(value, self.lower), self.upper) - self.lower for value in values]
         noisy = exact_laplace(torch.tensor(clamped, dtype=torch.int64), scale=self.scale)
         return [int(value) + self.lower for value in noisy.tolist()]
 
     def simulate(self, values: Sequence[int], generator: torch.Generator | None) -> list[int]:
-        """Simulate a release from a seed: add a difference of geometric numbers. Not private."""
+        """Simulate a seeded release of each integer. It is not private.
+
+        The noise is the difference of two geometric random numbers.
+        """
         check_integers(values)
         clamped = torch.tensor(list(values), dtype=torch.int64).clamp(self.lower, self.upper)
         first, second = torch.empty(2, len(clamped), dtype=torch.float64).exponential_(generator=generator)
@@ -181,7 +192,7 @@ class ScalarLaplace:
         return [int(value) for value in (clamped + noise.to(torch.int64)).tolist()]
 
     def guarantee(self) -> Guarantee:
-        """Return the guarantee of releasing one integer."""
+        """Return the guarantee of a release of one integer."""
         return Guarantee.pure(
             epsilon=self.epsilon,
             exact=True,
@@ -192,7 +203,10 @@ class ScalarLaplace:
         )
 
     def expected_squared_error(self) -> float:
-        """Return the noise variance 2p / (1 - p)^2, p = exp(-1 / b), for a value in range."""
+        """Return the variance of the noise, 2p / (1 - p)^2 with p = exp(-1 / b).
+
+        It is the expected squared error for a value inside the range.
+        """
         return 2 * math.exp(-1 / self.scale) / math.expm1(-1 / self.scale) ** 2
 
 
@@ -206,18 +220,19 @@ def check_integers(values: Sequence[int]) -> None:
 def exponential_choice(scores: Tensor, *, epsilon: float) -> Tensor:
     """Choose one of K public items for each record, by the exponential mechanism in floats.
 
-    A score u(x, y) in [0, 1] says how well y fits the record x; P(y | x) is proportional to exp(eps
-    u(x, y) / 2).
+    A score u(x, y) in [0, 1] says how well the item y fits the record x. The probability P(y | x)
+    is proportional to exp(eps u(x, y) / 2).
 
-    Claim: eps-LDP for any two records. Proof: between two records exp(eps u / 2) changes by a
-    factor of at most exp(eps / 2), and so does the sum over all y by which it is divided; the set
-    of y and the range of u are public (McSherry and Talwar 2007). Sampling from a language model
-    whose logits were clipped to [b1, b2] is such a mechanism, with u = (logit - b1) / (b2 - b1), at
-    temperature T = 2 (b2 - b1) / eps (Utpala, Hooker and Chen 2023, Theorem 1).
+    Claim: eps-LDP for any two records. Proof: if one record replaces another, exp(eps u / 2)
+    changes by a factor of at most exp(eps / 2), and so does the sum over all items by which it is
+    divided. The set of items and the range of u are public (McSherry and Talwar 2007). Sampling
+    from a language model whose logits were clipped to [b1, b2] is such a mechanism. Its score is u
+    = (logit - b1) / (b2 - b1), at temperature T = 2 (b2 - b1) / eps (Utpala, Hooker and Chen 2023,
+    Theorem 1).
 
     Args:
-        scores: (B, K); they are clamped to [0, 1], and NaN becomes 0, so that the claim holds for
-            any scores.
+        scores: the scores (B, K). They are clamped to [0, 1], and NaN becomes 0, so that the claim
+            holds for any scores.
         epsilon: the budget of each choice.
     """
     rows = max(1, MAX_WEIGHTS // max(1, scores.shape[1]))

@@ -18,7 +18,7 @@ from adept.mechanisms.random_draws import fresh_directions, simulated_directions
 
 @dataclass(frozen=True, kw_only=True)
 class Reference(Mechanism):
-    """A reference mechanism for comparisons, which needs no budget and works with every model."""
+    """A mechanism for comparisons, which needs no privacy budget and works with every model."""
 
     epsilon: float = math.inf
     clip: ClassVar[str] = "l2"
@@ -31,7 +31,10 @@ class Reference(Mechanism):
 
 @dataclass(frozen=True, kw_only=True)
 class Identity(Reference):
-    """No privacy: releases the clipped latent itself, and claims nothing for any ``epsilon``."""
+    """A mechanism that releases the clipped latent itself and gives no privacy.
+
+    It claims nothing, whatever ``epsilon`` is.
+    """
 
     name: ClassVar[str] = "identity"
 
@@ -56,10 +59,11 @@ class Identity(Reference):
 
 @dataclass(frozen=True, kw_only=True)
 class Random(Reference):
-    """Pure 0-LDP for any ``epsilon``: a vector of length C and random direction, the record unread.
+    """A mechanism that releases a vector of length C in a random direction and ignores the record.
 
-    Proof: the program reads only the input's shape, which the model fixes, and none of its values;
-    so both sides of Definition 2.3 are equal.
+    The release is pure 0-LDP, whatever ``epsilon`` is. Proof: the program reads only the shape of
+    the input, which the model fixes, and none of its values. So a release has the same distribution
+    under any two records.
     """
 
     name: ClassVar[str] = "random"
@@ -81,5 +85,8 @@ class Random(Reference):
         )
 
     def expected_squared_error(self, dim: int) -> float:
-        """Return C^2 + ||x||^2 at the boundary, ||x|| = C: the cross term has mean zero."""
+        """Return C^2 + ||x||^2 for a latent x of length C.
+
+        The cross term of the squared error has mean zero.
+        """
         return 2 * self.clip_norm**2

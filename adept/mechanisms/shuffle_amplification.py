@@ -1,45 +1,57 @@
 r"""Shuffling: a trusted party hides the order of releases, so the central epsilon is smaller.
 
-Each of n people has one record and releases one symbol by *subset selection*: t of k symbols have
-weight A = e^eps, the others weight 1, out of W = t A + k - t (k-ary randomised response is t = 1).
-A reader of the file sees the n symbols without their order.
+Each of n people has one record and releases one symbol for it by *subset selection*: t of the k
+symbols are *heavy*, with the weight A = e^eps, and the others have the weight 1. The sum of all
+weights is W = t A + k - t, and each symbol has probability weight / W (k-ary randomised response is
+t = 1). A trusted party puts the n symbols into a random order and writes them to a file. So a
+reader of the file sees the symbols without their order.
 
-*Claim*: the file is (c, delta)-DP for replacing one record by any other, c >= 0, both ways, n being
-public, with
+*Claim*: for every c >= 0, the file is (c, delta)-DP for replacing one record by any other record,
+in both directions, with a public n and
 
-    delta = E[(X_1 + ... + X_n)+] / n,    X_i independent, all of one distribution: with e = e^c and t' = min(t, k - t), o = t - t',
-    X = A - e or 1 - e A, each with probability t' / W;  A (1 - e) with o / W;  1 - e with (k - 2t' - o) / W;  otherwise 0.
+    delta = E[(X_1 + ... + X_n)+] / n,    where (s)+ = max(0, s) and the X_i are copies of X.
+
+The copies are independent. Let u = e^c, t' = min(t, k - t) and o = t - t'. Then X has the value A -
+u with probability t' / W, 1 - u A with probability t' / W, A (1 - u) with probability o / W, 1 - u
+with probability (k - 2t' - o) / W, and otherwise 0.
 
 *Proof* (the privacy blanket: Balle, Bell, Gascon and Nissim 2019, Lemma 5.3; derived again). (1)
 Every symbol has probability at least 1 / W under every record. So each of the other n - 1 records
-releases, with probability g = k / W, a uniform symbol, and otherwise one of a distribution of its
-own. Tell the reader which ones are of the second kind, and their symbols: this can only help. This
-leaves m - 1 uniform symbols and one from the record in question, x or x', in random order, with m -
-1 ~ Bin(n - 1, g). (2) Against m uniform symbols y_i, the distribution of these under x has density
-(1/m) sum_i k Q(y_i|x): any of them may be the record's own. So the hockey-stick divergence is (k /
-(m W)) E[(sum_i w(y_i|x) - e w(y_i|x'))+] with the weights w = 1 or A. (3) The chance Bin(m - 1; n -
-1, g) over m is Bin(m; n, g) / (g n), and k / (W g) = 1. So a record counts as 0 if it is not a
-blanket: that is the claim, with o' shared symbols in place of o and t - o' in place of t' for
-records x and x' whose heavy sets share o'. (4) The smallest overlap is the worst: moving one symbol
-from "both" and one from "neither" to "x alone" and "x' alone" replaces the values {A - e A, 1 - e}
-of X by {A - e, 1 - e A}, which have the same sum and lie further apart, as e >= 1: a
-mean-preserving spread, and (.)+ of a sum is convex. (5) x and x' may be swapped. QED.
+is a *blanket* with probability g = k / W: it releases a uniformly random symbol. Otherwise its
+symbol has a distribution of its own. Tell the reader which records are no blankets, and their
+symbols: this can only help the reader. There remain m - 1 uniform symbols of blankets and one
+symbol of the record in question, x or x', in random order, with m - 1 ~ Bin(n - 1, g). (2) Compare
+these with m uniform symbols y_i. Relative to them, the distribution under x has the density (1/m)
+sum_i k Q(y_i|x), where Q(y|x) is the probability that x releases y: any of the m symbols may be the
+record's own. So the hockey-stick divergence between x and x' is (k / (m W)) E[(sum_i w(y_i|x) - u
+w(y_i|x'))+], where the weight w = W Q is 1 or A. (3) The probability Bin(m - 1; n - 1, g), divided
+by m, is Bin(m; n, g) / (g n), and k / (W g) = 1. So the average over m is an expectation over n
+records, of which those that are no blankets count as 0. This is the claim for records x and x'
+whose heavy sets share o' symbols, with o' in place of o and t - o' in place of t'. (4) The smallest
+overlap of the heavy sets is the worst. To make it smaller by one, move one symbol from "heavy for
+both" to "heavy for x alone", and one from "heavy for neither" to "heavy for x' alone". This
+replaces the values {A - u A, 1 - u} of X by {A - u, 1 - u A}. They have the same sum and lie
+further apart, as u >= 1, so this is a mean-preserving spread. The positive part of a sum is convex,
+so its expectation does not become smaller. (5) x and x' may be swapped. QED.
 
-*Several symbols per record*, such as a text's and a label's, are one symbol of a product of such
-distributions: weights and probabilities multiply, and (4) goes through factor by factor. *More
-records* never make it worse: means over n form a reversed martingale, so the smallest group of
-records governs. A smaller eps is post-processing, so A may be rounded up.
+*Several symbols per record*, such as one for a text and one for a label, are one symbol of a
+product of such distributions. Weights and probabilities multiply, and step (4) applies to one
+factor after another. *More records* never increase delta, because means over n form a reversed
+martingale. So if records are shuffled in groups, the smallest group has the largest delta. A
+release with a smaller eps can be computed from one with a larger eps, so A may be rounded up.
 
-*The number* is an upper bound that ``adept.mechanisms.shuffle_numerics`` computes, with every rounding
-error counted. It is at most the value for one record alone, E[X+]. The program also checks that it
-is not below either of two *floors* of the claim, with p = t' / W (of several symbols: their
-product):
+*The computed delta* is an upper bound on the claimed one. ``adept.mechanisms.shuffle_numerics``
+computes it and counts every rounding error. The result is at most the delta of a file of one
+record, E[X+]. The program also checks that the result is not below either of two *floors*, which
+are lower bounds on the claimed delta. With p = t' / W (for several symbols: the product of these)
+they are
 
-    p (A - e) (1 - g)^(n-1), from the files in which no other record is a blanket; p (A - e) (p
-    A)^(n-1), the truth if all other records are x and release a symbol that only x makes likely.
+    p (A - u) (1 - g)^(n-1), from the case that no other record is a blanket, and
+    p (A - u) (p A)^(n-1), which even the true delta reaches if all other records are x, by the
+        event that every symbol is heavy for x and not for x'.
 
-If the number is below a floor, or cannot be computed, E[X+] replaces it, so that the local epsilon
-is stated.
+If the result is below a floor, or cannot be computed, E[X+] replaces it, so that the program states
+the local epsilon.
 
 Checked proof, without the steps (1) to (5): ``proofs/Shuffling.v``, ``claim_is_at_most_alone``,
 ``floor_of_the_claim``, ``floor_of_delta``.
@@ -66,16 +78,16 @@ Floats = NDArray[np.float64]
 MAX_AMPLIFIED_EPSILON = 40.0  # above it, fewer than 10^17 records hide nothing
 RELATIVE_STEP = 2e-4  # relative step of the search for epsilon
 MIN_DELTA = 1e-300  # the smallest delta that is computed
-FLOOR_ERROR = 1e-3  # relative error of a floor: n u, for n up to 10^12
+FLOOR_ERROR = 1e-3  # relative error of a floor: n times 2^-53, for n up to 10^12
 
 
 @dataclass(frozen=True)
 class Draw:
-    """A release of one symbol by subset selection."""
+    """A random draw of one symbol by subset selection, given by its public numbers."""
 
     epsilon: float  # in nats
-    size: int  # k symbols
-    top: int = 1  # t heavy ones
+    size: int  # the number k of symbols
+    top: int = 1  # the number t of heavy symbols
 
     def __post_init__(self) -> None:
         check_positive(epsilon=self.epsilon)
@@ -84,22 +96,31 @@ class Draw:
 
     @property
     def own(self) -> int:
-        """The number t': the most heavy symbols of a record that another record may lack."""
+        """The largest number t' of heavy symbols of one record that are not heavy for another."""
         return min(self.top, self.size - self.top)
 
     @property
     def weight(self) -> float:
-        """The weight W of all symbols together."""
+        """The sum W of the weights of all symbols."""
         return self.top * math.exp(self.epsilon) + (self.size - self.top)
 
     @property
     def kept(self) -> float:
-        """ln(t' A / W): the logarithm of the chance of a heavy symbol that another record lacks."""
+        """The number ln(t' A / W).
+
+        It is the logarithm of the probability that a record releases one of the t' heavy symbols
+        that are not heavy for another record.
+        """
         heavy = self.own * math.exp(self.epsilon)
         return -math.log1p(((self.top - self.own) * math.exp(self.epsilon) + (self.size - self.top)) / heavy)
 
     def cells(self) -> list[tuple[float, tuple[float, ...], tuple[float, ...]]]:
-        """Return the cells of the worst pair: blanket probability, and log weights under x and under x'."""
+        """Return groups of symbols with equal weights under each of the worst two records x and x'.
+
+        Each group is a tuple of three entries: the probability that a record is a blanket and
+        releases a symbol of the group, and the logarithms of the weight under x and under x'. An
+        empty tuple stands for the weight 1.
+        """
         heavy, light = (self.epsilon,), ()
         shared, rest = self.top - self.own, self.size - self.top - self.own
         cells = [(self.own, heavy, light), (self.own, light, heavy), (shared, heavy, heavy), (rest, light, light)]
@@ -109,11 +130,11 @@ class Draw:
 def draws_of(
     mechanism: LocalRandomizer, *, dim: int, labels: RandomizedResponse | JointResponse | None = None
 ) -> tuple[Draw, ...]:
-    """Return the draws of one record: for its text and its label, or one draw for both.
+    """Return the random draws of one record: for its text and its label, or one draw for both.
 
     Raises:
-        ConfigurationError: the mechanism releases no single symbol: it adds noise, or its codebook
-            has several blocks.
+        ConfigurationError: the mechanism does not release a single symbol, because it adds noise or
+            because its codebook has several blocks.
     """
     if isinstance(labels, JointResponse):
         return (Draw(labels.epsilon, labels.size, labels.top),)
@@ -127,7 +148,10 @@ def draws_of(
 
 
 def central_epsilon(draws: Sequence[Draw], *, records: int, delta: float) -> float:
-    """Return the central epsilon of n shuffled records at this delta; never above the local epsilon."""
+    """Return the central epsilon of ``records`` shuffled records at this delta.
+
+    It is never above the local epsilon of the draws of one record.
+    """
     check_integer(1, 10**12, shuffled_records=records)
     check_between(1e-100, 0.5, central_delta=delta)
     local = total(*(draw.epsilon for draw in draws))
@@ -154,7 +178,10 @@ def _smallest(draws: tuple[Draw, ...], records: int, delta: float, local: float)
 
 
 def central_delta(draws: Sequence[Draw], *, records: int, epsilon: float) -> float:
-    """Return a delta for which this module's claim makes the shuffled file (epsilon, delta)-DP."""
+    """Return a delta for which the shuffled file is (epsilon, delta)-DP.
+
+    The claim in the module's docstring proves this.
+    """
     if epsilon >= total(*(draw.epsilon for draw in draws)):
         return 0.0
     chances, values, unit = _distribution(draws, epsilon=epsilon)
@@ -165,7 +192,11 @@ def central_delta(draws: Sequence[Draw], *, records: int, epsilon: float) -> flo
 
 
 def _distribution(draws: Sequence[Draw], *, epsilon: float) -> tuple[Floats, Floats, float]:
-    """Return upper bounds on X's probabilities and on its values, and the unit of these values."""
+    """Return the probabilities of X's values, these values, and the unit in which they are given.
+
+    The rounding of probabilities and values can only increase E[(X_1 + ... + X_n)+]. The value 0 is
+    left out.
+    """
     cells: list[tuple[float, tuple[float, ...], tuple[float, ...]]] = [(1.0, (), ())]
     for draw in draws:
         cells = [(p * q, a + c, b + d) for p, a, b in cells for q, c, d in draw.cells()]
@@ -178,7 +209,7 @@ def _distribution(draws: Sequence[Draw], *, epsilon: float) -> tuple[Floats, Flo
 
 
 def _no_blanket(draws: Sequence[Draw]) -> float:
-    """Return 1 - g, computed without cancellation."""
+    """Return 1 - g, the probability that a record is no blanket, computed without cancellation."""
     none = 0.0
     for draw in draws:
         none += (1 - none) * draw.top * math.expm1(draw.epsilon) / draw.weight
@@ -186,7 +217,7 @@ def _no_blanket(draws: Sequence[Draw]) -> float:
 
 
 def _floor(draws: Sequence[Draw], *, records: int, epsilon: float) -> float:
-    """Return the larger of the two floors of delta."""
+    """Return the larger of the two floors of delta in the module's docstring."""
     blanket = math.prod(draw.size / draw.weight for draw in draws)
     alone = math.log1p(-blanket) if blanket < 0.5 else math.log(_no_blanket(draws))
     together = math.fsum(draw.kept for draw in draws)

@@ -1,33 +1,48 @@
-r"""An upper bound on E[(X_1 + ... + X_n)+], rounding included.
+r"""An upper bound on E[(X_1 + ... + X_n)+] that includes all rounding errors; (s)+ is max(0, s).
 
-The X_i are independent copies of a number with few values. *The sum*. Let S = X_1 + ... + X_n, and
-U an independent Gaussian number of mean 0 and deviation h: E[S+] <= E[(S + U)+] (Jensen). For theta
-> 0 put f(x) = e^(theta x) E[(S + U - x)+]. Its Fourier transform is E[e^(z S)] e^(z^2 h^2 / 2) /
-z^2 at z = theta + iy, because the integral of e^(z x) (s - x) over x < s is e^(z s) / z^2. By
-Poisson's formula the sum of f over the multiples of any T is 1 / T times the sum of the transform
-over the multiples of 2 pi / T. All terms of the first sum are positive and f(0) is one of them; so
-the second, a sum of E[e^(z X)]^n over some 10^4 places, is an *upper bound*, whatever theta, T and
-h are. They decide how close it is: theta makes the largest term, at y = 0, as small as possible; T
-is so long that the other multiples add hardly anything; h is a hundredth of the scale that matters.
-Values so low that the others hardly ever make up for them are raised to a limit, which can only
-increase the result. Outcomes without one positive X add nothing to E[S+]. If they are likely they
-are left out, because otherwise they would hide the others: from E[e^(z X)]^n the same power of the
-contribution of zero and the negative values is subtracted, as one difference without cancellation.
+The X_i are independent copies of a random number X. It has few values x_j, with probabilities p_j.
+
+*The sum*. Let S = X_1 + ... + X_n, and let U be an independent Gaussian random number of mean 0 and
+standard deviation h. By Jensen's inequality, E[S+] <= E[(S + U)+]. For theta > 0 let f(x) =
+e^(theta x) E[(S + U - x)+]. The Fourier transform of f is E[e^(z S)] e^(z^2 h^2 / 2) / z^2 at z =
+theta + iy, because the integral of e^(z x) (s - x) over x < s is e^(z s) / z^2. By Poisson's
+formula, the sum of f over the multiples of any T is 1 / T times the sum of the transform over the
+multiples of 2 pi / T. All terms of the first sum are positive, and f(0) = E[(S + U)+] is one of
+them. So the second sum, of E[e^(z X)]^n with the factors above at some 10^4 places y, gives an
+*upper bound*, whatever theta, T and h are.
+
+The choice of theta, T and h decides how close the bound is. theta makes the largest term of the
+second sum, at y = 0, as small as possible. T is so large that the other terms of the first sum add
+hardly anything. h is a hundredth of the scale that matters.
+
+Some values of X may be so low that the other values hardly ever make up for them. The program
+raises such values to a limit, which can only increase the result. Outcomes in which no X_i is
+positive add nothing to E[S+]. If these outcomes are likely, the program leaves them out, because
+otherwise they would hide the others. For this it computes the contribution of zero and the negative
+values to E[e^(z X)], and subtracts its n-th power from E[e^(z X)]^n. It computes this difference as
+a whole, without cancellation.
 
 *Its rounding*. With u = 2^-53, sums and products have a relative error of at most u, elementary
-functions one of 8 u, and exponentials a further one of u times their exponent. So every step below
-has a relative error of at most SLACK = 2^-40, which is 2^13 u. Let M = E[e^(theta X)], m_j the
-tilted chances p_j e^(theta x_j) / M, v = sum m_j |x_j|, and phi(y) = E[e^(z X)] / M. The terms m_j
-(e^(i y x_j) - 1) of phi(y) - 1 have errors of at most SLACK m_j y |x_j|, with the rounding of their
-arguments. So the error of phi is at most SLACK y v. By the mean value theorem, the error of phi^n,
-with |phi| <= r, is at most SLACK r^n n y v / r, plus SLACK r^n (1 + |n ln phi|) for exponential and
-logarithm. Without the outcomes that have no positive value it is (a + b)^n - a^n with |b| <= P, the
-tilted mass of the positive values, and |a| + P <= r: that changes by at most n P r^(n-1) times the
-same sum, with y for the arguments in b. All this is added term by term. The part that is cut off
-beyond y = Y is at most e^((theta^2 - Y^2) h^2 / 2) / Y times the power at y = 0. M - 1, a sum of
-p_j (e^(theta x_j) - 1), is taken larger by SLACK times the sum of their sizes; below 1/2, M is the
-sum of the chance of zero and all p_j e^(theta x_j), none of them negative, and taken larger by 4
-SLACK M. Where M^n or e^theta is beyond the range of floats, Chernoff's E[S+] <= M^n / theta stands.
+functions one of at most 8 u, and exponentials a further one of u times their exponent. So every
+step below has a relative error of at most SLACK = 2^-40, which is 2^13 u. Let M = E[e^(theta X)],
+let m_j = p_j e^(theta x_j) / M be the *tilted* probabilities, and let v = sum m_j |x_j| and phi(y)
+= E[e^(z X)] / M. The terms m_j (e^(i y x_j) - 1) of phi(y) - 1 have errors of at most SLACK m_j y
+|x_j|, with the rounding of their arguments. So the error of phi is at most SLACK y v. By the mean
+value theorem, the error of phi^n, with |phi| <= r, is at most SLACK r^n n y v / r, plus SLACK r^n
+(1 + |n ln phi|) for the exponential and the logarithm.
+
+If the outcomes without a positive value are left out, the power is (a + b)^n - a^n. Here a is the
+contribution of zero and the negative values to phi, and b is that of the positive values. Their
+sizes satisfy |b| <= P, where P is the tilted probability of the positive values, and |a| + P <= r.
+The error of this difference is at most n P r^(n-1) times the same sum, with a further SLACK y for
+the arguments in b.
+
+The program adds all these errors to the result, term by term. The part of the sum beyond y = Y,
+which is cut off, is at most e^((theta^2 - Y^2) h^2 / 2) / Y times the power at y = 0. The program
+increases M - 1, a sum of the terms p_j (e^(theta x_j) - 1), by SLACK times the sum of their sizes.
+If M is below 1/2, it computes M as the sum of the probability of zero and all p_j e^(theta x_j),
+none of them negative, and increases it by 4 SLACK M. If M^n or e^theta is beyond the range of
+floats, it uses Chernoff's bound E[S+] <= M^n / theta instead.
 """
 
 import math
@@ -52,11 +67,12 @@ def mean_positive_part(chances: Floats, values: Floats, *, zero: float, copies: 
     """Return an upper bound on E[(X_1 + ... + X_n)+].
 
     Args:
-        chances: the probability of each value, with a relative error of at most SLACK.
-        values: the values themselves; none is zero, and the largest is 1.
-        zero: the probability of the value zero, with a relative error of at most SLACK; it is 1
-            less all ``chances``.
-        copies: the number n of independent copies, at least 1.
+        chances: the probability of each value of X other than zero, with a relative error of at
+            most SLACK.
+        values: these values; the largest of them is 1.
+        zero: the probability of the value zero, with a relative error of at most SLACK. It is 1
+            less the sum of ``chances``.
+        copies: the number n of independent copies of X, at least 1.
     """
     values = np.maximum(values, -_saddle(chances, values, zero, copies).reach)
     tilted = _saddle(chances, values, zero, copies)
@@ -64,7 +80,10 @@ def mean_positive_part(chances: Floats, values: Floats, *, zero: float, copies: 
 
 
 def _saddle(chances: Floats, values: Floats, zero: float, copies: int) -> "_Sum":
-    """Return S tilted by the theta that minimises E[e^(theta S); some X > 0] / theta^2."""
+    """Return the tilted distribution of S for the theta that makes the bound close.
+
+    This theta minimises E[e^(theta S); some X_i > 0] / theta^2.
+    """
     from scipy.optimize import brentq  # slow to import, and most releases do without
 
     def excess(log_tilt: float) -> float:
@@ -78,12 +97,12 @@ def _saddle(chances: Floats, values: Floats, zero: float, copies: int) -> "_Sum"
 
 @dataclass(frozen=True, eq=False)
 class _Sum:
-    """The distribution of S under the weights e^(theta S)."""
+    """The *tilted* distribution of S: each outcome's probability is weighted by e^(theta S)."""
 
     chances: Floats
     values: Floats
-    zero: float  # the chance of zero
-    copies: int  # n
+    zero: float  # the probability that X is zero
+    copies: int  # the number n of copies of X
     tilt: float  # theta
 
     @cached_property
@@ -98,14 +117,14 @@ class _Sum:
 
     @cached_property
     def log_total(self) -> float:
-        """An upper bound on n ln M."""
+        """An upper bound on n ln M, where M is ``moment``."""
         if self.moment <= 0.5:
             return self.copies * (math.log(self.moment) + 4 * SLACK)
         return self.copies * math.log1p(float((self._growth + SLACK * np.abs(self._growth)).sum()))
 
     @cached_property
     def masses(self) -> Floats:
-        """m_j: the tilted chances."""
+        """The tilted probabilities m_j of the values of one X."""
         return np.asarray(self.chances * np.exp(self.tilt * self.values) / self.moment)
 
     @cached_property
@@ -114,45 +133,49 @@ class _Sum:
 
     @cached_property
     def gain(self) -> float:
-        """P, the tilted mass of the positive values."""
+        """The tilted probability P that X is positive."""
         return float(self.masses[self._above].sum())
 
     @cached_property
     def share(self) -> float:
-        """The tilted chance that some X is positive."""
+        """The tilted probability that at least one X_i is positive."""
         return -math.expm1(self.copies * math.log1p(-min(self.gain, 1 - SLACK)))
 
     @cached_property
     def mean(self) -> float:
-        """The tilted mean of S, given that some X is positive."""
+        """The tilted mean of S, given that at least one X_i is positive."""
         weighted = self.masses * self.values
         rate = float(weighted[~self._above].sum()) / (1 - min(self.gain, 1 - SLACK))  # of the others' mean
         return self.copies * (rate + (float(weighted[self._above].sum()) - self.gain * rate) / self.share)
 
     @cached_property
     def upward(self) -> float:
-        """Root mean square of the contribution of positive values, under the tilted chances."""
+        """The root mean square of the positive values' contribution to S, tilted."""
         return math.sqrt(self.copies * float(self.masses[self._above] @ self.values[self._above] ** 2) / self.share)
 
     @property
     def reach(self) -> float:
-        """The size beyond which positive values hardly ever make up for a negative value."""
+        """The size of a negative value that positive values hardly ever make up for."""
         mean = self.copies * float(self.masses[self._above] @ self.values[self._above]) / self.share
         return mean + PERIOD_DEVIATIONS * (self.upward + 1)
 
     @property
     def period(self) -> float:
-        """The period T."""
+        """The period T: the distance between the places in the first sum of Poisson's formula."""
         downward = self.copies * float(self.masses[~self._above] @ self.values[~self._above] ** 2)
         return PERIOD_DEVIATIONS * 2 * math.sqrt(self.upward**2 + downward) + PERIOD_DECAY / self.tilt
 
     @property
     def smoothing(self) -> float:
-        """The deviation h of the Gaussian U."""
+        """The standard deviation h of the Gaussian number U."""
         return SMOOTHING * min(1 / self.tilt, self.upward)
 
     def bound(self, *, step: float, smoothing: float) -> float:
-        """Return the sum over y = 0, step, 2 step, ..., plus bounds on its errors."""
+        """Return the bound on E[S+], with its errors: a sum of terms at y = 0, step, 2 step, ...
+
+        ``smoothing`` is the standard deviation h of the Gaussian number U. The program increases it
+        if the sum would otherwise have too many terms.
+        """
         total = math.exp(max(-MAX_EXPONENT, min(self.log_total, MAX_EXPONENT)))
         if self.tilt >= MAX_TILT or self.log_total < -MAX_EXPONENT:
             return total / self.tilt  # Chernoff: s <= e^(theta s) / theta
@@ -169,7 +192,10 @@ class _Sum:
         return total * whole * (1 + SLACK)
 
     def _powers(self, places: Floats) -> tuple[Complexes, Floats]:
-        """Return phi(y)^n and error bounds; leave out outcomes without a positive value if likely."""
+        """Return phi(y)^n at each place y, and bounds on the errors of these powers.
+
+        If the outcomes without a positive value are likely, they are left out.
+        """
         n, gain, drift = self.copies, self.gain, SLACK * places * float(self.masses @ np.abs(self.values))
         without = 1 - gain
         odds = math.log1p(gain / without) if without > 0 else math.inf
@@ -188,7 +214,7 @@ class _Sum:
 
 
 def _turned(masses: Floats, values: Floats, places: Floats) -> Complexes:
-    """Return the sum of m (e^(iyx) - 1) at each y, without cancellation near y = 0."""
+    """Return the sum of m_j (e^(i y x_j) - 1) at each place y, without cancellation near y = 0."""
     total = np.zeros(len(places), dtype=np.complex128)
     for mass, value in zip(masses, values, strict=True):
         total += mass * (-2 * np.sin(places * (value / 2)) ** 2 + 1j * np.sin(places * value))
@@ -196,9 +222,9 @@ def _turned(masses: Floats, values: Floats, places: Floats) -> Complexes:
 
 
 def _log1p(z: Complexes) -> Complexes:
-    """Return ln(1 + z), by |1 + z|^2 - 1 = x (2 + x) + y^2.
+    """Return ln(1 + z) for complex z = x + iy, from |1 + z|^2 - 1 = x (2 + x) + y^2.
 
-    (NumPy takes the logarithm of |1 + z|: a small z loses its real part.)
+    (NumPy takes the logarithm of |1 + z|. For a small z, this loses the real part of the result.)
     """
     excess = z.real * (2 + z.real) + z.imag**2
     near = np.abs(excess) < 0.5
