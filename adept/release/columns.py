@@ -1,15 +1,18 @@
 """Columns of a local release: which ones are read and written, their types, and their checks.
 
-A record is a text and perhaps a label. The person's column is used for counting, and is never
-written. Kept columns are copied unchanged, so they are not private. All other columns are dropped.
+A record is a text and perhaps a label. A column may name the person who contributed each record; it
+is used for counting, and is never written. *Kept* columns are those that the user asks for with
+``keep_columns``: they are copied unchanged, so they are not private. All other columns are left out
+of the output.
 
-*Claim*: every kept value is unchanged in the output (or becomes text, if ``docs/operation.md`` says
-so), or the release is refused before the record's batch is drawn; if the input can be read twice,
-before the first draw. *Proof*. If input and output are Parquet, Arrow copies a value with the type
-of its column, and a file whose schema has another type is refused. Any other value is converted to
-its written form as soon as it is read; for a Parquet output it is also converted back and compared.
-A batch is read completely before it is drawn. An input that can be read twice is read and checked
-once before the first draw. QED.
+*Claim*: every kept value is unchanged in the output, except that some values become text, as
+``docs/operation.md`` says. If a value cannot be kept, the release is refused before anything is
+drawn for the record's batch; if the input can be read twice, it is refused before anything is drawn
+at all. *Proof*. If input and output are Parquet, Arrow copies each value with the type of its
+column, and a file whose schema has another type is refused. Any other value is converted to its
+written form as soon as it is read; for a Parquet output the written form is also converted back and
+compared with the value. A batch is read completely before anything is drawn for its records. An
+input that can be read twice is read and checked once before the first draw. QED.
 """
 
 import hashlib
@@ -42,12 +45,17 @@ RANDOMISED_TREATMENTS = ("randomized_response", "joint_response")  # treatments 
 
 @dataclass(kw_only=True)
 class ReleaseOptions(FileOptions):
-    """Options of a local release, with the mechanism of its labels.
+    """Options of a local release, with the mechanism that randomises labels.
+
+    Codewords are the public texts or vectors among which the mechanism chooses. A model is broad if
+    it was trained on text of many domains.
 
     Attributes:
-        label_codewords: "auto" gives each copied label its own codewords if the model is broad.
+        label_codewords: "auto" gives each copied label codewords of its own if the model is broad;
+            "off" gives all labels the same codewords.
         label_set: public labels whose codewords are computed before the first record is released.
-        label_descriptions: public sentences about labels; a label's codewords are chosen near them.
+        label_descriptions: public sentences that describe each label; the codewords of the label
+            are chosen near these sentences.
     """
 
     label_response: RandomizedResponse | JointResponse | None = None
@@ -66,17 +74,17 @@ class ReleaseOptions(FileOptions):
 
     @property
     def by_label(self) -> bool:
-        """True if each copied label gets separate codewords, provided that the model is broad."""
+        """True if each copied label gets codewords of its own, provided that the model is broad."""
         return self.labels == "copy" and self.label_codewords == "auto"
 
     @property
     def used_columns(self) -> list[str]:
-        """Columns of the input that a release may read."""
+        """Names of the input columns that a release may read."""
         return [self.label_column or "intent", *(column for _, column in self.required.columns)]
 
     @property
     def required(self) -> RequiredColumns:
-        """Columns that the options name, so that every file must have them."""
+        """Columns that the options name; each input file must have all of them."""
         label = self.label_column if self.labels != "drop" else None
         named = [("text_column", self.text_column), ("label_column", label), ("person_column", self.person_column)]
         kept = [("keep_columns", column) for column in self.keep_columns]
@@ -84,17 +92,20 @@ class ReleaseOptions(FileOptions):
 
     @property
     def shuffled(self) -> bool:
-        """True if records are shuffled, by this run or by somebody else."""
+        """True if the records are shuffled, either by this run or by somebody else."""
         return self.shuffle or self.shuffled_records is not None
 
     @property
     def response(self) -> RandomizedResponse | JointResponse | None:
-        """Mechanism that randomises the labels; None if they are not randomised."""
+        """The mechanism that randomises the labels; None if the labels are not randomised."""
         return self.label_response if self.labels in RANDOMISED_TREATMENTS else None
 
 
 def find_label(first: Record, options: ReleaseOptions) -> str | None:
-    """Return the label column of the output; if the model writes labels, the input needs none."""
+    """Return the name of the output's label column, or None if the output has no labels.
+
+    The input needs a label column only if the model does not write the labels itself.
+    """
     found = find_label_column(first, options.label_column)
     if options.labels == "drop":
         if found in options.keep_columns:
@@ -122,18 +133,21 @@ def output_columns(label_column: str | None, options: ReleaseOptions) -> list[st
 
 
 class CheckedRecords:
-    """Records that are checked one by one, and notes on the records read so far.
+    """An iterable that checks each record when it is read, and notes on the records read so far.
 
-    *Claim*: with excess=drop, only the number of earlier records of the same person decides if a
-    record is passed on. *Proof*: ``_Persons`` counts the records of each name separately, and
-    decides before anything else of a record is read. QED. So if the content of a person's records
-    changes, but not their person, every other record keeps its place in the output; and a resumed
-    run with the same records passes on the same ones.
+    If a person contributed more than ``max_records_per_person`` records, excess=drop leaves the
+    later ones out, and excess=refuse raises an error.
+
+    *Claim*: with excess=drop, only the number of earlier records of the same person decides whether
+    a record is left out. *Proof*: ``_Persons`` counts the records of each name separately, and
+    decides before it reads anything else of a record. QED. So if the content of a person's records
+    changes, but the person stays the same, every other record keeps its place in the output. And a
+    resumed run with the same records leaves the same ones out.
 
     Args:
         label_column: the name of the label column in the output.
-        labels: the public labels that a record may have; None: any. A message never repeats a
-            label.
+        labels: the public labels that a record may have; None allows any label. No error message
+            repeats a record's label.
     """
 
     def __init__(
@@ -188,7 +202,7 @@ class CheckedRecords:
 
     @property
     def lines(self) -> list[str]:
-        """Lines that only the curator may see."""
+        """Lines about records that were left out, for the owner of the file only."""
         if not self._persons or not (left_out := self._persons.left_out):
             return []
         exceed = "were left out, as they are beyond max_records_per_person"
@@ -227,7 +241,10 @@ class _Persons:
 
 @dataclass(frozen=True)
 class KeptColumns:
-    """Kept columns with their parquet types; ``copied`` is True if Arrow copies the values."""
+    """The kept columns with their Parquet types.
+
+    ``copied`` is True if Arrow copies the values from a Parquet input to a Parquet output.
+    """
 
     columns: tuple[str, ...] = ()
     format: str = "jsonl"
@@ -235,7 +252,10 @@ class KeptColumns:
     copied: bool = False
 
     def check(self, records: Iterator[Record]) -> Iterator[Record]:
-        """Yield records after checking every kept value; errors name only column and record."""
+        """Yield records after checking every kept value.
+
+        An error names the column and the number of the record, and never shows a value.
+        """
         for number, record in enumerate(records, start=1):
             for column in record.keys() & self.columns:
                 self._check_value(record, column, number)
@@ -266,12 +286,12 @@ def _name_type(kind: Any) -> str:
 
 
 def _is_readable_as(found: Any, kind: Any) -> bool:
-    """Return True if a column of type ``found`` can be written with the type ``kind``."""
+    """Return True if the values of a column of type ``found`` can be written as type ``kind``."""
     return types.is_null(found) or bool(_plain(bare_type(found)).equals(_plain(kind)))
 
 
 def decide_kept(inputs: Inputs, options: ReleaseOptions, output_format: str, first: Record) -> KeptColumns:
-    """Return the kept columns with their types; read the whole input first if the types need it."""
+    """Return the kept columns with their types; read the whole input if the types need it."""
     columns = tuple(options.keep_columns)
     # Elsewhere no types are needed
     formats = inputs.formats if columns and output_format == "parquet" else set()
@@ -331,10 +351,11 @@ def _find_types(inputs: Inputs, columns: tuple[str, ...]) -> dict[str, Any]:
 def find_label_type(inputs: Inputs, column: str | None, drawn: Iterable[str], first: Record) -> Any:
     """Return the integer type of the labels in the output, in any format; None if they are text.
 
-    *Claim*: the choice reveals nothing about a record, and every written label has the type.
-    *Proof*. The choice is a function of the schemas and of ``drawn``, the public labels that may be
-    written instead of a record's own. A copied label comes from a column whose values all fit the
-    chosen type; any other label is in ``drawn``, and is checked here. QED.
+    *Claim*: the chosen type reveals nothing about a record, and every written label has this type.
+    *Proof*. The choice depends only on the schemas and on ``drawn``, the public labels that may be
+    written instead of a record's own label. A copied label comes from a column whose values all fit
+    the chosen type. Any other label is one of ``drawn``, and this function checks that it fits.
+    QED.
     """
     if column is None or not all(INTEGER.fullmatch(label) for label in drawn):
         return None
@@ -344,7 +365,7 @@ def find_label_type(inputs: Inputs, column: str | None, drawn: Iterable[str], fi
 
 
 def _widest(kinds: set[Any]) -> Any:
-    """Return a type that holds all values of the given integer types, or None."""
+    """Return a type that holds all values of the given integer types; None if there is none."""
     if not kinds or not all(map(types.is_integer, kinds)):
         return None
     if len(kinds) == 1:
@@ -359,7 +380,10 @@ def _plain(kind: Any) -> Any:
 
 
 def _unite(column: str, schemas: list[dict[str, Any]]) -> Any:
-    """Return the type that a column has in all files, apart from files in which it is only null."""
+    """Return the type that a column has in all input files.
+
+    A file in which the column holds only nulls may have another type for it.
+    """
     if any(column not in schema for schema in schemas):
         raise DataError(f"column {column!r} is missing in a file of the input: correct keep_columns=")
     found = [kind for schema in schemas if not types.is_null(kind := schema[column])]

@@ -1,8 +1,8 @@
 """Releases inside other libraries: a callable for ``datasets.Dataset.map``, and lists of texts.
 
 Every call is a release with new noise, so texts that are passed twice are released twice. With
-``ledger=`` a second release of a text is refused; with ``again=True`` it is allowed, and the
-budgets add up.
+``ledger=FILE``, a list of released records, a second release of a text is refused. With
+``again=True`` a second release is allowed, and the budgets of both releases add up.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,15 +34,16 @@ class DatasetRewriter:
     whenever a row is read, and each call is a release.
 
     Attributes:
-        ledger: the ledger's file; with None no ledger is kept.
+        ledger: the file that lists released records; None means that no list is written.
         again: True if texts that the ledger lists may be released again.
-        key: the file with the secret key for the ledger's digests; None means the usual file.
-        name: the name of the output in the ledger.
-        ledger_limit: the largest total epsilon that a text may reach in the ledger; a limit that
-            the ledger stores holds, too.
-        text_column: the column with the texts.
-        label_column: the column with the labels of the texts, needed if the rewriter's codewords
-            depend on the label.
+        key: the file with the secret key for the ledger's digests; None means
+            ``~/.config/adept/key``.
+        name: the name under which the ledger lists the output.
+        ledger_limit: the largest total epsilon that a text may reach in the ledger. If the ledger
+            stores a limit of its own, the smaller one applies.
+        text_column: the name of the column with the texts.
+        label_column: the name of the column with the labels of the texts. It is needed if each
+            label has codewords of its own.
     """
 
     rewriter: Rewriter
@@ -66,7 +67,7 @@ class DatasetRewriter:
         return {self.text_column: private[0] if single else private}
 
     def check(self, dataset: Any) -> int:
-        """Check all texts of a data set before releasing any; return their number."""
+        """Check all texts of a data set before any is released; return the number of texts."""
         if not instance_of(dataset, (("datasets", "Dataset"), ("datasets", "IterableDataset"))):
             raise DataError(f"dataset must be a datasets.Dataset, got a {type(dataset).__name__}: check each split")
         if dataset.column_names is not None:

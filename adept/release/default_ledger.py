@@ -1,15 +1,17 @@
 """The ledger of a release: a given file, none, or the default one in the state directory.
 
-The default ledger refuses a release only if a total would exceed the ledger's limit. If the ledger
+A ledger is a file that lists released records with their budgets. The default ledger refuses a
+release only if the total epsilon of a record would exceed the ledger's limit. If the default ledger
 cannot be written (there is no home directory, the disk is full, or another run holds the ledger for
-long), the release continues without it, and one line tells the user. Claims made before remain in
-the ledger. If the ledger has a limit, the release is refused instead, because the limit could not
-be checked. An empty file beside a ledger shows that the ledger has a limit (``mark_limited``), even
-if the ledger itself is gone or cannot be read.
+long), the release continues without it, and one line tells the user. Records that it has listed
+before stay listed. But if the ledger has a limit, the release is refused, because the limit could
+not be checked. An empty file beside a ledger shows that the ledger has a limit (``mark_limited``),
+even if the ledger itself is gone or cannot be read.
 
-The file's name holds a fingerprint of the key, so each key has its own ledger. If the ledger of any
-key has a limit, the ledgers of all other keys need one, too, because otherwise a new key would
-silently remove the limit.
+The ledger stores keyed digests of the records. The name of the default ledger's file holds a
+fingerprint of the secret key, so each key has a default ledger of its own. If the ledger of another
+key has a limit, and this ledger has none, a line tells the user that the limit does not apply to
+this release.
 """
 
 import hashlib
@@ -43,13 +45,13 @@ def _state_directory() -> Path:
 
 
 def default_location(key: bytes) -> Path:
-    """Return the location of the default ledger for a key."""
+    """Return the location of the default ledger for a secret key."""
     fingerprint = hashlib.blake2b(key=key, digest_size=4, person=b"adept ledger").hexdigest()
     return _state_directory() / f"ledger-{fingerprint}.db"
 
 
 def _guard(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a method: if it fails, the ledger is given up, and the error is not raised."""
+    """Wrap a method of the ledger: if the method fails, give up the ledger, and raise no error."""
 
     def guarded(ledger: "DefaultLedger", *args: Any) -> Any:
         try:
@@ -62,7 +64,7 @@ def _guard(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class DefaultLedger(Ledger):
-    """An open default ledger; after an error it is given up, and the release goes on without it."""
+    """An open default ledger; after an error, the release goes on without it."""
 
     required = False
 
@@ -83,7 +85,7 @@ class DefaultLedger(Ledger):
             tell(f"the default ledger of another key has a limit, which does not hold for this release ({path})")
 
     def identity(self, *, text_column: str, person_column: str | None) -> Identity:
-        """Return the columns that identify records: only the text if the file lacks one of them."""
+        """Return the columns that identify records; only the text if the file lacks one of them."""
         try:
             return super().identity(text_column=text_column, person_column=person_column)
         except (ConfigurationError, DataError, OSError) as error:
@@ -117,7 +119,7 @@ class DefaultLedger(Ledger):
     finish = _guard(Ledger.finish)
 
     def _lose(self, reason: str) -> None:
-        """Give up the ledger and continue without it; raise ReleaseRefused if it has a limit."""
+        """Stop using the ledger, and tell the user; raise ReleaseRefused if it has a limit."""
         if not self.keeps:
             return
         self.keeps = False
@@ -127,7 +129,7 @@ class DefaultLedger(Ledger):
 
 
 def mark_limited(ledger: str) -> None:
-    """Mark a default ledger as having a limit; do nothing for other ledgers."""
+    """Create the file that marks a default ledger as limited; do nothing for other ledgers."""
     try:
         is_default = Path(ledger).resolve().parent == _state_directory().resolve()
     except RuntimeError:
@@ -160,7 +162,7 @@ def open_ledger(options: LedgerOptions, key: bytes | None, *, tell: Tell = LOG.w
 
     Args:
         key: the secret key for digests; None if no key can be stored.
-        tell: function that is called with one line if the default ledger cannot be used.
+        tell: function that is called with one line of text if the default ledger cannot be used.
     """
     ledger: Ledger | None = None
     limit, columns = options.ledger_limit, options.record_columns
@@ -187,12 +189,15 @@ def claim_records(
     text_column: str = "text",
     person_column: str | None = None,
 ) -> Iterator[None]:
-    """Claim records in a ledger while the body releases them; do nothing if there is no ledger.
+    """List records in a ledger while the body of the context releases them.
+
+    To *claim* records means to list them in the ledger with the budget of their release. If the
+    release has no ledger, nothing is claimed.
 
     *Claim*: a call that fails leaves the ledger as it was, and after a call that returns, the
     ledger lists its records. *Proof*. All records are claimed in one transaction before the body
     begins. No caller sees a result before the context ends. If anything fails until then, the
-    ledger forgets the run, and nobody has read any of its rewrites. QED.
+    ledger removes the claims, and nobody has read any of the rewrites. QED.
     """
     run = secrets.token_hex(8)
     with open_ledger(options, None if options.ledger == NO_LEDGER else find_key(options)) as ledger:
@@ -215,7 +220,7 @@ def claim_records(
 
 
 def describe_overlap(ledger: Ledger | None) -> list[str]:
-    """Return lines for the curator on earlier releases of the records and on their budgets."""
+    """Return lines about earlier releases of the same records, for the owner of the file only."""
     if ledger is None or not ledger.keeps or not ledger.overlap.epsilon:
         return []
     overlap = ledger.overlap

@@ -30,9 +30,10 @@ class Inputs:
     """The sources of records, in order: files, or standard input alone.
 
     Attributes:
-        sizes: sizes of the files in bytes when the run starts; None if one of them can be read only
-            once.
-        also: columns that are read only because they identify a record in the ledger.
+        sizes: sizes of the files in bytes when the run starts; None if one of the files can be read
+            only once.
+        also: columns that are read only because they identify a record in the ledger, the list of
+            released records.
     """
 
     locations: tuple[str, ...]
@@ -42,7 +43,7 @@ class Inputs:
 
     @classmethod
     def of(cls, source: str, options: ReadingOptions) -> "Inputs":
-        """Find the files that a source (a file, directory or pattern) names, sorted by name."""
+        """Find the files that a source (a file, directory or pattern) names; sort them by name."""
         found, given = data_files(source, options.format)
         if source != STANDARD_STREAM and not Path(source).exists() and glob.has_magic(source):
             found = _find(source)
@@ -52,7 +53,7 @@ class Inputs:
 
     @property
     def repeatable(self) -> bool:
-        """True if the records can be read more than once: not from standard input or a pipe."""
+        """True if the records can be read twice; False for standard input and for a pipe."""
         return self.sizes is not None
 
     def records(
@@ -62,13 +63,20 @@ class Inputs:
         columns: Collection[str] | None = None,
         required: RequiredColumns | None = None,
     ) -> Iterator[Record]:
-        """Return the records of all files, as ``read_files`` does; no file may shrink meanwhile."""
+        """Return the records of all files, as ``read_files`` does.
+
+        A file that has shrunk since the run started raises DataError.
+        """
         options: dict[str, Any] = {"options": self.options, "sizes": self.sizes, "tolerant": tolerant}
         wanted = None if columns is None else (*columns, *self.also)
         return read_files(self.locations, columns=wanted, required=required, **options)
 
     def first_records(self, most: int) -> list[Record]:
-        """Return up to ``most`` records: fewer if one is damaged, none if the input is a stream."""
+        """Return the first ``most`` records.
+
+        The list ends before the first damaged record. It is empty if the input can be read only
+        once.
+        """
         found: list[Record] = []
         with suppress(DataError):  # the release itself reports errors
             found.extend(islice(self.records(), most if self.repeatable else 0))
@@ -76,7 +84,7 @@ class Inputs:
 
     @property
     def formats(self) -> set[str]:
-        """Formats in which the locations are read."""
+        """File formats of the input."""
         return {file_format(name, self.options.format) for name in self.locations}
 
     def schemas(self, first: Record) -> list[dict[str, Any]]:
@@ -91,7 +99,10 @@ class Inputs:
         return [{name: long_indices(bare_type(kind)) for name, kind in zip(schema.names, schema.types, strict=True)}]
 
     def check_columns(self, required: RequiredColumns) -> None:
-        """Raise DataError unless each file has the columns; a pipe is checked while it is read."""
+        """Raise DataError unless each file has the required columns.
+
+        Standard input and pipes are not checked here but while they are read.
+        """
         for location in self.locations if self.repeatable else ():
             if (names := declared_columns(location, self.options)) is not None:
                 header = self.options.columns is None and file_format(location, self.options.format) == "csv"
@@ -104,7 +115,7 @@ class Inputs:
         return [sentence for sentence in found if sentence]
 
     def estimate(self) -> int | None:
-        """Return the approximate number of records; None if lines cannot be counted."""
+        """Return the approximate number of records; None if the input's lines cannot be counted."""
         if not self.repeatable or "parquet" in self.formats or any(map(is_gzip_name, self.locations)):
             return None
         return sum(map(_count_lines, self.locations))
@@ -129,7 +140,7 @@ def _sizes(locations: Sequence[str]) -> list[int] | None:
 
 
 def _check_different(locations: Sequence[str]) -> None:
-    """Refuse a file that has two names in the list: each of its records would be released twice."""
+    """Refuse two names of the same file, because each of its records would be released twice."""
     names: dict[tuple[int, int], str] = {}
     for location in locations:
         found = Path(location).stat()

@@ -1,45 +1,49 @@
 r"""The journal of a release: all draws in order, so an interrupted run never draws twice.
 
-A row is *visible* if it is in a file with the output's final name, or was written to standard
-output. Until a file has its final name, only its owner can read it (mode 0600). A *release* is one
-randomised output of the mechanism (and of randomised response, where labels are randomised).
+To *draw* for a record means to make the random choices of its release. The journal stores the
+result of each batch of records as an *entry*. A row of the output is *visible* if it is in a file
+with the output's final name, or was written to standard output. Until a file has its final name,
+only its owner can read it (mode 0600). A *release* of a record is one randomised output of the
+mechanism, together with the randomised label if labels are randomised.
 
 *Claim*: all visible rows of a record are written from one and the same release of this record, no
 matter how often, and at which moments, the run is killed and resumed. So the budget in the
 statement is spent once.
 
-*Proof*. (1) A row becomes visible only after ``sync`` has put its entry on the disk: before
-standard output is written to, and before the output gets its name. (2) Entries are numbered in the
-order of the input, added by one process at a time, and never changed; this is ensured by a lock,
-which the kernel releases when its holder dies. Without locks, no run begins. If machines do not
-share locks, the claim is about the runs of one machine. (3) A crash loses whole entries from the
-end. They were not on the disk, so by (1) nothing of them was visible. Other damage is refused, as
-shown below. (4) A run first replays the entries against the same records, and draws for a record
-only if no entry holds it. So exactly one entry holds a record whose rows are visible, in this run
-and in every one before. (5) An entry belongs to its record: it holds a keyed digest of all rows of
-the input up to this one, and another input is refused. Another model, mechanism, budget or option
-is refused, too, and so is another version of the programs that draw and write. QED.
+*Proof*. (1) A row becomes visible only after ``sync`` has put its entry on the disk: ``sync`` is
+called before rows are written to standard output, and before the output file gets its final name.
+(2) Entries are numbered in the order of the input, added by one process at a time, and never
+changed. A lock ensures this; the kernel releases it when the process that holds it dies. Without
+locks, no run begins. If machines do not share locks, the claim is about the runs of one machine.
+(3) A crash loses whole entries, and only the last ones. Lost entries were not on the disk, so by
+(1) none of their rows was visible. Other damage is refused, as shown below. (4) A run first reads
+the stored entries, one after the other, together with the records to which they belong. It draws
+for a record only if no entry holds the record. So exactly one entry holds a record whose rows are
+visible, in this run and in every earlier one. (5) An entry belongs to its record: it holds a keyed
+digest of all rows of the input up to its last record, and a run with another input is refused. A
+run is also refused if its model, mechanism, budget, options, or the versions of the programs that
+draw and write are not those of the first run. QED.
 
-*Damage*. The journal is an SQLite file. A batch is committed to its write-ahead log, which survives
-the death of the process; ``sync`` moves the log into the file itself, and waits until the file is
-on the disk. If a checksum in the log is wrong, SQLite ignores the rest of the log, which loses only
-entries that were never visible. The pages of the file have no checksums. So each row has a digest
-of its number and content, and one row counts the entries. A file whose rows do not fit their
-digests and this count is refused.
+*Damage*. The journal is an SQLite file. A batch is committed to SQLite's write-ahead log, which
+survives the death of the process. ``sync`` moves the log into the file itself, and waits until the
+file is on the disk. If a checksum in the log is wrong, SQLite ignores the rest of the log; this
+loses only entries that were never visible. The pages of the file have no checksums. So each row of
+the file's table stores a digest of its number and content, and one row stores the number of
+entries. A file is refused if a digest or the number of entries is wrong.
 
 If draws were lost before they were on the disk, nobody has seen them. Such draws cost no budget if
-the moment at which the run dies does not depend on the drawn values. If it did depend on them, only
-some outputs would survive, and this selection could at worst double the epsilon of those records.
-Nothing in this program makes that moment depend on a value.
+the moment at which the run dies does not depend on the drawn values. If the moment did depend on
+the values, only some outputs would survive, and this selection could at worst double the epsilon of
+those records. Nothing in this program makes the moment depend on a value.
 
-An entry holds only draws: written texts, with randomised or written labels. If this run shuffles,
-an entry holds the releases instead of texts. Copied labels and kept columns are read from the input
-again.
+An entry holds only drawn values: written texts, with randomised or written labels. If this run
+shuffles, an entry holds the releases instead of texts. Copied labels and kept columns are read from
+the input again.
 
-A journal cannot detect that it was restored from an older copy. A ledger can detect this, because
-it stores how many records may have been read (``adept.release.publication``). The journal is not
-stored in the ledger, because draws in the order of the input, together with digests of the input's
-rows, would undo a shuffle.
+A journal cannot detect that it was replaced by an older copy. The ledger, the list of released
+records, can detect this, because it stores how many records may have been read
+(``adept.release.publication``). Entries are not stored in the ledger, because draws in the order of
+the input, together with digests of the input's rows, would undo a shuffle.
 """
 
 import errno
@@ -82,19 +86,19 @@ Entry = dict[str, Any]
 class Database(sqlite3.Connection):
     """An open SQLite file (journal or ledger) whose errors name its path and give advice.
 
-    Each method that reads or writes raises OSError if the run can continue later, for example when
-    the disk is full or another run holds the file, and otherwise DataError.
+    A method that reads or writes raises OSError if the run can be continued later, for example
+    because the disk is full or another run holds the file. All other errors are DataError.
     """
 
     path = damaged = advice = ""
 
     def name(self, path: str, damaged: str, advice: str) -> None:
-        """Set the names and the advice that error messages use."""
+        """Set the path, the description of damage, and the advice that error messages contain."""
         self.path, self.damaged, self.advice = path, damaged, advice
 
     @contextmanager
     def reported(self) -> Iterator[None]:
-        """Turn errors of SQLite into our own errors of one line."""
+        """Turn errors of SQLite in the body of the context into OSError or DataError."""
         try:
             yield
         except sqlite3.Error as error:
@@ -107,7 +111,7 @@ class Database(sqlite3.Connection):
 
     @contextmanager
     def transaction(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
-        """Change the file in one transaction; other writers wait."""
+        """Run the body of the context in one transaction, while other processes that write wait."""
         with self.reported():
             self.execute(begin)
             try:
@@ -119,12 +123,12 @@ class Database(sqlite3.Connection):
                 raise
 
     def run(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """Run a statement, and return its rows."""
+        """Run an SQL query, and return all rows of its result."""
         with self.reported():
             return self.execute(query, values).fetchall()
 
     def row(self, query: str, *values: object) -> tuple[Any, ...]:
-        """Return the first row of a query that has one."""
+        """Return the first row of the result of an SQL query that has at least one."""
         with self.reported():
             found: tuple[Any, ...] = self.execute(query, values).fetchone()
             return found
@@ -134,9 +138,9 @@ class Journal:
     """An open journal, which this process has locked.
 
     Attributes:
-        run: the identifier of the release; a resumed run has the same one.
-        records: number of records that have an entry.
-        finished: True once everything has been published.
+        run: the identifier of the release; a resumed run has the identifier of the first run.
+        records: the number of records for which the journal holds draws.
+        finished: True if all files of the release have been published.
     """
 
     def __init__(self, path: Path) -> None:
@@ -153,19 +157,22 @@ class Journal:
 
     @property
     def begun(self) -> bool:
-        """True if this run or an earlier one has drawn anything."""
+        """True if this run or an earlier one has drawn for any record."""
         return self.records > 0
 
     @property
     def has_ledger(self) -> bool:
-        """True if the release was begun with a ledger."""
+        """True if the first run of the release had a ledger (a list of released records)."""
         return bool(self._terms.get(LEDGER))
 
     def begin(self, terms: Entry) -> None:
-        """Store the terms of a release that has drawn nothing yet.
+        """Store the terms of a release: the options and facts that all its runs must share.
+
+        If an earlier run has drawn for any record, only compare the terms with the stored ones.
 
         Raises:
-            DataError: a begun release had other terms, or the journal cannot be written.
+            DataError: the terms differ from those of the earlier run, or the journal cannot be
+                written.
         """
         terms = json.loads(json.dumps(terms))
         if self.begun:
@@ -187,12 +194,12 @@ class Journal:
             raise DataError(f"cannot write {self.path}: {error.strerror}: mend that, and run again") from None
 
     def entries(self) -> Iterator[Entry]:
-        """Yield the entries that earlier runs wrote."""
+        """Yield the entries that earlier runs have stored, in order."""
         for _, content in self._rows(first=1) if self._entries else ():
             yield json.loads(content)
 
     def append(self, entry: Entry, *, durable: bool) -> None:
-        """Store the draws of the next records; if ``durable``, wait until they are on the disk."""
+        """Store the draws for the next records; if ``durable``, wait until the disk has them."""
         number, records = self._entries + 1, self.records + entry["records"]
         self._write({number: entry, PROGRESS: _progress(number, records)})
         self._entries, self.records = number, records
@@ -200,13 +207,13 @@ class Journal:
             self.sync()
 
     def finish(self) -> None:
-        """Mark the release as published."""
+        """Store that all files of the release have been published."""
         self._write({PROGRESS: _progress(self._entries, self.records, finished=True)})
         self.sync()
         self.finished = True
 
     def sync(self) -> None:
-        """Move all entries from the log into the file, and wait until the file is on the disk."""
+        """Move all entries from SQLite's log into the file; wait until the file is on the disk."""
         (busy, *_) = self._database.row("PRAGMA wal_checkpoint(TRUNCATE)")
         if busy:
             raise OSError(errno.EBUSY, "the journal is being read", str(self.path))
@@ -214,12 +221,12 @@ class Journal:
         self._synced = time.monotonic()
 
     def give_up(self) -> None:
-        """Delete all draws, which nobody can have read."""
+        """Delete all entries; the caller has made sure that nobody can have read their rows."""
         self._start()
         self.sync()
 
     def remove(self) -> None:
-        """Remove the files that SQLite has beside the journal, and then the journal."""
+        """Remove first the files that SQLite has made beside the journal, and then the journal."""
         self._database.close()
         path, *others = journal_files(self.path)
         for other in others:
@@ -265,7 +272,7 @@ class Journal:
         self._entries = self.records = 0
 
     def _use_log(self) -> None:
-        """Switch to a write-ahead log; a new file must have its table already."""
+        """Make SQLite use a write-ahead log; a new file must have its table already."""
         self._database.run("PRAGMA journal_mode = WAL")
         self._database.run("PRAGMA synchronous = NORMAL")  # ``sync`` alone waits for the disk
         self._database.run("PRAGMA secure_delete = ON")  # overwrite what is deleted
@@ -290,7 +297,7 @@ def journal_files(path: Path) -> list[Path]:
 
 
 def _connect(path: Path) -> Database:
-    """Open the file without SQLite's locks, because ``_lock`` has locked it already."""
+    """Open the journal's file without SQLite's own locks, because ``_lock`` has locked it."""
     for other in journal_files(path)[1:]:
         if os.path.lexists(other):
             _check_owner(other, other.lstat().st_uid)
@@ -349,9 +356,10 @@ def _open(path: Path) -> int:
 
 
 def _check_owner(path: Path, owner: int) -> None:
-    """Refuse a file that belongs to somebody else, who could read it.
+    """Refuse a file that belongs to another user, because its owner could read it.
 
-    On some network disks every file belongs to the directory's owner, who can read all of them.
+    The owner of the directory may also own the file: on some network disks every file belongs to
+    the owner of its directory.
     """
     if owner not in (os.geteuid(), path.parent.stat().st_uid):
         raise DataError(f"{path} belongs to somebody else (user {owner}): choose another output")

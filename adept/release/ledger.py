@@ -1,39 +1,49 @@
 """The ledger: released records with their budgets, so nobody releases a record twice by mistake.
 
-It holds a line for each release and, for each local release, a keyed digest of every record and of
-every person (``adept.release.record_identity``). The key is stored in another file, so nobody can
-test with the ledger alone whether it lists a guessed record. ``adept.release.ledger_file`` reads
-and writes the file.
+The ledger holds a line for each release and, for each local release, a keyed digest of every record
+and of every person (``adept.release.record_identity``). In a local release each record is
+randomised on its own; in a central release, noise is added to counts over all records. The key is
+stored in another file, so nobody can test with the ledger alone whether it lists a guessed record.
+``adept.release.ledger_file`` reads and writes the file.
 
-A record is *claimed* before it is released, so an interrupted run has spent the budget of its
-claims. A claim is checked and written in one transaction. So of two simultaneous runs, only one can
-be the first to claim a record, and both together stay within a limit. Before anybody can read
-records of a release, the ledger stores the number of these records. From then on, their claims are
-never given up, and a journal with fewer draws cannot resume the release.
+A record is *claimed*, that is, listed with its budget, before it is released. So an interrupted run
+has spent the budget of the records that it has claimed. A claim is checked and written in one
+transaction. So of two simultaneous runs, only one can be the first to claim a record, and both
+together stay within a limit. Before anybody can read records of a release, the ledger stores the
+number of these records. From then on, the claims of the release are never removed, and a journal
+with draws for fewer records cannot resume the release.
 
 *Claim*: if two ledgers differ only in the records of central releases, every command gets the same
 answers from both, and the bytes of the ledgers do not depend on these records. *Proof*. A central
-release leaves
-one line: its options, its budget, the day on which it began, and that it ended. Its digests, number
-of records and duration are not stored. It counts against every record and person, whether they are
-in the release or not. QED. The refusal of a local run reveals that a record was in an earlier local
-release; the statement's ``not_hidden`` says so.
+release leaves one line: its options, its budget, the day on which it began, and that it ended. Its
+digests, number of records and duration are not stored. Its budget is added to the total of every
+record and person, whether they are in the release or not. QED. If the ledger refuses a local run,
+this reveals that a record was in an earlier local release; the field ``not_hidden`` of the
+statement says so.
 
-*What adds up*. A local release with epsilon e is e-DP for replacing one record in a file of a
-public number of rows. A central release without persons that is e-DP for adding or removing a
-record is 2 e-DP for replacing one: the old record is removed, and the new one is added. With a
-``person_column`` the unit is a person, and replacing one record changes the rows of two persons:
-the person of the old record and the person of the new one. Changing the rows of one person costs e
-under ``replace``, and 2 e under ``add_or_remove``, where all rows of the person are removed and the
-changed rows are added. So such a release counts 2 e (``replace``) or 4 e (``add_or_remove``). For a
-person whose rows are all replaced, a local release counts e for each of their records, and a
-central release with persons counts e (``replace``) or 2 e (``add_or_remove``). A release that named
-no persons may hold any number of a person's records, so the total of a person is then unbounded.
-Equal records of one run are different records, each released once; equal records of different runs
-may be the same record, and their budgets add up.
+*What adds up*. A release with epsilon e adds these amounts to the total of a record and of a
+person:
 
-*Limit*. A claim is refused if it would raise the total of a record (or of a person, if persons are
-named) above the limit. In a ledger with a limit, either all releases name persons or none does.
+| release                                    | total of a record | total of a person           |
+|--------------------------------------------|-------------------|-----------------------------|
+| local, with persons                        | e                 | e for each of their records |
+| local, without persons                     | e                 | unbounded                   |
+| central without persons, ``replace``       | e                 | unbounded                   |
+| central without persons, ``add_or_remove`` | 2 e               | unbounded                   |
+| central with persons, ``replace``          | 2 e               | e                           |
+| central with persons, ``add_or_remove``    | 4 e               | 2 e                         |
+
+The total of a record is about replacing one record in a file with a public number of rows. Under
+``add_or_remove``, a replacement is one removal and one addition, so it costs twice as much. In a
+release with persons, the old record and the new one may belong to two persons, and the rows of both
+change; this doubles the cost again. The total of a person is about replacing all their records. A
+release that named no persons may hold any number of a person's records, so the total of a person is
+then unbounded. Equal records of one run count as different records, each released once. Equal
+records of different runs may be the same record, so their budgets add up.
+
+*Limit*. A claim is refused if it would raise the total of a record above the limit or, if persons
+are named, the total of a person. In a ledger with a limit, either all releases name persons or none
+does.
 """
 
 import json
@@ -92,7 +102,12 @@ ON CONFLICT DO UPDATE SET times = MAX(times, excluded.times)
 
 @dataclass
 class Overlap:
-    """Records that were released before: their number, most releases of one, and largest total."""
+    """Earlier releases of the records of this run.
+
+    ``records`` is the number of records that were released before, ``releases`` is the largest
+    number of earlier releases of one record, and ``epsilon`` is the largest total of a record,
+    including this run.
+    """
 
     records: int = 0
     releases: int = 0
@@ -100,14 +115,14 @@ class Overlap:
 
 
 class Ledger(LedgerFile):
-    """An open ledger.
+    """An open ledger, the list of released records with their budgets.
 
     Args:
         path, key, seconds: as for ``LedgerFile``; a ledger needs the same key each time.
-        again: True if records may be released that were released before.
-        limit: the largest total epsilon of a record or person; a limit stored in the ledger holds,
-            too.
-        record_columns: the columns that identify a record; None: those of the ledger.
+        again: True if records may be released that the ledger lists already.
+        limit: the largest total epsilon that a record or person may reach. If the ledger stores a
+            limit of its own, the smaller one applies.
+        record_columns: the columns that identify a record; None: those that the ledger stores.
     """
 
     _identity: Identity  # of records
@@ -141,11 +156,15 @@ class Ledger(LedgerFile):
         return min((limit for limit in limits if limit is not None), default=None)
 
     def set_limit(self, limit: float) -> None:
-        """Store a limit for all later releases."""
+        """Store a limit in the ledger, for all later releases."""
         self._database.run("UPDATE adept SET epsilon_limit = ?", check_limit(limit, "limit"))
 
     def identity(self, *, text_column: str, person_column: str | None) -> Identity:
-        """Return the columns that identify records: the ledger's, or the run's if it is new."""
+        """Return the columns that identify records.
+
+        These are the columns that the ledger stores or, in a new ledger, those that this run asks
+        for.
+        """
         asked = choose_roles(self.record_columns, text_column=text_column, person_column=person_column)
         kept = self._kept_roles()
         if asked and kept and asked != kept:
@@ -172,23 +191,26 @@ class Ledger(LedgerFile):
     # --- Claims
 
     def begin(self, run: str, spending: Spending, output: str) -> None:
-        """Begin a release; ``claim`` stores it later."""
+        """Begin a release of this process; ``claim`` stores it in the ledger later."""
         self._run, self._spending = run, spending
         self._output = os.fsencode(output).decode("utf-8", "backslashreplace")  # a file name need not be text
         self._database.run("DELETE FROM asked")
 
     def collect(self, subjects: Iterable[tuple[bytes, int]]) -> None:
-        """Collect digests of records and persons for the next claim."""
+        """Collect digests of records and persons; the next call of ``claim`` lists them."""
         with self._database.transaction("BEGIN"):  # of this process alone: without a lock on the file
             self._database.executemany(COLLECT, subjects)
 
     def collect_records(self, records: Iterable[Record], *, before: int = 0) -> None:
-        """Collect digests of records and of their persons; ``before`` counts earlier records."""
+        """Collect the digests of records and of their persons for the next call of ``claim``.
+
+        ``before`` is the number of records of the input that come before these.
+        """
         numbered = enumerate(records, start=before + 1)
         self.collect(found for number, record in numbered for found in self._identity.subjects(record, number))
 
     def claim(self) -> None:
-        """Claim the new digests; raise ReleaseRefused if a record must not be released."""
+        """List the collected records; raise ReleaseRefused if one of them must not be released."""
         (due,) = self._database.row(f"SELECT EXISTS {DUE}")
         if not due and self._release_id():
             return
@@ -251,7 +273,7 @@ class Ledger(LedgerFile):
                 )
 
     def _after(self, found: Counter[Asked], kind: int) -> Counter[Budget]:
-        """Count the records, or the persons, by their total epsilon after this run."""
+        """Return how many records, or persons, would have each total epsilon after this run."""
         spending, spent, everywhere = self._spending, self._spent(), self._everywhere(kind)
         counts: Counter[Budget] = Counter()
         if spending.central:
@@ -293,21 +315,24 @@ class Ledger(LedgerFile):
                 self.overlap.epsilon = max(self.overlap.epsilon, round_up(amount))
 
     def _release_id(self) -> int:
-        """Return the current release's id in the ledger; 0 if the release is not stored."""
+        """Return the id of this run's release in the ledger; 0 if it is not listed yet."""
         return int(self._database.row("SELECT COALESCE(MAX(id), 0) FROM releases WHERE run = ?", self._run)[0])
 
     # --- Records that somebody may have read
 
     def show(self, run: str, records: int) -> None:
-        """Store the number of records of a release that may have been read."""
+        """Store how many records of a release somebody may have read."""
         self._database.run("UPDATE releases SET shown = MAX(shown, ?) WHERE run = ?", records, run)
 
     def count_shown(self, run: str) -> int:
-        """Return the number of records of a release that may have been read."""
+        """Return how many records of a release somebody may have read."""
         return int(self._database.row("SELECT COALESCE(MAX(shown), 0) FROM releases WHERE run = ?", run)[0])
 
     def forget(self, run: str) -> None:
-        """Remove a release's claims, and its choice of columns, if nobody can have read it."""
+        """Remove a release from the ledger, if nobody can have read any of its rows.
+
+        If no other release is listed, also remove the choice of the columns that identify records.
+        """
         with self._database.transaction():
             chosen = "(SELECT id FROM releases WHERE run = ? AND NOT shown)"
             self._database.execute(f"DELETE FROM claims WHERE release IN {chosen}", (run,))
@@ -316,7 +341,10 @@ class Ledger(LedgerFile):
             self._database.execute("UPDATE asked SET claimed = 0")
 
     def finish(self, run: str) -> None:
-        """Mark a release as complete; a central one's duration is not stored."""
+        """Mark a release as complete, with the present time.
+
+        For a central release, the day on which it began is stored instead of the time.
+        """
         ended = f"CASE scope WHEN '{EVERYWHERE}' THEN started ELSE ? END"
         self._database.run(f"UPDATE releases SET finished = {ended} WHERE run = ?", _now(), run)
 
@@ -326,7 +354,7 @@ def _now() -> str:
 
 
 def check_limit(limit: float, name: str) -> float:
-    """Return a limit; raise ConfigurationError unless it is a positive, finite number."""
+    """Return a limit on epsilon; raise ConfigurationError unless it is positive and finite."""
     if not 0 < limit < math.inf:
         raise ConfigurationError(f"{name} must be a positive number, got {limit}: write {name}=16")
     return float(limit)

@@ -1,11 +1,15 @@
 """The file of a ledger: an SQLite database (mode 0600), its damage checks, and exact sums.
 
-*Claim*: if one bit changes on the disk, or the end of the file is lost, no record becomes unknown
-and no limit grows without an error. *Proof*. SQLite stores each claim in two trees, the table and
-the index ``claims_again``, which share no page. Claims are looked up in both, and if the answers
-differ, the ledger is refused. The tables ``adept``, ``releases`` and ``approvals`` are small; each is compared
-with an index of all its columns whenever the file is opened. SQLite itself refuses a file that is
-shorter than its header says; an empty file, and one that lacks a table, are refused here. QED.
+A ledger lists released records with their budgets. A *claim* is its entry for one record or person
+in one release.
+
+*Claim*: if one bit changes on the disk, or the end of the file is lost, either an error is raised,
+or every record is still known and no limit has grown. *Proof*. SQLite stores each claim twice, in
+the tree of the table and in the tree of the index ``claims_again``, and these trees share no page.
+A claim is looked up in both, and if the answers differ, the ledger is refused. The tables
+``adept``, ``releases`` and ``approvals`` are small; whenever the file is opened, each of them is
+compared with an index of all its columns. SQLite itself refuses a file that is shorter than its
+header says; an empty file, and a file that lacks a table, are refused here. QED.
 """
 
 import math
@@ -82,11 +86,11 @@ class Spending:
     """The budget of a release, and the records or persons to whose totals it is added.
 
     Attributes:
-        persons: True if a column names who contributed each record.
+        persons: True if a column names the person who contributed each record.
         central: True if the budget is added to the total of every record of the ledger.
-        per_row: factor on epsilon for replacing one record.
-        per_person: factor on epsilon for replacing all of a person's records; for a local release,
-            for replacing each of them.
+        per_row: factor by which epsilon is multiplied in the total of a record.
+        per_person: factor by which epsilon is multiplied in the total of a person. In a local
+            release, this amount is added for each of the person's records.
     """
 
     mechanism: str
@@ -131,7 +135,7 @@ class Spending:
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One release in the ledger; its epsilon counts ``counted`` times in the total of a record."""
+    """One release in the ledger; a record's total contains ``counted`` times its epsilon."""
 
     started: str
     finished: str | None
@@ -154,10 +158,10 @@ class LedgerSum:
     """Sums over all releases: the largest total epsilon of a record, and of a person.
 
     Attributes:
-        rows, persons: numbers of different records and persons in local releases.
+        rows, persons: numbers of different records and of different persons in local releases.
         equal: the largest number of equal records in one release.
-        person_epsilon: largest total of a person; infinite if only some releases name persons, None
-            if no release does.
+        person_epsilon: largest total epsilon of a person; infinite if only some releases name
+            persons, None if no release names persons.
         nameless: number of releases that name no persons.
     """
 
@@ -175,9 +179,9 @@ class LedgerFile:
     """The file of an open ledger, and the sums of its releases.
 
     Args:
-        path: the file; it is created if it does not exist.
+        path: the name of the file, which is created if it does not exist.
         key: the secret key for digests; with None, only the list of releases can be read.
-        seconds: longest time to wait for other runs.
+        seconds: longest time to wait for other runs that use the file.
     """
 
     _run = ""  # the current release, which does not count among the earlier ones
@@ -242,15 +246,15 @@ class LedgerFile:
     # --- List and sums
 
     def entries(self) -> list[LedgerEntry]:
-        """Return all releases, the oldest first."""
+        """Return all releases in the ledger, the oldest first."""
         approved = f"COALESCE({APPROVED}, '')" if self._has_approvals else "''"
         return [LedgerEntry(*row) for row in self._database.run(ENTRIES.format(approved))]
 
     def approve(self, output: str, by: str) -> None:
-        """Store who approved the newest release of an output, and the time of the approval.
+        """Store who approved the newest complete release of an output, and the present time.
 
         Raises:
-            DataError: the ledger lists no such release.
+            DataError: the ledger lists no complete release of this output.
         """
         with self._database.transaction():
             (release,) = self._database.row(
@@ -271,7 +275,7 @@ class LedgerFile:
         return bool(self._database.row("SELECT COUNT(*) FROM sqlite_master WHERE name = 'approvals'")[0])
 
     def sum(self) -> LedgerSum:
-        """Return the sums of all releases; raise DataError if the ledger was damaged."""
+        """Return the sums over all releases; raise DataError if the ledger was damaged."""
         self._check_tables()
         self._run = ""  # no current release: all count
         found, spent = self._every_claim(), self._spent()
@@ -300,7 +304,7 @@ class LedgerFile:
         return {release: exact(epsilon) for release, epsilon in rows}
 
     def _everywhere(self, kind: int) -> Budget:
-        """Return the epsilon that other central releases spent on each record, or each person."""
+        """Return the epsilon that other central releases add to each record or each person."""
         factor = "per_row" if kind == ROW_KIND else "per_person"
         rows = self._database.run(
             f"SELECT epsilon, {factor} FROM releases WHERE scope = '{EVERYWHERE}' AND run != ?", self._run
@@ -322,7 +326,10 @@ def _check_file(path: str) -> None:
 
 
 def _definitions(database: sqlite3.Connection) -> dict[str, list[str]]:
-    """Return the SQL that defines each table and index; SQLite does not notice damage in it."""
+    """Return the SQL text that defines each table and index.
+
+    The caller compares this text, because SQLite does not notice damage in it.
+    """
     rows = database.execute("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_stat%'")
     return {name: (sql or "").split() for name, sql in rows}
 
@@ -335,7 +342,7 @@ def _own_definitions(*, approvals: bool) -> dict[str, list[str]]:
 
 
 def group_claims(rows: Iterable[tuple[int, int, int, str | None, int]]) -> Counter[Asked]:
-    """Count digests by their kind and by the set of releases that claimed them."""
+    """Return the number of digests of each kind for each set of releases that have claimed them."""
     groups: Counter[Asked] = Counter()
     for kind, first, times, found, count in rows:
         pairs = (claim.split(":") for claim in found.split(",")) if found else ()
@@ -353,12 +360,15 @@ def exact(budget: float) -> Budget:
 
 
 def add_up(spent: Mapping[int, Budget], claims: Iterable[tuple[int, int]]) -> Budget:
-    """Add up the budgets of claims times their counts, for those releases that ``spent`` lists."""
+    """Return the sum of a digest's budgets: for each claim, the release's epsilon times the count.
+
+    ``spent`` gives the epsilon of a release; claims of releases that it does not list are left out.
+    """
     return sum((spent[release] * times for release, times in claims if release in spent), Fraction())
 
 
 def round_up(amount: Budget) -> float:
-    """Return the smallest float that is not below an exact sum."""
+    """Return the smallest float that is not below an exact amount."""
     try:
         result = float(amount)
     except OverflowError:

@@ -1,9 +1,10 @@
 """The local release of a file: each record is randomised on its own and written as private text.
 
-``open_release`` chooses the model, the mechanism, the budget and the shares of text and label, and
-refuses unsafe releases. ``release_file`` decides which parts of a file reach the output: the
-rewritten text, the label as ``labels=`` says, and kept columns. Draws go into a journal before they
-are visible (``adept.release.journal``).
+``open_release`` chooses the model, the mechanism and the budget, divides the budget among the
+records of a person if asked, and refuses unsafe releases. ``release_file`` decides which parts of a
+file reach the output: the rewritten text, the label as the option ``labels`` says, and the columns
+that are to be kept. The results of all random draws are stored in a journal before anybody can see
+a row (``adept.release.journal``).
 """
 
 import math
@@ -56,14 +57,14 @@ FREE_OPTIONS = (
 def open_release(
     request: ReleaseRequest, loaded: tuple[Autoencoder, Tokenizer] | None = None
 ) -> tuple[Rewriter, ReleaseOptions]:
-    """Load the model, choose mechanism and budget; return the rewriter and the release's options.
+    """Load the model, choose mechanism and budget; return the rewriter and the options.
 
-    ``loaded`` is the model of ``request.model_dir``, if it was loaded before.
+    ``loaded`` is the model of ``request.model_dir``, if the caller has loaded it already.
 
     Raises:
         ModelError: the directory holds no model, or the mechanism cannot use it.
-        ConfigurationError: no budget or two budgets, a value out of range, or contradicting
-            options.
+        ConfigurationError: the budget is missing or given twice, a value is out of range, or
+            options contradict each other.
         ReleaseRefused: the release would make a promise that it cannot keep.
     """
     model, tokenizer = loaded or load_model(request.model_dir)
@@ -98,7 +99,7 @@ def open_release(
 
 
 def _share(request: ReleaseRequest, epsilon: float | None) -> float | None:
-    """Return the part of a budget that one record gets; the mechanism checks its range."""
+    """Return the share of a budget that each record gets; the mechanism checks its range."""
     if epsilon is None or request.epsilon_per == "record" or not (epsilon > 0 and math.isfinite(epsilon)):
         return epsilon
     return share(epsilon, request.max_records_per_person or 1)
@@ -138,18 +139,20 @@ def release_file(
     progress: Progress | None = None,
     tell: Callable[[CheckedRecords], None] = ignore,
 ) -> PrivacyStatement:
-    """Rewrite the records of ``source`` into ``target``, with the privacy statement beside it.
+    """Rewrite the records of ``source`` into ``target``, and write the privacy statement.
 
     Args:
-        rewriter, options: as ``open_release`` returns them.
-        source: a file, a pattern of files, or ``-``.
-        target: a file, or ``-``, where rows are written as they are released.
+        rewriter, options: the two results of ``open_release``.
+        source: the name of a file, a pattern of file names, or ``-`` for standard input.
+        target: the name of a file, or ``-`` for standard output, to which rows are written as they
+            are released.
         resume, key, ledger, progress, tell: as for ``release``; resuming needs a key.
 
     Raises:
-        DataError: the input cannot be read as asked, an output exists, or a run was interrupted.
+        DataError: the input cannot be read as asked, an output exists already, or an earlier run
+            was interrupted and ``resume`` is False.
         ConfigurationError: options contradict each other, the input or the model.
-        ReleaseRefused: the rewriter was made for measurement, or rows are in the ledger.
+        ReleaseRefused: the rewriter was made for measurement, or the ledger forbids the release.
     """
     if resume and key is None:
         raise ConfigurationError("key must be given for resume=true, got none: use secret_key()")
@@ -160,7 +163,7 @@ def release_file(
 def prepare_file(
     rewriter: Rewriter, source: str, target: str, *, options: ReleaseOptions, ledger: Ledger | None = None
 ) -> tuple[Publication, Callable[[], "LocalPlan"]]:
-    """Return the first arguments of ``release`` and ``preview``: files, and a planning function."""
+    """Return the first two arguments of ``release``: the files, and a planning function."""
     inputs, publication = find_files(source, target, options, card=options.card, ledger=ledger)
     if ledger:
         identity = ledger.identity(text_column=options.text_column, person_column=options.person_column)
@@ -170,12 +173,13 @@ def prepare_file(
 
 @dataclass(frozen=True, kw_only=True)
 class LocalPlan(Plan[PrivacyStatement]):
-    """The plan of a local release: everything that is decided before its first record is drawn.
+    """The plan of a local release: all that is decided before its first record is randomised.
 
     Attributes:
         labels: the public labels that may be written instead of a record's own label.
         label_type: the integer type with which labels are written; None if they are text.
-        begun: an iterator over all records; the first one was read from the input already.
+        begun: an iterator over all records, of which the first has been read from the input
+            already.
     """
 
     same = (
@@ -196,7 +200,7 @@ class LocalPlan(Plan[PrivacyStatement]):
 
     @property
     def types(self) -> dict[str, Any]:
-        """Arrow types of the columns that do not hold text."""
+        """Arrow types of those output columns that do not hold text."""
         import pyarrow
 
         label = {self.label_column: self.label_type} if self.label_column and self.label_type else {}
@@ -209,13 +213,13 @@ class LocalPlan(Plan[PrivacyStatement]):
         return ShuffledBatches(plain) if self.options.shuffle else plain
 
     def parts(self, records: Iterator[Record]) -> Iterator[list[Record]]:
-        """Yield records in the batches in which they are released."""
+        """Yield the records in lists, each of which is released as one batch."""
         size = min(self.writer.batch_size, self.options.flush_every or self.writer.batch_size)
         return iter(lambda: list(islice(records, size)), [])
 
     @cached_property
     def codebook(self) -> dict[str, Any]:
-        """Size and digest of the mechanism's codebook."""
+        """Size and digest of the codebook: the public symbols among which the mechanism chooses."""
         model = self.writer.model
         about = self.writer.coding.cells.about if isinstance(self.writer.coding, LabelCoding) else {}
         return statement_provenance.codebook_facts(
@@ -223,7 +227,7 @@ class LocalPlan(Plan[PrivacyStatement]):
         )
 
     def type_labels(self, rows: list[Record]) -> list[Record]:
-        """Return rows with labels in the type of the output."""
+        """Return the rows, with each label converted to the type of the output's label column."""
         column = self.label_column or ""
         return [row | {column: int(row[column])} for row in rows] if self.label_type else rows
 
@@ -232,7 +236,7 @@ class LocalPlan(Plan[PrivacyStatement]):
         return CheckedRecords(self.kept.check(records), self.label_column, self.options, labels=self.labels or None)
 
     def records(self) -> Iterator[Record]:
-        """Return all records; read them from the input again if that is possible."""
+        """Return all records, read again from the start of the input if that is possible."""
         return self.inputs.records(columns=self.options.used_columns) if self.inputs.repeatable else self.begun
 
     def own_terms(self) -> dict[str, Any]:
@@ -250,7 +254,11 @@ class LocalPlan(Plan[PrivacyStatement]):
         }
 
     def statement(self, checked: CheckedRecords | None = None, *, output_sha256: str | None = None) -> PrivacyStatement:
-        """Return the statement; without ``output_sha256`` it describes a planned release."""
+        """Return the privacy statement.
+
+        Before any record is released, ``output_sha256`` is None, and the statement describes the
+        plan.
+        """
         rewriter, options = self.writer, self.options
         dim, mechanism = rewriter.model.config.latent_dim, rewriter.mechanism
         response = options.response if self.label_column else None
@@ -291,7 +299,7 @@ class LocalPlan(Plan[PrivacyStatement]):
 
 
 def plan_local(rewriter: Rewriter, inputs: Inputs, publication: Publication, options: ReleaseOptions) -> LocalPlan:
-    """Plan a release, and read only the first record."""
+    """Plan a local release, and read only the first record."""
     written = written_format(publication.target, inputs.options, inputs.locations)
     _check_treatment(rewriter, options, written)
     options = replace(options, label_response=rewriter.joint or options.label_response)
@@ -321,7 +329,7 @@ def plan_local(rewriter: Rewriter, inputs: Inputs, publication: Publication, opt
 
 
 def _with_label_codewords(rewriter: Rewriter, label_column: str | None, options: ReleaseOptions) -> Rewriter:
-    """Return a rewriter with separate codewords for each copied label, if options ask for it."""
+    """Return a rewriter with codewords of its own for each copied label, if options ask for it."""
     copied = label_column is not None and options.labels == "copy"
     writer = rewriter.by_label(options.label_descriptions) if copied and options.by_label else rewriter
     if isinstance(writer.coding, LabelCoding):

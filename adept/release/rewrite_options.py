@@ -22,7 +22,7 @@ class PersonOptions(Columns):
 
     # --- Files
     statement: str | None = None
-    """File of the privacy statement; null: OUTPUT.privacy.json."""
+    """Name of the file for the privacy statement; null: OUTPUT.privacy.json."""
     report: bool = False
     """Also write OUTPUT.report.html, a page for the person who must approve the release."""
 
@@ -30,14 +30,15 @@ class PersonOptions(Columns):
     person_column: str | None = None
     """Column that names the person who contributed each record; it is not written to the output."""
     max_records_per_person: int | None = None
-    """Largest number of records that one person may contribute; a person's total epsilon is this
-    many times a record's epsilon."""
+    """Largest number of records that one person may contribute. In adept rewrite, the total epsilon
+    of a person is this number times the epsilon of a record."""
 
     # --- Where it runs
     engine: str = "local"
-    """Place of the computation: local | ray (a cluster, or processes on this machine)."""
+    """Place of the computation: local (this process) | ray (a Ray cluster, or several processes on
+    this machine)."""
     workers: int | None = None
-    """Number of processes for engine=ray; null: one for each CPU of the cluster."""
+    """Number of worker processes for engine=ray; null: one for each CPU of the cluster."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -49,7 +50,7 @@ class PersonOptions(Columns):
             )
 
     def check_counts(self, *names: str) -> None:
-        """Raise ConfigurationError unless each of these options is null or at least 1."""
+        """Raise ConfigurationError unless each of the named options is null or at least 1."""
         for name in names:
             if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise ConfigurationError(f"{name} must be at least 1, got {getattr(self, name)}")
@@ -63,21 +64,24 @@ class FileOptions(PersonOptions):
     card: bool = False
     """Also write a data set card, OUTPUT.card.md."""
     keep_columns: list[str] = field(default_factory=list)
-    """Further columns to copy unchanged, without any privacy; all other columns are dropped."""
+    """Further columns that are copied to the output unchanged, without any privacy. All columns
+    that no option names are left out."""
     schema: str | None = None
     """Types of the kept columns: a parquet file that has these columns, or JSON such as {"score":
-    "float64"}; needed if these columns go from standard input into a parquet file."""
+    "float64"}. It is needed if keep_columns are read from standard input and written into a parquet
+    file."""
 
     # --- Labels
     labels: str = "copy"
-    """Treatment of labels: copy (not private) | joint (the model writes a label with each text) |
-    joint_response (text and label are released as one symbol) | randomized_response (labels are
-    randomised with a budget of their own) | drop (no labels are written)."""
+    """Treatment of labels: copy (labels are copied and not private) | joint (the model writes a
+    label with each text) | joint_response (text and label are randomised together, with one budget)
+    | randomized_response (labels are randomised with a budget of their own) | drop (no labels are
+    written)."""
 
     # --- Texts
     samples: int = 1
-    """Number of rewrites of each record; all are written from one release, so more rewrites cost no
-    further budget."""
+    """Number of rewrites of each record. All rewrites of a record are written from one randomised
+    value, so more rewrites cost no further budget."""
 
     # --- Persons
     excess: str = "refuse"
@@ -86,13 +90,14 @@ class FileOptions(PersonOptions):
 
     # --- Shuffling, which hides who said what and gives a stronger guarantee for the whole file
     shuffle: bool = False
-    """Write the records in a secret random order; all releases stay in memory until the last record
-    is released."""
+    """Write the records in a secret random order. The randomised values of all records stay in
+    memory until the last record has been randomised."""
     shuffled_records: int | None = None
-    """Declare that a trusted party shuffles this number of records together before anyone else
-    reads them."""
+    """Declare that a trusted party shuffles this number of output records together before anyone
+    else reads them."""
     central_delta: float | None = None
-    """Delta of the guarantee for N shuffled records; null: the smaller of 1e-6 and 0.1 / N."""
+    """Delta of the guarantee that N shuffled records have together; null: the smaller of 1e-6 and
+    0.1 / N."""
 
     # --- Where it runs
     flush_every: int | None = None
@@ -117,19 +122,21 @@ class CentralOptions(PersonOptions):
 
     # --- Labels
     labels: str = "vote"
-    """Treatment of labels: vote (counted with the text, so that both are private) | drop."""
+    """Treatment of labels: vote (each record's label is counted together with its text, so both are
+    private) | drop (no labels are written)."""
 
     # --- Persons
     person_column: str | None = None
-    """Column that names the person who contributed each record. The guarantee then protects whole
-    persons, and not only single records. The column is not written to the output."""
+    """Column that names the person who contributed each record. The guarantee then protects all
+    records of a person together, and not only single records. The column is not written to the
+    output."""
     max_records_per_person: int | None = None
-    """Largest number of records that count for one person; further records are left out
-    silently."""
+    """Largest number of records that are counted for one person. Further records of the person are
+    left out, and no error is raised."""
 
     # --- Texts
     rows: int | None = None
-    """Number of synthetic records to write; null: the noisy counts decide."""
+    """Number of synthetic records to write; null: as many as the noisy counts say."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -139,40 +146,43 @@ class CentralOptions(PersonOptions):
 
     @property
     def used_columns(self) -> list[str]:
-        """Columns that are read."""
+        """Names of the columns that are read."""
         return [column for _, column in self.required.columns]
 
     @property
     def label(self) -> str | None:
-        """Column that holds the label, chosen before the file is read; None with labels=drop."""
+        """Name of the label column, chosen before the file is read; None with labels=drop."""
         return (self.label_column or "intent") if self.labels == "vote" else None
 
     @property
     def required(self) -> RequiredColumns:
-        """Columns that a file must declare, because without them no row could count."""
+        """Columns that each file must declare; without them, no row could be counted."""
         named = {"text_column": self.text_column, "person_column": self.person_column, "label_column": self.label}
         return RequiredColumns(tuple((option, name) for option, name in named.items() if name), central=True)
 
 
 @dataclass
 class LedgerOptions:
-    """Records that were released before."""
+    """Options of the ledger, the list of released records."""
 
     # --- Interrupted runs, and records that were released before
     ledger: str | None = None
-    """File that lists released records; a release that contains one of them is refused. null: the
-    default ledger, which adds up budgets and refuses only above a limit that you set; none: no
-    ledger."""
+    """File that lists released records (a ledger). A release is refused if the file lists one of
+    its records. null: the default ledger, which adds up the budgets of each record, and refuses a
+    release only above a limit that you set. none: no ledger."""
     record_columns: list[str] | None = None
-    """Columns that identify a record in the ledger; the ledger's first release decides them for all
-    later releases. null: the text, and person_column if it is given."""
+    """Columns that identify a record in the ledger. The first release in a ledger decides these
+    columns for all later releases. null: the text, and also person_column if that option is
+    given."""
     ledger_limit: float | None = None
     """Refuse a release that would raise the total epsilon of a record or person above this limit,
     even with again=true."""
     again: bool = False
-    """Release even if the ledger lists earlier releases; the budgets spent on a record add up."""
+    """Release records even if the ledger lists earlier releases of them. The budgets of all
+    releases of a record add up."""
     key: str | None = None
-    """File with the secret key for journal and ledger; null: ~/.config/adept/key."""
+    """File with the secret key for the digests of records in journal and ledger; null:
+    ~/.config/adept/key."""
 
 
 @dataclass
@@ -181,33 +191,35 @@ class ReleaseRequest(LedgerOptions, FileOptions):
 
     # --- Budget and mechanism
     epsilon: float | None = None
-    """Privacy budget of each record (with labels=joint_response: of its text and label together).
-    You must choose it."""
+    """Privacy budget of each record. With labels=joint_response it is the budget of text and label
+    together. There is no default, so you must choose it."""
     mechanism: Any = None
-    """The mechanism that randomises a record (null: the best one in exact arithmetic for the
-    model)."""
+    """Mechanism that randomises a record; null: the best one for the model among those that compute
+    in exact arithmetic."""
     model_dir: str | None = None
     """The model's directory; null: the model that comes with the package."""
     accept_broken_claim: bool = False
     """Accept a mechanism whose claimed guarantee is false."""
     accept_inexact: bool = False
-    """Accept a mechanism that computes its noise in floating point, which no proof covers."""
+    """Accept a mechanism that computes its noise in floating point; no proof covers such noise."""
     accept_private_model: bool = False
-    """Accept a model that was trained on private text; no epsilon protects that text."""
+    """Accept a model that was trained on private text. No epsilon protects the training text."""
 
     # --- Labels
     label_epsilon: float | None = None
-    """Budget of the labels with labels=randomized_response; it is spent in addition to epsilon."""
+    """Privacy budget of each record's label with labels=randomized_response; it is spent in
+    addition to epsilon."""
     label_set: list[str] | None = None
     """Public labels among which random labels are drawn: [A,B], or @FILE with one label on each
-    line; null: the model's labels. With labels=copy, the codewords of these labels are computed
-    before the first record is released."""
+    line; null: the model's labels. With labels=copy, nothing is drawn, and the codewords of these
+    labels are computed before the first record is released."""
     label_descriptions: str | None = None
-    """File with sentences that explain the copied labels, for labels whose names say too little.
-    Each line holds a label, a tab, and public sentences separated by tabs."""
+    """File with public sentences that explain the copied labels, for labels whose names say too
+    little. Each line holds a label, a tab, and sentences about the label, separated by tabs."""
     label_codewords: str = "auto"
-    """Codewords when labels are copied: auto (each label has codewords near its name, if the model
-    is broad and no mechanism is chosen; a rewrite can then reveal its label) | off (all labels have
+    """Codewords (the public sentences among which a rewrite's sentence is chosen) if labels are
+    copied: auto (each label has codewords near its name, if the model was trained on text of many
+    domains and no mechanism is chosen; a rewrite can then reveal its label) | off (all labels have
     the same codewords)."""
 
     # --- Texts
@@ -216,7 +228,8 @@ class ReleaseRequest(LedgerOptions, FileOptions):
 
     # --- Persons
     epsilon_per: str = "record"
-    """Unit of epsilon: record | person (the records of a person get equal shares of epsilon)."""
+    """Unit of epsilon: record (each record has the whole epsilon) | person (the records of a person
+    get equal shares of epsilon)."""
 
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
 
