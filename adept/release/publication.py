@@ -1,11 +1,13 @@
-"""The files of a release: statement, card, report and data, which appear only when all are complete.
+"""The files of a release: statement, card, report, data. They appear only when all are complete.
 
 Each file is first written under a temporary name beside its final name. A link then gives the file
-its final name, and fails if another file has taken the name meanwhile. The data file appears last,
-so a statement that holds its digest always lies beside it. The temporary names stay until all is
-done, so that a resumed run recognises its own files.
+its final name; this fails if another file has taken the name meanwhile. The data file gets its
+final name last. So a statement with the digest of the data file always lies beside it. The
+temporary names stay until the release is complete, so that a resumed run recognises its own files.
 
-A release into a file has these states. Every step is on the disk before the next begins.
+A run stores its draws (the results of all random choices) in the *journal*, and *claims* the
+records in the *ledger*, that is, adds them to the list of released records. A release into a file
+goes through the following states. Every step is on the disk before the next begins.
 
 | state     | journal          | ledger                   | temporary files | final names     |
 |-----------|------------------|--------------------------|-----------------|-----------------|
@@ -16,20 +18,24 @@ A release into a file has these states. Every step is on the disk before the nex
 | published | every draw       | claims, all may be read  | complete        | all             |
 | tidied    | gone             | finished                 | gone            | all             |
 
-*Claim*: after any crash, on a disk that keeps what it has synchronised, (a) a release with claims
-in the ledger has a journal, or is published; (b) a journal with draws has its claims; (c) once all
-names stand, every answer is "done"; (d) no record has two visible releases. *Proof*. (a) Rows are
-claimed after the terms are on the disk, and the journal is removed after publication, or after the
-ledger has forgotten the claims. (b) Records are drawn after their rows are claimed, and a run that
-gives up removes the draws before the ledger forgets. A journal without draws begins anew, and first
-forgets its claims. (c) ``complete`` reads only the final names: data are published if the statement
-beside them holds their digest. Remaining steps are repeated until they are done. (d) is the claim
-of ``adept.release.journal`` for a journal that was not damaged. The ledger detects a journal that
-was restored from a copy or has lost its end: before records can be read, it stores their number,
-and a journal with fewer draws is not resumed. So the ledger forgets only records that nobody can
-have read. QED. On standard output rows are visible batch by batch: they are drawn, journalled,
-marked as readable in the ledger, and then written. A default ledger that was given up
-(``adept.release.default_ledger``) keeps its earlier claims, and a resumed run claims in it again.
+*Claim*: after any crash, on a disk that keeps what was synchronised, (a) a release with claims in
+the ledger has a journal, or is published; (b) if a journal holds draws for a record, the ledger
+holds a claim of that record; (c) once all files have their final names, every resumed run finds
+that the release is complete; (d) no record has two visible releases. *Proof*. (a) Records are
+claimed after the terms are on the disk. The journal is removed only after publication, or after the
+ledger has removed the claims. (b) Records are drawn after they are claimed, and a run that gives up
+deletes the draws before the ledger removes the claims. A run that finds a journal without draws
+begins anew, and first removes the claims. (c) ``complete`` reads only the files under their final
+names: the data file counts as published if the statement beside it holds the digest of its content.
+The remaining steps are repeated until they are done. (d) This is the claim of
+``adept.release.journal`` for a journal that was not damaged. The ledger detects a journal that was
+replaced by an older copy or has lost its end: before records can be read, the ledger stores their
+number, and a journal with draws for fewer records is not resumed. So the ledger removes only claims
+of records that nobody can have read. QED. On standard output rows become visible batch by batch.
+The records of each batch are drawn, stored in the journal, marked as readable in the ledger, and
+only then written. If an error made the run stop using a default ledger
+(``adept.release.default_ledger``), the ledger keeps its earlier claims, and a resumed run uses the
+ledger again.
 """
 
 import hashlib
@@ -64,7 +70,7 @@ class Publication:
     def of(
         cls, target: str, statement: str | None, *, card: bool, report: bool = False, others: tuple[str, ...] = ()
     ) -> "Publication":
-        """Name the files of a release; raise DataError if the run uses one for another purpose."""
+        """Name the files of a release; raise DataError if the run uses a name for two purposes."""
         if target == STANDARD_STREAM and (statement is None or card or report):
             raise DataError(
                 "statement= must name a file, and card=false and report=false, when the output is standard output"
@@ -85,28 +91,28 @@ class Publication:
 
     @property
     def streaming(self) -> bool:
-        """True if rows become visible as soon as they are written."""
+        """True if rows go to standard output, so that they are visible once they are written."""
         return self.target == STANDARD_STREAM
 
     @property
     def journal(self) -> Path:
-        """Path of the journal: beside the data file, or beside the statement if there is none."""
+        """Path of the journal: beside the data file or, without one, beside the statement."""
         return Path((self.statement if self.streaming else self.target) + JOURNAL)
 
     @property
     def names(self) -> list[str]:
-        """Final names, in the order in which they appear."""
+        """Final names of the files, in the order in which the files appear."""
         data = [] if self.streaming else [self.target]
         return [self.statement, *filter(None, (self.card, self.report)), *data]
 
     @property
     def temporary(self) -> list[Path]:
-        """Temporary names, in the order of the final names."""
+        """Temporary names of the files, in the order of ``names``."""
         return [Path(name + PARTIAL) for name in self.names]
 
     @property
     def leftovers(self) -> str:
-        """List the temporary files and the files of the journal that exist; "" if none does."""
+        """Names of those temporary files and files of the journal that exist; "" if none exists."""
         return ", ".join(str(path) for path in self._working_files if os.path.lexists(path))
 
     @property
@@ -126,7 +132,7 @@ class Publication:
         self.check_leftovers()
 
     def check_names(self, *, begun: bool = False) -> None:
-        """Refuse to overwrite an existing file."""
+        """Refuse final names that exist already, so that no file is overwritten."""
         if taken := [name for name in self.names if os.path.lexists(name)]:
             advice = "move it away, and continue with resume=true" if begun else "remove it or choose another name"
             others = "".join(f", nor is {name}" for name in taken[:-1])
@@ -140,12 +146,12 @@ class Publication:
         self._synchronise()  # or a final name could outlive the temporary one
 
     def check_leftovers(self) -> None:
-        """Refuse to begin if there are temporary files of another run, but no journal."""
+        """Refuse to begin if temporary files of another run exist, but no journal."""
         if left := self.leftovers:
             raise DataError(f"a run that was killed left {left}: remove them if no other run is writing them")
 
     def refuse_to_restart(self, done: str) -> None:
-        """Refuse to begin again; ``done`` tells in words what the earlier run did."""
+        """Refuse to begin the release again; ``done`` says in words what the earlier run did."""
         raise DataError(
             f"an interrupted run {done} and left {self.leftovers}: resume=true continues it; removing them and "
             "running again is a second release of those records, and budgets add up"
@@ -182,7 +188,7 @@ class Publication:
 
     @property
     def complete(self) -> dict[str, Any] | None:
-        """Statement of a release whose files are all published; None otherwise."""
+        """The statement's fields if all files of the release are published; otherwise None."""
         if self.streaming or not all(map(os.path.isfile, self.names)):
             return None
         try:
@@ -193,14 +199,17 @@ class Publication:
         return described if found else None
 
     def withdraw(self, *, all_ours: bool = False) -> None:
-        """Remove the final names that an earlier run gave before it was killed."""
+        """Remove those final names that an earlier run had given to its files before it was killed.
+
+        With ``all_ours``, remove all final names.
+        """
         for name in self.names:
             if all_ours or _ours(name):
                 Path(name).unlink(missing_ok=True)
         self._synchronise()  # before anything that tells whose they were goes
 
     def clear(self) -> None:
-        """Remove the temporary names."""
+        """Remove the temporary names of the files."""
         for path in self.temporary:
             with suppress(OSError):  # one that cannot be made cannot be removed
                 path.unlink(missing_ok=True)
@@ -217,7 +226,7 @@ def digest(path: str) -> str:
 
 
 def _ours(name: str) -> bool:
-    """Return True if a final name is a link to our temporary file."""
+    """Return True if a final name and its temporary name are links to the same file."""
     try:
         return Path(name).samefile(name + PARTIAL)
     except OSError:
@@ -226,7 +235,7 @@ def _ours(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Output:
-    """An open output; ``sha256`` is known once it is closed."""
+    """An open output; ``sha256`` gives the digest of its content once the output is closed."""
 
     write: Callable[[Sequence[Record]], None]
     flush: Callable[[], None]
@@ -237,7 +246,7 @@ class Output:
 def open_output(
     publication: Publication, *, format: str, columns: Sequence[str], types: Types | None = None
 ) -> Iterator[Output]:
-    """Open the output of a release; raise DataError if nobody reads standard output."""
+    """Open the output of a release; raise DataError if nobody reads standard output any more."""
     if not publication.streaming:
         partial = publication.target + PARTIAL
         with record_writer(partial, format=format, columns=columns, types=types) as write:

@@ -1,16 +1,20 @@
 """Drawing on a Ray cluster: many machines draw, one process writes the journal and the output.
 
+To draw for a batch of records means to make the random choices of its release. The journal stores
+the results, so that an interrupted run can continue.
+
 *Claim*: all visible rows of a record are written from a single release of this record, however
 often workers die and Ray repeats their work. *Proof*. The draws of a worker leave the worker only
-as the result of a call, which goes to the calling process and into the journal of that process. Ray
-returns one result for a call, even if several workers attempted the call. The draws of a lost
+as the result of a call. This result goes to the process that made the call, and into its journal.
+Ray returns one result for a call, even if several workers attempted the call. The draws of a lost
 attempt were only in the memory of the cluster. So exactly one draw of a record enters the journal,
-before anything of it is visible, and from there on the proof of ``adept.release.journal`` applies.
+before any of its rows is visible, and from there on the proof of ``adept.release.journal`` applies.
 QED. As in that proof, the death of a worker does not depend on its draws.
 
 You must trust the cluster like your own machine: its memory holds records, and Ray writes data that
-do not fit there to the cluster's disks. A cluster that this module starts listens only at
-127.0.0.1, and requires a token that is drawn for it.
+do not fit into the memory to the cluster's disks. A cluster that this module starts accepts only
+connections from this machine (127.0.0.1), and requires a secret token, which is drawn for this
+cluster.
 """
 
 import io
@@ -45,19 +49,24 @@ Draw = Callable[[Sequence[Record]], Entry]
 
 
 def draw_parts(draw: Draw, parts: Iterator[Part], options: PersonOptions) -> Iterator[tuple[Part, Entry]]:
-    """Yield each part, which begins with a batch, and the draw for this batch."""
+    """Yield each part with the result of ``draw`` for its batch of records.
+
+    A part is a tuple, and the batch is its first element.
+    """
     if options.engine == "ray":
         return draw_on_cluster(draw, parts, workers=options.workers)
     return ((part, draw(part[0])) for part in parts)
 
 
 def draw_on_cluster(draw: Draw, parts: Iterator[Part], *, workers: int | None) -> Iterator[tuple[Part, Entry]]:
-    """Yield each part, in order, with the draw that a worker made for it; read a few parts ahead.
+    """Yield each part, in order, with the result of ``draw`` that a worker computed for its batch.
+
+    A part is a tuple, and the batch is its first element. A few parts are read ahead.
 
     Args:
-        draw: function that draws for a batch of records; it can be pickled.
-        workers: processes of one CPU each, on the cluster of RAY_ADDRESS or else on this machine;
-            None: one for each CPU.
+        draw: function that makes the random choices for a batch of records; it can be pickled.
+        workers: number of worker processes, each with one CPU; None: one for each CPU. They run on
+            the cluster that the variable RAY_ADDRESS names, or else on this machine.
     """
     with _environment():
         yield from _draw(draw, parts, workers=workers)
@@ -96,7 +105,7 @@ def _draw(draw: Draw, parts: Iterator[Part], *, workers: int | None) -> Iterator
 
 
 class _OwnOutput:
-    """A stream that ignores what Ray's threads write."""
+    """A stream that ignores everything written by Ray's threads."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -124,7 +133,7 @@ def _environment() -> Iterator[None]:
 
 @contextmanager
 def _own_signals() -> Iterator[None]:
-    """Restore our signal handlers afterwards, because Ray replaces them."""
+    """Restore our signal handlers after the body of the context, because Ray replaces them."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield

@@ -1,18 +1,20 @@
 """Identity of records and persons in journal and ledger: keyed digests, and their secret key.
 
-If digests had no key, anybody could find a record by computing the digests of likely utterances. So
-digests have a secret key, which lies outside journal and ledger in a file that only its owner can
-read. If journal or ledger are shared by mistake, they reveal nothing.
+The journal stores the draws of a run, and the ledger lists released records. Both contain digests
+of records. If digests had no key, anybody could find a record by computing the digests of likely
+utterances. So digests have a secret key, which lies outside journal and ledger in a file that only
+its owner can read. If the journal or the ledger is shared by mistake, its digests reveal nothing.
 
-A ledger's first release decides which columns identify a record. It stores them as *roles*: the
-text, the person, or a column with a name. So files with other column names match, and so do lists
-of texts. Two records with the same values in these columns are one record, even if their other
-columns differ: "yes" on two days is one record unless an id or a day is among the columns.
+A ledger's first release decides which columns identify a record. The ledger stores these columns as
+*roles*: the text, the person, or a column with a given name. So it also recognises records of files
+in which the columns of text and person have other names, and texts in a list. Two records with the
+same values in the identifying columns are one record, even if their other columns differ: "yes" on
+two days is one record unless an id or a day is among these columns.
 
 *Claim*: the digest of a record depends on its identifying values alone, not on the file's format.
 *Proof*: each value becomes text by ``identity_text``, a function of that value alone, which maps
 the spellings of different formats ("1", 1, 1.0) to one text. The digest is a function of the key,
-the roles in sorted order and these texts with their lengths. QED.
+the roles in sorted order, and these texts with their lengths. QED.
 """
 
 import hashlib
@@ -47,9 +49,9 @@ UNWRITTEN = "a value that cannot be written down"  # stands for all such values,
 def identity_text(value: Any) -> str | None:
     """Return the text that represents a value in its record's digest; None for a missing value.
 
-    This is the value's ``plain_text`` if it has one. Otherwise fractions are written as Python
-    writes a float, dates in ISO 8601, bytes as the text that they encode, and nested values as JSON
-    with sorted keys.
+    If ``plain_text`` returns a text for the value, that text is used. Otherwise fractions are
+    written as Python writes a float, dates in ISO 8601, bytes as the text that they encode, and
+    nested values as JSON with sorted keys.
     """
     if (text := plain_text(value)) is not None or value is None or isinstance(value, str):
         return text and _spelled(text)
@@ -88,7 +90,10 @@ def _spelled(text: str) -> str:
 
 @dataclass(frozen=True)
 class Identity:
-    """The digests' key, and the columns that identify records, as sorted pairs (role, column)."""
+    """The secret key of digests, and the columns that identify records.
+
+    ``columns`` holds sorted pairs of a role and the name of the column with this role in the file.
+    """
 
     key: bytes
     columns: tuple[tuple[Role, str], ...]
@@ -96,7 +101,11 @@ class Identity:
 
     @classmethod
     def of(cls, key: bytes, roles: Sequence[Role], *, text_column: str, person_column: str | None) -> "Identity":
-        """Return a file's record identity; a missing person column raises ConfigurationError."""
+        """Return the identity of a file's records.
+
+        Raise ConfigurationError if the ledger identifies records by their person, and the file has
+        no column of persons.
+        """
         if PERSON_ROLE in roles and person_column is None:
             raise ConfigurationError(
                 "person_column must be given, got none: the ledger identifies records by their person too; name the column, or "
@@ -106,7 +115,10 @@ class Identity:
         return cls(key, tuple((role, plays.get(role, role[1])) for role in sorted(roles)), person_column)
 
     def subjects(self, record: Mapping[str, Any], number: int) -> Iterator[tuple[bytes, int]]:
-        """Yield the digest of a record and, if named, of its person, each with its kind."""
+        """Yield the digest of a record with the kind of this digest, and the same for its person.
+
+        If no column names persons, yield only the record's digest.
+        """
         yield self._record(record, number), ROW_KIND
         if self.person_column is not None:
             name = person_name(record.get(self.person_column)) or ""
@@ -129,7 +141,7 @@ class Identity:
 def choose_roles(
     columns: Sequence[str] | None, *, text_column: str, person_column: str | None
 ) -> tuple[Role, ...] | None:
-    """Return the roles of ``record_columns``, sorted; None without this option."""
+    """Return the sorted roles of the given columns; None if no columns are given."""
     if columns is None:
         return None
     if not columns or len(set(columns)) < len(columns):
@@ -153,12 +165,15 @@ def _digest(key: bytes, content: str, domain: bytes) -> bytes:
 
 
 def key_location() -> Path:
-    """Return the default location of the key."""
+    """Return the default location of the key's file."""
     return user_directory("XDG_CONFIG_HOME", ".config") / "key"
 
 
 def secret_key(path: str | None = None) -> bytes:
-    """Return the 32-byte key, created at first use (mode 0600); raise DataError if it is unsafe."""
+    """Return the 32-byte key from its file, which is created (mode 0600) if it does not exist.
+
+    Raise DataError if other users can read the file, or if it is no key.
+    """
     advice = "give key=FILE"
     try:
         location = Path(path) if path else key_location()
@@ -179,12 +194,15 @@ def secret_key(path: str | None = None) -> bytes:
 
 
 def throwaway_key() -> bytes:
-    """Return a fresh key."""
+    """Return a new random key, which is not stored."""
     return secrets.token_bytes(KEY_BYTES)
 
 
 def row_digest(key: bytes, record: Mapping[str, Any]) -> bytes:
-    """Return the keyed digest (16 bytes) of a row: it depends on types, but not on column order."""
+    """Return the keyed digest (16 bytes) of a row.
+
+    The digest depends on the types of the values, but not on the order of the columns.
+    """
     content = repr(sorted(record.items(), key=lambda item: item[0])).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(content, key=key, digest_size=DIGEST_BYTES, person=b"adept row").digest()
 
@@ -194,5 +212,5 @@ def text_digest(key: bytes, text: str) -> bytes:
 
 
 def prefix_digest(key: bytes) -> "hashlib.blake2b":
-    """Return a digest of no rows yet; ``update`` adds the digest of the next row."""
+    """Return a digest object that covers no rows; ``update`` adds the digest of the next row."""
     return hashlib.blake2b(key=key, digest_size=DIGEST_BYTES, person=b"adept prefix")

@@ -1,7 +1,10 @@
 """The steps of every release: plan or continue it, draw, publish, and tidy up afterwards.
 
-The proofs of ``adept.release.journal`` and ``adept.release.publication`` depend on the order of
-these steps. Plans are of two kinds (``adept.release.local_release``, ``adept.release.central_release``).
+To draw means to make all random choices. The proofs of ``adept.release.journal`` and
+``adept.release.publication`` depend on the order of these steps. There are two kinds of plans: for
+local releases (``adept.release.local_release``), and for central ones
+(``adept.release.central_release``). The *curator* is the person who holds the file and runs the
+release.
 """
 
 import json
@@ -35,7 +38,7 @@ Stated = TypeVar("Stated", bound=Statement)
 
 
 def ignore(notes: Any) -> None:
-    """Do nothing."""
+    """Do nothing with the notes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,16 +57,16 @@ class Plan(ABC, Generic[Stated]):
 
     @cached_property
     def model_sha256(self) -> str:
-        """Digest of the weights."""
+        """SHA-256 digest of the model's weights."""
         return statement_provenance.model_sha256(self.writer.model)
 
     @cached_property
     def model_facts(self) -> dict[str, Any]:
-        """Fields about the model and the programs."""
+        """The statement's fields about the model and the versions of programs."""
         return statement_provenance.model_facts(self.writer.model, self.model_sha256)
 
     def terms(self) -> dict[str, Any]:
-        """Return the public values that a resumed release must share with its first run."""
+        """Return the terms: the public values that a resumed run must share with the first run."""
         return {
             # Without a directory: a run can be resumed from another one
             "output": Path(self.publication.target).name,
@@ -77,26 +80,32 @@ class Plan(ABC, Generic[Stated]):
 
     @abstractmethod
     def own_terms(self) -> dict[str, Any]:
-        """Return the terms that only this kind of release has."""
+        """Return those terms that only this kind of release has."""
 
     @abstractmethod
     def preview(self) -> tuple[Stated, Any]:
-        """Check and count all records; return the statement and notes for the curator."""
+        """Check and count all records; return the statement, and notes for the curator."""
 
     @abstractmethod
     def expected_statement(self) -> Stated:
-        """Return the statement of the requested release."""
+        """Return the statement as it is known before anything is drawn."""
 
     @abstractmethod
     def draw(self, run: "Run[Stated]") -> tuple[Stated, Any]:
-        """Make all draws and write all rows; return the statement, and curator's notes or None."""
+        """Draw for all records, write all rows; return the statement, and the curator's notes."""
 
     @abstractmethod
     def examples(self) -> list[tuple[str, str]]:
-        """Return pairs of a public text and its rewrite, or "" if this release rewrites no rows."""
+        """Return pairs of a public text and its rewrite.
+
+        If this release rewrites no rows, the second text of each pair is "".
+        """
 
     def complete(self, described: dict[str, Any]) -> Stated:
-        """Return the statement of a complete release; raise DataError if its terms differ."""
+        """Return the statement of a complete release, given the fields of its statement file.
+
+        Raise DataError if that release had other options.
+        """
         stated = self.expected_statement()
         fields = json.loads(json.dumps(stated.to_json()))
         for name in self.same:
@@ -113,7 +122,10 @@ class Plan(ABC, Generic[Stated]):
 def find_files(
     source: str, target: str, options: PersonOptions, *, card: bool = False, ledger: Ledger | None = None
 ) -> tuple[Inputs, Publication]:
-    """Find the input and name the outputs; refuse outputs that would replace a file of the run."""
+    """Find the input files and name the output files.
+
+    An output that would replace a file of this run, such as its input or ledger, is refused.
+    """
     inputs = Inputs.of(source, options)
     read = [name for name in inputs.locations if name != STANDARD_STREAM]
     others = (*read, *([ledger.path] if ledger else []))
@@ -133,14 +145,15 @@ def release(
     """Release a file; if the release is complete already, return its statement.
 
     Args:
-        plan: function that plans the release; it is called after the checks of names and journal.
-        resume: True to continue an interrupted release or, if there is none, begin one.
+        plan: function that plans the release. It is called after the names of the files and the
+            journal have been checked.
+        resume: True to continue an interrupted release; if there is none, a new release begins.
         key: the key of the digests by which a resumed run recognises its input.
-        ledger: the ledger in which records are claimed; None keeps none.
-        progress: called with the number of records that are done. If this function has an attribute
-            ``last_step``, that context manager protects the publication and all later steps from
-            interrupts.
-        tell: called with notes for the curator.
+        ledger: the list of released records to which the records are added; None: no list.
+        progress: function that is called with the number of records that are done. If it has an
+            attribute ``last_step``, this attribute is a context manager that protects the
+            publication and all later steps from interrupts.
+        tell: function that is called with notes for the curator.
     """
     complete = publication.complete if resume else None
     if complete is None:
@@ -161,7 +174,7 @@ def release(
 
 
 def preview(publication: Publication, plan: Callable[[], Plan[Stated]], tell: Tell = ignore) -> Stated:
-    """Return the statement of a dry run, which draws and writes nothing."""
+    """Return the statement of a dry run, which draws nothing and writes no file."""
     publication.check_names()
     statement, notes = plan().preview()
     tell(notes)
@@ -170,7 +183,7 @@ def preview(publication: Publication, plan: Callable[[], Plan[Stated]], tell: Te
 
 @dataclass(frozen=True)
 class Run(Generic[Stated]):
-    """One run of a release; its fields are as the arguments of ``release``."""
+    """One run of a release; its fields are the arguments of ``release`` with the same names."""
 
     plan: Plan[Stated]
     journal: Journal
@@ -185,7 +198,7 @@ class Run(Generic[Stated]):
         return self.plan.publication
 
     def begin(self, *, resume: bool) -> None:
-        """Store the terms; raise DataError unless a resumed run began with the same terms."""
+        """Store the terms of a new release; raise DataError if a resumed run has other terms."""
         journal, ledger = self.journal, self.ledger
         if journal.begun and not resume:
             self.publication.refuse_to_restart(" ".join(self.plan.done).format(journal.records))
@@ -200,7 +213,7 @@ class Run(Generic[Stated]):
         journal.begin(self.plan.terms() | noted)
 
     def finish(self) -> Stated:
-        """Release the records that are not yet released, write all files and publish them."""
+        """Release the records that are not released yet, write all files, and publish them."""
         keep = self.publication.streaming or self.journal.begun
         try:
             self.publication.withdraw(all_ours=self.publication.streaming and self.journal.finished)
@@ -222,12 +235,15 @@ class Run(Generic[Stated]):
         return statement
 
     def show(self) -> None:
-        """Store in the ledger that everything drawn so far may have been read."""
+        """Store in the ledger that somebody may have read everything drawn so far."""
         if self.ledger:
             self.ledger.show(self.journal.run, self.journal.records)
 
     def tidy(self) -> None:
-        """Remove files that a complete release no longer needs; a resumed run repeats this step."""
+        """Remove files that a complete release no longer needs.
+
+        If this fails, the next resumed run does it.
+        """
         with suppress(OSError, AdeptError, KeyboardInterrupt):
             self.journal.finish()
             if self.ledger:
@@ -250,7 +266,10 @@ class Run(Generic[Stated]):
             publication.publish()
 
     def _leave(self, error: BaseException, *, keep: bool) -> None:
-        """Keep files that a resumed run needs, but none if a user's mistake stopped a first run."""
+        """After an error, keep the files that a resumed run needs.
+
+        If a user's mistake stopped a run that had drawn nothing to keep, no file is left.
+        """
         self.publication.withdraw()
         self.publication.clear()
         if not self.journal.begun or (isinstance(error, AdeptError) and not keep):
@@ -267,7 +286,10 @@ class Run(Generic[Stated]):
             ) from None
 
     def _give_up(self) -> None:
-        """Remove everything that nobody can have read; if that fails, the next run does it."""
+        """Delete the draws and the ledger's claims, because nobody can have read any row.
+
+        If this fails, the next run does it.
+        """
         with suppress(OSError, AdeptError):
             self.journal.give_up()
             if self.ledger:
@@ -282,7 +304,10 @@ def _is_interrupt(error: BaseException | None) -> bool:
 
 
 def _check_newest(journal: Journal, ledger: Ledger) -> None:
-    """Refuse a journal that lacks records somebody may have read; forget an empty run's claims."""
+    """Refuse a journal that lacks records which somebody may have read.
+
+    If the journal holds no draws, remove the records of this release from the ledger.
+    """
     if journal.records < (shown := ledger.count_shown(journal.run)):
         raise DataError(
             f"{journal.path} holds {journal.records} records, but {ledger.path} knows that {shown} of its release may have been "

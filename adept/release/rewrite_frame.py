@@ -1,8 +1,8 @@
 """The release of a data frame or a data set, as ``adept rewrite`` releases a file.
 
-Plan, checks, batches, ledger and statement are those of the command. The statement is the only file
-that is written. Neither pandas nor datasets is imported here: a caller who has such a table has
-imported its library.
+Plan, checks, batches, ledger and statement are those of the command ``adept rewrite``. The
+statement is the only output file. Neither pandas nor datasets is imported here: a caller who has
+such a table has imported its library already.
 """
 
 import json
@@ -54,32 +54,33 @@ def rewrite_frame(
 ) -> Frame:
     """Rewrite the records of a data frame, and write the privacy statement of the release.
 
-    *Claim*: a call that fails leaves no statement and nothing in the ledger. *Proof*. All records
-    and options are checked, and the statement's name is taken, before records are claimed;
-    ``claim_records`` gives up the claims if anything fails before the statement has its final name,
-    which is the last step. QED.
+    *Claim*: a call that fails leaves no statement and nothing in the ledger. *Proof*. Before any
+    record is claimed (added to the ledger, the list of released records), all records and options
+    are checked, and the temporary name of the statement is taken. The last step gives the statement
+    its final name. If anything fails before that, ``claim_records`` removes the claims. QED.
 
     Args:
         frame: a ``pandas.DataFrame`` or a ``datasets.Dataset``.
-        text: the column with the texts.
+        text: the name of the column with the texts.
         statement: the file to which the statement is written; it must not exist yet.
-        epsilon: the budget of each record.
-        label: the column with the labels; with None, no labels are written, unless
+        epsilon: the privacy budget of each record.
+        label: the name of the column with the labels. With None, no labels are written, unless
             ``labels="joint"`` lets the model write them.
-        person: the column that names the person who contributed each record; it is not returned,
-            and needs ``max_records_per_person``.
+        person: the name of the column that names the person who contributed each record. It needs
+            ``max_records_per_person``, and is not in the returned table.
         options: the options of ``adept rewrite``, except those for files; ``mechanism`` may be an
             object.
 
     Returns:
         A table of the same kind with a new index and the columns for text, label, ``keep_columns``
-        and ``sample`` (if samples > 1). Labels are whole numbers if their column and the label set
-        have that type, else text. Kept columns have the same types as before, but categories
-        without a row are left out, and class labels become their names.
+        and ``sample`` (if ``samples > 1``). Labels are whole numbers if their column and the label
+        set have that type; otherwise they are text. Kept columns have the same types as before,
+        with two exceptions: categories without a row are left out, and class labels become their
+        names.
 
     Raises:
         AdeptError: for the same reasons as the command; also if a column is missing, or ``frame``
-            is not such a table.
+            is neither of the two kinds of tables.
     """
     table = table_of(frame)
     request = _request(
@@ -153,7 +154,7 @@ def _choice(mechanism: Any) -> MechanismChoice | None:
 
 
 def _checked_columns(table: "Table", request: ReleaseRequest) -> list[str]:
-    """Return the columns to read: those that the release uses, or all if there is a ledger."""
+    """Return the columns to read: those that the release uses or, with a ledger, all columns."""
     named = {"text": request.text_column, "label": request.label_column, "person": request.person_column}
     used = [(option, name) for option, name in named.items() if name is not None]
     used += [("keep_columns", name) for name in request.keep_columns]
@@ -205,22 +206,25 @@ def _draw_rows(plan: LocalPlan, records: Sequence[Record]) -> Iterator[Record]:
 
 
 class Table:
-    """A pandas data frame, which is never changed; a subclass handles ``datasets`` tables."""
+    """A pandas data frame, which is never changed; a subclass handles tables of ``datasets``."""
 
     def __init__(self, frame: Any) -> None:
         self.frame = frame
 
     @property
     def names(self) -> list[Any]:
-        """Names of the columns; in pandas they may be of any type, and may repeat."""
+        """Names of the columns.
+
+        In pandas a name may have any type, and several columns may have the same name.
+        """
         return list(self.frame.columns)
 
     def values(self, name: str) -> list[Any]:
-        """Return a column's values, with None for missing ones."""
+        """Return the values of a column, with None in the place of missing values."""
         return value_list(self.frame[name], len(self.frame), name)
 
     def records(self, names: Sequence[str]) -> list[PlacedRecord]:
-        """Return the given columns as records."""
+        """Return the rows as records that contain only the given columns."""
         columns = [self.values(name) for name in names]
         rows = enumerate(zip(*columns, strict=True))
         return [PlacedRecord(dict(zip(names, row, strict=True)), None, place) for place, row in rows]
@@ -240,11 +244,12 @@ class Table:
         keep: Sequence[str],
         places: Sequence[int],
     ) -> Any:
-        """Return a new table of the same kind.
+        """Return a new table of the same kind with the given rows and columns.
 
         Args:
-            types: the Arrow types of the columns that do not hold text.
-            keep: the columns that are copied from this table, with their types.
+            types: the Arrow types of those columns that do not hold text.
+            text: the name of the column with the texts.
+            keep: the names of the columns that are copied from this table, with their types.
             places: for each row, the position of its record in this table; used only if columns are
                 kept.
         """
@@ -295,7 +300,10 @@ class _DataSet(Table):
         return self.frame.select_columns([name]).with_format("arrow")[:].column(name)
 
     def _take(self, name: str, places: Any) -> Any:
-        """Return a column's values at these places and their feature; class labels become names."""
+        """Return a column's values at the given places, and the feature (type) of the new column.
+
+        Class labels are replaced by their names.
+        """
         import pyarrow as pa
 
         library, feature = sys.modules["datasets"], self.frame.features[name]
@@ -337,7 +345,7 @@ def _holds_names(feature: Any) -> bool:
 
 
 def table_of(frame: Any) -> Table:
-    """Return a data frame or a data set as a table; raise DataError for anything else."""
+    """Return a data frame or a data set as a ``Table``; raise DataError for any other object."""
     kinds = {("pandas", "DataFrame"): Table, ("datasets", "Dataset"): _DataSet}
     kind = instance_of(frame, kinds)
     if kind is None:

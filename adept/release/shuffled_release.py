@@ -1,32 +1,37 @@
 """Shuffling of a file's records, by this run or by others, and the statement's fields about it.
 
-``adept.mechanisms.shuffle_amplification`` proves the effect of shuffling for a function of the *unordered*
-releases and of coins that nobody can guess.
+A shuffled file hides which record each row comes from, so its guarantee for the file as a whole
+(the *central* guarantee) is stronger. A *release* is the randomised value from which the texts of a
+record are written. ``adept.mechanisms.shuffle_amplification`` proves the central guarantee for
+every function of the *unordered* releases and of coins (random choices) that nobody can guess.
 
-*Claim*: a shuffled file is such a function; if labels are copied, of the unordered pairs of release
-and label. *Proof*, for ``shuffle=true``. Every record is released before any text is written. Then
-the releases, each with the label that goes with it, are permuted by the operating system's entropy,
-so that their new order is a function of the unordered ones and of those coins. The code that writes
-texts gets only the releases in their new order. A resumed run permutes again with other coins,
-which is another such function of the same releases.
+*Claim*: a shuffled file is such a function. If labels are copied, it is such a function of the
+unordered pairs of release and label. *Proof*, for ``shuffle=true``. Every record is released before
+any text is written. Then the operating system's entropy permutes the releases, each together with
+its label. So the new order is a function of the unordered releases and of these coins. The code
+that writes texts gets only the releases in their new order. A resumed run permutes again with other
+coins, so its file is another such function of the same releases.
 
-For ``shuffled_records=N`` rows are written in the old order, and somebody else moves them. Each row
-is a function of its record's release, of its own coins, and of pools that are the same for all: (1)
-words, and places in pools, are drawn from the operating system's entropy, by no generator that has
-a seed or a state (``adept.models.decoding``, ``adept.rewriting.encode_release_write``); (2) no number that
-decides about a text is rounded by its place in a batch (``adept.models.lstm_autoencoder``), except
-those that say which of several candidates fits best, which are refused; (3) the texts of a pool do
-not depend on who asks for them. So moving the rows has the same result as moving the releases
-before their rows are written. QED.
+With ``shuffled_records=N`` rows are written in the old order, and somebody else moves them. Each
+row is a function of its record's release, of its own coins, and of pools that are the same for all
+rows. A pool holds texts that are written once for a codeword (a possible value of a release), and
+all records that release this codeword take their texts from it. (1) Words, and places in pools, are
+drawn from the operating system's entropy, by no generator that has a seed or a state
+(``adept.models.decoding``, ``adept.rewriting.encode_release_write``). (2) No number that decides
+about a text is rounded differently in another place of a batch (``adept.models.lstm_autoencoder``),
+except the numbers that say which of several candidates fits best; releases with several candidates
+are refused. (3) The texts of a pool do not depend on the rows that take texts from it. So moving
+the rows has the same result as moving the releases before their rows are written. QED.
 
-Nothing else about a record may be in its rows (kept columns are refused), and nobody may read its
-release in the old order. The journal holds the releases in the old order. It is a file of the user
-who runs the release (mode 0600), and is removed when the output is complete; its blocks may stay on
-the disk. Against a reader of the journal, only the local guarantee holds.
+A row may hold nothing else about its record, so kept columns are refused. Nobody may read a release
+in the old order. The journal, the file with which an interrupted run can continue, holds the
+releases in the old order. It belongs to the user who runs the release (mode 0600), and is removed
+when the output is complete, but its blocks may stay on the disk. Against somebody who reads the
+journal, only the local guarantee of each record holds.
 
 If labels are copied, a record is hidden only among the records with the same label, so the label
-with the fewest records determines the guarantee. If, besides, fewer records are declared to be
-shuffled together than the file holds, each record counts as hidden among no other records.
+with the fewest records determines the guarantee. If labels are copied, and the user declares that
+fewer records are shuffled together than the file holds, no record counts as hidden among others.
 """
 
 from dataclasses import dataclass
@@ -43,13 +48,14 @@ MAX_DELTA, MAX_DELTA_SHARE = 1e-6, 0.1  # the usual central delta: at most this,
 
 @dataclass(frozen=True, kw_only=True)
 class Shuffled:
-    """The guarantee of a shuffled file for readers who see only its new order.
+    """The guarantee of a shuffled file for readers who see only the new order of its records.
 
     Attributes:
-        here: True if this run shuffled it.
+        here: True if this run shuffled the file; False if somebody else shuffles it.
+        records: number of records that are shuffled together.
         smallest: smallest number of records among which a record is hidden; if labels are copied,
-            only records with the same label are counted. epsilon, delta: the central guarantee for
-            replacing one record.
+            only records with the same label are counted.
+        epsilon, delta: the central guarantee for replacing one record.
     """
 
     here: bool
@@ -60,7 +66,7 @@ class Shuffled:
 
 
 def check_shuffling(rewriter: Rewriter, target: str, options: ReleaseOptions) -> None:
-    """Raise ConfigurationError for a shuffled release that the proof does not cover."""
+    """Raise ConfigurationError for a shuffled release that this module's proof does not cover."""
     if not options.shuffled:
         return
     draws_of(rewriter.mechanism, dim=rewriter.model.config.latent_dim, labels=options.response)

@@ -2,7 +2,8 @@
 
 Cross-validation clones the transformer and transforms a text once for each fold. So the memory of
 released texts belongs to the process and not to the transformer. The memory holds digests of texts,
-whose key each process draws anew. A forked process begins with a copy of its parent's memory.
+and each process draws a new secret key for these digests. A forked process begins with a copy of
+its parent's memory.
 """
 
 import os
@@ -33,11 +34,11 @@ class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A pipeline step that rewrites texts: ``make_pipeline(PrivateText(rewriter), ...)``.
 
     ``fit`` learns nothing and releases nothing. ``transform`` releases: each call draws new noise.
-    Cross-validation transforms the same texts many times, and budgets would add up. So a pipeline
-    step refuses a text that any ``PrivateText`` of this process has released: rewrite the texts
-    once, before the cross-validation. With ``again=True`` a text is released again, and ``spent``
-    returns its total epsilon. Only a ledger counts the releases of other processes, such as the
-    workers of ``n_jobs=2``.
+    Cross-validation transforms the same texts many times, and their budgets would add up. So this
+    step refuses a text that any ``PrivateText`` of this process has released before: rewrite the
+    texts once, before the cross-validation. With ``again=True`` a text is released again, and
+    ``spent`` returns its total epsilon. Only a ledger, a file that lists released records, counts
+    the releases of other processes, such as the worker processes with ``n_jobs=2``.
 
     Args:
         rewriter, ledger, again, key, ledger_limit: as for ``DatasetRewriter``.
@@ -58,7 +59,7 @@ class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.ledger_limit = ledger_limit
 
     def fit(self, texts: Any, labels: Any = None) -> "PrivateText":
-        """Check the texts, and learn nothing."""
+        """Check that the texts are a list of texts, and learn nothing."""
         text_list(texts)
         return self
 
@@ -72,7 +73,7 @@ class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return release_texts(self.rewriter, given, options, name="transform")
 
     def spent(self) -> float:
-        """Return the largest total epsilon that one text has spent in this process."""
+        """Return the largest total epsilon that any single text has spent in this process."""
         with _LOCK:
             return max((total(*epsilons) for epsilons in _SPENT.values()), default=0.0)
 
@@ -82,12 +83,12 @@ class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 @contextmanager
 def _remember(texts: Sequence[str], epsilon: float, *, again: bool) -> Iterator[None]:
-    """Note that the body of the context releases texts; equal texts of one call count once.
+    """Add the epsilon of a release to the total of each text; equal texts of one call count once.
 
-    *Claim*: no two calls of one process both release a text unless the later one says ``again``; a
-    call that fails spends nothing. *Proof*. Looking up and adding happen under one lock, before the
-    body draws; if the body fails, its epsilons are taken back, because nobody has read its
-    rewrites. QED.
+    *Claim*: if two calls of one process both release a text, the later one has ``again=True``; a
+    call that fails spends nothing. *Proof*. One lock is held while the texts are looked up and
+    their epsilons are added, before the body of the context draws. If the body fails, these
+    epsilons are removed again, because nobody has read the rewrites. QED.
     """
     digests = {text_digest(_KEY, text) for text in texts}
     with _LOCK:

@@ -1,4 +1,9 @@
-"""Statements: every field of ``OUTPUT.privacy.json``, and its computation from a release."""
+"""Privacy statements: the fields of ``OUTPUT.privacy.json``, computed from a release.
+
+A certificate is a list of the public numbers from which the guarantee can be computed again. In a
+local release each record is randomised on its own. In a central release, noise is added to the
+counts of *cells*, groups of similar texts, and synthetic records are written from the noisy counts.
+"""
 
 import math
 from abc import ABC, abstractmethod
@@ -34,7 +39,7 @@ FIELD_ORDER = (
     "composition", "training_data", "model_sha256", "model_files", "output_sha256", "date", "simulated", "versions",
     "statement",
 )  # fmt: skip
-"""Fields of statements; one that does not apply is null."""
+"""The fields of statements, in order. If a field does not apply to a release, its value is null."""
 
 SHARED_FIELDS = (
     "records", "text_column", "label_column", "training_data", "versions", "model_sha256", "model_files", "output_sha256", "date",
@@ -45,10 +50,10 @@ LOCAL_FIELDS = ("samples", "labels", "kept_columns", "max_records_per_person")
 
 @dataclass(frozen=True, kw_only=True)
 class Statement(ABC):
-    """A release as its statement describes it.
+    """A privacy statement, which describes one release.
 
     Attributes:
-        records: number of records that are written; None before that is known.
+        records: number of records that are written; None while this number is unknown.
         date: the time (UTC) at which a local release ended, or the day on which a central one
             began.
     """
@@ -68,11 +73,11 @@ class Statement(ABC):
     @property
     @abstractmethod
     def text(self) -> str:
-        """Statement in words."""
+        """The statement in words."""
 
     @abstractmethod
     def values(self) -> dict[str, Any]:
-        """Return the fields whose JSON values are computed rather than stored as attributes."""
+        """Return the JSON values of those fields that are computed, not stored as attributes."""
 
     @property
     @abstractmethod
@@ -80,7 +85,7 @@ class Statement(ABC):
         """Public numbers from which the guarantee follows; None if no proof covers it."""
 
     def fields(self) -> dict[str, Any]:
-        """Return the fields as JSON values, without a certificate."""
+        """Return the statement's fields as JSON values, without a certificate."""
         values = self.values()
         found = {
             name: values[name] if name in values else getattr(self, name, None)
@@ -90,7 +95,7 @@ class Statement(ABC):
         return {name: json_number(value) if isinstance(value, float) else value for name, value in found.items()}
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as JSON values, and a certificate that holds their digest."""
+        """Return the fields as JSON values, and a certificate with the digest of these fields."""
         described: dict[str, Any] = {"statement_version": STATEMENT_VERSION, **self.fields(), "certificate": None}
         if parts := self.certificate:
             described["certificate"] = {"parts": parts}
@@ -107,11 +112,12 @@ class Statement(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class PrivacyStatement(Statement):
-    """A local release of records.
+    """The privacy statement of a local release.
 
     Attributes:
-        mechanism: the mechanism that releases the latent or the description of a text.
-        latent_dim: the number of dimensions of the model's latents.
+        mechanism: the mechanism that randomises each text.
+        latent_dim: the number of dimensions of the model's latents, the vectors that represent
+            texts.
         labels: treatment of labels; None if the input has none.
         label_response: the mechanism that randomises labels, either alone or together with the
             text.
@@ -133,7 +139,7 @@ class PrivacyStatement(Statement):
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """Guarantee of the released latent or, if text and label are one symbol, of this symbol."""
+        """Guarantee of the mechanism that releases a text or, in a joint response, also a label."""
         joint = self.label_response if isinstance(self.label_response, JointResponse) else None
         return (joint or self.mechanism).guarantee(self.latent_dim)
 
@@ -147,7 +153,7 @@ class PrivacyStatement(Statement):
 
     @property
     def label_epsilon(self) -> float | None:
-        """True epsilon of the written label alone, if labels are randomised."""
+        """True epsilon of the written label alone; None if labels are not randomised."""
         response = self.label_response
         return response.label_epsilon if isinstance(response, JointResponse) else self.label_budget or None
 
@@ -159,17 +165,17 @@ class PrivacyStatement(Statement):
 
     @property
     def epsilon(self) -> float:
-        """True total epsilon per record, for the pairs of records that ``neighbours`` describes."""
+        """True total epsilon of a record, for the pairs of records that ``neighbours`` names."""
         return total(self.guarantee.epsilon, self.label_budget)
 
     @property
     def claimed_epsilon(self) -> float:
-        """Total epsilon per record that the mechanism's authors claim."""
+        """Total epsilon of each record if the claim of the mechanism's authors were true."""
         return total(self.guarantee.claimed_epsilon, self.label_budget)
 
     @property
     def by_label(self) -> bool:
-        """True if a text is one of its label's sentences, and so reveals the label."""
+        """True if each rewrite is one of its label's sentences, and so can reveal the label."""
         return getattr(self.mechanism, "by_label", False) is True
 
     @property
@@ -182,22 +188,25 @@ class PrivacyStatement(Statement):
 
     @property
     def person_epsilon(self) -> float | None:
-        """True total epsilon per person if persons are named: summed exactly, rounded up once."""
+        """True total epsilon of a person, summed exactly and rounded up once.
+
+        None if no persons are named.
+        """
         people = self.max_records_per_person
         return total(self.guarantee.epsilon, self.label_budget, times=people) if people else None
 
     @property
     def person_delta(self) -> float | None:
-        """Total delta per person."""
+        """Total delta of a person; None if no persons are named."""
         people = self.max_records_per_person
         return total(self.guarantee.delta, times=people) if people else None
 
     @property
     def neighbours(self) -> str:
-        """Pairs of records that the guarantee compares: they agree in all that is copied.
+        """Pairs of records that the guarantee compares: they agree in everything that is copied.
 
-        With excess=drop a person's other records decide if a record is written, so only one
-        person's records are compared.
+        With excess=drop, the records beyond a person's bound are left out. Then a person's other
+        records decide if a record is written, so only two records of the same person are compared.
         """
         copied = [*(["label"] if self.labels == "copy" else []), *self.kept_columns]
         whose = "any two records of the same person" if self.excess == "drop" else "any two records"
@@ -232,12 +241,14 @@ class PrivacyStatement(Statement):
 
 @dataclass(frozen=True, kw_only=True)
 class CentralStatement(Statement):
-    """A central release of a file; every field is a public option or follows from the counts.
+    """The privacy statement of a central release.
+
+    Every field is a public option, or follows from the noisy counts.
 
     Attributes:
         label_set: public labels; None if labels were left out.
-        cells, cells_sha256: number K of codewords, and their digest.
-        stands_out: True if at least one released count is larger than noise alone would make it.
+        cells, cells_sha256: the number of cells, and the digest of their codewords and texts.
+        stands_out: True if at least one noisy count is larger than noise alone would make it.
     """
 
     lacks = "excess"
@@ -251,12 +262,12 @@ class CentralStatement(Statement):
 
     @property
     def guarantee(self) -> Guarantee:
-        """Guarantee for a person, or for a record if no persons are named."""
+        """Guarantee for a person or, if no persons are named, for a record."""
         return self.votes.guarantee(persons=self.persons)
 
     @property
     def epsilon(self) -> float:
-        """Epsilon for a person, or for a record if no persons are named."""
+        """Epsilon of a person or, if no persons are named, of a record."""
         return self.votes.epsilon
 
     @property
@@ -266,19 +277,19 @@ class CentralStatement(Statement):
 
     @property
     def times_counted(self) -> int:
-        """Factor by which epsilon counts at most, if one record or one person's records are
-        replaced.
+        """Factor by which this release's epsilon is multiplied in a total for replacing one record.
 
-        If a person's record is replaced, their next one may count: up to 4 counts change
-        (``adept.mechanisms.central_counts``), and one epsilon covers a change of at most ``sensitivity``
-        counts.
+        If persons are named, the factor is also large enough for replacing all records of one
+        person. If one record of a person is replaced, the person's next record may be counted
+        instead. So up to 4 counts change (``adept.mechanisms.central_counts``), and one epsilon
+        covers a change of at most ``sensitivity`` counts.
         """
         person = 2 // COUNTS_MOVED[self.votes.neighbours]
         return max(person, -(-4 // self.votes.sensitivity)) if self.persons else person
 
     @property
     def certificate(self) -> list[Part]:
-        """Sensitivity and scale of the counts, from which epsilon follows."""
+        """Sensitivity of the counts and scale of their noise, from which epsilon follows."""
         scale, epsilon = self.votes.scale, Fraction(self.votes.epsilon)
         return [laplace_part("counts", epsilon=epsilon, sensitivity=self.votes.sensitivity, scale=scale)]
 
@@ -314,7 +325,7 @@ class CentralStatement(Statement):
 
 
 def restate(said: Json) -> Json | None:
-    """Recompute a statement's sentences and numbers; return None for another version of adept.
+    """Recompute sentences and numbers of a statement; return None if another version wrote it.
 
     Raises:
         Refused: no release can have these fields.

@@ -24,7 +24,10 @@ MAX_NAME_LENGTH = 100
 
 
 def mechanism_options(mechanism: LocalRandomizer) -> dict[str, Any]:
-    """Return the mechanism's fields that JSON can hold, without false flags; infinity is "inf"."""
+    """Return those options of a mechanism that JSON can hold; infinity becomes "inf".
+
+    Options that are False are left out.
+    """
     values = {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}
     plain = {
         name: value
@@ -37,11 +40,13 @@ def mechanism_options(mechanism: LocalRandomizer) -> dict[str, Any]:
 def codebook_facts(
     mechanism: LocalRandomizer, dim: int, codec: Codec | None = None, *, about: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the size k of the codebook in use, its number t of heavy codewords, and its digest.
+    """Return the number k of codewords, the number t of heavy ones, and the codewords' digest.
 
-    For several draws, the numbers and digests are lists. The digest covers the codewords as
-    little-endian float32 rows, or the codec together with ``about``, the public sentences that
-    explain labels.
+    Codewords are the public texts or vectors among which the mechanism chooses. The t heavy ones,
+    which are near the record, have a larger probability. If a record takes several draws, k and t
+    are lists with one number for each draw. The digest covers the codewords as little-endian
+    float32 rows. If the mechanism has a codec (a numbering of texts) instead, the digest covers the
+    codec together with ``about``, the public sentences that explain labels.
     """
     if not (symbols := mechanism.symbols(dim)):
         return {"size": None, "top": None, "codebook_sha256": None}
@@ -67,7 +72,7 @@ def label_facts(response: RandomizedResponse | JointResponse | None) -> dict[str
 
 
 def model_sha256(model: Autoencoder) -> str:
-    """Return the digest of the weights, as ``sha256sum model.safetensors`` gives it."""
+    """Return the digest of the model's weights, as ``sha256sum model.safetensors`` gives it."""
     precision = getattr(torch, model.config.precision)
     weights = {name: tensor.cpu().to(precision).contiguous() for name, tensor in model.state_dict().items()}
     return hashlib.sha256(save(weights)).hexdigest()
@@ -83,7 +88,7 @@ def has_packaged_weights(model: Autoencoder, sha256: str) -> bool:
 
 
 def model_fingerprint(model: Autoencoder, tokenizer: Tokenizer, sha256: str) -> str:
-    """Return one digest of weights, sizes, clip and vocabulary."""
+    """Return one digest of a model's weights, sizes, clipping, labels, vocabulary and synonyms."""
     read = sorted(tokenizer.vocabulary.items()), sorted(tokenizer.synonyms.items())
     described = repr((sha256, model.config, model.clip, model.labels, *read))
     return hashlib.sha256(described.encode("utf-8", "surrogatepass")).hexdigest()
@@ -106,14 +111,14 @@ def model_facts(model: Autoencoder, sha256: str) -> dict[str, Any]:
 
 
 def plain_name(name: object) -> str:
-    """Return a name reduced to letters, digits and plain punctuation, on one line and shortened."""
+    """Return a name on one line, shortened, with only letters, digits and plain punctuation."""
     if not isinstance(name, str):
         return "unknown"
     return " ".join(re.sub(r"[^\w .,:/()+-]", "?", name.replace("\n", " ")).split())[:MAX_NAME_LENGTH] or "unknown"
 
 
 def drawing_versions() -> dict[str, str]:
-    """Return the versions of those programs on which a release's distribution depends."""
+    """Return the versions of those programs on which the distribution of a release depends."""
     return {name: importlib.metadata.version(name) for name in ("adept-dp", "torch", "opendp", "tokenizers")}
 
 

@@ -1,8 +1,9 @@
-"""Audit of a central release: search for traces of a record outside the released counts.
+"""Audit of a central release: search for traces of a record outside the noisy counts.
 
-The audit releases files that differ by one person's rows, or by the content of a row. It replaces
-the noisy counts by fixed ones; then statement, output and errors must be the same for all files,
-byte by byte.
+A central release publishes noisy counts, and everything else must follow from them. The audit
+releases several files that differ by one person's rows, or by the content of a row. In each release
+it replaces the noisy counts by the same fixed counts. Then statement, output and error must be the
+same for all files, byte by byte.
 """
 
 import tempfile
@@ -31,14 +32,17 @@ SEES = (
 
 @dataclass(frozen=True, kw_only=True)
 class _Frozen(Votes):
-    """Votes that always release the same counts."""
+    """A mechanism for counts that returns fixed counts instead of noisy ones."""
 
     def privatize(self, counts: Counts) -> Counts:
         return (np.arange(counts.size, dtype=np.int64) % 5 * 7).reshape(counts.shape)
 
 
 def replay(files: NeighbouringFiles) -> AuditResult:
-    """Release all files with the same counts, and compare the rest; raise NotJudged if all fail."""
+    """Release all files with the same counts, and compare everything else that each release shows.
+
+    The check is not judged if no file can be released.
+    """
     started = time.monotonic()
     check = judge("replay", lambda: _compare_answers(files), sees=SEES, kind=Kind.METADATA)
     result = AuditResult(

@@ -2,10 +2,10 @@
 
 Standard library only: ``python verify_statement.py OUTPUT.privacy.json [output=OUTPUT] [model_dir=DIR]``.
 
-If outputs are drawn with the stated weights and scales, an output changes the odds between any two
-records at most e^epsilon-fold, up to delta. This is checked with integers and fractions, for
-Gaussian noise with decimals of 700 digits. Each field is computed again and compared, or named as
-not checked; ``adept verify`` compares the sentences too. Strings are escaped and cut off.
+Each *part* of a certificate describes one random draw of a release. If all draws are as described,
+an output changes the odds between any two records at most e^epsilon-fold, up to delta. This is
+checked in integers and fractions, for Gaussian noise in decimals of 700 digits. Other fields are
+computed again and compared, or listed as not checked; ``adept verify`` also compares sentences.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ Json = dict[str, Any]
 Name = str | None
 
 STATEMENT_VERSION = 1
-"""Version of the fields of a statement; it goes up by one when a field is added, removed or redefined."""
+"""Version of a statement's fields; it rises by one if a field is added, removed or redefined."""
 
 ENDING, WEIGHTS = ".privacy.json", "model.safetensors"
 MODEL_FILES = (
@@ -39,7 +39,7 @@ DECLARED = (
     "mechanism", "mechanism_options", "claimed_epsilon", "max_records_per_person", "labels", "label_set", "kept_columns",
     "codebook_sha256", "records", "samples", "training_data", "date", "versions", "text_column", "label_column",
 )  # fmt: skip
-"""Fields that no certificate can prove: not checked, but other fields are checked against them."""
+"""Fields that no certificate can prove: not checked, but others are checked against them."""
 DERIVED = (
     "statement_version", "epsilon", "text_epsilon", "label_epsilon", "delta", "person_epsilon", "person_delta", "holds", "exact",
     "private_model", "sensitivity", "scale", "dim", "clip", "clip_norm", "size", "top", "label_keep_probability", "unit",
@@ -58,9 +58,9 @@ class Refused(Exception):
 
 
 def check(statement: str, output: Name = None, model_dir: Name = None, *, restate: Any = None) -> list[str]:
-    """Check OUTPUT.privacy.json, its output (default: the file beside it) and the model.
+    """Check a statement, the output that it describes (default: the file beside it), and the model.
 
-    ``restate`` returns a statement's fields and sentences as adept writes them, or None.
+    ``restate`` computes again the fields that adept writes for such a release; None if it cannot.
 
     Raises:
         Refused: something does not agree. (OSError: a file cannot be read.)
@@ -108,13 +108,13 @@ def _once(pairs: list[tuple[str, Any]]) -> Json:
 
 
 def statement_sha256(said: Json) -> str:
-    """Return the digest of a statement without the digest itself."""
+    """Return the digest of all of a statement except the digest that it contains."""
     rest = {key: value for key, value in said.items() if key != "certificate"} | {"": said["certificate"]["parts"]}
     return hashlib.sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode("ascii")).hexdigest()
 
 
 def _implied(said: Json, parts: list[Json]) -> tuple[list[str], list[str]]:
-    """Check fields against the certificate's parts; return a sentence, and the unchecked fields."""
+    """Check fields against the certificate; return its guarantee, and the unchecked fields."""
     central = _check_kind(said, [part["of"] for part in parts])
     whole = {name: sum((_number(part.get(name, "0")) for part in parts), Fraction(0)) for name in ("epsilon", "delta")}
     _budgets(said, _number(parts[-1]["epsilon"]), central, whole, by_label=parts[0]["of"] == BY_LABEL)
@@ -134,7 +134,7 @@ def _implied(said: Json, parts: list[Json]) -> tuple[list[str], list[str]]:
 
 
 def _check_kind(said: Json, of: list[str]) -> bool:
-    """Check that the draws fit the stated kind of release; return True if central."""
+    """Check that the draws fit the stated kind of release; return True if it is central."""
     labels, texts = said["labels"], of[:-1] if of[-1:] == ["label"] else of
     local = ("copy", "drop", "joint", None)
     kinds = {"counts": ("vote", "drop"), "text and label": ("joint_response",), "text": local, BY_LABEL: ("copy",)}
@@ -152,7 +152,7 @@ def _check_kind(said: Json, of: list[str]) -> bool:
 
 
 def _budgets(said: Json, last: Fraction, central: bool, whole: dict[str, Fraction], *, by_label: bool) -> None:
-    """Check all epsilons and deltas, rounded up once; ``last`` is the last draw's epsilon."""
+    """Compare epsilons and deltas with exact sums; ``last`` is the epsilon of the last draw."""
     people, labels = said["max_records_per_person"], said["labels"]
     label, stated = last if labels == "randomized_response" else None, dict[str, Any](whole)
     if labels != "joint_response":  # there ``_symbols`` compares them
@@ -173,7 +173,7 @@ def _budgets(said: Json, last: Fraction, central: bool, whole: dict[str, Fractio
 
 
 def _draws(said: Json, drawn: list[Json], symbols: bool, central: bool) -> None:
-    """Check the draw fields that ``_symbols``, ``_laplace`` and ``_gaussian`` leave out."""
+    """Check fields about draws that ``_symbols``, ``_laplace`` and ``_gaussian`` do not check."""
     if symbols:
         labels = [part["labels"] or 1 for part in drawn]
         sizes = [_whole(part["size"]) // count for part, count in zip(drawn, labels, strict=True)]
@@ -204,7 +204,7 @@ def _relation(said: Json, central: bool) -> None:
 
 
 def _shuffling(said: Json, symbols: bool) -> None:
-    """Check that the numbers of shuffling are either all given or all missing, and agree."""
+    """Check that the fields about shuffling agree, and are either all given or all missing."""
     here, together, smallest, *_ = numbers = [said[name] for name in SHUFFLED]
     if said["trust"] == "shuffled":
         sound = type(here) is bool and type(together) is type(smallest) is int and 1 <= smallest <= together
@@ -217,9 +217,9 @@ def _shuffling(said: Json, symbols: bool) -> None:
 
 
 def _symbols(said: Json, part: Json) -> None:
-    """Check heavy / light <= e^epsilon, and the bounds of text and label alone.
+    """Check heavy / light <= e^epsilon for the two weights, and the bounds of text and label alone.
 
-    Checked proof: ``proofs/Checker.v``, ``accepted_symbols_are_private``.
+    Proof of this check in Coq: ``proofs/Checker.v``, ``accepted_symbols_are_private``.
     """
     size, top, heavy, light = (_whole(part[name]) for name in ("size", "top", "heavy", "light"))
     total, of = top * heavy + (size - top) * light, part["of"]
@@ -242,7 +242,7 @@ def _symbols(said: Json, part: Json) -> None:
 
 
 def _at_most_e_to(epsilon: Fraction, ratio: Fraction, terms: int, name: str) -> None:
-    """Check ratio <= e^epsilon with the first terms of the series (all positive), rounded down."""
+    """Check ratio <= e^epsilon: sum the first terms of its series (all > 0), each rounded down."""
     term = total = 1 << SERIES_BITS
     for count in range(1, min(terms, MAX_TERMS) + 1):
         term = term * epsilon.numerator // (epsilon.denominator * count)
@@ -252,7 +252,7 @@ def _at_most_e_to(epsilon: Fraction, ratio: Fraction, terms: int, name: str) -> 
 
 
 def _laplace(said: Json, part: Json) -> None:
-    """Check D / b <= epsilon for the scale b: D is the clip's l1 diameter, or a person's effect."""
+    """Check D / b <= epsilon: b is the noise's scale, D the largest l1 distance of two inputs."""
     scale, distance = _number(part["scale"]), _whole(part["sensitivity"])
     if part["of"] == "counts":
         step = Fraction(1)
@@ -268,7 +268,7 @@ def _laplace(said: Json, part: Json) -> None:
 
 
 def _gaussian(said: Json, part: Json) -> None:
-    """Check (**) of gaussian.py: exp(a) (Phi(-low) - e^spent Phi(-high)) + tail <= delta."""
+    """Check (**) of gaussian.py: exp(near) * (Phi(-low) - e^spent * Phi(-high)) + tail <= delta."""
     step, distance, scale, dim = _step(said), _number(part["distance"]), _number(part["scale"]), part["dim"]
     stated = Fraction(_float(said, "sensitivity")) / step, Fraction(_float(said, "scale")) / step, said["dim"]
     found = 2 * Fraction(_float(said, "clip_norm")) / step, distance, scale, dim
@@ -287,7 +287,7 @@ def _gaussian(said: Json, part: Json) -> None:
 
 
 def _upper_tail(x: Decimal) -> Decimal:
-    """Phi(-x) = 1/2 - e^(-x^2/2) / sqrt(2 pi) (x + x^3 / 3 + x^5 / 15 + ...)."""
+    """Return ``Phi(-x) = 1/2 - e^(-x^2/2) / sqrt(2 pi) * (x + x^3/3 + x^5/15 + ...)``."""
     term = total = x
     odd, a, b, t, p = 1, Decimal(1), Decimal("0.5").sqrt(), Decimal("0.25"), 1
     while abs(term) > Decimal(10) ** -DECIMALS:
@@ -300,7 +300,7 @@ def _upper_tail(x: Decimal) -> Decimal:
 
 
 def _step(said: Json) -> Fraction:
-    """Return the public grid's width, a power of two: clip_norm / 2^21 to clip_norm / 2^20."""
+    """Return the public grid's spacing, a power of two: clip_norm / 2^21 to clip_norm / 2^20."""
     _same(type(said["dim"]) is int and said["dim"] > 0, True, "dim must be a whole number from 1 on")
     bits = int(Fraction(_float(said, "clip_norm")) * 2**1074).bit_length()
     return Fraction(2 ** (bits - 1 - GRID_BITS), 2**1074)
@@ -322,7 +322,7 @@ def _same(found: Any, expected: Any, wrong: str) -> None:
 
 
 def _is(said: Json, name: str, value: Any) -> None:
-    """Check that a field has this value and type: true is not 1."""
+    """Check that a field has this value and this type, so that true is not 1."""
     if type(said[name]) is not type(value) or said[name] != value:
         raise Refused(f"{name} is {quoted(said[name])}, which is not what certificate and declared facts imply")
 
@@ -334,7 +334,7 @@ def _float(said: Json, name: str) -> float:
 
 
 def quoted(value: Any) -> str:
-    """Quote a value of a statement for a sentence: ASCII, on one line, escaped, cut off."""
+    """Return a statement's value in quotes: ASCII, on one line, escaped, shortened if too long."""
     if isinstance(value, list | dict):
         value = f"a {type(value).__name__}"
     elif isinstance(value, int) and abs(value) >= 10**MAX_SHOWN:
@@ -344,7 +344,7 @@ def quoted(value: Any) -> str:
 
 
 def path_shown(path: str) -> str:
-    """Return the name of a file, with control characters escaped."""
+    """Return the name of a file, escaped if it is not printable ASCII."""
     return path if path.isascii() and path.isprintable() else ascii(path)
 
 
@@ -378,7 +378,7 @@ def _file(name: str, path: str | None, digest: str) -> str:
 
 
 def _sha256(path: str, line_end: bytes | None = None) -> str:
-    """Return the digest of a file, unchanged or with other line ends."""
+    """Return the SHA-256 digest of a file, with all its line ends replaced if asked."""
     with Path(path).open("rb") as stream:
         if line_end is None:
             return hashlib.file_digest(stream, "sha256").hexdigest()
