@@ -1,10 +1,11 @@
 """Batches of records: how they are released, and how output rows are written from the releases.
 
-To *draw* for a batch means to make all its random choices. The result, an *entry*, is stored in the
-journal, a file with which an interrupted run can continue. Only ``draw`` passes records to a
-mechanism. ``rows`` and ``last_rows`` write output rows from an entry, and read only copied columns
-of the records themselves. So a run can write all its rows again from a journal that holds all
-entries.
+To *release* a record means to pass it to a mechanism, which returns a random value, the *release*.
+The texts of the record are written from this value. To *draw* for a batch means to make all its
+random choices. The result, an *entry*, is stored in the journal, a file with which an interrupted
+run can continue. Only ``draw`` passes records to a mechanism. ``rows`` and ``last_rows`` return
+output rows made from an entry, and read only copied columns of the records themselves. So a run can
+write all its rows again from a journal that holds all entries.
 """
 
 import base64
@@ -51,7 +52,7 @@ class PlainBatches:
         self.options, self._joint = options, options.labels in JOINT_TREATMENTS
 
     def draw(self, batch: Sequence[Record]) -> Entry:
-        """Release a batch of records, and write ``samples`` rewrites of each record."""
+        """Release a batch of records, and write ``options.samples`` rewrites of each record."""
         return self.write(self.release(batch), self.randomise_labels(batch))
 
     def release(self, batch: Sequence[Record]) -> Tensor:
@@ -75,7 +76,7 @@ class PlainBatches:
         return entry
 
     def rows(self, batch: Sequence[Record], entry: Entry) -> Iterator[Record]:
-        """Yield the output rows of a batch, whose entry holds the texts.
+        """Yield the output rows of a batch; ``entry`` holds their texts.
 
         A row copies from its record only the kept columns and, if labels are copied, the label.
         """
@@ -120,7 +121,7 @@ class ShuffledBatches:
         self._kind = ""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle this object without the releases in it, because a worker process only draws."""
+        """Pickle this object without its releases, because a worker process does not need them."""
         return ShuffledBatches, (self._batches,)
 
     def draw(self, batch: Sequence[Record]) -> Entry:

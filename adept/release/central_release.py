@@ -133,7 +133,7 @@ class CentralPlan(Plan[CentralStatement]):
 
     @cached_property
     def cells_sha256(self) -> str:
-        """SHA-256 digest of the cells' codewords and public texts."""
+        """SHA-256 digest of the codewords and public texts that define the cells."""
         cells = self.writer.cells
         digest = hashlib.sha256(cells.codewords.astype("<i4").tobytes())
         for text in cells.texts:
@@ -194,7 +194,7 @@ class CentralPlan(Plan[CentralStatement]):
         return tally
 
     def vote(self, batch: Sequence[Record]) -> Entry:
-        """Return the cell for which each record of a batch votes, without randomness.
+        """Return for each record of a batch the cell for which it votes; nothing here is random.
 
         If a cluster is used, a worker returns only these cells, and nothing else about the records.
         """

@@ -104,7 +104,7 @@ class ReleaseOptions(FileOptions):
 def find_label(first: Record, options: ReleaseOptions) -> str | None:
     """Return the name of the output's label column, or None if the output has no labels.
 
-    The input needs a label column only if the model does not write the labels itself.
+    With labels=joint the model writes labels, so the output has them even if the input has none.
     """
     found = find_label_column(first, options.label_column)
     if options.labels == "drop":
@@ -197,7 +197,7 @@ class CheckedRecords:
 
     @property
     def smallest_group(self) -> int:
-        """Number of records with the rarest copied label; all records if no label is copied."""
+        """Number of records with the rarest copied label; if no label is copied, of all records."""
         return min(self._groups.values(), default=0)
 
     @property
@@ -291,7 +291,7 @@ def _is_readable_as(found: Any, kind: Any) -> bool:
 
 
 def decide_kept(inputs: Inputs, options: ReleaseOptions, output_format: str, first: Record) -> KeptColumns:
-    """Return the kept columns with their types; read the whole input if the types need it."""
+    """Return the kept columns with their types; to find types, this may read the whole input."""
     columns = tuple(options.keep_columns)
     # Elsewhere no types are needed
     formats = inputs.formats if columns and output_format == "parquet" else set()
@@ -349,7 +349,7 @@ def _find_types(inputs: Inputs, columns: tuple[str, ...]) -> dict[str, Any]:
 
 
 def find_label_type(inputs: Inputs, column: str | None, drawn: Iterable[str], first: Record) -> Any:
-    """Return the integer type of the labels in the output, in any format; None if they are text.
+    """Return the integer type of the output's labels, in any file format; None if they are text.
 
     *Claim*: the chosen type reveals nothing about a record, and every written label has this type.
     *Proof*. The choice depends only on the schemas and on ``drawn``, the public labels that may be

@@ -51,7 +51,7 @@ def default_location(key: bytes) -> Path:
 
 
 def _guard(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a method of the ledger: if the method fails, give up the ledger, and raise no error."""
+    """Wrap a method of the ledger: if the method fails, call ``_lose`` with the reason."""
 
     def guarded(ledger: "DefaultLedger", *args: Any) -> Any:
         try:
@@ -64,7 +64,7 @@ def _guard(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class DefaultLedger(Ledger):
-    """An open default ledger; after an error, the release goes on without it."""
+    """An open default ledger; if it has no limit, a release goes on without it after an error."""
 
     required = False
 

@@ -36,7 +36,7 @@ person:
 The total of a record is about replacing one record in a file with a public number of rows. Under
 ``add_or_remove``, a replacement is one removal and one addition, so it costs twice as much. In a
 release with persons, the old record and the new one may belong to two persons, and the rows of both
-change; this doubles the cost again. The total of a person is about replacing all their records. A
+change; this doubles the cost too. The total of a person is about replacing all their records. A
 release that named no persons may hold any number of a person's records, so the total of a person is
 then unbounded. Equal records of one run count as different records, each released once. Equal
 records of different runs may be the same record, so their budgets add up.

@@ -1,7 +1,7 @@
 """The file of a ledger: an SQLite database (mode 0600), its damage checks, and exact sums.
 
-A ledger lists released records with their budgets. A *claim* is its entry for one record or person
-in one release.
+A ledger lists released records with their budgets. A *claim* is an entry of the ledger for one
+record or person in one release.
 
 *Claim*: if one bit changes on the disk, or the end of the file is lost, either an error is raised,
 or every record is still known and no limit has grown. *Proof*. SQLite stores each claim twice, in
@@ -135,7 +135,7 @@ class Spending:
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One release in the ledger; a record's total contains ``counted`` times its epsilon."""
+    """One release in the ledger; its epsilon counts ``counted`` times in the total of a record."""
 
     started: str
     finished: str | None

@@ -219,7 +219,7 @@ class LocalPlan(Plan[PrivacyStatement]):
 
     @cached_property
     def codebook(self) -> dict[str, Any]:
-        """Size and digest of the codebook: the public symbols among which the mechanism chooses."""
+        """Size and digest of the codebook, the list of all values that a release can have."""
         model = self.writer.model
         about = self.writer.coding.cells.about if isinstance(self.writer.coding, LabelCoding) else {}
         return statement_provenance.codebook_facts(

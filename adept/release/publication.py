@@ -7,15 +7,16 @@ temporary names stay until the release is complete, so that a resumed run recogn
 
 A run stores its draws (the results of all random choices) in the *journal*, and *claims* the
 records in the *ledger*, that is, adds them to the list of released records. A release into a file
-goes through the following states. Every step is on the disk before the next begins.
+goes through the following states. Its *terms* are the options and facts that all its runs share.
+Every step is on the disk before the next begins.
 
 | state     | journal          | ledger                   | temporary files | final names     |
 |-----------|------------------|--------------------------|-----------------|-----------------|
 | begun     | terms            | nothing                  | none            | none            |
-| claimed   | terms            | claims of its rows       | empty           | none            |
+| claimed   | terms            | claims of its records    | empty           | none            |
 | drawn     | terms and draws  | claims                   | rows so far     | none            |
-| shown     | every draw       | claims, all may be read  | complete        | one by one      |
-| published | every draw       | claims, all may be read  | complete        | all             |
+| shown     | every draw       | claims, marked readable  | complete        | one by one      |
+| published | every draw       | claims, marked readable  | complete        | all             |
 | tidied    | gone             | finished                 | gone            | all             |
 
 *Claim*: after any crash, on a disk that keeps what was synchronised, (a) a release with claims in

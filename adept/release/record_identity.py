@@ -115,9 +115,9 @@ class Identity:
         return cls(key, tuple((role, plays.get(role, role[1])) for role in sorted(roles)), person_column)
 
     def subjects(self, record: Mapping[str, Any], number: int) -> Iterator[tuple[bytes, int]]:
-        """Yield the digest of a record with the kind of this digest, and the same for its person.
+        """Yield a pair of digest and kind for the record, and another pair for its person.
 
-        If no column names persons, yield only the record's digest.
+        If no column names persons, there is only the first pair.
         """
         yield self._record(record, number), ROW_KIND
         if self.person_column is not None:
@@ -172,7 +172,7 @@ def key_location() -> Path:
 def secret_key(path: str | None = None) -> bytes:
     """Return the 32-byte key from its file, which is created (mode 0600) if it does not exist.
 
-    Raise DataError if other users can read the file, or if it is no key.
+    Raise DataError if other users can read the file, or if its content is no key.
     """
     advice = "give key=FILE"
     try:

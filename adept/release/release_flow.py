@@ -38,7 +38,7 @@ Stated = TypeVar("Stated", bound=Statement)
 
 
 def ignore(notes: Any) -> None:
-    """Do nothing with the notes."""
+    """Do nothing with the given notes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -268,7 +268,8 @@ class Run(Generic[Stated]):
     def _leave(self, error: BaseException, *, keep: bool) -> None:
         """After an error, keep the files that a resumed run needs.
 
-        If a user's mistake stopped a run that had drawn nothing to keep, no file is left.
+        No file is left if nothing was drawn, or if a user's mistake stopped the first run before
+        anybody could read a row.
         """
         self.publication.withdraw()
         self.publication.clear()

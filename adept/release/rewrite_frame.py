@@ -1,8 +1,8 @@
 """The release of a data frame or a data set, as ``adept rewrite`` releases a file.
 
-Plan, checks, batches, ledger and statement are those of the command ``adept rewrite``. The
-statement is the only output file. Neither pandas nor datasets is imported here: a caller who has
-such a table has imported its library already.
+The plan, the checks, the batches, the ledger and the statement are the same as in ``adept
+rewrite``. The statement is the only output file. Neither pandas nor datasets is imported here: a
+caller who has such a table has imported its library already.
 """
 
 import json

@@ -58,7 +58,7 @@ class PersonOptions(Columns):
 
 @dataclass(kw_only=True)
 class FileOptions(PersonOptions):
-    """Columns of the files that are read."""
+    """Options of a local release that are about its input, its output and its records."""
 
     # --- Files
     card: bool = False
@@ -118,7 +118,7 @@ class FileOptions(PersonOptions):
 
 @dataclass(kw_only=True)
 class CentralOptions(PersonOptions):
-    """Columns of the files that are read."""
+    """Options of a central release that are about its input, its output and its rows."""
 
     # --- Labels
     labels: str = "vote"
@@ -187,7 +187,7 @@ class LedgerOptions:
 
 @dataclass
 class ReleaseRequest(LedgerOptions, FileOptions):
-    """A release of records."""
+    """A request to release records: budget, mechanism, treatment of labels, other options."""
 
     # --- Budget and mechanism
     epsilon: float | None = None
@@ -211,7 +211,7 @@ class ReleaseRequest(LedgerOptions, FileOptions):
     addition to epsilon."""
     label_set: list[str] | None = None
     """Public labels among which random labels are drawn: [A,B], or @FILE with one label on each
-    line; null: the model's labels. With labels=copy, nothing is drawn, and the codewords of these
+    line; null: the model's labels. With labels=copy, no label is drawn, and the codewords of these
     labels are computed before the first record is released."""
     label_descriptions: str | None = None
     """File with public sentences that explain the copied labels, for labels whose names say too

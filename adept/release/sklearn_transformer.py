@@ -59,7 +59,7 @@ class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.ledger_limit = ledger_limit
 
     def fit(self, texts: Any, labels: Any = None) -> "PrivateText":
-        """Check that the texts are a list of texts, and learn nothing."""
+        """Check that ``texts`` is a list of texts, and learn nothing."""
         text_list(texts)
         return self
 

@@ -45,7 +45,7 @@ SHARED_FIELDS = (
     "records", "text_column", "label_column", "training_data", "versions", "model_sha256", "model_files", "output_sha256", "date",
 )  # fmt: skip
 LOCAL_FIELDS = ("samples", "labels", "kept_columns", "max_records_per_person")
-"""Fields that every statement (``SHARED_FIELDS``) or a local one stores as they are given."""
+"""Fields whose values are attributes: of all statements (``SHARED_FIELDS``), or of local ones."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,7 +175,7 @@ class PrivacyStatement(Statement):
 
     @property
     def by_label(self) -> bool:
-        """True if each rewrite is one of its label's sentences, and so can reveal the label."""
+        """True if a rewrite is chosen among sentences for its label, and so can reveal it."""
         return getattr(self.mechanism, "by_label", False) is True
 
     @property

@@ -41,7 +41,7 @@ class _Frozen(Votes):
 def replay(files: NeighbouringFiles) -> AuditResult:
     """Release all files with the same counts, and compare everything else that each release shows.
 
-    The check is not judged if no file can be released.
+    Raise NotJudged if no file can be released.
     """
     started = time.monotonic()
     check = judge("replay", lambda: _compare_answers(files), sees=SEES, kind=Kind.METADATA)

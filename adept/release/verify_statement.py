@@ -60,10 +60,10 @@ class Refused(Exception):
 def check(statement: str, output: Name = None, model_dir: Name = None, *, restate: Any = None) -> list[str]:
     """Check a statement, the output that it describes (default: the file beside it), and the model.
 
-    ``restate`` computes again the fields that adept writes for such a release; None if it cannot.
+    ``restate`` is None, or a function that computes fields of a statement again, as adept does.
 
     Raises:
-        Refused: something does not agree. (OSError: a file cannot be read.)
+        Refused: the statement contradicts itself or a file. (OSError: a file cannot be read.)
     """
     try:
         said = _read(statement)
