@@ -111,7 +111,7 @@ class Database(sqlite3.Connection):
 
     @contextmanager
     def transaction(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
-        """Run the body of the context in one transaction, while other processes that write wait."""
+        """Run the body of the context in one transaction; other processes wait to write."""
         with self.reported():
             self.execute(begin)
             try:

@@ -273,7 +273,7 @@ class Ledger(LedgerFile):
                 )
 
     def _after(self, found: Counter[Asked], kind: int) -> Counter[Budget]:
-        """Return how many records, or persons, would have each total epsilon after this run."""
+        """Return how many records, or persons, would reach each total epsilon with this run."""
         spending, spent, everywhere = self._spending, self._spent(), self._everywhere(kind)
         counts: Counter[Budget] = Counter()
         if spending.central:

@@ -101,7 +101,7 @@ class Identity:
 
     @classmethod
     def of(cls, key: bytes, roles: Sequence[Role], *, text_column: str, person_column: str | None) -> "Identity":
-        """Return the identity of a file's records.
+        """Return the ``Identity`` for the records of a file.
 
         Raise ConfigurationError if the ledger identifies records by their person, and the file has
         no column of persons.

@@ -178,8 +178,8 @@ class LedgerOptions:
     """Refuse a release that would raise the total epsilon of a record or person above this limit,
     even with again=true."""
     again: bool = False
-    """Release records even if the ledger lists earlier releases of them. The budgets of all
-    releases of a record add up."""
+    """Release records even if the ledger lists earlier releases. The budgets of all releases of a
+    record add up."""
     key: str | None = None
     """File with the secret key for the digests of records in journal and ledger; null:
     ~/.config/adept/key."""

@@ -54,7 +54,7 @@ LIMITS = (
 
 
 class Refused(Exception):
-    """An error whose message says what is wrong."""
+    """The error for a statement that must not be trusted; its message says what is wrong."""
 
 
 def check(statement: str, output: Name = None, model_dir: Name = None, *, restate: Any = None) -> list[str]:
@@ -217,7 +217,7 @@ def _shuffling(said: Json, symbols: bool) -> None:
 
 
 def _symbols(said: Json, part: Json) -> None:
-    """Check heavy / light <= e^epsilon for the two weights, and the bounds of text and label alone.
+    """Check symbols' weights: heavy / light <= e^epsilon, and the epsilons of text and label alone.
 
     Proof of this check in Coq: ``proofs/Checker.v``, ``accepted_symbols_are_private``.
     """
