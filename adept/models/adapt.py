@@ -1,4 +1,6 @@
-"""Adaptation of a model to another domain from a few hundred public texts, in closed form.
+"""Adaptation of a model to another domain by a few hundred public texts, in closed form.
+
+Only linear algebra and clustering are used; no network is trained.
 
 - *words* of the examples are added to the vocabulary;
 - *topics* (``adept.models.topics``) are fitted again, to the examples and to some of the texts that
@@ -10,8 +12,8 @@
 
 A *broad* model is one for text of many domains. It has a lexicon, and its texts are ordered by how
 near their meaning is to the examples. A few examples do not show how far their domain extends. So
-the sentences closest in meaning are added to the examples, and half of the other codewords are
-chosen at random.
+if there are few, the model's sentences closest in meaning are added to them, and half of the other
+codewords are the latents of texts chosen at random.
 """
 
 import random
@@ -192,9 +194,9 @@ def translate(model: Autoencoder, new: Tensor, old: Tensor, *, source: Autoencod
 def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[int, Tensor]:
     """Return codebooks for the latents (N, n) of examples, by their number of codewords.
 
-    The smaller codebooks hold means of these latents. If there are at most ``most`` examples, the
-    two largest codebooks hold the latents of all examples; one of the two also holds the nearest of
-    the latents ``own`` of the model's texts.
+    The smaller codebooks hold means of these latents. If there are at most ``most`` examples, one
+    more codebook holds the latents of all examples. The largest codebook adds the nearest of the
+    latents ``own`` of the model's texts, up to ``most`` codewords.
     """
     distinct = torch.unique(latents.cpu(), dim=0)
     books = learn_codebooks(distinct, seed=seed, also=len(distinct) // 2)
@@ -348,7 +350,10 @@ def sentence_at(codec: Codec, place: int) -> Words:
 
 
 def _list_without(codec: Codec, table: Codes, places: NDArray[np.int64]) -> ListedTexts:
-    """List the sentences that are not at ``places``; raise ModelError if there are too many words."""
+    """List the sentences that are not at ``places``.
+
+    Raises ModelError if they have too many different words.
+    """
     said, listed = codec.utterances, codec.listed
     kept = np.ones(len(table), dtype=bool)
     kept[places] = False

@@ -1,4 +1,7 @@
-"""Codewords of a model: learned from latents, or equal to the latents of public texts."""
+"""Codewords of a model: learned from latents, or equal to the latents of public texts.
+
+A *codeword* is a public vector that a mechanism can release instead of a record's latent.
+"""
 
 from collections.abc import Sequence
 

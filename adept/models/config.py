@@ -40,11 +40,11 @@ class ModelConfig:
     dropout: float = 0.1
     """Share of the numbers in word vectors and decoder outputs that training sets to zero."""
     word_dropout: float = 0.2
-    """Share of the decoder's input words that training hides, so that it learns to use the latent."""
+    """Share of the decoder's input words that training hides, so that it learns to use latents."""
     precision: str = "float32"
     """Precision of the saved weights: float32 | float16; in memory they are float32."""
     decoder: str = "lstm"
-    """Decoder to use if decoding.strategy is auto: lstm | nearest (needs public text)."""
+    """Decoder to use if decoding.strategy is auto: lstm | nearest (answers with public texts)."""
     encoder: str = "lstm"
     """Encoder: lstm | topics (their number sets latent_dim); training.content.kind chooses it."""
 
@@ -173,7 +173,7 @@ class CodecConfig:
     public.
     """
     sentences: bool = False
-    """Give every training text a number, and find texts by their meaning; for text of many domains."""
+    """Give each training text a number, and find texts by meaning; for text of many domains."""
 
     def __post_init__(self) -> None:
         check_choice(("later", "now"), **{"training.codec.learn": self.learn})
@@ -228,7 +228,7 @@ class TrainingConfig(OptimiserConfig):
 
     @property
     def budgets(self) -> tuple[float, float]:
-        """Lowest and highest epsilon of noise-aware training; NaN if they are not numbers."""
+        """Lowest and highest epsilon of the noise in training; NaN if they are not numbers."""
         try:
             low, high = self.epsilon if isinstance(self.epsilon, list | tuple) else (self.epsilon, self.epsilon)
             return float(low), float(high)

@@ -61,7 +61,7 @@ def choose(logits: Tensor, decoding: DecodingConfig) -> Tensor:
 
 
 class PublicTexts:
-    """Public utterances with their latents (N, n); a release is written as the nearest utterance."""
+    """Public utterances with their latents (N, n); a release is written as the nearest one."""
 
     def __init__(self, texts: Sequence[str], latents: Tensor) -> None:
         self.texts = list(texts)

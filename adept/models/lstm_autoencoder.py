@@ -105,7 +105,11 @@ class Adept(nn.Module):
         return logits.float()
 
     def read(self, tokens: Tensor) -> Tensor:
-        """Return the latents r (B, n) before the clip: a linear map of the last states of both LSTMs."""
+        """Return the latents r (B, n) before the clip.
+
+        They are a linear map of the last states of two LSTMs, which read the text forwards and
+        backwards.
+        """
         lengths = (tokens != PAD).sum(dim=1)
         positions = torch.arange(tokens.shape[1], device=tokens.device)
         backward = (lengths[:, None] - 1 - positions).clamp(min=0)  # (B, T): last token first
@@ -228,7 +232,10 @@ def multiply(layer: nn.Linear, rows: Tensor) -> Tensor:
 
 
 def fill_up(matrix: Tensor, *, dim: int, width: int = REGISTER_FLOATS) -> Tensor:
-    """Fill a dimension with zeros to a multiple of ``width``, so that all rows are rounded equally."""
+    """Fill a dimension with zeros up to a multiple of ``width``.
+
+    Then all rows of a product are rounded in the same way.
+    """
     missing = -matrix.shape[dim] % width
     padding = (0, missing) if dim == 1 else (0, 0, 0, missing)
     return nn.functional.pad(matrix, padding) if missing else matrix

@@ -20,7 +20,7 @@ class Reconstruction:
 
     @property
     def share(self) -> float:
-        """The score ``own`` on a scale from 0 (as high as ``other``) to 1 (all words reproduced)."""
+        """The score ``own`` on a scale from 0 (as low as ``other``) to 1 (all words written)."""
         return max(0.0, (self.own - self.other) / (1 - self.other)) if self.other < 1 else 1.0
 
     @property

@@ -119,7 +119,10 @@ class Autoencoder(Adept):
 
     @classmethod
     def from_pretrained(cls, directory: str | Path) -> "Autoencoder":
-        """Load a model; raise ModelError if a file is missing or damaged, or does not fit the others."""
+        """Load a model.
+
+        Raises ModelError if a file is missing or damaged, or does not fit the other files.
+        """
         directory = Path(directory)
         _, description = read_json(directory / CONFIG)
         model = _build(cls, description, directory / CONFIG)
@@ -197,7 +200,10 @@ def pad(rows: Sequence[Sequence[int]], *, length: int | None = None) -> Tensor:
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], *, precision: str = "float32") -> None:
-    """Write float32 tensors as safetensors; raise ModelError for a value out of range."""
+    """Write float32 tensors as safetensors.
+
+    Raises ModelError if ``precision`` cannot hold a value.
+    """
     held = {  # copies, as two codebooks may be one tensor
         name: tensor.to(getattr(torch, precision)).clone(memory_format=torch.contiguous_format)
         for name, tensor in tensors.items()

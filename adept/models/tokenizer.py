@@ -39,7 +39,10 @@ UNWRITABLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 class Tokenizer:
-    """An encoder of texts into token ids, and a decoder whose texts hold no line breaks or special tokens."""
+    """An encoder of texts into token ids, and a decoder of token ids into texts.
+
+    The texts that it writes hold no line breaks and no special tokens.
+    """
 
     FILE, SYNONYMS = "tokenizer.json", "synonyms.json"
 
@@ -147,7 +150,10 @@ class Tokenizer:
         return self.encode(corpus.texts, max_length=max_length, labels=corpus.labels if self.labels else None)
 
     def _ids(self, texts: list[str]) -> list[list[int]]:
-        """Return the ids of each text, or no ids if encoding fails, so that no error reveals a record."""
+        """Return the ids of each text, or no ids if the backend fails.
+
+        So no error message reveals a record.
+        """
         try:
             encoded = self._backend.encode_batch(texts, add_special_tokens=False)
         except Exception:  # noqa: BLE001 - the Rust side raises bare Exception; none is known for a pipeline that was checked
@@ -242,7 +248,10 @@ def _words(content: dict[str, Any], special: list[str]) -> dict[str, int]:
 
 
 def _check_words(words: dict[str, int], special: list[str]) -> None:
-    """Raise ValueError unless ids count from 0, special tokens come first, and tokens are writable."""
+    """Raise ValueError unless ids count from 0, and tokens are writable and in order.
+
+    Special tokens, and then the tokens of labels, must have the first ids.
+    """
     if not FIRST_LABEL <= len(words) <= MAX_VOCABULARY + MAX_LABELS:
         raise ValueError("too few or too many tokens")
     if any(type(number) is not int for number in words.values()) or sorted(words.values()) != list(range(len(words))):

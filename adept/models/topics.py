@@ -37,7 +37,7 @@ BATCH_TEXTS = 1 << 11  # texts whose sums are computed together, near the proces
 
 
 class TopicEncoder(nn.Module):
-    """A map from token ids (B, T) to topics (B, n); its tables are buffers, which training never changes."""
+    """A map from token ids (B, T) to topics (B, n), whose tables the optimiser never changes."""
 
     rarity: Tensor
     directions: Tensor
@@ -113,9 +113,9 @@ class TopicEncoder(nn.Module):
 class WordTopics:
     """The topics of texts in whole numbers, from sums of the topics of their words.
 
-    ``TopicEncoder`` gives topics to a text that has each word of this text once. The first
-    MAX_WHOLE_TOPICS of these topics are scaled to length TOPIC_LENGTH and rounded. All sums are
-    whole numbers that floats hold exactly, so the order of words makes no difference.
+    Each text is treated as if it had each of its words once. The first MAX_WHOLE_TOPICS of the
+    topics that ``TopicEncoder`` gives to it are scaled to length TOPIC_LENGTH and rounded. All sums
+    are whole numbers that floats hold exactly, so the order of words makes no difference.
 
     Args:
         encoder: the encoder of topics.
@@ -131,7 +131,7 @@ class WordTopics:
     def of_table(self, words: Iterable[str], table: csr_array) -> NDArray[np.int8]:
         """Return the topics (N, n) of texts; all are 0 for a text without a known word.
 
-        Row i of ``table`` holds the number of times that text i has each of the ``words``.
+        Row i of ``table`` tells which of the ``words`` text i has.
         """
         ids = np.array([self._ids.get(word, 0) for word in words] or [0])
         rarity = np.where(ids > 0, self._rarity[ids], 0)
@@ -154,7 +154,10 @@ def _in_units(values: Tensor) -> NDArray[np.float64]:
 
 
 def supported_topics(texts: int, *, most: int) -> int:
-    """Return the number of topics that public texts support, from 2 to ``most``."""
+    """Return the number of topics for so many public texts: one for TEXTS_PER_TOPIC texts.
+
+    The number is at least 2 and at most ``most``.
+    """
     return max(2, min(most, texts // TEXTS_PER_TOPIC))
 
 

@@ -38,7 +38,7 @@ POOL_BATCHES = 50  # batches whose records are sorted by length together
 def train_model(
     train: Corpus, validation: Corpus, spec: TrainSpec, *, output_dir: Path, resume: Path | None = None
 ) -> tuple[Autoencoder, Tokenizer, FitResult]:
-    """Train tokenizer and model from scratch or from a checkpoint, and save both."""
+    """Train tokenizer and model, from scratch or from a checkpoint, and save both."""
     first = train.take(range(min(len(train), spec.training.most or len(train))))
     spec, _ = resume_run(replace(spec, model=_sizes(spec, texts=len(train))), first, resume)
     lightning.seed_everything(spec.seed, verbose=False)

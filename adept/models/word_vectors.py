@@ -1,8 +1,8 @@
 """Vectors of public words: a lexicon of English, or vectors learned from any public text.
 
-The lexicon holds a vector for each of the 60,000 commonest words of English, distilled from an
-encoder of sentences (``pretrained/lexicon/README.md``). Each word is looked up by itself, whatever
-words stand around it.
+The lexicon holds a vector for each of the 60,000 commonest words of English. The vectors were
+distilled from a network that encodes sentences (``pretrained/lexicon/README.md``). The vector of a
+word does not depend on the words around it.
 """
 
 import hashlib
@@ -53,14 +53,20 @@ class Lexicon:
         return {word: place for place, word in enumerate(self.words)}
 
     def look_up(self, words: Sequence[str]) -> NDArray[np.float64]:
-        """Return unit vectors (V, n) of words, with zeros for unknown words; "what's" counts as "what"."""
+        """Return unit vectors (V, n) of words; the vector of an unknown word is zero.
+
+        An unknown word with an apostrophe is read up to the apostrophe: "what's" as "what".
+        """
         found = [self.places.get(word.lower(), self.places.get(word.lower().split("'")[0], -1)) for word in words]
         places = np.array(found, dtype=np.int64)
         vectors = self.vectors[places].astype(np.float64) * (places >= 0)[:, None]
         return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9))
 
     def of(self, words: Sequence[str]) -> NDArray[np.float64]:
-        """Return the vectors (V, n) of a vocabulary, or zeros if most of its words are not English."""
+        """Return the vectors (V, n) of a vocabulary.
+
+        All vectors are zero if most of the words are not English.
+        """
         vectors = self.look_up(words)
         return vectors * bool(vectors.any(axis=1).sum() >= MIN_ENGLISH_SHARE * len(words))
 

@@ -126,9 +126,10 @@ class TokenResponse(WordByWord):
 
 @dataclass(frozen=True, kw_only=True)
 class TokenExponential(WordByWord):
-    """The exponential mechanism at every position: it prefers words whose vectors are near.
+    """The exponential mechanism at every position: words near to the record's word are likely.
 
-    This is the method CusText (Chen et al. 2023) with one output set for all words.
+    This is the method CusText (Chen et al. 2023) with one output set: any public word can replace
+    any other one.
 
     The score of a released word y for a record's word x is ``1 - |x - y| / D``. Here ``|x - y|`` is
     the distance between the vectors of the two words, and D is the largest distance between any two
@@ -141,7 +142,7 @@ class TokenExponential(WordByWord):
 
     @cached_property
     def scores(self) -> Floats:
-        """The scores (K, K) of all pairs of symbols; the symbol of unknown words lies at the origin."""
+        """The scores (K, K) of all pairs of symbols; the symbol of unknown words has vector 0."""
         vectors = np.concatenate([self.public.vectors, np.zeros((1, self.public.vectors.shape[1]))])
         distances = WordVectors((*self.public.names, ""), vectors).distances()
         scores = np.eye(self.symbols)
@@ -212,7 +213,7 @@ def public_logits(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]
 class Redaction:
     """Redaction by rules, without a privacy guarantee.
 
-    Tags replace numbers, addresses, names and rare words.
+    Tags such as [NUMBER] replace numbers, addresses, names and rare words.
     """
 
     common: frozenset[str]  # public words, in lower case, which are kept

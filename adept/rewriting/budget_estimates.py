@@ -75,6 +75,9 @@ def rewrite_examples(
 
 
 def short_texts(texts: Sequence[str], count: int) -> list[str]:
-    """Return the first ``count`` short texts, or the first texts if there are too few short ones."""
+    """Return the first ``count`` texts that have as many words as EXAMPLE_WORDS permits.
+
+    If there are fewer than ``count`` such texts, return the first ``count`` texts of any length.
+    """
     short = [text for text in texts if len(text.split()) in EXAMPLE_WORDS]
     return list((short if len(short) >= count else texts)[:count])

@@ -4,8 +4,9 @@
     release   rows -> rows       the mechanism randomises each row
     write     rows -> texts      computed from released rows and public data alone
 
-A row holds a latent, or the numbers of descriptions in a codec; the index of a label may follow. To
-add a kind of release, write another subclass of ``Coding``, and let ``Rewriter`` choose it.
+A row holds the latent of a record (a vector of its text), or the number of its description in the
+model's codec. If labels are released too, the index of the label ends the row. To add a kind of
+release, write another subclass of ``Coding``, and let ``Rewriter`` choose it.
 """
 
 import secrets
@@ -153,6 +154,9 @@ def pool_size(codewords: int) -> int:
 
 class Pools:
     """Pools of texts: each codeword has a pool, shared by all records that are released as it.
+
+    A *codeword* is one of a few public vectors that some mechanisms release, so that many records
+    can have the same release.
 
     *Claim*: if a text of a pool is written only when it is first drawn, the outputs have the same
     distribution as if the whole pool had been written before. *Proof*: the texts of a codeword are

@@ -48,7 +48,8 @@ NUMBERS = re.compile(r"\S*\d\S*")  # numbers and codes, which belong to no langu
 class Expectation:
     """Shares of records' topics and words that their rewrites keep.
 
-    For comparison, the shares ``of_others`` compare a record with the rewrite of another record.
+    For comparison, the fields that end in ``of_others`` compare a record with the rewrite of
+    another record.
     """
 
     texts: int  # public texts that it was measured on
@@ -79,9 +80,8 @@ def expected_lines(
     """Return sentences that state how much of public texts a rewriter keeps.
 
     If ``public`` is None, the texts are those that were held out from the training of the model.
-    ``packaged`` is True for the model that comes with the package. ``by_label`` is True if a
-    record's label is copied, and its name chooses the codewords as which the record can be
-    released.
+    ``packaged`` is True for the model that comes with the package. ``by_label`` is True if labels
+    are copied, and if the release will use the public sentences that a label's name suggests.
     """
     expected = expectation(rewriter, public)
     lines = expected.lines if expected else []
@@ -106,7 +106,7 @@ def rewrite_public(rewriter: Rewriter, texts: Sequence[str]) -> list[str]:
 
     If text and label are released together, every text gets the first label: the distribution of a
     released text does not depend on the label. If the release is by label, every text gets a label
-    without words, so that it is rewritten with the cell of the first sentences.
+    without words, whose cell holds the codec's first sentences (``adept.models.label_sentences``).
     """
     label = rewriter.joint.labels[0] if rewriter.joint else NO_NAME if is_by_label(rewriter.mechanism) else None
     labels = None if label is None else [label] * len(texts)
@@ -146,7 +146,7 @@ def _same_topic(rewriter: Rewriter, texts: Sequence[str], written: Sequence[str]
 
 
 class Survival(NamedTuple):
-    """Shares of topics and words that rewrites share with their own record, and with another."""
+    """Shares of a record's topics and words that its own rewrite keeps, and that another has."""
 
     topic: float
     topic_of_others: float
@@ -170,8 +170,8 @@ def unseen_figures() -> dict[str, dict[float, Survival]]:
 def unseen_line(rewriter: Rewriter) -> str | None:
     """Return a sentence with the shares of ``unseen_figures`` at the rewriter's epsilon.
 
-    The result is None if epsilon is smaller than all measured ones, if the mechanism is not the
-    default one, or if text and label are released together.
+    The result is None if epsilon is smaller than every epsilon that was measured, if the mechanism
+    is not the default one, or if text and label are released together.
     """
     epsilon, figures = rewriter.guarantee.epsilon, unseen_figures()
     own = best_exact(rewriter.model, epsilon=epsilon).name == rewriter.mechanism.name

@@ -6,10 +6,10 @@ determines which sentences of the cell are likely to be released: the sentences 
 and proof of privacy: ``adept.mechanisms.description``.
 
 The distance of a sentence from a record is the sum of two terms. The first term is their distance
-by words (``nearest_text``). The second term compares their topics: it is one minus the cosine
-between their topics, times a multiple of the weight of the record's words. Topics tell subjects
-apart, and words tell texts on the same subject apart. If the model has no topics, or if a cell has
-more than MAX_UNGROUPED sentences, the second term compares meanings
+by words (``adept.models.codec.nearest_text``). The second term compares their topics: it is one
+minus the cosine between their topics, times a multiple of the total weight of the record's words.
+Topics tell subjects apart, and words tell texts on the same subject apart. If the model has no
+topics, or if a cell has more than MAX_UNGROUPED sentences, the second term compares meanings
 (``adept.models.codec.meaning``) instead of topics.
 
 *Claim*: the sentences found for a record depend on the record, the cell and public facts alone.
@@ -90,7 +90,10 @@ class CellSearch:
         return np.sort(np.take_along_axis(near, _least(distances, near, count), axis=1), axis=1)
 
     def _compare(self, records: Texts, places: NDArray[np.int32]) -> Whole:
-        """Return the distances (B, k) between topics; 2 * UNIT of them are the record's weight."""
+        """Return the distances (B, k) between the topics of records and sentences.
+
+        The unit is the total weight of the record's words, divided by ``2 * UNIT``.
+        """
         asked = torch.from_numpy(self._read.of_table(*tabulate([set(record) for record in records]))).float()
         others = torch.from_numpy(np.take(self._table, places[self.first :], axis=0)).float()
         products = torch.cat([asked @ self._of_first, asked @ others.T], dim=1)
@@ -111,21 +114,24 @@ class CellSearch:
 class CellCoding(Coding):
     """The coding of one label's records as sentences of the label's cell.
 
-    A row holds the indices of sentences among all sentences of the codec.
+    A row holds the places of sentences among all sentences of the codec.
     """
 
     def __init__(self, codec: Codec, search: CellSearch, cell: Places, *, top: int) -> None:
         self.codec, self.search, self.cell, self.top = codec, search, cell, top
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return packed indices (B, 2 t) of each text's t nearest sentences in the cell."""
+        """Return the places of each text's t nearest sentences in the cell, as (B, 2 t).
+
+        The places are those among all sentences of the codec, packed as by ``pack``.
+        """
         return _pack_places(self.cell[self._describe(texts)])
 
     def release_records(self, texts: Sequence[str], labels: Sequence[str | None] | None, mechanism: Any) -> Tensor:
         return self._release(self._describe(texts), mechanism)
 
     def release(self, encoded: Tensor, mechanism: Any) -> Tensor:
-        """Return packed indices (B, 2): one released sentence per row."""
+        """Return the place of one released sentence for each record, packed into (B, 2)."""
         return self._release(np.searchsorted(self.cell, encoded[:, 1::2].numpy()), mechanism)
 
     def _describe(self, texts: Sequence[str]) -> NDArray[np.int64]:
@@ -188,7 +194,10 @@ class LabelCoding(Coding):
         return CellCoding(self.codec, self.search, self.cells.of([label])[label], top=self.top)
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return packed indices (B, 2 t) of each text's nearest sentences in its label's cell."""
+        """Return the places of each text's t nearest sentences in its label's cell, as (B, 2 t).
+
+        The places are packed as by ``pack``.
+        """
         encoded = torch.empty((len(texts), 2 * self.top), dtype=torch.int64)
         for coding, rows in self._groups(texts, labels):
             encoded[rows] = coding.encode([texts[row] for row in rows])
@@ -217,7 +226,7 @@ class LabelCoding(Coding):
 
 
 def _pack_places(places: Places) -> Tensor:
-    """Pack indices (B, t) like ``pack``, into rows (B, 2 t) whose high halves are zero."""
+    """Pack places (B, t) like ``pack``, into rows (B, 2 t) whose high halves are zero."""
     low = torch.from_numpy(places.astype(np.int64))
     return torch.stack([torch.zeros_like(low), low], dim=2).flatten(1)
 

@@ -66,7 +66,7 @@ def check_release(
 def fit_mechanism(
     mechanism: LocalRandomizer | JointResponse, model: Autoencoder
 ) -> tuple[JointResponse | None, LocalRandomizer]:
-    """Return a mechanism with the model's codewords: for text and label, and for text alone.
+    """Return two mechanisms with the model's codewords: for text with label, and for text.
 
     The first one is None if the mechanism does not release text and label together.
     """
@@ -157,7 +157,8 @@ def is_packaged(directory: str | Path | None) -> bool:
 def load_model(directory: str | Path | None = None) -> tuple[Autoencoder, Tokenizer]:
     """Load model and tokenizer from a model or run directory, or from the package.
 
-    Both first process some public texts, so that they do not fail later because of a record.
+    The program tries both on some fixed texts first, so that they do not fail later because of a
+    record.
 
     Raises:
         ModelError: the directory is incomplete or damaged.

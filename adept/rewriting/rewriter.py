@@ -1,4 +1,7 @@
-"""Rewriting of texts in batches: encode -> release -> write (``adept.rewriting.encode_release_write``)."""
+"""Rewriting of texts in batches: encode -> release -> write.
+
+The module ``adept.rewriting.encode_release_write`` has these three steps.
+"""
 
 import os
 import re
@@ -59,10 +62,10 @@ class Rewriter:
 
     Args:
         model, tokenizer: a model and its tokenizer, saved together.
-        mechanism: the mechanism that randomises a text's latent or its description by the codec. A
-            ``JointResponse`` releases text and label as one symbol, and
-            ``Description(by_label=True)`` releases a sentence from the label's cell; both need the
-            label of every record.
+        mechanism: the mechanism that randomises a text's latent (its vector), or the number of its
+            description in the model's codec. A ``JointResponse`` releases text and label as one
+            symbol, and ``Description(by_label=True)`` releases a sentence from the label's cell;
+            both need the label of every record.
         decoding: options for writing texts from released latents. Sampled texts use new random
             numbers in every call.
         batch_size: number of records that go through the model at once.
@@ -71,7 +74,7 @@ class Rewriter:
     Raises:
         ModelError: the model clips latents in a way that the mechanism cannot use, or lacks the
             codewords or the codec that the mechanism needs.
-        ConfigurationError: the mechanism's radius differs from the model's.
+        ConfigurationError: the mechanism and the model clip latents to different radiuses.
         ReleaseRefused: releases would not be safe (``check_release``), and no option accepts this.
     """
 
@@ -150,8 +153,8 @@ class Rewriter:
         """Release every text once, and write ``samples`` texts from each release.
 
         The texts are a list, array or column of strings (``adept.data.text_arguments``). All of
-        them are checked before the first release. The texts written from one release follow each
-        other.
+        them are checked before the first release. In the result, the texts written from one release
+        follow each other.
         """
         return [text for text, _ in self.rewrite_pairs(texts, samples=samples)]
 

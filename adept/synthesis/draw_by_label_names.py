@@ -8,19 +8,20 @@ they are equal. The prior probabilities have two uses.
 
 *Texts and codewords*: the *density* says how common each public sentence should be in the file. It
 is the mean of the distributions of all labels, mixed with a uniform distribution. Sentences chosen
-by this density join the model's own texts, and codewords are placed where the density is high
-(``adept.synthesis.vote_cells``). Here the cosine compares meanings by the lexicon.
+by this density join the model's own texts. Codewords, the centres of groups of texts, are placed
+where the density is high (``adept.synthesis.vote_cells``). Here the cosine compares meanings, which
+are computed from the lexicon's vectors of words.
 
 *Labels*: the names give log odds of the labels of each text, which ``label_estimate`` corrects by
 the noisy counts. Here the cosine compares features (``adept.synthesis.vote_cells``).
 
 *Claim*: the use of names costs no budget, and a released file is as private with names as without.
 *Proof*: the names come from the label set, and the sentences from the model. Both are fixed before
-any record is read, so the density, the codewords, and the rule that sends a record to a cell are
-fixed as well. The proof of ``adept.mechanisms.central_counts`` needs no more than this, and its
-sensitivity and noise are the same for any cells. The output is a function of the released counts
-and of these public things. QED. A label set that was collected from private records is not public,
-with or without names.
+any record is read, so the density, the codewords, and the rule that sends a record to a cell (a
+pair of codeword and label) are fixed as well. The proof of ``adept.mechanisms.central_counts``
+needs no more than this, and its sensitivity and noise are the same for any cells. The output is a
+function of the released counts and of these public things. QED. A label set that was collected from
+private records is not public, with or without names.
 """
 
 from collections.abc import Sequence
@@ -48,8 +49,7 @@ Scores = NDArray[np.float32]
 def spell_label_set(codec: Codec | None, labels: Sequence[str | None]) -> list[tuple[str, ...]]:
     """Return the words of each label's name.
 
-    Every name has no words if the codec has no lexicon, or if there are over MAX_NAMED_LABELS
-    labels.
+    There are no words if the codec has no lexicon, or if there are over MAX_NAMED_LABELS labels.
     """
     if codec is None or codec.lexicon is None or len(labels) > MAX_NAMED_LABELS:
         return [()] * len(labels)

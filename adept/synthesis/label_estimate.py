@@ -4,10 +4,10 @@ A *cell* is a pair of a codeword and a label; a *codeword* is the centre of a gr
 (``adept.synthesis.vote_cells``). Each record votes for one cell, and only the noisy numbers of
 votes are known.
 
-One model of *texts*, which all cells share, explains these counts. The label of a text with
-features z is c with probability ``p(c|z) = softmax(W z + s)_c``. The scores s follow from the
-public names of labels (``adept.synthesis.draw_by_label_names``) or are zero. The weight w_t of a
-text t is the number of records like it, so it has ``w_t * p(c|z_t)`` votes for label c on average.
+One model of *texts*, which all cells share, explains these counts. A text with features z has the
+label c with probability ``p(c|z) = softmax(W z + s)_c``. The scores s follow from the public names
+of labels (``adept.synthesis.draw_by_label_names``) or are zero. The weight ``w_t`` of a text t is
+the estimated number of records like it, so it has ``w_t * p(c|z_t)`` votes for label c on average.
 The expected count of a cell is the sum of these numbers over the texts of its codeword. This method
 is called learning from proportions (Quadrianto, Smola, Caetano and Le 2009, "Estimating labels from
 label proportions").
@@ -23,9 +23,10 @@ computes the mean of each true count, given the noisy counts (``expected_counts`
 among the codeword's texts in proportion to ``w_t * p(c|z_t)``. The second step fits W to these
 numbers of votes by regularised logistic regression. With few votes, the scores s decide; with many
 votes, the votes decide. The fewer records there are per label, the stronger is the regularisation.
-The label of a text is the one with the largest ``log p(c|z) - log(p(c)) / 4``; without the second
-term, a rare label would never be the likeliest. With more than MAX_SCORES pairs of text and label,
-a text has the label of its codeword's largest count instead.
+The label of a text is the one with the largest ``log p(c|z) - log(p(c)) / 4``, where ``p(c)`` is
+the mean of ``p(c|z)`` over all texts. Without the second term, a rare label would never have the
+largest value. With more than MAX_SCORES pairs of text and label, a text has the label of its
+codeword's largest count instead.
 
 *Claim*: all of this costs no budget. *Proof*: it reads released counts, public texts and public
 knowledge about these texts, and draws no random numbers. QED.

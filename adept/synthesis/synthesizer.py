@@ -1,9 +1,9 @@
 """Synthetic text from the counts of a whole collection, if nobody needs its rows one by one.
 
 A *cell* is a pair of a codeword (the centre of a group of public texts) and a label. Every record
-votes once, for the cell of its text and its label. The program adds exact noise to the number of
-votes for each cell. Synthetic records are public texts and labels; the noisy counts determine how
-often each of them occurs. Claim and proof: ``adept.mechanisms.central_counts``.
+votes once, for the cell of its text and its label. The program adds noise, in exact arithmetic, to
+the number of votes for each cell. Synthetic records are public texts and labels; the noisy counts
+determine how often each of them occurs. Claim and proof: ``adept.mechanisms.central_counts``.
 """
 
 import math
@@ -39,7 +39,7 @@ class Synthesizer:
 
     Args:
         model, tokenizer: a model and its tokenizer, saved together; the encoder finds a text's
-            cell.
+            codeword.
         votes: the budget, the neighbouring relation, and the largest number of votes of a person.
         label_set: two or more public labels; if it is empty, synthetic records have no labels. A
             label set collected from private records would leak information.
@@ -52,7 +52,8 @@ class Synthesizer:
         ModelError: there are no public texts.
         ConfigurationError: the label set is not valid, or ``cells`` is larger than the number of
             public texts or than memory allows.
-        ReleaseRefused: the model was trained on private text.
+        ReleaseRefused: the model was trained on private text, and ``accept_private_model`` is
+            False.
     """
 
     def __init__(
@@ -210,21 +211,23 @@ class Synthesizer:
 
 
 def least_standing_out(votes: Votes, cells: int) -> int:
-    """Return the smallest count that noise alone reaches in some cell with a small probability.
+    """Return the smallest count that noise alone hardly ever reaches in any cell.
 
-    The probability is at most FALSE_ALARM. For M ``cells`` and a count T, it is at most ``M * a^T /
-    (1 + a)``, where P(x) of the noise is proportional to ``a^|x|``.
+    For M ``cells``, noise reaches a count T in some cell with a probability of at most ``M * a^T /
+    (1 + a)``, where P(x) of the noise is proportional to ``a^|x|``. The result is the smallest T
+    for which this bound is at most FALSE_ALARM.
     """
     decay = math.exp(-1 / votes.scale)
     return max(1, math.ceil(math.log(FALSE_ALARM * (1 + decay) / cells) / math.log(decay)))
 
 
 def share_standing_out(votes: Votes, rows: int, *, texts: int, labels: int, named: bool = False) -> float | None:
-    """Return the smallest share of ``rows`` rows with which a cell stands out; None if above 1.
+    """Return the smallest share of all rows with which a cell stands out of the noise.
 
     A cell stands out if noise alone would hardly reach its count (``least_standing_out``). The
-    number of cells depends on the number of public ``texts`` and of ``labels``, and on whether
-    labels are ``named`` in words.
+    result is None if no cell of a file of ``rows`` rows can stand out. The number of cells depends
+    on the number of public ``texts`` and of ``labels``, and on whether labels are ``named`` in
+    words.
     """
     size = default_size(epsilon=votes.epsilon, sensitivity=votes.sensitivity, labels=labels, texts=texts, named=named)
     least = least_standing_out(votes, size * labels)
@@ -234,8 +237,8 @@ def share_standing_out(votes: Votes, rows: int, *, texts: int, labels: int, name
 def _apportion(found: Estimate, places: NDArray[np.int64], rows: int) -> Iterator[int]:
     """Yield the index of the text of each synthetic record, in a public order.
 
-    Texts occur in proportion to their weights. When the numbers of records are rounded, texts of
-    one codeword follow each other, so that the error of a codeword's total is at most one record.
+    Texts occur in proportion to their weights. These numbers of records are rounded so that the
+    total of a codeword's texts is wrong by at most one record.
     """
     order = np.lexsort((found.labels, places))
     weights = found.weights[order] if found.weights.sum() > 0 else np.ones(len(order))

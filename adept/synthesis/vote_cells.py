@@ -45,7 +45,7 @@ Places = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class PublicTexts:
-    """Public texts that can be written, chosen from N sentences before any record is counted."""
+    """Public texts that synthetic records can have, chosen from N sentences without any record."""
 
     texts: list[str]  # all different (n,)
     density: NDArray[np.float64]  # expected commonness of each, up to a factor (n,)

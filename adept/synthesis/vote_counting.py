@@ -1,4 +1,4 @@
-"""Counting of votes: at most m rows of a person are counted, and the curator learns of the others.
+"""Counting of votes: at most m rows of a person are counted; notes tell how many others are not.
 
 *Claim*: adding or removing all rows of one person changes the counts by at most m in l1 norm.
 *Proof*: a row's vote, or the fact that it has none, is a function of that row
@@ -31,7 +31,7 @@ DIGEST_BYTES = 16
 
 @dataclass
 class Notes:
-    """Exact counts of rows, for the curator only: they are not part of the release."""
+    """Exact numbers of rows, for the curator only: they are not part of the release."""
 
     rows: int = 0
     no_text: int = 0
