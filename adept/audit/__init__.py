@@ -1,4 +1,4 @@
-"""Audits, which test claims of local differential privacy and certify violations."""
+"""Audits: statistical tests of a mechanism's claim to be locally differentially private."""
 
 from adept.audit.auditor import run
 from adept.audit.result import AuditResult, Check, Kind, NotJudged, Verdict

@@ -1,9 +1,13 @@
 """The audit of one mechanism: it asks every question of `adept.audit.questions`.
 
-With probability at least ``confidence``, all refutations and certified bounds of one audit are
-true: alpha = 1 - confidence, the chance of any error, is split over the questions (union bound). A
-mechanism without an attribute such as ``dim`` takes latents of any dimension, and its claim covers
-each of them. So it is also tested at dimensions 1, 2, 8 and 1,024.
+A mechanism randomises records, and it claims to be (epsilon, delta)-locally differentially private.
+With probability at least ``confidence``, everything that an audit reports against this claim is
+true: all its refutations and all its certified lower bounds on epsilon. For this purpose the chance
+of any error, alpha = 1 - confidence, is split over the questions (union bound).
+
+Some mechanisms have no attribute such as ``dim`` that fixes the number of coordinates of a latent.
+They accept latents of any dimension, and their claim covers each dimension. So an audit also tests
+them at dimensions 1, 2, 8 and 1,024.
 """
 
 import math
@@ -52,28 +56,33 @@ def run(
     time_limit: float = 60.0,
     progress: Progress | None = None,
 ) -> AuditResult:
-    """Audit a mechanism's claim of (epsilon, delta)-local DP for any two records.
+    """Test a mechanism's claim of (epsilon, delta)-local differential privacy for any two records.
 
-    If the mechanism does not declare its claim, alphabet or memory, declare them for it:
-    ``Claim(mechanism, epsilon=..., alphabet=..., memoised=True)``.
+    If the mechanism has no attributes that declare its claim, its alphabet or its memory, declare
+    them with a wrapper: ``Claim(mechanism, epsilon=..., alphabet=..., memoised=True)``.
 
     Args:
-        mechanism: an object with ``epsilon`` and, if the claim has one, ``delta``. There are three
-            kinds. A mechanism on *vectors* has ``privatize``, which maps latents (B, n) to one row
-            for each, as tensors or NumPy arrays of float64 or float32. If it declares them, these
-            are tested too: ``clip`` (by default "l2"), ``clip_norm`` (by default 1), ``project``,
-            ``guarantee(dim)`` with ``exact`` and ``scale``, and the additive ``noise`` ("laplace",
-            "gaussian", "l2_norm" or "cap"). A mechanism on *values* also has an ``alphabet`` (or an
-            integer ``size``, or ``labels``), unless ``pairs`` of values are given. A rewriter of
-            *texts* has ``rewrite(texts)``, ``release(texts)`` and ``mechanism``, and needs
+        mechanism: an object with an attribute ``epsilon`` and, if its claim has a delta, an
+            attribute ``delta``. There are three kinds of mechanisms. A mechanism on *vectors* has a
+            method ``privatize`` that maps a batch of latents (B, n) to one row for each latent.
+            Latents are tensors or NumPy arrays of float64 or float32. If the mechanism declares any
+            of the following, the audit tests these declarations, too: the set of latents ``clip``
+            (by default "l2"), its radius ``clip_norm`` (by default 1), a method ``project`` that
+            maps latents into the set, a method ``guarantee(dim)`` whose result has ``exact`` and
+            ``scale``, and the name ``noise`` of additive noise ("laplace", "gaussian", "l2_norm" or
+            "cap"). A mechanism on *values* also has an ``alphabet`` (or an integer ``size``, or
+            ``labels``), unless ``pairs`` of values are given. A rewriter of *texts* has the methods
+            ``rewrite(texts)`` and ``release(texts)`` and an attribute ``mechanism``, and it needs
             ``pairs`` of texts.
-        dim: n, the number of coordinates.
-        trials: number of releases of each of two inputs, at least 100; for a rewriter, the total
-            number of rewrites.
-        confidence: strictly between 0 and 1.
-        pairs: further pairs of latents (n,) to test; for values or texts, the pairs to audit.
-        time_limit: seconds that one call of the mechanism may take.
-        progress: called with the number of releases counted so far and their planned total.
+        dim: n, the number of coordinates of a latent.
+        trials: number of releases that the main guessing game draws for each of its two inputs, at
+            least 100. For a rewriter, the number of rewrites of both inputs together.
+        confidence: probability with which everything in the result holds, strictly between 0 and 1.
+        pairs: pairs of records on which to test the mechanism: latents (n,), values or texts. The
+            audit adds pairs of its own for latents and for values of an alphabet.
+        time_limit: number of seconds that one call of the mechanism may take.
+        progress: function that is called with the number of releases counted so far and with their
+            planned total.
 
     Raises:
         ConfigurationError: an argument is out of range, or the mechanism has no usable ``epsilon``
@@ -167,13 +176,21 @@ def _answer(experiment: Experiment[Any], table: Sequence[Question], *, trials: i
 
 
 def _with_seeding(check: Check, question: Question, *, leave: bool) -> Check:
-    """Return the check, as "noted" if noise repeats and the caller is responsible for seeding."""
+    """Return the check, with the verdict NOTED if the caller is responsible for what it found.
+
+    The caller is responsible if the check found that noise repeats after a seed, a fork or a copy,
+    and if the mechanism leaves seeding to its caller (``leave``).
+    """
     repeats = question.of_seeding and check.verdict is Verdict.FAILED and check.kind is Kind.RANDOMNESS
     return replace(check, verdict=Verdict.NOTED) if leave and repeats else check
 
 
 def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha: float) -> tuple[str, ...]:
-    """Return sentences on what an audit cannot see; ``alpha`` is that of the event check."""
+    """Return sentences about the defects that an audit cannot detect.
+
+    ``trials`` is the number of releases of each input, ``claimed`` is the claimed epsilon, and
+    ``alpha`` is the chance of error of the main guessing game.
+    """
     return (
         _name_rare_failures(trials, claimed, alpha),
         "inputs other than those tried: a record that triggers something else must be given in `pairs`",
@@ -187,10 +204,12 @@ def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha
 
 
 def failure_trials(probability: float, *, claimed: float, alpha: float) -> float:
-    """Return the number of trials that certify a total failure with the given probability.
+    """Return the number of trials that an audit needs to certify a rare total failure.
 
-    Claim: each of 2 * CERTIFYING_SHARE * trials rounds is right with that probability, and
-    `rounds_needed` right rounds refute the claim.
+    A total failure is a release that reveals its record with certainty. It happens with the given
+    ``probability``, and then the guessing game guesses the record right. Claim: each of the 2 *
+    CERTIFYING_SHARE * trials rounds of the game is right with that probability, and `rounds_needed`
+    right rounds refute the claimed epsilon.
     """
     return rounds_needed(claimed, alpha=alpha / MAX_DISTINGUISHERS) / (2 * CERTIFYING_SHARE * probability)
 

@@ -1,7 +1,9 @@
-"""The questions of an audit.
+"""The questions of an audit, in three tables: for mechanisms on vectors, on values and on texts.
 
-Each question has a share of alpha, the audit's chance of error, and the shares of a table add up to
-at most 1 (union bound). A check with a share of 0 cannot err by chance.
+Each question is answered by a check, which is a function that tests the mechanism. Alpha is the
+probability that an audit reports anything false. Each question gets a share of alpha, and the
+shares of all questions in a table add up to at most 1. So alpha covers all questions together
+(union bound). A check that cannot refute a true claim by chance has a share of 0.
 """
 
 from collections.abc import Callable
@@ -26,7 +28,7 @@ TEST_SHARE = 0.015  # of alpha, for each test with a p-value in an audit of vect
 
 @dataclass(frozen=True)
 class Question:
-    """A question that an audit asks about a mechanism."""
+    """A question that an audit asks about a mechanism, and the check that answers it."""
 
     name: str
     share: float  # of alpha
@@ -39,11 +41,14 @@ class Question:
 
     @property
     def sees(self) -> str:
-        """The first paragraph of the check's docstring."""
+        """The first paragraph of the check's docstring, which says what the check can detect."""
         return " ".join((self.check.__doc__ or "").split("\n\n")[0].split())
 
     def at(self, *dims: int, share: float, **changes: Any) -> "list[Question]":
-        """Return the same question at other dimensions, with a share of the error for each."""
+        """Return a copy of this question for each dimension in ``dims``.
+
+        Each copy has the share ``share`` of alpha. ``changes`` gives new values of further fields.
+        """
         return [replace(self, name=f"{self.name}, dimension {dim}", dim=dim, share=share, **changes) for dim in dims]
 
 

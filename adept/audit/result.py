@@ -1,4 +1,8 @@
-"""The result of an audit: one `Check` per question, and the verdict that follows."""
+"""The result of an audit: one `Check` for each question, and the verdict that follows from them.
+
+A mechanism claims to be (epsilon, delta)-locally differentially private. An audit tests this claim.
+Some checks also certify a lower bound on the true epsilon of the mechanism.
+"""
 
 import math
 from collections.abc import Callable
@@ -13,8 +17,10 @@ from adept.mechanisms.guarantee import json_number
 class Verdict(StrEnum):
     """The outcome of one check.
 
-    ``FAILED``: the check refutes the claim or a declaration that its proof needs. ``NOTED``: a
-    finding that the claim leaves to the caller, such as a repeated seed.
+    ``FAILED``: the check refutes the claim, or it refutes a declaration of the mechanism on which
+    the proof of the claim relies. ``NOTED``: the check found a defect for which, according to the
+    claim, the caller of the mechanism is responsible. An example is noise that repeats because the
+    caller sets the same seed twice.
     """
 
     PASSED = "passed"
@@ -24,7 +30,7 @@ class Verdict(StrEnum):
 
 
 class Kind(StrEnum):
-    """The kinds of violations, in the order in which a verdict names them."""
+    """The kinds of violations. A verdict names the violated kinds in this order."""
 
     DISTRIBUTION = "distribution"  # the outputs' probabilities contradict the claim
     RANDOMNESS = "randomness"  # noise is missing, or repeated by whoever sets a seed, forks or copies
@@ -43,12 +49,16 @@ KIND_OUTCOMES = {  # of a kind, by the most serious verdict of its checks
 
 
 class MechanismFailure(Exception):
-    """A failure of a mechanism: an error, a timeout, no release or a missing declaration."""
+    """A reason why a check cannot test a mechanism.
+
+    For example, the mechanism raises an error, takes too long, returns no release or lacks a
+    declaration.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """The outcome of one question that an audit asked a mechanism."""
+    """The outcome of one question that an audit asked about a mechanism."""
 
     name: str = ""  # of the question
     kind: Kind = Kind.DISTRIBUTION  # of the violation that was looked for, or found
@@ -63,13 +73,17 @@ class Check:
 
     @classmethod
     def of(cls, *, failed: bool, evidence: str, **measured: Any) -> "Check":
-        """Return a check that passed or failed."""
+        """Return a check whose verdict is FAILED if ``failed`` is true, and PASSED otherwise."""
         return cls(verdict=Verdict.FAILED if failed else Verdict.PASSED, evidence=evidence, **measured)
 
 
 @dataclass(frozen=True, kw_only=True)
 class AuditResult:
-    """All checks of one audit; their bounds hold together with probability ``confidence``."""
+    """The outcomes of all checks of one audit.
+
+    With probability at least ``confidence``, all lower bounds on epsilon that the checks certify
+    are true.
+    """
 
     mechanism: str
     claimed_epsilon: float
@@ -86,17 +100,20 @@ class AuditResult:
 
     @property
     def failed(self) -> list[Check]:
-        """The checks that refute the claim."""
+        """The checks with the verdict FAILED. Each of them refutes the claim."""
         return [check for check in self.checks if check.verdict is Verdict.FAILED]
 
     @property
     def violated(self) -> bool:
-        """True if a check failed."""
+        """True if at least one check refutes the claim."""
         return bool(self.failed)
 
     @property
     def kinds(self) -> dict[str, str]:
-        """The outcome for each kind: "violated", "noted", "not refuted" or "not judged"."""
+        """The outcome for each kind of violation, as a dictionary from kinds to outcomes.
+
+        An outcome is "violated", "noted", "not refuted" or "not judged".
+        """
         found = {kind: {check.verdict for check in self.checks if check.kind is kind} for kind in Kind}
         return {
             kind.value: next((word for verdict, word in KIND_OUTCOMES.items() if verdict in verdicts), "not judged")
@@ -105,17 +122,28 @@ class AuditResult:
 
     @property
     def outcome(self) -> str:
-        """The outcome: "violated", "not refuted" (which is no proof) or "not judged"."""
+        """The outcome of the audit: "violated", "not refuted" or "not judged".
+
+        "Not refuted" does not mean that the claim is proved.
+        """
         return ("violated" if self.violated else "not refuted") if self.judged else "not judged"
 
     @property
     def strongest(self) -> Check | None:
-        """The check with the largest certified epsilon in the first violated kind, else among all."""
+        """The check that gives the strongest evidence, or None if there is no such check.
+
+        If checks refute the claim, this is the strongest check of the first violated kind (`Kind`
+        sets the order). Otherwise it is the check with the largest certified epsilon among all
+        checks that passed.
+        """
         failed = self._with(Verdict.FAILED)
         return failed[0] if failed else _most_certain(self._with(Verdict.PASSED))
 
     def _with(self, verdict: Verdict) -> list[Check]:
-        """Return the strongest check of each kind with this verdict, or all that passed."""
+        """Return the strongest check of each kind with this verdict.
+
+        For PASSED, return all checks with this verdict.
+        """
         checks = [check for check in self.checks if check.verdict is verdict]
         if verdict is Verdict.PASSED:
             return checks
@@ -124,7 +152,11 @@ class AuditResult:
 
     @property
     def sentence(self) -> str:
-        """The verdict and its strongest evidence in one sentence, then other findings."""
+        """The verdict in words.
+
+        The first sentence gives the verdict and its strongest evidence. Then follows one sentence
+        for each other kind of violation that was found, and for each kind that was noted.
+        """
         claim = f"the claim of {self.mechanism}, epsilon {self.claimed_epsilon:g}"
         if not self.judged or self.strongest is None:
             return f"Not judged: nothing could be looked at to judge {claim}."
@@ -140,24 +172,32 @@ class AuditResult:
         return " ".join([said, *also, *left])
 
     def _caveats(self, strongest: Check) -> list[str]:
-        """Return the caveats; of the games, the strongest adds one, or else the event does."""
+        """Return the caveats that a reader needs to know about a claim that is not refuted.
+
+        These are the caveats of the audit, and those of all checks that certify no epsilon. One
+        more caveat comes from the strongest check or, if that check has none, from the check named
+        "event".
+        """
         games = [each.caveat for each in (strongest, *self.checks) if each is strongest or each.name == "event"]
         others = [each.caveat for each in self.checks if each.certified_epsilon is None]
         return list(filter(None, [*self.caveats, *others, next(filter(None, games), "")]))
 
     @property
     def judged(self) -> bool:
-        """True if the audit obtained releases, or if it refuted the claim without them."""
+        """True if the audit obtained releases, or if it refuted the claim without any release."""
         return self.violated or self.releases_judged
 
     @property
     def certified_epsilon(self) -> float:
-        """The largest certified lower bound on epsilon; zero if there is none."""
+        """The largest lower bound on epsilon that a check certifies, or zero if there is none.
+
+        Bounds of checks with the verdict NOTED are left out.
+        """
         counted = (check for check in self.checks if check.verdict is not Verdict.NOTED)
         return max((check.certified_epsilon or 0.0 for check in counted), default=0.0)
 
     def rows(self) -> list[dict[str, str]]:
-        """Return the checks as rows of a table for people."""
+        """Return one row of a table for each check, as a dictionary from column names to texts."""
         return [
             {
                 "check": check.name,
@@ -172,7 +212,7 @@ class AuditResult:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields as JSON values, with the same numbers as the table."""
+        """Return all fields, and the outcomes that follow from them, as JSON values."""
         plain = {name: value for name, value in asdict(self).items() if name != "checks"}
         named = ("violated", "kinds", "judged", "outcome", "certified_epsilon")
         verdicts = {name: getattr(self, name) for name in named}
@@ -181,7 +221,10 @@ class AuditResult:
 
 
 class NotJudged(AdeptError):
-    """The third outcome of an audit: it saw no release; ``result`` holds the reasons."""
+    """The error of an audit that obtained no release of the mechanism and did not refute its claim.
+
+    The checks in ``result`` give the reasons.
+    """
 
     def __init__(self, result: AuditResult) -> None:
         self.result = result
@@ -195,17 +238,18 @@ class NotJudged(AdeptError):
 
 
 def judged(result: AuditResult) -> AuditResult:
-    """Return the result if it judges the claim; raise NotJudged otherwise."""
+    """Return the result if the audit could judge the claim; raise NotJudged otherwise."""
     if not result.judged:
         raise NotJudged(result)
     return result
 
 
 def judge(name: str, question: Callable[[], Check], *, sees: str, kind: Kind = Kind.DISTRIBUTION) -> Check:
-    """Ask one question; if the mechanism fails to answer, the outcome is "not judged".
+    """Ask one question and return its check.
 
-    A check that found a kind other than distribution keeps it; any other check gets the question's
-    ``kind``.
+    If the mechanism fails to answer, the verdict is UNJUDGED. ``kind`` is the kind of violation
+    that the question looks for. The returned check has this kind, unless the check itself found a
+    kind other than DISTRIBUTION.
     """
     try:
         found = question()

@@ -1,1 +1,4 @@
-"""Checks, one subject per module; `adept.audit.questions` lists them."""
+"""The checks of an audit. Each module holds checks for one kind of defect.
+
+`adept.audit.questions` lists all checks.
+"""

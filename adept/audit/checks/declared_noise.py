@@ -1,7 +1,7 @@
-"""Checks that the noise has its declared distribution, and that this distribution meets the claim.
+"""Checks that the declared noise meets the claim, and that the mechanism's noise is as declared.
 
-Noise is the release minus the projected input. Each input of each pair is tested separately (with
-Bonferroni's factor).
+The noise of a release is the release minus the projected input. The noise of each input of each
+pair is tested separately, and Bonferroni's factor accounts for the number of tests.
 """
 
 import math
@@ -33,12 +33,13 @@ MIN_GAUSSIAN_NUMBERS, NOT_GAUSSIAN_P = 1000, 0.01  # of noise; the p-value below
 
 
 def sensitivity(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect inputs that are too far apart for the declared noise. Blind to undeclared noise.
+    """Detect two inputs that lie too far apart for the claim to hold with the declared noise. Blind
+    to noise that the mechanism does not declare.
 
-    Claim: for two inputs at distance d, the declared noise needs an epsilon (or delta) of at least
-    f(d), which is computed exactly. The distance is that of the inputs after the mechanism's own
-    projection, so a single pair that needs more than the claim refutes it (Habernal 2021, Section
-    4).
+    Claim: for two inputs at distance d, the declared noise has an epsilon (or a delta) of at least
+    f(d), which is computed exactly. The distance is measured after the mechanism's own projection.
+    So a single pair for which f(d) exceeds the claimed epsilon (or delta) refutes the claim
+    (Habernal 2021, Section 4).
     """
     target = experiment.target
     noise, scale = target.noise()
@@ -52,12 +53,14 @@ def sensitivity(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def norm(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect projected latents outside the declared set, even by the last bit alone, on 34 latents.
+    """Detect latents that the mechanism's projection leaves outside the declared set, even if only
+    by the last bit of a number. The check tries 34 latents.
 
-    Claim: a float is a rational number, so its norm is computed here without rounding; one row
-    above C shows that the program violates the proof's premise. The norm may be at most C for
-    mechanisms that declare ``exact``, and at most C (1 + 1e-6) for others. On the sphere only the
-    direction matters, so there 1e-6 is always allowed.
+    Claim: a float is a rational number, so the norm of a projected latent is computed here without
+    rounding. A single norm above the limit shows that the program violates a premise of the proof
+    of its privacy. The limit is C, the declared ``clip_norm``, for mechanisms that declare
+    ``exact``, and C (1 + 1e-6) for others. On the sphere only the direction of a latent matters, so
+    there the limit is always C (1 + 1e-6).
     """
     target = experiment.target
     if not hasattr(target.mechanism, "project"):
@@ -76,11 +79,12 @@ def norm(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def scale(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect noise that is slightly smaller than declared. Blind to noise that is not additive.
+    """Detect noise that is slightly smaller than declared. Blind to noise that is not added to the
+    input.
 
-    Claim: under the declared distribution the pivot is chi-square distributed (`Noise.size`), so
-    its lower tail is a p-value. More noise than declared costs no privacy, so it is not a
-    violation.
+    Claim: under the declared distribution, the pivot (`Noise.size`), which grows with the size of
+    the noise, has a chi-square distribution. So the lower tail of this distribution is a p-value.
+    More noise than declared costs no privacy, so it is not a violation.
     """
     declared, scale = experiment.target.noise()
     sizes = [declared.size(noise, scale) for noise in _noises(experiment.samples)]
@@ -90,8 +94,8 @@ def scale(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def shape(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect noise with another distribution than the declared one, at any input. Blind to
-    dependence between its numbers.
+    """Detect noise whose distribution differs from the declared one at any input. Blind to
+    dependence between the numbers of the noise.
     """
     target, samples = experiment.target, experiment.samples
     if target.noise_name == "cap":
@@ -106,13 +110,15 @@ def shape(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def coordinates(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect noise whose signs or sizes agree too often or too rarely, between numbers or rows at
-    some distances. Blind to all other distances.
+    """Detect dependent noise: coordinates or releases whose signs or sizes agree too often or too
+    rarely. The check compares coordinates, and releases, that are certain numbers of places apart.
+    Blind to all other distances.
 
-    Claim: under the declared distribution the signs of the noise are independent fair coins, and so
-    are the bits "|noise| is above its median" where coordinates are independent. Then the
-    agreements of two coins at one distance are independent fair coins as well (a chain of sums
-    modulo 2), so the number of agreements is exactly Binomial(m, 1/2).
+    Claim: under the declared distribution, the signs of the noise are independent fair coins. The
+    bits "the absolute value of the noise is above its median" are such coins as well if the
+    coordinates are independent. Take all pairs of coins at one distance. Whether the two coins of a
+    pair agree is again an independent fair coin for each pair (a chain of sums modulo 2). So the
+    number of agreements in m pairs is exactly Binomial(m, 1/2).
     """
     declared, scale = experiment.target.noise()
     median = declared.magnitude_median(scale)
@@ -130,14 +136,16 @@ def coordinates(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect noise that looks Gaussian under a claim without delta, and play a game in its tails if
-    this can refute the claim in time.
+    """Detect noise that looks Gaussian although the claim has no delta. If there is enough time to
+    refute the claim, play a guessing game in which only releases in the tails of the noise lead to
+    a guess.
 
     Claim: Gaussian noise of standard deviation s is (epsilon, delta)-LDP for inputs at distance d
     if and only if delta is at least f(d / s, epsilon) > 0 (Balle and Wang 2018). A mechanism with
-    delta = 0 may differ from Gaussian noise in this mass alone, so a test needs about 1 / delta
-    releases. If Kolmogorov-Smirnov tests of coordinates and lengths do not reject Gaussian noise,
-    the claim could not be judged.
+    delta = 0 may differ from Gaussian noise in outputs of this total probability alone, so a test
+    needs about 1 / delta releases. If Kolmogorov-Smirnov tests of the coordinates and of the
+    lengths do not reject Gaussian noise, and there is no time for the game, the check could not
+    judge the claim.
     """
     target = experiment.target
     if target.delta > 0 or target.noise_name is not None:
@@ -166,18 +174,22 @@ def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> C
 
 @dataclass(frozen=True)
 class Tails:
-    """A rule that guesses beyond ``threshold`` standard deviations, and its number of rounds."""
+    """A rule that guesses an input only for releases in the tails, and the rounds that it needs.
+
+    The tails begin ``threshold`` standard deviations from the middle between the two inputs. In a
+    game of ``rounds`` rounds the rule should refute the claim.
+    """
 
     threshold: float
     rounds: float
 
 
 def find_tails(ratio: float, *, epsilon: float, alpha: float) -> Tails:
-    """Return the rule that refutes a claim without delta in the fewest rounds, for Gaussian noise.
+    """Return the rule that needs fewest rounds to refute a claim without delta, for Gaussian noise.
 
-    ``ratio`` is the distance of the two records divided by sigma. A release lies beyond the
-    threshold s with probability ndtr(ratio / 2 - s) under one record, and ndtr(-ratio / 2 - s)
-    under the other.
+    ``ratio`` is the distance of the two inputs divided by the standard deviation of the noise. A
+    release lies beyond the threshold s with probability ndtr(ratio / 2 - s) under one input, and
+    ndtr(-ratio / 2 - s) under the other, where ndtr is the normal distribution function.
     """
     thresholds = np.linspace(0.0, MAX_TAIL_SDS, TAIL_THRESHOLDS)
     right, wrong = ndtr(ratio / 2 - thresholds), ndtr(-ratio / 2 - thresholds)
@@ -196,7 +208,7 @@ def find_tails(ratio: float, *, epsilon: float, alpha: float) -> Tails:
 def _played_in_tails(
     target: VectorTarget, sample: PairSample, tails: Tails, *, sigma: float, looks: str, alpha: float
 ) -> Check:
-    """Guess the record from fresh releases beyond the threshold, and certify as in any game."""
+    """Guess the input of fresh releases in the tails, and certify a lower bound on epsilon."""
     first, second = sample.centres
     middle, direction = (first + second) / 2, (first - second) / np.linalg.norm(first - second)
     rounds = int(tails.rounds)
@@ -213,7 +225,11 @@ def _played_in_tails(
 
 
 def extreme_latents(dim: int, *, order: int = 2, clip_norm: float = 1.0) -> Tensor:
-    """Return finite latents (34, dim) of all magnitudes, ten of them just outside the ball."""
+    """Return finite latents (34, dim) with tiny to huge norms.
+
+    Ten of them lie just outside the ball with the radius ``clip_norm`` in the l1 or l2 norm
+    (``order`` 1 or 2).
+    """
     generator = torch.Generator().manual_seed(7)
     random = torch.randn(26, dim, dtype=torch.float64, generator=generator)
     random[:16] *= torch.logspace(-3, 3, 16, dtype=torch.float64)[:, None]

@@ -1,13 +1,16 @@
 """Checks that a stated discrete distribution meets the claim, and that the program follows it.
 
-Claim of `stated`: a mechanism with finitely many outcomes is (epsilon, delta)-LDP for two values if
-and only if the sum over outcomes of max(0, P - e^epsilon P') is at most delta; for delta = 0, if
-and only if no ratio exceeds e^epsilon. `frequencies` tests the program against the stated
-distribution, outcome by outcome, by exact binomial tails.
+A mechanism may state the probability of each outcome for each value. Claim of `stated`: a mechanism
+with finitely many outcomes is (epsilon, delta)-LDP for two values if and only if the sum over all
+outcomes of max(0, P - e^epsilon P') is at most delta, where P and P' are the outcome's
+probabilities for the two values. For delta = 0, it is so if and only if no ratio P / P' exceeds
+e^epsilon. `frequencies` compares what the program draws with the stated probabilities, outcome by
+outcome, by exact binomial tails.
 
-k-ary response (``adept.mechanisms.description``) needs no table: each of a record's t own numbers
-has probability A / W, each other number has probability B / W, and A <= e^eps B. The odds are
-compared as fractions. The count of own numbers is binomial, and each other number is equally
+k-ary response (``adept.mechanisms.description``) needs no table of probabilities. It releases one
+of K numbers, and t of these are the record's *own* numbers. Each own number has probability A / W,
+each other number has probability B / W, and A <= e^eps B. The odds A / B are compared with e^eps as
+fractions. The count of releases that are own numbers is binomial, and all other numbers are equally
 likely.
 """
 
@@ -32,8 +35,8 @@ SLACK = Fraction(1, 1 << 58)  # by how much the best odds that integers reach ma
 
 
 def stated(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect a stated distribution that violates the claim, without any chance of error. Blind to a
-    program that draws from another distribution.
+    """Detect a stated distribution that violates the claim. This check cannot err by chance. Blind
+    to a program that draws from another distribution than it states.
     """
     target = experiment.target
     distributions = [_distribution(target, value) for value in target.values]
@@ -53,7 +56,7 @@ def stated(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
 def frequencies(experiment: Experiment[ValueTarget], alpha: float) -> Check:
     """Detect outcomes whose frequencies differ from their stated probabilities. Blind to
-    differences of a few standard deviations.
+    frequencies that differ by only a few standard deviations.
     """
     target = experiment.target
     rows = target.affordable(experiment.trials)
@@ -93,15 +96,15 @@ def _log_ratio(p: Any, q: Any) -> float:
 
 
 def in_range(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect releases that are not whole numbers below K."""
+    """Detect releases of k-ary response that are not whole numbers from 0 to K - 1."""
     (size, _), answers = _response(experiment.target), _answers(experiment)
     outside = sum(not _is_below(out, size) for out in answers)
     return Check.of(failed=outside > 0, evidence=f"{outside} of {len(answers)} releases out of range")
 
 
 def odds(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect declared odds above e^eps, without any chance of error. Blind to a program that draws
-    by other odds.
+    """Detect declared odds A / B of k-ary response that exceed e^eps. This check cannot err by
+    chance. Blind to a program that draws by other odds than it declares.
     """
     heavy, light = experiment.target.mechanism.odds
     most, unit = exact_odds(Fraction(experiment.target.epsilon))
@@ -110,7 +113,9 @@ def odds(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
 
 def kept(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect own numbers that are released with other frequencies than declared, or unequal ones."""
+    """Detect that k-ary response releases a record's own numbers too often, too rarely, or some of
+    them more often than others.
+    """
     (size, top), (heavy, light) = _response(experiment.target), experiment.target.mechanism.odds
     ranks = _ranks(experiment)
     own = [rank for rank in ranks if rank < top]
@@ -123,8 +128,8 @@ def kept(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
 
 def replaced(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect replacements that favour some numbers, such as those near the true one. Blind to
-    patterns within a sixteenth of all numbers.
+    """Detect that k-ary response, if it releases none of a record's own numbers, favours some
+    numbers, such as those near the own ones. Blind to patterns within a sixteenth of all numbers.
     """
     size, top = _response(experiment.target)
     others, size = [rank - top for rank in _ranks(experiment) if rank >= top], size - top

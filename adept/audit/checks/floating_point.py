@@ -1,4 +1,9 @@
-"""Floating point: low bits, float32 sums, NaN and infinity, which the event check cannot see."""
+"""Checks of floating-point defects: low bits, sums in float32, NaN and infinity.
+
+The check that compares how often an event occurs under two inputs (`distinguisher.experiment`)
+misses all of them. Noise is *exact* if a mechanism draws it as a whole multiple of a public step,
+so all its releases lie on a *grid* of multiples, and no sum is rounded.
+"""
 
 import math
 
@@ -23,10 +28,11 @@ EUCLID_VALUES = 64
 
 
 def finiteness(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect NaN or infinity in releases. Blind to what a constant in their place reveals.
+    """Detect NaN or infinity in releases. Blind to mechanisms that replace NaN and infinity by a
+    constant, even if this constant reveals the input.
 
-    Claim: if a latent with NaN or infinity gives such an output, and no finite latent does, then
-    the output distinguishes this latent from every finite one with certainty.
+    Claim: if a latent with NaN or infinity gives a release with NaN or infinity, and no finite
+    latent does, then such a release distinguishes this latent from every finite one with certainty.
     """
     rows = _not_finite(experiment.target.dim)
     released = experiment.target.release(rows)
@@ -48,13 +54,14 @@ def _not_finite(dim: int) -> torch.Tensor:
 
 
 def grid(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect floating-point noise that is declared exact. Blind to floats that are rounded to a
-    grid.
+    """Detect floating-point noise in a mechanism that declares exact noise. Blind to floating-point
+    noise that is rounded to a grid.
 
-    Claim: exact additive noise lives on a grid z = k * step, with every |k| <= 2^53 (else the
-    floats could not hold the integers). Floating-point noise has 53 bits at every magnitude, so its
-    largest output exceeds 2^53 times its finest bit. A step that is not a power of two, such as
-    .01, does not show in the bits. Then all outputs must be whole multiples of one number.
+    Claim: with exact additive noise, all releases lie on a grid ``z = k * step``, with every ``|k|
+    <= 2^53`` (otherwise floats could not hold the integers k). Floating-point noise has 53 bits at
+    every magnitude, so its largest output exceeds 2^53 times the finest bit of all outputs. A step
+    that is not a power of two, such as 0.01, does not show in the bits. In that case all outputs
+    must be whole multiples of one number.
     """
     _require_exact_noise(experiment.target)
     values = _values(experiment.samples)
@@ -67,13 +74,15 @@ def grid(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def representability(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect low bits that distinguish two inputs. Blind to bits that are likely under both.
+    """Detect low bits of releases that distinguish two inputs. Blind to bits that are likely under
+    both inputs.
 
-    Claim: on a public grid that holds both inputs, the sum x' + (z - x') is exact and gives z
-    again. So the share of releases for which it gives z must not depend on the input of z. Fisher's
-    exact test compares the shares of both inputs, with Bonferroni's factor over the pairs. An input
-    that is not a multiple of the finest bit seen is not on the grid. It proves nothing, so the test
-    leaves it out.
+    Claim: let z be a release and x' an input. If both inputs of a pair lie on the public grid, the
+    sum x' + (z - x') is exact and gives z again. So the share of releases z for which this sum
+    gives z must not depend on the input of z. Fisher's exact test compares the shares of both
+    inputs, with Bonferroni's factor for the number of tests. An input that is not a multiple of the
+    finest bit seen in the releases is not on the grid. It proves nothing, so the test leaves it
+    out.
     """
     _require_exact_noise(experiment.target)
     values = _values(experiment.samples)
@@ -95,14 +104,15 @@ def representability(experiment: Experiment[VectorTarget], alpha: float) -> Chec
 
 
 def float32_sums(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect noise that was added in float32; certify a bound on epsilon.
-    Blind to float64 sums of mechanisms that do not say they are exact, and to sums rounded later.
+    """Detect noise that was added in float32, and certify a lower bound on epsilon. Blind to sums
+    in float64 if the mechanism does not declare that it is exact, and to sums that are rounded
+    later.
 
     Claim: the sum z of two float32 numbers x and y is rounded to a float32, and the low bits of x
-    decide which z are possible (Mironov 2012). For each release, the rule names the input under
-    which more of the released numbers are possible. The rule was fixed before any release was
-    drawn, so its counts certify like those of every other game
-    (`stats.confidence_bounds.GameCounts`).
+    decide which z are possible (Mironov 2012). For each release, the rule counts how many of its
+    numbers are possible under each of two inputs, and guesses the input with the larger count. The
+    rule was fixed before any release was drawn. So its right and wrong guesses certify a bound like
+    those of every other guessing game (`stats.confidence_bounds.GameCounts`).
     """
     target = experiment.target
     first, second = _float32_records(target)
@@ -125,7 +135,10 @@ def float32_sums(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def _float32_records(target: VectorTarget) -> torch.Tensor:
-    """Return two float32 records (2, n), so far inside the set that no clip changes them."""
+    """Return two latents (2, n) of float32 numbers.
+
+    They lie so far inside the set that clipping does not change them.
+    """
     records = torch.randn(2, target.dim, dtype=torch.float64, generator=torch.Generator().manual_seed(32))
     lengths = torch.linalg.vector_norm(records, ord=NORM_ORDER[target.clip], dim=1, keepdim=True)
     inside: torch.Tensor = (0.5 * target.clip_norm * records / lengths).float().double()
@@ -133,7 +146,11 @@ def _float32_records(target: VectorTarget) -> torch.Tensor:
 
 
 def _reached(sums: NDArray[np.float32], record: torch.Tensor) -> NDArray[np.bool_]:
-    """Return True for each sum that is the record plus a float32 number near their difference."""
+    """Return True for each sum that the record gives if some float32 number y is added to it.
+
+    Only three numbers y are tried: the difference of the sum and the record, and its two
+    neighbours.
+    """
     x = record.float().numpy()
     difference = sums - x
     beside = (np.nextafter(difference, np.float32(side)) for side in (-np.inf, np.inf))
@@ -141,16 +158,17 @@ def _reached(sums: NDArray[np.float32], record: torch.Tensor) -> NDArray[np.bool
 
 
 def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect floating-point noise of any precision in a mechanism that says it is exact. Blind to
-    floats that are rounded to a grid.
+    """Detect floating-point noise of any precision in a mechanism that declares exact noise. Blind
+    to floating-point noise that is rounded to a grid.
 
-    Claim: integer noise with P(k) proportional to exp(-|k - c| / t) or exp(-(k - c)^2 / 2 t^2), t
-    >= 4, is odd with probability .4 to .6, for any c. Let s be the finest step seen in the first
-    half of the releases. If the noise lives on a grid, its true step is at most s, and is s unless
-    all of the first half are even multiples of it, which has probability at most .6^m. So in the
-    second half, fresh, the odd multiples of s count at least as a Binomial(m, .4) does: its lower
-    tail is a p-value. In floating-point noise, only few numbers have the finest bit. Floats rounded
-    to a grid pass this test.
+    Claim: let k be integer noise with P(k) proportional to ``exp(-|k - c| / t)`` or to ``exp(-(k -
+    c)^2 / (2 * t^2))``, with t >= 4. Then k is odd with probability 0.4 to 0.6, for any c. Let s be
+    the finest step seen in m numbers, those of the first half of the releases. If the noise lies on
+    a grid, its true step is at most s. It is s unless all m numbers are even multiples of it, which
+    has probability at most 0.6^m. So the count of odd multiples of s in the second half, which is
+    fresh, is at least as large as a count with the distribution Binomial(m, 0.4). The lower tail of
+    this distribution is a p-value. In floating-point noise, only few numbers use the finest bit.
+    Floating-point noise that is rounded to a grid passes this test.
     """
     _require_exact_noise(experiment.target)
     values = _values(experiment.samples)
@@ -169,7 +187,7 @@ def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def _values(samples: list[PairSample]) -> Floats:
-    """Return all numbers of all releases; raise MechanismFailure if all of them are zero."""
+    """Return all numbers of all releases; raise MechanismFailure if all numbers are zero."""
     each = {id(side): side for sample in additive_samples(samples) for side in sample.releases}
     values = np.concatenate([releases.ravel() for releases in each.values()])
     if not values.any():
@@ -178,10 +196,11 @@ def _values(samples: list[PairSample]) -> Floats:
 
 
 def coarse_step(values: Floats) -> float | None:
-    """Return the step, not a power of two, that divides all values up to rounding; or None.
+    """Return the number of which all values are whole multiples, up to rounding, or None.
 
-    Euclid's algorithm finds the step approximately from a few values, least squares refine it, and
-    all values are compared with it.
+    Return None also if this number is a power of two. Euclid's algorithm finds the number
+    approximately from a few values. Least squares refine it, and then all values are compared with
+    it.
     """
     distinct = np.unique(values)
     largest = float(np.abs(distinct).max(initial=0.0))
@@ -201,7 +220,11 @@ def coarse_step(values: Floats) -> float | None:
 
 
 def _bit_span(values: Floats) -> tuple[int, int]:
-    """Return the least e and largest f such that all |values| < 2^e and are multiples of 2^f."""
+    """Return two exponents, which describe the largest and the finest bit that the values use.
+
+    The first is the smallest e such that all absolute values are below 2^e. The second is the
+    largest f such that all values are multiples of 2^f.
+    """
     mantissa, exponent = np.frexp(values[values != 0])
     integers = (mantissa * 2.0**MANTISSA_BITS).astype(np.int64)
     finest = exponent - MANTISSA_BITS + np.log2(integers & -integers).astype(int)

@@ -1,14 +1,16 @@
-"""Checks of calls: batches of one, of three and of other sizes, fresh copies, and later calls.
+"""Checks that nothing else in a call leaks: the batch size, a fresh copy, or earlier calls.
 
-The claim covers a record's release in any call of the mechanism, so each check is a guessing game,
-like the event check (`distinguisher.experiment`). One call per release is expensive, so such a game
-has few trials.
+A mechanism's claim covers the release of a record in every call. So each check plays a guessing
+game, in which a rule guesses from a release which of two records it belongs to
+(`distinguisher.experiment`). A game in which each release needs a call of its own is expensive, so
+such a game has few trials.
 
-For sizes other than one and three, one record is released a few times in batches of many sizes. If
-its first, middle or last row varies far less than most other rows do, a game is played with that
-row. Claim: the bound of this game also errs with probability at most alpha. Proof: size, place and
-the rest of the batch are fixed before a counted release is drawn, so the row is the release of a
-record by one mechanism; the rest of the proof is in `distinguisher.experiment`.
+For batch sizes other than one and three, one record is released a few times in batches of many
+sizes. If the first, middle or last row of a batch varies far less than most other rows do, a game
+is played with that row. Claim: the bound of this game also errs with probability at most alpha.
+Proof: the size of the batch, the place of the row and the rest of the batch are fixed before a
+counted release is drawn. So the row is the release of a record by one fixed mechanism. The rest of
+the proof is in `distinguisher.experiment`.
 """
 
 from collections.abc import Callable, Sequence
@@ -44,20 +46,28 @@ PLACES: dict[str, Callable[[int], int]] = {"first": lambda _: 0, "middle": lambd
 
 
 def one(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect what a batch of one record reveals. Blind to events rarer than one in a few hundred."""
+    """Detect what a release reveals about its record if the record is alone in its batch. Blind to
+    events that are rarer than one in a few hundred releases.
+    """
     pairs = [*experiment.given, *input_pairs.named_pairs(experiment.target, input_pairs.HARD_PAIRS)]
     return _play(experiment, [*map(_alone, pairs)], ONE_TRIALS, alpha)
 
 
 def three(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect what a batch of three records reveals about one of them. Blind to larger batches."""
+    """Detect what the releases of a batch of three records reveal about one of these records. Blind
+    to larger batches.
+    """
     target = experiment.target.without_memory()
     pairs = input_pairs.pairs_of_batches(experiment.given, dim=target.dim, clip_norm=target.clip_norm)
     return _play(experiment, pairs, THREE_TRIALS, alpha)
 
 
 def _play(experiment: Experiment[VectorTarget], pairs: Sequence[InputPair], most: int, alpha: float) -> Check:
-    """Play a game with one call per release; use one pair only if no game can refute the claim."""
+    """Play a guessing game with a call of its own for each release.
+
+    If the claimed epsilon is so large that no such game can refute it, play with one pair of
+    records and few trials.
+    """
     target, needed = experiment.target, rounds_needed(experiment.target.epsilon, alpha=alpha)
     if needed > 2 * MAX_LARGER * most:
         pairs, most, needed = pairs[:1], HOPELESS_TRIALS, 0.0
@@ -67,7 +77,9 @@ def _play(experiment: Experiment[VectorTarget], pairs: Sequence[InputPair], most
 
 
 def one_value(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect what a batch of one value reveals. Blind to events rarer than one in a few hundred."""
+    """Detect what a release reveals about its value if the value is alone in its batch. Blind to
+    events that are rarer than one in a few hundred releases.
+    """
     pairs = [_alone(pair) for pair in experiment.pairs[:VALUE_PAIRS]]
     trials = experiment.target.affordable(min(VALUE_TRIALS, experiment.trials), alone=True)
     return experiment.with_pairs(pairs, trials).refute(alpha=alpha)
@@ -78,7 +90,9 @@ def _alone(pair: InputPair) -> InputPair:
 
 
 def first_release(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect what the first release of a fresh copy reveals, and noise that copies share."""
+    """Detect what the first release of a fresh copy of the mechanism reveals about its record. Also
+    detect noise that several copies share.
+    """
     experiment.target.fresh()  # raises where there can be no copy
     copies = experiment.target.asked_as(experiment.target.given, memoised=True)
     trials = copies.affordable(min(COPY_TRIALS, experiment.trials), alone=True)
@@ -88,9 +102,10 @@ def first_release(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def _share_a_generator(target: VectorTarget) -> bool:
-    """Return True if two fresh copies give equal answers to several batches of one record.
+    """Return True if two fresh copies of the mechanism give equal releases in several calls.
 
-    If only the first releases of the copies are equal, these releases have no noise.
+    Then the copies share a generator of random numbers. If only the first releases of the copies
+    are equal, these releases have no noise.
     """
     record = torch.zeros(SHARED_ROWS, target.dim, dtype=torch.float64)
     copies = [target.asked_as(target.fresh(), memoised=False) for _ in range(2)]
@@ -98,11 +113,11 @@ def _share_a_generator(target: VectorTarget) -> bool:
 
 
 def one_cell(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect noise that a memory reuses for two records because both are rounded to one cell. Blind
-    to cells narrower than 1e-5 times the clip norm.
+    """Detect a memory that reuses noise for two records because both are rounded to the same cell
+    of a grid. Blind to cells that are narrower than 1e-5 times the clip norm.
 
-    In one call, a fresh copy releases a fixed record and one of two records close to it. The rule
-    reads the difference of the two releases.
+    In one call, a fresh copy of the mechanism releases a fixed record and one of two records close
+    to it. A rule guesses from the difference of the two releases which of the two records it was.
     """
     if not experiment.target.memoised:
         raise MechanismFailure("the mechanism declares no memory")
@@ -115,8 +130,8 @@ def one_cell(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def after_another_dimension(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect a state, such as a scale, that a call with another dimension leaves behind. Blind to
-    states that only several calls leave behind.
+    """Detect a state, such as a scale, that a call with latents of another dimension leaves behind
+    in the mechanism. Blind to states that only several such calls leave behind.
     """
     target = experiment.target
     if not target.any_dimension or target.dim == 1:
@@ -129,9 +144,10 @@ def after_another_dimension(experiment: Experiment[VectorTarget], alpha: float) 
 
 
 def _attributed(found: Check, experiment: Experiment[VectorTarget], trials: int, alpha: float) -> Check:
-    """Give a violation found in copies the kind "state", unless ordinary releases show it too.
+    """Set the kind of a violation found in copies to STATE, unless ordinary releases also show it.
 
-    The ordinary releases decide only the kind of the finding, never the verdict.
+    Ordinary releases are those of the mechanism itself. They decide only the kind of the finding,
+    never the verdict.
     """
     if found.kind is not Kind.DISTRIBUTION or found.verdict is not Verdict.FAILED:
         return found if found.kind is not Kind.DISTRIBUTION else replace(found, kind=Kind.STATE)
@@ -141,7 +157,9 @@ def _attributed(found: Check, experiment: Experiment[VectorTarget], trials: int,
 
 
 def any_size(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect rows with little noise in batches of up to 1,025. Blind to noise that is only halved."""
+    """Detect rows with little noise in batches of up to 1,025 records. Blind to noise that is only
+    halved.
+    """
     target = experiment.target.without_memory()
     most = target.affordable(RELEASES * sum(BATCH_SIZES)) // RELEASES
     tried = [size for size, total in zip(BATCH_SIZES, np.cumsum(BATCH_SIZES).tolist(), strict=True) if total <= most]
@@ -172,7 +190,10 @@ def _spreads(target: VectorTarget, size: int, *, times: int) -> dict[str, float]
 
 @dataclass(frozen=True)
 class AmongOthers(Wrapper):
-    """A mechanism that releases each latent in a new batch whose other records are always the same."""
+    """A mechanism that releases each latent in a new batch with other records.
+
+    The other records are the same in all batches.
+    """
 
     mechanism: Any
     others: Tensor  # (B, n)
@@ -180,7 +201,7 @@ class AmongOthers(Wrapper):
     less_first: bool = False  # subtract the release of the first row
 
     def privatize(self, latents: Any) -> Floats:
-        """Release each latent (n,) in a new batch; return one row for each."""
+        """Release each latent (n,) in a batch of its own, and return one row for each latent."""
         is_numpy = not isinstance(latents, Tensor)
         return np.stack([self._row(torch.as_tensor(latent), is_numpy=is_numpy) for latent in latents])
 

@@ -1,10 +1,12 @@
-"""Checks that a release does not depend on its batch, on the noise of others, on seeds or on forks.
+"""Checks that releases share no noise, and that they do not depend on the batch, a seed or a fork.
 
 Claim: if all releases of one record are independent, then all pairs of its releases have the same
-distribution, whichever calls they come from. The same is true of every function of a pair, such as
-equality, the angle or the difference of lengths. Exact two-sample tests (`stats.exact_tests`)
-compare pairs from two sources; no release is in two pairs. Bonferroni's factor covers functions,
-thresholds and distances in the batch. Releases that are always equal do not count as evidence here.
+distribution, whichever calls the releases come from. The same holds for every function of such a
+pair, for example for the angle between two releases or for the difference of their lengths. Exact
+two-sample tests (`stats.exact_tests`) compare pairs from two sources, for example from one call and
+from two calls. No release belongs to two pairs. Bonferroni's factor accounts for the numbers of
+functions, thresholds and distances in the batch. Releases that are always equal do not count as
+evidence in these checks.
 """
 
 import math
@@ -48,14 +50,16 @@ FORK_SECONDS = 10.0  # without an answer, after which it is tried once more
 
 
 class _ForkTimeout(MechanismFailure):
-    """A forked worker did not answer in time."""
+    """The error that a forked worker did not answer in time."""
 
 
 def in_batch(experiment: Experiment[Any], alpha: float) -> Check:
-    """Detect noise that records of a batch share. Blind to correlations below a few percent.
+    """Detect noise that the records of one batch share. Blind to correlations below a few percent.
 
-    Pairs *within* a call are rows (i, i + lag) of its first half, for several lags; each row is in
-    one pair. A pair *between* two calls is row i of the second half of both calls.
+    The check compares pairs of rows *within* a call with pairs *between* two calls. A pair within a
+    call consists of the rows i and i + lag of its first half, for several values of lag. Each row
+    belongs to one such pair. A pair between two calls consists of row i of the second half of one
+    call and row i of the second half of the other call.
     """
     target, found = experiment.target.without_memory(), list[Difference]()
     calls, rows = _batches(target)
@@ -77,7 +81,9 @@ def in_batch(experiment: Experiment[Any], alpha: float) -> Check:
 
 
 def after_one_seed(experiment: Experiment[Any], alpha: float) -> Check:
-    """Detect noise that torch, NumPy or random seeds repeat. Blind to a secret seed."""
+    """Detect noise that repeats if torch, NumPy and random get the same seed again. Blind to a seed
+    that the mechanism keeps secret.
+    """
     rows = _paired_rows(experiment.target.without_memory())
     _repeat(experiment, rows)  # what a first call alone draws would shift the seeded numbers
     first, second = seeded(lambda: _repeat(experiment, rows))
@@ -87,12 +93,14 @@ def after_one_seed(experiment: Experiment[Any], alpha: float) -> Check:
 
 
 def in_copies(experiment: Experiment[Any], alpha: float) -> Check:
-    """Detect outcomes that fresh copies share, for example by a seed. Blind to seeds drawn later.
+    """Detect outcomes that fresh copies of a mechanism share, for example because they hold the
+    same seed. Blind to seeds that a copy draws later.
 
-    The outcomes of two copies may have different distributions q and r; a copy may even give one
+    The outcomes of two copies may have different distributions q and r. A copy may even give one
     fixed answer. Claim: without a shared seed, the outcomes of two copies are equal at most as
     often as two outcomes of one copy, on average over the two copies. Proof: sum q r <= (sum q^2 +
-    sum r^2) / 2. QED. So a smaller share of equal outcomes between copies does not indicate a seed.
+    sum r^2) / 2. QED. So outcomes of two copies that are equal more often indicate a shared seed,
+    and outcomes that are equal less often do not.
     """
     target = experiment.target.without_memory()
     rows = _paired_rows(target)
@@ -106,7 +114,9 @@ def in_copies(experiment: Experiment[Any], alpha: float) -> Check:
 
 
 def in_forks(experiment: Experiment[Any], alpha: float) -> Check:
-    """Detect noise that forked workers share. Blind to processes started in other ways."""
+    """Detect noise that two workers share because both were forked from one process. Blind to
+    processes that are started in other ways.
+    """
     target, pairs = experiment.target.without_memory(), experiment.pairs  # found here, not in each worker
     if "fork" not in multiprocessing.get_all_start_methods():
         raise MechanismFailure("this platform has no fork")
@@ -122,10 +132,11 @@ def in_forks(experiment: Experiment[Any], alpha: float) -> Check:
 
 
 def of_rest(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect noise that a row shares with the rest of a batch of 2 or 8. Blind to larger batches.
+    """Detect noise that a row shares with the rest of its batch of 2 or 8 rows. Blind to larger
+    batches.
 
-    The first row is compared with the mean of the other rows of its batch, and with the mean of the
-    same rows of another batch.
+    The first row of a batch is paired with the mean of the other rows of its batch, and, for
+    comparison, with the mean of the same rows of another batch.
     """
     target, found = experiment.target.without_memory(), list[Difference]()
     tried = 3 * len(REST_SIZES)
@@ -140,12 +151,15 @@ def of_rest(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def of_neighbours(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect releases that depend on other records of the batch. Blind to effects of a few percent.
+    """Detect releases that depend on the other records of the batch. Blind to effects of a few
+    percent.
 
-    Every second record of a batch is the same in all batches. Claim: if rows are released
-    independently, each from its own record, then these releases are independent and of one
-    distribution in all batches, and so is every function of them; exact two-sample tests compare
-    several functions (Bonferroni over functions, thresholds, records).
+    Every second record of a batch is the same in all batches, and the records beside it change.
+    Claim: if rows are released independently, each from its own record, then the releases of the
+    constant record are independent and have one distribution in all batches. The same holds for
+    every function of these releases. Exact two-sample tests compare several functions between
+    batches with different neighbours (with Bonferroni's factor for functions, thresholds and
+    records).
     """
     target, found, failures = experiment.target.without_memory(), list[Difference](), list[MechanismFailure]()
     share = 0.5 / (1 + len(cases := _cases(target.dim, target.clip_norm)))
@@ -170,7 +184,9 @@ def of_neighbours(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def of_neighbouring_values(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect outcomes that depend on other values of the batch. Blind to effects of a few percent."""
+    """Detect outcomes that depend on the other values of the batch. Blind to effects of a few
+    percent.
+    """
     target, found = experiment.target.without_memory(), list[Difference]()
     constant, second, *_, last = [*target.values, target.values[-1]]
     rows = _value_rows(target)
@@ -188,7 +204,10 @@ def _copies(experiment: Experiment[VectorTarget], rows: int) -> Tensor:
 
 
 def _repeat(experiment: Experiment[Any], rows: int) -> Floats:
-    """Release one record ``rows`` times in one call: (rows, m), or outcome numbers (rows,)."""
+    """Release one record ``rows`` times in one call.
+
+    Return the releases (rows, m) or, for a mechanism on values, a hash of each outcome (rows,).
+    """
     target = experiment.target
     if isinstance(target, VectorTarget):
         return target.release(_copies(experiment, rows))
@@ -197,7 +216,7 @@ def _repeat(experiment: Experiment[Any], rows: int) -> Floats:
 
 
 def _batches(target: Any) -> tuple[int, int]:
-    """Return the number of calls and the rows of each."""
+    """Return the number of calls, and the number of rows in each call."""
     if isinstance(target, VectorTarget):
         return 2, max(CALL_ROWS, target.affordable(MAX_BATCH_ROWS, share=0.5) // 4 * 4)
     return VALUE_CALLS, _value_rows(target) // VALUE_CALLS
@@ -217,7 +236,10 @@ def _joined(pairs: Sequence[ReleasePairs]) -> ReleasePairs:
 
 
 def _within(call: Floats) -> ReleasePairs:
-    """Pair rows within one call; `_between` uses other rows, so both are independent."""
+    """Return pairs of rows from the first two thirds of a call.
+
+    `_between` pairs rows from the last third, so no row belongs to both kinds of pairs.
+    """
     pairs = len(call) // 3
     return call[: 2 * pairs : 2], call[1 : 2 * pairs : 2]
 
@@ -228,7 +250,11 @@ def _between(first: Floats, second: Floats) -> ReleasePairs:
 
 
 def _compared(suspect: ReleasePairs, reference: ReleasePairs, where: str) -> list[Difference]:
-    """Compare functions of pairs from two sources, centred at the mean of all releases."""
+    """Compare functions of the pairs in ``suspect`` with those of the pairs in ``reference``.
+
+    The functions are the share of equal numbers, the angle, and the difference in length. The mean
+    of all releases is subtracted first. For outcomes, the only function is their equality.
+    """
     if suspect[0].ndim == 1:
         counts = [each for a, b in (suspect, reference) for each in (int((a == b).sum()), len(a))]
         return [Difference(fisher(*counts), f"{where}, equal", *counts)]
@@ -255,7 +281,10 @@ def _unevenness(first: Floats, second: Floats) -> Floats:
 
 
 def seeded(release: Callable[[], Released]) -> tuple[Released, Released]:
-    """Release twice after the same seeds of random, NumPy and torch; then restore their states."""
+    """Release twice, each time after setting the same seeds of random, NumPy and torch.
+
+    Afterwards, restore the states of these generators.
+    """
     with _global_seed():
         first = release()
     with _global_seed():

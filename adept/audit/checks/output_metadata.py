@@ -1,8 +1,10 @@
 """Metadata: the type or shape of a release, or a missing release, can distinguish records.
 
-An error message is an answer too. If the releases of two records differ in metadata
-(`metadata_of`), the records are released again in random order, and a rule guesses the record from
-the difference. The guesses certify a bound as in any game (`GameCounts`).
+The *metadata* of a release are everything but its numbers (`metadata_of`). If a mechanism refuses a
+record, the error message is an answer, too. If the answers for two records differ in their
+metadata, the records are released again in random order, and a rule guesses each record from the
+metadata. The right and wrong guesses certify a lower bound on epsilon, as in any guessing game
+(`GameCounts`).
 """
 
 import hashlib
@@ -35,9 +37,9 @@ Metadata = dict[str, str]
 
 
 def of_vectors(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect records whose releases differ in type, dtype, shape, layout, attached data or data
-    behind a view, and refused records inside the declared set. Blind to records of other dtypes
-    than float64.
+    """Detect records whose releases differ in type, dtype, shape or memory layout, in attached
+    attributes, or in the memory behind a view. Also detect records inside the declared set that the
+    mechanism refuses. Blind to records of other dtypes than float64.
     """
     target = experiment.target
     every = (record for pair in experiment.pairs for record in (pair.first, pair.second) if record.ndim == 1)
@@ -50,7 +52,9 @@ def of_vectors(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def of_values(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect values that come back as another type, and values of the alphabet that are refused."""
+    """Detect values whose releases have different types, and values of the alphabet that are
+    refused.
+    """
     target = experiment.target
     must = alphabet_of(target.mechanism) is not None
     asked = [AskedRecord(partial(target.answer, value), must) for value in target.values]
@@ -58,7 +62,10 @@ def of_values(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
 
 def _asked(target: VectorTarget, record: Tensor) -> Iterator["AskedRecord"]:
-    """Yield a record (n,) alone and beside a copy; records of the declared set must be answered."""
+    """Yield the record (n,) in a batch of its own, and in a batch with a copy of itself.
+
+    If the record lies in the set that the mechanism declares, the mechanism must release it.
+    """
     must = getattr(target.mechanism, "clip", None) in CLIPS and _inside(target, record)
     for how, rows in (("", 1), ("beside a copy, ", 2)):
         yield AskedRecord(partial(target.answer, record.expand(rows, -1)), must, how)
@@ -71,14 +78,17 @@ def _inside(target: VectorTarget, record: Tensor) -> bool:
 
 @dataclass(frozen=True)
 class AskedRecord:
-    """A record and its call ``ask``, which returns its release or raises MechanismFailure."""
+    """A record, and the function ``ask`` that releases it.
+
+    The function returns the release or raises MechanismFailure.
+    """
 
     ask: Callable[[], Any]
     must: bool = False  # the claim covers the record, so refusing it is an answer like any other
     how: str = ""  # the batch in which it is asked for
 
     def metadata(self) -> Metadata:
-        """Release the record once, and return the release's metadata."""
+        """Release the record once, and return the metadata of the release."""
         try:
             released = self.ask()
         except MechanismFailure as failure:
@@ -87,9 +97,10 @@ class AskedRecord:
 
 
 def distinguishable(asked: Sequence[AskedRecord], target: Target, *, alpha: float) -> Check:
-    """Test that no two records differ in metadata more often than the claim allows.
+    """Test that no metadata distinguish two records better than the claim allows.
 
-    The rule is fixed before the rounds that count, and alpha is split over the differences.
+    The rule that guesses a record is fixed before the rounds that count. ``alpha`` is split over
+    the kinds of metadata in which records differ.
     """
     seen = [(one, found) for one in asked if (found := one.metadata())]
     if not any(len(found) > 1 for _, found in seen):
@@ -127,7 +138,7 @@ def _played(
 
 
 def metadata_of(value: Any) -> Metadata:
-    """Return the metadata of a release (all but its numbers), by name."""
+    """Return the metadata of a release, which are everything but its numbers, as texts by name."""
     kind = f"{type(value).__name__} of {getattr(value, 'dtype', '')}".removesuffix(" of ")
     found = {"kind": f"{kind}, rows of shape {tuple(getattr(value, 'shape', ()))[1:]}"}
     if isinstance(value, Tensor):

@@ -1,20 +1,22 @@
 """Repeated outputs: releases that equal an earlier release, or lie very near their record.
 
-Releases of many records are drawn, and a rule is learned from them. It names a record for a few
-releases, and no record for most releases. *Seen*: if the same release was drawn before for one
-record only, the rule names that record (this finds mechanisms with too little randomness). *Near*:
-if the second nearest record lies many times as far as the nearest, the rule names the nearest (this
-finds noise that is sometimes small). Then the rule names records for fresh releases of random
+The check draws releases of many records, and learns a rule from them. For a release, the rule names
+the record to which the release seems to belong. For most releases, it names no record. There are
+two rules. *Seen*: if the same release was drawn before, for one record only, the rule names that
+record. This rule finds mechanisms with too little randomness. *Near*: if the second nearest record
+lies many times as far from the release as the nearest one, the rule names the nearest record. This
+rule finds noise that is sometimes small. Then both rules are scored on fresh releases of random
 records.
 
-Let D_i be the releases that a rule names i for, m the number of records, w the chance that the rule
-names the right record for a fresh release of a random record, and c the chance that it names a
-wrong record. Claim: c >= (m - 1) e^-eps w. Proof: under eps-LDP P_j[D_i] >= e^-eps P_i[D_i] for all
-i and j; summed over i and j != i, and divided by m, that is the claim. The sets are disjoint, so
-for a fresh release the rule names the right record, a wrong record or none. Given that the rule
-names a record, it is the right one with probability at most 1 / (1 + (m - 1) e^-eps). So (m - 1) (s
-/ (1 - s)), s a lower Clopper-Pearson bound on that share, is a lower bound on e^eps, wrong with
-probability at most alpha. (For delta > 0 this check certifies nothing.)
+Let m be the number of records, and let D_i be the set of releases for which a rule names record i.
+Let w be the probability that, for a fresh release of a random record, the rule names the right
+record, and let c be the probability that it names a wrong one. Claim: c >= (m - 1) e^-eps w. Proof:
+under eps-LDP P_j[D_i] >= e^-eps P_i[D_i] for all i and j. The sum of this over all i and all j !=
+i, divided by m, is the claim. The sets D_i are disjoint, so for a fresh release the rule names the
+right record, a wrong record or none. Given that the rule names a record, it is the right one with
+probability at most 1 / (1 + (m - 1) e^-eps). Let s be a lower Clopper-Pearson bound on this
+probability. Then (m - 1) s / (1 - s) is a lower bound on e^eps, which is wrong with probability at
+most alpha. (For a claim with delta > 0 this check certifies nothing.)
 """
 
 import math
@@ -45,8 +47,9 @@ MAX_CALLS, MAX_ROWS = 30_000, 120_000  # releases in calls of their own; release
 
 
 def come_back_or_lie_near(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect releases that repeat, for example with few seeds or a pool of noise, and noise that is
-    tiny in rare cases. Blind to pools of more than trials^2 / 10^3 values.
+    """Detect releases that repeat, for example because a mechanism has few seeds or a pool of
+    noise. Also detect noise that is tiny in rare cases. Blind to pools of more than trials^2 / 10^3
+    values.
     """
     target, trials = experiment.target, experiment.trials
     if target.delta > 0:
@@ -98,7 +101,10 @@ def _records(target: VectorTarget) -> Tensor:
 
 
 def _named(target: VectorTarget, records: Tensor, most: int, share: float, *, alone: bool) -> tuple[_Counts, _Counts]:
-    """Return the counts of both rules; half of the releases choose a rule, the other half score it."""
+    """Return how often the two rules of this module named the right record and a wrong record.
+
+    Half of the releases are used to choose the rules, and the other half to score them.
+    """
     seen, near = _Counts(SEEN), _Counts("lay nearest by far to")
     rows = target.affordable(most, share=share, alone=alone) // (2 * RECORDS)
     if rows < 1:
@@ -153,7 +159,10 @@ def _places(target: VectorTarget, records: Tensor) -> Floats:
 
 
 def _nearest(z: Floats, places: Floats) -> tuple[Integers, Floats]:
-    """Return each release's nearest projected record, and ln(second distance / nearest distance)."""
+    """Return, for each release, the nearest projected record, and its lead over the second nearest.
+
+    The lead is ln(second distance / nearest distance).
+    """
     if z.shape[1] != places.shape[1]:
         return np.full(len(z), NOBODY), np.full(len(z), -math.inf)
     squares = np.square(z).sum(axis=1)[:, None] + np.square(places).sum(axis=1) - 2 * z @ places.T
@@ -163,7 +172,11 @@ def _nearest(z: Floats, places: Floats) -> tuple[Integers, Floats]:
 
 
 def _far_enough(sides: Integers, owner: Integers, lead: Floats, *, epsilon: float) -> float:
-    """Return the smallest ``lead`` at which to name the nearest record; infinite for never."""
+    """Return the smallest lead at which a rule should name the nearest record.
+
+    The lead of a release is ln(second distance / nearest distance). The result is infinite if the
+    rule should never name a record.
+    """
     order = np.argsort(-lead)
     right = np.cumsum((owner == sides)[order])
     wrong = np.arange(1, len(order) + 1) - right

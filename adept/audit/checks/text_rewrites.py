@@ -1,4 +1,8 @@
-"""Check that the rewrite of a record depends only on its released latent."""
+"""Check that the rewrite of a record depends only on its released latent.
+
+A rewriter encodes a text as a latent, its mechanism releases this latent with noise, and the
+rewriter decodes the released latent to a new text.
+"""
 
 import copy
 from collections.abc import Callable, Sequence
@@ -17,12 +21,13 @@ Value = TypeVar("Value")
 
 
 def replay(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect rewrites that depend on more than the released latent, such as the record's length,
-    padding, batch or forced words. Blind to leaks through the latent, and to rewriters that sample.
+    """Detect rewrites that depend on more than the released latent, for example on the record's
+    length, on padding, on other records of the batch or on words that are forced into the text.
+    Blind to leaks through the latent, and to rewriters that draw words at random.
 
-    Claim: with a mechanism that releases one frozen latent for every record, every record must be
-    rewritten to the same text, in one batch, in another order and alone. A single difference proves
-    that something besides the latent influences the text.
+    Claim: if the mechanism is replaced by one that releases the same latent for every record, then
+    every record must be rewritten to the same text, in one batch, in another order and alone. A
+    single difference proves that something besides the latent influences the text.
     """
     rewriter, texts = experiment.target.mechanism.rewriter, list(experiment.target.values)
     frozen = _ask(lambda: rewriter.release([texts[i % len(texts)] for i in range(FROZEN_LATENTS)]))
@@ -48,7 +53,7 @@ def _freeze(rewriter: Any, latent: Tensor) -> Any:
 
 @dataclass(frozen=True)
 class _Frozen(Wrapper):
-    """A mechanism that always releases one latent, with the declarations of the original."""
+    """A mechanism that always releases the same latent, and has the attributes of the original."""
 
     mechanism: Any
     latent: Tensor

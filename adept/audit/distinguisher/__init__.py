@@ -1,1 +1,1 @@
-"""The guessing game: input pairs, statistics, decision rules, and the scoring experiment."""
+"""The guessing game: a rule sees a release and guesses from which of two inputs it was made."""

@@ -1,9 +1,14 @@
-"""Decision rules, which guess an input if a statistic lies beyond a threshold.
+"""Decision rules, which guess one of two inputs from a number that is computed from a release.
 
-The best rule guesses rarely, so few of the releases used to choose it lie beyond its thresholds.
-`counted_rule` relies on counts of these few releases. `fitted_rule` estimates the odds from a
-logistic curve through *all* values, which is correct if the statistic is a multiple of the privacy
-loss. However a rule was chosen, its score is valid if it is computed on other releases.
+This number is called a *statistic*. A rule guesses one input if the statistic lies beyond a
+threshold, and otherwise it may not guess at all. The right and wrong guesses certify a lower bound
+on epsilon.
+
+The best rule guesses rarely, so only few of the releases from which it is chosen lie beyond its
+thresholds. `counted_rule` chooses a rule by the counts of these few releases. `fitted_rule` uses
+*all* releases: it fits a logistic curve to their statistics, and takes from the curve how probable
+each input is. These probabilities are correct if the statistic is a multiple of the privacy loss. A
+rule may be chosen in any way. Its score is valid if it is counted on other releases.
 """
 
 import math
@@ -29,7 +34,11 @@ RIDGE = 1e-6  # of the squared slope, per value: keeps it finite where the value
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """A rule that guesses one input from the value ``high`` on, and the other one below ``low``."""
+    """A rule that names one input for high values of a statistic, and the other for low values.
+
+    High values are at least ``high``, and low values are below ``low``. For values in between, the
+    rule names no input.
+    """
 
     high: float  # infinite: never said
     low: float  # minus infinity: never said
@@ -40,7 +49,7 @@ class Rule:
         return int(np.isfinite(self.high)) + int(np.isfinite(self.low))
 
     def says(self, values: Floats, side: int) -> int:
-        """Return the number of times that the rule names input ``side``, 0 or 1."""
+        """Return the number of values for which the rule names the input ``side`` (0 or 1)."""
         high = (side == 0) != self.flipped
         return int((values >= self.high if high else values < self.low).sum())
 
@@ -50,19 +59,32 @@ SILENT = Rule(high=math.inf, low=-math.inf, flipped=False)
 
 
 def counted_rule(first: Floats, second: Floats, *, gap: float, delta: float, alpha: float) -> Rule:
-    """Return the rule on one statistic whose counts certify the largest epsilon at ``alpha``."""
+    """Return the rule whose right and wrong guesses on these values certify the largest epsilon.
+
+    ``first`` and ``second`` are the values of one statistic for releases of the first and of the
+    second input. Thresholds lie between values that differ by more than ``gap``. ``alpha`` is the
+    chance of error of the certified epsilon.
+    """
     values, own = _pooled(first, second)
     return _best_rule(values, own, rounds=len(values), gap=gap, delta=delta, alpha=alpha)
 
 
 def fitted_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta: float, alpha: float) -> Rule:
-    """Return the rule for which a logistic curve predicts the largest bound in ``rounds`` rounds."""
+    """Return the rule that should certify the largest epsilon in a game of ``rounds`` rounds.
+
+    The numbers of right and wrong guesses are predicted from a logistic curve (`chance_of_first`).
+    The other arguments are those of `counted_rule`.
+    """
     values, _ = _pooled(first, second)
     return _best_rule(values, chance_of_first(first, second), rounds=rounds, gap=gap, delta=delta, alpha=alpha)
 
 
 def rare_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta: float) -> Rule:
-    """Return the rule with the largest bound in ``rounds`` rounds if its error rate stays the same."""
+    """Return the rule that should certify the largest epsilon in a game of ``rounds`` rounds.
+
+    The prediction assumes that the rule will be right and wrong as often as on these values. The
+    other arguments are those of `counted_rule`.
+    """
     values, own = _pooled(first, second)
     tried = _try_rules(values[None], own, gap=gap, most=SCREENING_THRESHOLDS)
     if not len(tried.statistics):
@@ -76,9 +98,11 @@ def _pooled(first: Floats, second: Floats) -> tuple[Floats, Floats]:
 
 
 def chance_of_first(first: Floats, second: Floats) -> Floats:
-    """Return the chance that a value is of ``first``, for all of ``first`` and then ``second``.
+    """Return, for each value of a statistic, the probability that it comes from the first input.
 
-    The chance is a logistic regression with an intercept, fitted by Newton's method.
+    The result holds the probabilities of all values in ``first`` and then of all values in
+    ``second``. The probability is a logistic function of the value, with an intercept, and it is
+    fitted by Newton's method.
     """
     values, label = _pooled(first, second)
     unit = (values - values.mean()) / max(float(values.std()), 1e-300)
@@ -96,14 +120,16 @@ def chance_of_first(first: Floats, second: Floats) -> Floats:
 def promising(
     values: Floats, chance: Floats, *, gap: float, delta: float, rounds: int = 0
 ) -> tuple[Floats, Floats, Floats]:
-    """Return each statistic's largest bound, its rule's wrong guesses, and its hope, (S,) each.
+    """Return the score, the wrong guesses and the hope of each of S statistics, as arrays (S,).
 
-    The bound is ln((p - delta) / q) minus `PROMISING_SDS` standard deviations. The hope is the
-    bound that `rare_rule` would have in ``rounds`` rounds.
+    The score is a cautious estimate of the largest epsilon that a rule on this statistic certifies:
+    ln((p - delta) / q) minus `PROMISING_SDS` standard deviations, where p and q are the
+    probabilities of a right and of a wrong guess. The wrong guesses are those of the rule with this
+    score. The hope is the bound on epsilon that `rare_rule` would certify in ``rounds`` rounds.
 
     Args:
         values: (S, N), the values of S statistics on the same N releases.
-        chance: (N,), the chance that each release is of the first input.
+        chance: (N,), the probability that each release is a release of the first input.
     """
     tried = _try_rules(values, chance, gap=gap, most=SCREENING_THRESHOLDS)
     score, seen, hope = np.full(len(values), -math.inf), np.zeros(len(values)), np.full(len(values), -math.inf)
@@ -116,8 +142,10 @@ def promising(
 
 @dataclass(frozen=True)
 class _Tried:
-    """Rules on S statistics, of six kinds: they guess at low values, at high values or at both, and
-    each input can be the one with high values.
+    """Rules that were tried on S statistics, and the numbers of their right and wrong guesses.
+
+    There are six kinds of rules. A rule guesses for low values only, for high values only, or for
+    both. In each of these three cases, high values can stand for the first or for the second input.
     """
 
     values: int
@@ -128,10 +156,10 @@ class _Tried:
     wrong: Floats
 
     def quick(self, rounds: int, delta: float, *, sds: float) -> tuple[Floats, NDArray[np.int64]]:
-        """Return the approximate best bound of each statistic, and its rule.
+        """Return, for each statistic, the best approximate bound on epsilon and the rule's index.
 
-        To be cautious, ``sds`` standard deviations are added to the count of wrong guesses, after
-        Anscombe's square-root transform.
+        To be cautious, the count of wrong guesses is increased by ``sds`` standard deviations (with
+        Anscombe's square-root transform) before the bound is computed.
         """
         weight, forgiven = rounds / self.values, delta * rounds * np.repeat(ANSWERS, self.low.shape[1]) / 2
         most = np.square(np.sqrt(weight * self.wrong + 0.375) + sds / 2)
@@ -139,7 +167,10 @@ class _Tried:
         return scores.max(axis=1), scores.argmax(axis=1)
 
     def rule(self, values: Floats, kind: int, place: int) -> Rule:
-        """Return the rule of this kind and place; there must be a single statistic."""
+        """Build the rule of kind number ``kind`` that has the thresholds number ``place``.
+
+        This object must hold a single statistic, and ``values`` are its values.
+        """
         ordered = np.sort(values)
         low, high = (float(ordered[cut - 1] + ordered[cut]) / 2 for cut in (self.low[0, place], self.high[0, place]))
         ends = kind % 3
@@ -147,7 +178,10 @@ class _Tried:
 
 
 def _try_rules(values: Floats, chance: Floats, *, gap: float, most: int) -> _Tried:
-    """Try up to ``most`` thresholds on each statistic (S, N); ``chance`` (N,) is as in `promising`."""
+    """Count the right and wrong guesses of rules, for up to ``most`` thresholds on each statistic.
+
+    ``values`` (S, N) and ``chance`` (N,) have the same meaning as in `promising`.
+    """
     order = np.argsort(values, axis=1)
     statistics, cuts = np.nonzero(np.diff(np.take_along_axis(values, order, axis=1), axis=1) > gap)
     found = np.bincount(statistics, minlength=len(values))
@@ -164,7 +198,7 @@ def _try_rules(values: Floats, chance: Floats, *, gap: float, most: int) -> _Tri
 
 
 def _stacked(ranks: list[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return ranks as rows of equal length; the last rank of a row is repeated."""
+    """Return arrays of ranks as the rows of one matrix. Repeat the last rank of a shorter array."""
     places = np.arange(max(map(len, ranks), default=0))
     return np.array([row[np.minimum(places, len(row) - 1)] for row in ranks], int).reshape(len(ranks), len(places))
 

@@ -1,8 +1,11 @@
-"""The choice of the pair, statistics and rules that should certify the largest epsilon.
+"""The choice of the pair of inputs and of the distinguishers that should certify most epsilon.
 
-Screening uses a few releases of every pair; the final choice uses more releases of the most
-promising pairs. A poor choice weakens the bound but never makes it false, because the
-distinguishers are scored on other releases (`distinguisher.experiment`).
+In a guessing game, a mechanism releases one of two inputs, and a *distinguisher* guesses which one.
+A distinguisher is a statistic, which is a number computed from the release, and a decision rule
+that guesses the input from it. Screening compares all pairs of inputs by a few releases of each
+input. The final choice uses more releases of the most promising pairs. A poor choice weakens the
+certified bound but never makes it false, because the distinguishers are scored on other releases
+(`distinguisher.experiment`).
 """
 
 import math
@@ -36,7 +39,7 @@ EXTRA_WRONG = 36  # added to the wrong guesses: no game that is worse by more th
 
 @dataclass(frozen=True, kw_only=True)
 class Distinguisher:
-    """A statistic and a decision rule on it."""
+    """A statistic of a release, and a decision rule that guesses the input from this statistic."""
 
     name: str
     statistic: Statistic
@@ -45,14 +48,17 @@ class Distinguisher:
 
 @dataclass(frozen=True)
 class Game:
-    """A pair of inputs and the distinguishers to score on it, all fixed before the scoring."""
+    """A pair of inputs, and the distinguishers to score on it. All are fixed before the scoring."""
 
     pair: InputPair
     distinguishers: tuple[Distinguisher, ...]
 
 
 def statistics_of(target: AnyTarget, sample: PairSample) -> Iterator[tuple[str, Statistic]]:
-    """Yield names and statistics that may tell apart the inputs of a pair, vectors or values."""
+    """Yield pairs of a name and a statistic that may show which input of the pair was released.
+
+    The inputs are vectors or values.
+    """
     if isinstance(sample.pair.first, Tensor):
         return statistics(sample, clip_norm=target.clip_norm)
     return outcome_statistics(sample, supports=getattr(target.mechanism, "supports", None))
@@ -61,13 +67,16 @@ def statistics_of(target: AnyTarget, sample: PairSample) -> Iterator[tuple[str, 
 def choose(
     target: AnyTarget, samples: list[PairSample], *, finalists: int, rows: int, certifying: int, alpha: float
 ) -> list[Game]:
-    """Return the games to play, chosen by the screening releases and ``rows`` further releases.
+    """Return the games to play: pairs of inputs, and distinguishers that guess between them.
 
-    Each game gets ``certifying`` releases per input. The best pair has up to four distinguishers:
-    two on its best statistic (by counts and by a fitted curve), one that was hardly ever wrong,
-    and, if releases without noise were seen, one that looks for them. A second game uses another
-    pair if that pair could refute the claim. A third game uses records with NaN or infinity, so
-    that their findings do not hide findings on finite records.
+    They are chosen from the screening releases in ``samples`` and from ``rows`` further releases of
+    each input of the promising pairs. ``certifying`` is the number of releases that each game will
+    draw for each input. The first game uses the best pair and has up to four distinguishers. Two of
+    them use the best statistic: the rule of one is chosen by counts, and the rule of the other by a
+    fitted curve. A third one was hardly ever wrong. If releases without noise were seen, a fourth
+    one looks for such releases. A second game uses another pair if that pair could refute the
+    claim. Further games use inputs with NaN or infinity, if these could refute the claim. These
+    games are separate, so that what they find does not hide what others find on finite inputs.
     """
     sampler = Sampler(target, rows)
     finite = [sample for sample in samples if is_finite(sample.pair)] or samples
@@ -97,7 +106,10 @@ def choose(
 
 
 def screen(target: AnyTarget, samples: list[PairSample], *, finalists: int, certifying: int) -> list[InputPair]:
-    """Return the most promising pairs, best first, and one more for which guesses are rarely wrong."""
+    """Return the ``finalists`` most promising pairs, the best one first, and one further pair.
+
+    The further pair is the one on which a rule that is hardly ever wrong should certify most.
+    """
     rest, chosen = _candidates(target, samples, certifying), list[InputPair]()
     while rest and len(chosen) < finalists:
         chosen.append(_best(rest).pair)
@@ -131,7 +143,7 @@ class _Candidate:
 
 
 def _candidates(target: AnyTarget, samples: list[PairSample], certifying: int) -> list[_Candidate]:
-    """Try each statistic on each pair: fit it to half of the releases and test it on the others."""
+    """Fit each statistic on each pair to half of the pair's releases, and test it on the others."""
     options = {"gap": 1.5 * RESOLUTION * target.clip_norm, "delta": target.delta}
     candidates = []
     for sample in samples:
@@ -152,14 +164,21 @@ def _candidates(target: AnyTarget, samples: list[PairSample], certifying: int) -
 
 
 def _best(candidates: list[_Candidate]) -> _Candidate:
-    """Return the candidate with the best score; of close scores, the fitted curve chooses one."""
+    """Return the candidate with the best score.
+
+    If several scores are close to the best one, a logistic curve that is fitted to the statistic
+    decides between them.
+    """
     best = max(candidates, key=lambda tried: tried.score)
     least = best.score - 3 / math.sqrt(best.wrong + EXTRA_WRONG)
     return max((tried for tried in candidates if tried.score >= least), key=lambda tried: tried.promise)
 
 
 def samples_of(target: AnyTarget, pairs: list[InputPair], *, rows: int) -> tuple[list[PairSample], list[str]]:
-    """Return the screening releases of all pairs, and the reasons why some pairs have none."""
+    """Return the screening releases of the pairs, and the reasons why some pairs have none.
+
+    Raise MechanismFailure if no pair has releases that hold a number.
+    """
     sampler, samples, failures = Sampler(target, rows), [], []
     for pair in pairs:
         try:

@@ -1,16 +1,19 @@
-"""The experiment: a coin picks one of two inputs, and a distinguisher guesses which one.
+"""The guessing game: a coin picks one of two inputs, and a rule guesses which one was released.
 
-Distinguishers are chosen on some releases (`distinguisher_choice`) and scored on fresh ones. If the
-caller only wants a refutation, the game looks at the score three times and ends early if it is won
-or hopeless.
+A *distinguisher* is a statistic, which is a number computed from a release, and a decision rule
+that guesses the input from it. Distinguishers are chosen on some releases (`distinguisher_choice`)
+and scored on fresh ones, the *certifying* releases. The counts of right and wrong guesses certify a
+lower bound on epsilon. If the caller only wants to refute a claim, the game looks at the score
+three times. It ends early if the claim is already refuted, or if it can hardly be refuted any more.
 
-Claim: the largest of the bounds exceeds the true epsilon with probability at most alpha. Proof: fix
-all choosing releases, and with them all distinguishers. The certifying releases are independent of
-these, so right and wrong rounds of any rule are counts of fixed events, whose bound errs with
-probability at most its share of alpha (`game_lower_bound`). The shares of all rules at all looks
-add up to alpha (union bound, whether a look is taken or not). This bound holds for every outcome of
-the choosing releases, hence on average. The claim would be false if a certifying release had been
-looked at before.
+Claim: the largest of the bounds of all distinguishers exceeds the true epsilon with probability at
+most alpha. Proof: fix all releases from which distinguishers are chosen, and with them all
+distinguishers. The certifying releases are independent of these releases, so the right and wrong
+rounds of any distinguisher are counts of fixed events. The bound that such counts certify errs with
+probability at most its share of alpha (`game_lower_bound`). The shares of all distinguishers at all
+looks add up to alpha (union bound, whether a look is taken or not). So the claim holds for every
+outcome of the choosing releases, hence also on average over them. The claim would be false if a
+certifying release had been used to choose a distinguisher.
 """
 
 import math
@@ -51,7 +54,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Score:
-    """The counts of a distinguisher's guesses and the epsilon bound that they certify."""
+    """The right and wrong guesses of a distinguisher, and the epsilon bound that they certify."""
 
     pair: InputPair
     distinguisher: Distinguisher
@@ -62,7 +65,10 @@ class Score:
 
 @dataclass
 class Experiment(Generic[TargetT]):
-    """The guessing game on one target: input pairs, and releases that choose distinguishers."""
+    """The guessing game on one target, which is a mechanism under audit.
+
+    The experiment holds the pairs of inputs, and the releases from which distinguishers are chosen.
+    """
 
     target: TargetT
     find_pairs: Callable[[TargetT], Sequence[InputPair]]  # beside the caller's own
@@ -73,12 +79,16 @@ class Experiment(Generic[TargetT]):
 
     @cached_property
     def pairs(self) -> list[InputPair]:
-        """The input pairs, the caller's own first."""
+        """All pairs of inputs: first those that the caller gave, then those of ``find_pairs``."""
         return [*self.given, *self.find_pairs(self.target)]
 
     @cached_property
     def samples(self) -> list[PairSample]:
-        """The screening releases of all pairs; raises MechanismFailure if no pair gives releases."""
+        """The screening releases, which are a few releases of both inputs of each pair.
+
+        They show on which pairs the game is worth playing. Raises MechanismFailure if no pair gives
+        releases.
+        """
         inputs, alone = 2 * len(self.pairs), self._alone
         rows = max(MIN_ROWS, min(self.trials // 40, MAX_CHOOSING_ELEMENTS // (self._numbers * inputs)))
         affordable = self.target.affordable(rows * inputs, share=SCREENING_SHARE, alone=alone) // inputs
@@ -95,23 +105,37 @@ class Experiment(Generic[TargetT]):
 
     @property
     def certifying(self) -> int:
-        """Number of trials that certify a bound: all but those for screening and choosing."""
+        """Number of releases of each input that certify a bound on epsilon.
+
+        These are all ``trials`` but those for the screening and for the choice of distinguishers.
+        """
         screened = len(self.samples[0].releases[0])
         return max(MIN_TRIALS // 4, self.trials - screened - self._choosing(self.trials))
 
     def _choosing(self, trials: int) -> int:
-        """Return the number of releases of each input of a pair that passed the screening."""
+        """Return the number of releases from which distinguishers are chosen.
+
+        This is the number for each input of each pair that passed the screening.
+        """
         most = MAX_CHOOSING_CALLS if self._alone else MAX_CHOOSING_ROWS
         return max(MIN_ROWS, min(trials // 8, most, MAX_CHOOSING_ELEMENTS // (4 * self._numbers)))
 
     def with_pairs(
         self, pairs: Sequence[InputPair], trials: int, target: TargetT | None = None
     ) -> "Experiment[TargetT]":
-        """Return an experiment on other pairs, or of another target with the same claim."""
+        """Return an experiment with other pairs, and with another target if ``target`` is given.
+
+        The other target must have the same claim.
+        """
         return Experiment(target or self.target, lambda _: pairs, trials)
 
     def play(self, *, alpha: float, claim: float = -math.inf) -> Check:
-        """Choose a game and certify a bound on epsilon, wrong with chance <= ``alpha``."""
+        """Choose distinguishers, score them, and return a check with the largest certified epsilon.
+
+        The certified lower bound on epsilon is wrong with probability at most ``alpha``. If an
+        epsilon ``claim`` is given, the game may end early, once this epsilon is refuted or can
+        hardly be refuted any more.
+        """
         target, samples = self.target, self.samples
         most = target.affordable(self.trials, share=CHOOSING_SHARE, alone=self._alone)
         rows, certifying = self._choosing(min(self.trials, most)), self.certifying
@@ -126,7 +150,7 @@ class Experiment(Generic[TargetT]):
         return self._check(score, tests)
 
     def refute(self, *, alpha: float) -> Check:
-        """Play until the claim is refuted or can no longer be refuted."""
+        """Play the game; end it early if the claim is refuted or can hardly be refuted any more."""
         if self.trials < MIN_TRIALS:
             raise MechanismFailure(f"the mechanism is too slow for {MIN_TRIALS} releases of each input")
         return self.play(alpha=alpha, claim=self.target.epsilon)
@@ -148,7 +172,10 @@ class Experiment(Generic[TargetT]):
         return replace(found, kind=kind, caveat=self._caveat(score) if found.verdict is Verdict.PASSED else "")
 
     def _caveat(self, score: Score) -> str:
-        """Say how many trials would refute the claim, if all guesses were right but too few."""
+        """Return a sentence on the number of trials that would refute the claim, or an empty text.
+
+        The text is empty if a guess was wrong, or if there were few right guesses.
+        """
         counts = score.counts
         if counts.wrong or counts.right < MIN_RIGHT_SHARE * counts.rounds:
             return ""
@@ -157,16 +184,16 @@ class Experiment(Generic[TargetT]):
 
 
 def event(experiment: Experiment[Any], alpha: float) -> Check:
-    """Detect any leak from which a rule can guess the input, and certify a bound on epsilon. The
-    bound cannot exceed about ln(trials), and a leak spread over many coordinates shows only in
-    part.
+    """Detect any difference between the releases of two inputs from which a rule can guess the
+    input, and certify a lower bound on epsilon. The bound cannot exceed about ln(trials). A
+    difference that is spread over many coordinates raises the bound only in part.
     """
     return experiment.play(alpha=alpha)
 
 
 def event_elsewhere(experiment: Experiment[Any], alpha: float) -> Check:
-    """Detect leaks at a small dimension, where less noise hides them, or at a large dimension.
-    Blind to other dimensions.
+    """Detect differences between the releases of two inputs at one further dimension of the
+    latents. At a small dimension less noise hides such differences. Blind to all other dimensions.
     """
     trials = experiment.target.affordable(2 * max(MIN_TRIALS, experiment.trials)) // 2
     return experiment.with_pairs(experiment.pairs, trials).refute(alpha=alpha)
@@ -181,11 +208,14 @@ def certify(
     claim: float = -math.inf,
     progress: Progress = lambda done, total: None,
 ) -> Score:
-    """Score all distinguishers of a game on the same 2 * ``trials`` fresh releases.
+    """Score all distinguishers of a game, and return the score with the largest certified epsilon.
+
+    All distinguishers are scored on the same 2 * ``trials`` fresh releases.
 
     Args:
-        alpha: chance of error of each distinguisher.
-        claim: the epsilon to refute; without a claim, the game looks at the score only once.
+        alpha: probability that the bound of a single distinguisher is wrong.
+        claim: the epsilon to refute. If none is given, the score is computed only once, at the end
+            of the game.
     """
     rounds, done, scores = 2 * trials, 0, list[Score]()
     right, wrong = (np.zeros(len(game.distinguishers), int) for _ in range(2))
@@ -206,7 +236,11 @@ def certify(
 def _hoped(
     right: NDArray[np.int64], wrong: NDArray[np.int64], done: int, rounds: int, *, delta: float, alpha: float
 ) -> Floats:
-    """Return the bounds that rules may reach in all rounds if they were unlucky so far."""
+    """Return, for each rule, the bound on epsilon that it may reach in all ``rounds`` rounds.
+
+    This assumes that the rule was unlucky in the ``done`` rounds so far: that `LUCK_SDS` standard
+    deviations too few guesses were right, and as many too many were wrong.
+    """
     less = np.maximum(wrong - LUCK_SDS * np.sqrt(wrong + 1), 0) * rounds / done
     more = np.minimum((right + LUCK_SDS * np.sqrt(right)) * rounds / done, rounds - less)
     return game_lower_bound(more, less, rounds, delta=delta, alpha=alpha)

@@ -1,9 +1,12 @@
-"""Input pairs: pairs of records that test a claim, samples of releases, and kinds of violations.
+"""Pairs of inputs on which a mechanism is tested, and samples of releases of these inputs.
 
-Pairs are chosen where mechanisms tend to break: opposite ends of the set, two different *norms*,
-latents outside the set, zero, latents that are not finite, another dtype. `found_pairs` searches
-for records whose releases (a dozen each) scatter less than those of other records or lie far from
-them. The releases of the search do not count in any later game.
+An audit compares the releases of two inputs (records). The pairs are chosen where mechanisms tend
+to break: opposite ends of the set that the claim covers, two inputs of different *norms*, latents
+outside that set, the zero latent, latents with NaN or infinity, and latents of another dtype.
+`found_pairs` searches for further pairs. It releases each of many records about a dozen times, and
+takes the records whose releases vary least or most, or lie farthest from zero. The releases of this
+search are not counted in any later guessing game. `kind_of` names the kind of a violation that was
+found on a pair.
 """
 
 import math
@@ -43,7 +46,7 @@ CELL_NUMBER, CELL_DISTANCES = 0.021, (1e-3, 1e-5)
 
 @dataclass(frozen=True, kw_only=True)
 class InputPair:
-    """Two records: latents before any clip, or values."""
+    """Two records whose releases are compared: two latents before any clipping, or two values."""
 
     name: str
     first: Any  # (n,); or a batch (B, n), of which ``second`` differs in one row; or a value
@@ -52,7 +55,7 @@ class InputPair:
 
     @property
     def plain(self) -> bool:
-        """True for finite float64 records that are released beside copies of themselves."""
+        """True if both records are finite float64 latents (n,) that need no call of their own."""
         records = (self.first, self.second)
         return not self.alone and all(x.ndim == 1 and x.dtype == torch.float64 and x.isfinite().all() for x in records)
 
@@ -62,11 +65,12 @@ class InputPair:
 
 
 def adversarial_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
-    """Return the pairs of single records; those that most often reveal a violation come first.
+    """Return pairs of latents (n,); the pairs that most often reveal a violation come first.
 
-    The diagonal has the largest l1 distance in the l2 ball (Habernal 2021, Theorem 5.1), and the
-    axis has it in the l1 ball. The far pair shows a missing clip. Two norms in one direction show a
-    leak of the norm, and multiples just outside the set show a clip with a tolerance.
+    Of all pairs in the l2 ball, the pair "diagonal" has the largest l1 distance (Habernal 2021,
+    Theorem 5.1), and in the l1 ball the pair "axis" has it. The pair "far" reveals a mechanism that
+    does not clip. Two norms in one direction reveal a mechanism that leaks the norm. Pairs slightly
+    outside the ball reveal a mechanism that clips with a tolerance.
     """
     directions = _directions(dim, clip_norm)
     tables = (_opposite, _two_norms, _not_finite, _odd)
@@ -79,7 +83,7 @@ def adversarial_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
 
 
 def named_pairs(target: VectorTarget, names: Sequence[str]) -> list[InputPair]:
-    """Return the adversarial pairs with these names."""
+    """Return those pairs of `adversarial_pairs` whose names are in ``names``."""
     return [pair for pair in adversarial_pairs(target.dim, clip_norm=target.clip_norm) if pair.name in names]
 
 
@@ -142,12 +146,12 @@ def _odd(_diagonal: Tensor, axis: Tensor, random: Tensor) -> Records:
 
 
 def every_pair(target: VectorTarget) -> list[InputPair]:
-    """Return all pairs on which a mechanism is tested."""
+    """Return all pairs on which a mechanism is tested: `adversarial_pairs` and `found_pairs`."""
     return adversarial_pairs(target.dim, clip_norm=target.clip_norm) + found_pairs(target)
 
 
 def found_pairs(target: VectorTarget) -> list[InputPair]:
-    """Return pairs of records whose releases scatter the least or most, or lie farthest out."""
+    """Return pairs of records whose releases vary least or most, or lie farthest from zero."""
     records = searched_records(target.dim, clip_norm=target.clip_norm)
     inside = records[torch.linalg.vector_norm(records, dim=1) <= target.clip_norm]
     for tried in (records, inside):  # a mechanism may refuse records outside its set
@@ -157,7 +161,7 @@ def found_pairs(target: VectorTarget) -> list[InputPair]:
 
 
 def _releases(target: VectorTarget, records: Tensor) -> Floats | None:
-    """Return releases (k, R, m) of all records, or None if there is not enough time."""
+    """Return k releases of each record (k, R, m), or None if time is short or one is refused."""
     try:
         times = target.affordable(MAX_RELEASES * len(records), share=0.5) // len(records)
         if times < MIN_RELEASES:
@@ -181,7 +185,11 @@ def _standing_out(target: VectorTarget, records: Tensor, releases: Floats) -> li
 
 
 def searched_records(dim: int, *, clip_norm: float) -> Tensor:
-    """Return records (R, n) to search: unit, random and sparse vectors, signs and round constants."""
+    """Return the latents (R, n) that `found_pairs` releases in its search.
+
+    They are random and sparse vectors of many lengths, unit vectors of single axes, vectors of
+    equal numbers with two signs, and vectors that repeat one round constant.
+    """
     generator = torch.Generator().manual_seed(2024)
     places = torch.eye(dim, dtype=torch.float64)[torch.randperm(dim, generator=generator)[:MAX_PLACES]]
     leaning = places + 0.3 * torch.randn(len(places), dim, dtype=torch.float64, generator=generator) / math.sqrt(dim)
@@ -212,7 +220,7 @@ def _spread(releases: Floats) -> Floats:
 
 
 def pairs_of_batches(given: Sequence[InputPair], *, dim: int, clip_norm: float) -> list[InputPair]:
-    """Return pairs of batches that differ in one record: the first, the middle or the last."""
+    """Return pairs of batches of three that differ in the first, the middle or the last record."""
     _, axis, random = _directions(dim, clip_norm)
     others = torch.stack([0.2 * random.roll(1), -0.3 * random, 0.25 * axis])
     records = {"opposite": (-random, random), "zero and far": (torch.zeros_like(random), FAR_FACTOR * random)}
@@ -227,12 +235,12 @@ def pairs_of_batches(given: Sequence[InputPair], *, dim: int, clip_norm: float) 
 
 
 def cell_record(dim: int, *, clip_norm: float) -> Tensor:
-    """Return a record (n,) well inside a grid cell, for mechanisms that round their records."""
+    """Return a latent (n,) well inside one cell of the grid to which a mechanism may round."""
     return torch.full((dim,), CELL_NUMBER * clip_norm / max(1.0, (dim / 64) ** 0.5), dtype=torch.float64)
 
 
 def cell_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
-    """Return pairs of records close to `cell_record`, at several small distances."""
+    """Return pairs of latents on both sides of `cell_record`, at small distances from it."""
     record, (_, axis, _) = cell_record(dim, clip_norm=clip_norm), _directions(dim, clip_norm)
     return [
         InputPair(name=f"one cell, {2 * each:g} apart", first=record - each * axis, second=record + each * axis)
@@ -241,7 +249,7 @@ def cell_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
 
 
 def given_pairs(pairs: Sequence[tuple[Any, Any]] | None, *, dim: int) -> list[InputPair]:
-    """Return the caller's pairs of latents (n,); raise ConfigurationError unless all are finite."""
+    """Return the caller's pairs of latents (n,); raise ConfigurationError for other pairs."""
     if pairs is not None and not isinstance(pairs, Sequence):
         raise ConfigurationError(f"pairs must be a list of pairs of latents, got a {type(pairs).__name__}")
     return [_given(number, pair, dim) for number, pair in enumerate(pairs or (), start=1)]
@@ -265,7 +273,10 @@ def _given(number: int, pair: Any, dim: int) -> InputPair:
 
 
 def given_values(pairs: Sequence[tuple[Any, Any]] | None) -> list[InputPair] | None:
-    """Return the caller's pairs of values with numbers from 1; None if no pair holds values."""
+    """Return the caller's pairs of values as input pairs named "given 1", "given 2" and so on.
+
+    Return None if the caller gave no pairs, or if the pairs hold latents instead of values.
+    """
     found = []
     for number, pair in enumerate(pairs if isinstance(pairs, Sequence) else (), start=1):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
@@ -279,7 +290,7 @@ def given_values(pairs: Sequence[tuple[Any, Any]] | None) -> list[InputPair] | N
 
 
 def value_pairs(values: Sequence[Any]) -> list[InputPair]:
-    """Return pairs of values: each value with the next, cyclically, and each with the first."""
+    """Return pairs of values: each with the next (cyclically), and the first with all others."""
     ring = [(a, b) for a, b in zip(values, [*values[1:], values[0]], strict=True) if a != b]
     star = [(values[0], b) for b in values[2:]]
     unique = list({frozenset((i, j)): (i, j) for i, j in [*ring, *star]}.values())
@@ -288,7 +299,7 @@ def value_pairs(values: Sequence[Any]) -> list[InputPair]:
 
 @dataclass(frozen=True, kw_only=True)
 class PairSample:
-    """Releases of both inputs of a pair, and the projected inputs."""
+    """Releases of both inputs of a pair, and the two inputs after the mechanism's projection."""
 
     pair: InputPair
     centres: tuple[Floats, Floats]  # (B * n,) each; empty for values
@@ -296,12 +307,15 @@ class PairSample:
 
     @property
     def additive(self) -> bool:
-        """True if a release has as many numbers as its input."""
+        """True if a release has as many numbers as its input, so it can be the input plus noise."""
         return bool(self.releases[0].shape[1] == len(self.centres[0]))
 
 
 def additive_samples(samples: list[PairSample]) -> list[PairSample]:
-    """Return the samples whose releases are a finite float64 record plus noise."""
+    """Return the samples in which each release can be a finite float64 latent plus noise.
+
+    Raise MechanismFailure if there is no such sample.
+    """
     plain = [sample for sample in samples if sample.pair.plain and sample.additive]
     if not plain:
         raise MechanismFailure("releases have another dimension than latents")
@@ -310,7 +324,10 @@ def additive_samples(samples: list[PairSample]) -> list[PairSample]:
 
 @dataclass
 class Sampler:
-    """A sampler that draws each input once, so pairs that share an input share its sample."""
+    """A sampler that draws the releases of each input once.
+
+    If two pairs share an input, both get the same releases of this input.
+    """
 
     target: AnyTarget
     rows: int
@@ -332,11 +349,12 @@ def _key(record: Any, alone: bool) -> Any:
 
 
 def kind_of(sample: PairSample, *, unit: float) -> Kind:
-    """Return the kind of violation that distinguishes the two records of a pair.
+    """Return the kind of the violation that a guessing game found on a pair.
 
-    If a record is not finite, the kind is floating point. If outputs never vary, the kind is
-    randomness. If all outputs of a record have one type and length, and the two records differ in
-    these, the kind is metadata. In all other cases the kind is distribution.
+    If one of the two records holds NaN or infinity, the kind is floating point. If all releases of
+    each record are equal, the kind is randomness. If all releases of each record have one type and
+    one length, and the two records differ in these, the kind is metadata. In all other cases the
+    kind is distribution.
     """
     if not is_finite(sample.pair):
         return Kind.FLOATING_POINT
@@ -350,7 +368,7 @@ def kind_of(sample: PairSample, *, unit: float) -> Kind:
 
 
 def is_finite(pair: InputPair) -> bool:
-    """Return True if neither record holds NaN or infinity."""
+    """Return True if neither record of the pair holds NaN or infinity."""
     return all(map(_finite, (pair.first, pair.second)))
 
 

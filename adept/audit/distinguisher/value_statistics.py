@@ -1,4 +1,9 @@
-"""Statistics of outcomes that are values: the outcome, its parts, and the support for each input."""
+"""Statistics of releases that are values, such as integers, labels, sets, tuples or texts.
+
+A statistic is a number that is computed from a release, which is called an *outcome* here. A rule
+guesses from this number which of two inputs was released. The statistics look at the whole outcome,
+at its parts, and at how strongly it supports each of the two inputs.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -21,7 +26,11 @@ MAX_COLUMNS = 3  # of an outcome that are looked at together
 
 
 def outcome_statistics(sample: Any, *, supports: Callable[[Any, Any], float] | None) -> Iterator[tuple[str, Statistic]]:
-    """Yield names and statistics; ``supports`` is the caller's function of outcome and value."""
+    """Yield pairs of a name and a statistic for the outcomes in a sample.
+
+    ``supports`` is the caller's function of an outcome and an input, or None. It returns a high
+    number if the outcome suggests this input.
+    """
     first, second = sample.pair.first, sample.pair.second
     ours, theirs = sample.releases
     if supports is not None:
@@ -79,8 +88,12 @@ def _of_objects(ours: Array, theirs: Array, first: Any, second: Any) -> Iterator
 
 
 def parts(outcome: Any) -> set[Hashable]:
-    """Return the parts of an outcome: words, word pairs and lengths of a text; members, places and
-    size of a tuple or set; and which of them are equal.
+    """Return the set of the parts of an outcome.
+
+    The parts of a text are its words, its pairs of neighbouring words, its lengths and the whole
+    text. The parts of a tuple are its members, its members with their places, and its sizes. For
+    texts and tuples, one more part says which words or members are equal. The parts of a set are
+    its members and its size. Any other outcome is its own only part.
     """
     if isinstance(outcome, str):
         words = outcome.split()
@@ -153,8 +166,11 @@ def _weights(ours: Array, theirs: Array) -> dict[Hashable, float]:
 
 
 def _columns(ours: Floats, theirs: Floats) -> Statistic:
-    """Return a statistic: the sum of log ratios of counts, over columns with few values whose
-    counts differ significantly.
+    """Return a statistic that adds up the evidence of single columns of a release.
+
+    The evidence of a number in a column is the logarithm of the ratio of its counts in ``ours`` and
+    in ``theirs``. The statistic uses only columns with few different numbers whose counts differ
+    significantly.
     """
     tables: list[tuple[int, Floats, Floats]] = []
     for column in range(ours.shape[1]):

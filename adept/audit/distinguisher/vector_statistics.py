@@ -1,7 +1,8 @@
-"""Statistics of vectors: a coordinate, norm or projection of a release that decision rules read.
+"""Statistics of vectors: numbers that are computed from a release, such as its norm.
 
-Any function may be a statistic, because a rule that uses it is certified on fresh releases. Values
-are rounded to a billionth of ``clip_norm``, because other checks examine floating-point rounding.
+A decision rule guesses from a statistic which of two inputs was released. Any function of a release
+may be a statistic, because a rule that uses it is scored on fresh releases. Values are rounded to a
+billionth of ``clip_norm``, because other checks examine the rounding of floating-point numbers.
 """
 
 from collections import Counter
@@ -27,7 +28,7 @@ FIRST_NUMBERS = 4  # numbers of a release that are looked at first
 
 
 def statistics(sample: PairSample, *, clip_norm: float) -> Iterator[tuple[str, Statistic]]:
-    """Yield names and statistics; some of the statistics are fitted to the sample."""
+    """Yield pairs of a name and a statistic. Some of the statistics are fitted to the sample."""
     unit = RESOLUTION * clip_norm
     for name, statistic in _all(sample, clip_norm):
         yield name, lambda z, statistic=statistic: _rounded(statistic(z), unit)  # type: ignore[misc]
@@ -91,13 +92,21 @@ def _of_release(unit: float) -> Iterator[tuple[str, Statistic]]:
 
 
 def lowest_bits(z: Floats) -> Floats:
-    """Count numbers whose last bit is set, for opposite inputs: z and -z have the same count."""
+    """Return, for each release, the number of its coordinates whose lowest bit is set.
+
+    A release z and its opposite -z have the same result. This statistic is used for pairs of
+    opposite inputs only.
+    """
     bits = np.ascontiguousarray(z).view(np.int64) & 1
     return np.asarray(bits.sum(axis=1).astype(np.float64))
 
 
 def trailing(z: Floats, unit: float) -> Floats:
-    """Return the number of decimals, 0 to 6, after which a release has no further digits."""
+    """Return, for each release, the number of decimals that its coordinates need.
+
+    The decimals are counted in units of ``unit``. The result is 0 to 6, or 7 if a coordinate needs
+    more than 6 decimals.
+    """
     places, rows = np.full(len(z), FINEST_PLACE + 1.0), np.flatnonzero(_whole(z[:, 0] / (unit * 10.0**-FINEST_PLACE)))
     for place in range(FINEST_PLACE, -1, -1):  # hardly any row, of most noise: the others need no second look
         rows = rows[_whole(z[rows] / (unit * 10.0**-place)).all(axis=1)]
@@ -108,7 +117,11 @@ def trailing(z: Floats, unit: float) -> Floats:
 
 
 def trailing_bits(z: Floats, unit: float) -> Floats:
-    """Return the number of binary places, up to `FINEST_BIT`, after which all bits are zero."""
+    """Return, for each release, the number of binary places that its coordinates need.
+
+    The places are counted after the point, in units of ``unit``. The result is 0 to `FINEST_BIT`,
+    or `FINEST_BIT` + 1 if a coordinate needs more places.
+    """
     places = np.full(len(z), FINEST_BIT + 1.0)
     scaled = z[:, :FIRST_NUMBERS] * (2.0**FINEST_BIT / unit)
     rows = np.flatnonzero((scaled == np.rint(scaled)).any(axis=1))
@@ -126,13 +139,22 @@ def _whole(multiples: Floats) -> NDArray[np.bool_]:
 
 
 def l1_loss(z: Floats, first: Floats, second: Floats) -> Floats:
-    """Return b times the privacy loss of Laplace noise, accurately (Habernal 2021, Eq. 28)."""
+    """Return the privacy loss of each release under Laplace noise, multiplied by the noise's scale.
+
+    The privacy loss is the logarithm of the release's density under the first input divided by its
+    density under the second input (Habernal 2021, Eq. 28). It is computed without cancellation of
+    large numbers.
+    """
     inside = np.clip(z, np.minimum(first, second), np.maximum(first, second))
     return np.asarray((2 * inside - first - second) @ np.sign(first - second))
 
 
 def _direction(first: Floats, second: Floats) -> Statistic:
-    """Return Fisher's linear discriminant, which finds directions with little or no noise."""
+    """Return a statistic: the projection onto the direction that best separates the two samples.
+
+    The direction is that of Fisher's linear discriminant, so it also finds directions in which
+    releases have little or no noise.
+    """
     centred = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
     difference = first.mean(axis=0) - second.mean(axis=0)
     rows, dim = centred.shape
@@ -146,7 +168,11 @@ def _direction(first: Floats, second: Floats) -> Statistic:
 
 
 def _scales(first: Floats, second: Floats, unit: float) -> Statistic:
-    """Return the loss of Laplace noise with the observed centre and scale of each coordinate."""
+    """Return a statistic: the privacy loss under the assumption of Laplace noise.
+
+    The centre and the scale of the noise are estimated for each coordinate and each of the two
+    inputs.
+    """
     fits = []
     for releases in (first, second):
         centre = np.median(releases, axis=0)
@@ -174,7 +200,7 @@ def _together(several: list[Statistic], first: Floats, second: Floats) -> Statis
 
 
 def _remembered(statistic: Statistic) -> Statistic:
-    """Return a statistic that keeps its last result, to reuse it for the same array."""
+    """Return a statistic that stores its last result, and reuses it for the same array."""
     last: list[Floats] = []
 
     def ask(z: Floats) -> Floats:
@@ -186,7 +212,11 @@ def _remembered(statistic: Statistic) -> Statistic:
 
 
 def _binned(statistic: Statistic, first: Floats, second: Floats) -> Statistic:
-    """Return the log ratio of counts in bins, for differences that no threshold can express."""
+    """Return a statistic that divides the values of another statistic into bins.
+
+    Its value is the logarithm of the ratio of the two inputs' counts in a bin. So a rule with
+    thresholds can also use differences that lie in the middle of the other statistic's values.
+    """
     values = [statistic(first), statistic(second)]
     edges = np.unique(np.quantile(np.concatenate(values), np.linspace(0, 1, MAX_BINS + 1)[1:-1]))
     ours, theirs = (np.bincount(np.searchsorted(edges, v), minlength=len(edges) + 1) for v in values)
@@ -195,7 +225,11 @@ def _binned(statistic: Statistic, first: Floats, second: Floats) -> Statistic:
 
 
 def _phases(first: Floats, second: Floats, step: float) -> Statistic | None:
-    """Return a discriminant of each number's place between grid points; None if both inputs agree."""
+    """Return a statistic of where the coordinates lie between two neighbouring points of a grid.
+
+    The distance of neighbouring grid points is ``step``. Return None if the releases of both inputs
+    lie alike between the grid points.
+    """
 
     def features(z: Floats) -> Floats:
         angle = 2 * np.pi * np.mod(np.round(z / step, 3), 1)
@@ -212,7 +246,11 @@ def _phases(first: Floats, second: Floats, step: float) -> Statistic | None:
 
 
 def _seen(first: Floats, second: Floats, unit: float) -> Statistic | None:
-    """Return the log ratio of the counts of an output; None if no output was seen twice."""
+    """Return a statistic of how often a release occurred in each of the two samples.
+
+    The value is the logarithm of the ratio of the two counts. Return None if no release occurred
+    twice.
+    """
     weights = np.sqrt(np.arange(2, 2 + first.shape[1]))
     sums = (np.round(np.concatenate([first, second]) / (RESOLUTION * unit)) * weights).sum(axis=1)
     if len(np.unique(sums)) == len(sums):  # equal outputs have equal sums
@@ -223,9 +261,10 @@ def _seen(first: Floats, second: Floats, unit: float) -> Statistic | None:
 
 
 def log_ratios(first: Any, second: Any, keys: Callable[[Any], Any], *, least: float = 0.25) -> Statistic:
-    """Return a statistic: the log ratio of an outcome's counts under both inputs, 0 if unseen.
+    """Return a statistic: the logarithm of the ratio of an outcome's counts in the two samples.
 
-    ``keys`` turns outcomes into hashable values; ``least`` is added to every count.
+    An outcome that neither sample holds gets 0. ``keys`` turns an array of outcomes into values
+    that can be counted. ``least`` is added to every count.
     """
     counts = Counter(keys(first)), Counter(keys(second))
     seen = counts[0].keys() | counts[1].keys()
@@ -234,7 +273,10 @@ def log_ratios(first: Any, second: Any, keys: Callable[[Any], Any], *, least: fl
 
 
 def release_keys(releases: Floats, unit: float) -> list[bytes]:
-    """Return each release as a key that can be counted, rounded to a billionth of ``unit``."""
+    """Return a key for each release, so that equal releases can be counted.
+
+    The numbers of a release are rounded to a billionth of ``unit`` before.
+    """
     return [row.tobytes() for row in np.round(releases / (RESOLUTION * unit)) + 0.0]
 
 

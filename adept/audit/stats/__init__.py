@@ -1,1 +1,1 @@
-"""Confidence bounds, exact tests, and the noise distributions for which they are exact."""
+"""Confidence bounds and exact tests, and the distributions of noise that mechanisms may declare."""

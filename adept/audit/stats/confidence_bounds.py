@@ -1,4 +1,8 @@
-"""Exact confidence bounds: the epsilon that counts certify, and the delta of Gaussian noise."""
+"""Exact bounds: the epsilon that the counts of a guessing game certify, and Gaussian noise's delta.
+
+In each round of a guessing game, a coin picks one of two inputs, a mechanism releases this input,
+and a rule guesses it from the release or abstains.
+"""
 
 import math
 from dataclasses import dataclass
@@ -16,16 +20,17 @@ FORGIVEN = 0.1  # the share of alpha that counts the rounds which delta forgives
 
 
 def clopper_pearson(successes: ArrayLike, trials: ArrayLike, *, alpha: float) -> tuple[Floats, Floats]:
-    """Return lower and upper bounds on a probability; each is wrong with chance <= ``alpha``.
+    """Return a lower and an upper confidence bound on a probability, from successes in trials.
 
-    Claim: P[p < lower] <= alpha and P[p > upper] <= alpha for k ~ Binomial(N, p), whatever p and N.
-    Proof: the bounds invert the binomial's tails, which are regularised incomplete beta functions
-    of p (Clopper and Pearson 1934).
+    Claim: for k ~ Binomial(N, p), P[p < lower] <= alpha and P[p > upper] <= alpha, whatever p and
+    N. Proof: the bounds invert the tails of the binomial distribution, which are regularised
+    incomplete beta functions of p (Clopper and Pearson 1934).
 
     Args:
         successes: k, a count or an array of counts.
         trials: N, at least 1; broadcasts against ``successes``.
-        alpha: chance of error *per side*.
+        alpha: probability that one of the two bounds is wrong. The chance of error of both bounds
+            together is at most twice as large.
     """
     count, total = np.broadcast_arrays(np.asarray(successes, float), np.asarray(trials, float))
     lower = np.where(count > 0, betaincinv(np.maximum(count, 1), total - count + 1, alpha), 0.0)
@@ -38,9 +43,10 @@ def clopper_pearson(successes: ArrayLike, trials: ArrayLike, *, alpha: float) ->
 
 @dataclass(frozen=True, kw_only=True)
 class GameCounts:
-    """The score of a guessing game, in which a coin picks an input and a rule guesses or abstains.
+    """The numbers of right and wrong guesses in a guessing game.
 
-    The rounds are independent, and the rule was fixed before them (`game_lower_bound`).
+    In each round, a coin picks one of two inputs, and a rule guesses the input or abstains. The
+    rounds are independent, and the rule was fixed before them (`game_lower_bound`).
     """
 
     right: int
@@ -49,7 +55,7 @@ class GameCounts:
     answers: int = 2  # 1 if the rule can say one input only
 
     def certified_epsilon(self, *, delta: float, alpha: float) -> float:
-        """Return a lower bound on epsilon, wrong with probability at most ``alpha``."""
+        """Return a lower bound on epsilon, which is wrong with probability at most ``alpha``."""
         return max(0.0, self._bound(delta, alpha))
 
     def _bound(self, delta: float, alpha: float) -> float:
@@ -57,7 +63,10 @@ class GameCounts:
         return float(game_lower_bound(self.right, self.wrong, self.rounds, delta=half, alpha=alpha))
 
     def p_value(self, *, epsilon: float, delta: float) -> float:
-        """Return the smallest alpha >= 1e-300 at which the counts refute (epsilon, delta)."""
+        """Return the smallest chance of error, at least 1e-300, at which the counts refute a claim.
+
+        The claim is (epsilon, delta)-local differential privacy.
+        """
 
         def excess(log_alpha: float) -> float:
             return max(self._bound(delta, math.exp(log_alpha)), -1e6) - epsilon
@@ -69,33 +78,38 @@ class GameCounts:
 
 
 def game_lower_bound(right: ArrayLike, wrong: ArrayLike, rounds: int, *, delta: float, alpha: float) -> Floats:
-    """Return a lower bound on epsilon from a game's score, wrong with chance <= ``alpha``.
+    """Return a lower bound on epsilon from the right and wrong guesses of a rule.
 
-    Claim: let the rule say "first" on the event E and "second" on the event F, both fixed before
-    the rounds. A round is right with probability p = (P[E] + P'[F]) / 2 and wrong with probability
-    q = (P'[E] + P[F]) / 2, P and P' being the releases of the two inputs. Under (epsilon,
-    delta)-LDP, P[E] <= exp(epsilon) P'[E] + delta and P'[F] <= exp(epsilon) P[F] + delta, so p <=
-    exp(epsilon) q + delta; if the rule can name only one of the two inputs, only half of delta
-    counts (the argument ``delta`` is the part that counts).
+    The bound is wrong with probability at most ``alpha``.
 
-    For delta = 0 one bound is enough. Given which rounds were answered, the wrong ones among them
-    are binomial with the share w = q / (p + q) >= 1 / (1 + exp(epsilon)). Clopper and Pearson's
-    w_hi is below w with probability at most alpha, whatever was answered, hence also on average;
-    unless it is, epsilon >= ln((1 - w) / w) >= ln((1 - w_hi) / w_hi).
+    Claim: let the rule guess the first input on the event E and the second input on the event F,
+    both fixed before the rounds. P is the distribution of the releases of the first input, and P'
+    that of the second. A round is right with probability p = (P[E] + P'[F]) / 2 and wrong with
+    probability q = (P'[E] + P[F]) / 2. Under (epsilon, delta)-LDP, P[E] <= exp(epsilon) P'[E] +
+    delta and P'[F] <= exp(epsilon) P[F] + delta, so p <= exp(epsilon) q + delta. If the rule can
+    guess only one of the two inputs, half of delta is enough in the last inequality. The argument
+    ``delta`` is the part of the claimed delta that this inequality needs.
 
-    For delta > 0, p = p_0 + r with p_0 <= exp(epsilon) q and r <= delta. Say that each right round
-    is forgiven with probability r / p. The forgiven ones are binomial with a probability of at most
-    delta, so more than D of them, the upper quantile at FORGIVEN * alpha, have at most that
-    probability. Without them the rounds are those of delta = 0, and w_hi shrinks as the rounds
-    right grow: w_hi of right - D is below w with probability at most alpha in all (union bound).
+    For delta = 0 one confidence bound is enough. Given which rounds were answered, the number of
+    wrong rounds among them is binomial with the share w = q / (p + q) >= 1 / (1 + exp(epsilon)).
+    Let w_hi be the upper Clopper-Pearson bound on w. It is below w with probability at most alpha,
+    whichever rounds were answered, hence also on average. If it is not below w, then epsilon >=
+    ln((1 - w) / w) >= ln((1 - w_hi) / w_hi).
+
+    For delta > 0, write p = p_0 + r with p_0 <= exp(epsilon) q and r <= delta. Forgive each right
+    round with probability r / p. The number of forgiven rounds is binomial with a probability of at
+    most delta. Let D be its upper quantile at FORGIVEN * alpha. Then more than D rounds are
+    forgiven with at most that probability. Without the forgiven rounds, the game is one of delta =
+    0, and its w_hi shrinks if the number of right rounds grows. So w_hi, computed from D right
+    rounds less, is below w with probability at most alpha in all (union bound).
 
     Args:
-        right: rounds guessed right; may be fractional while a rule is being chosen. Broadcasts
-            against ``wrong``.
-        wrong: rounds guessed wrong.
-        rounds: all rounds, including those without a guess.
-        delta: the probability mass that the claim's delta allows this rule's events.
-        alpha: chance of error.
+        right: number of rounds guessed right. It may be fractional while a rule is being chosen.
+            Broadcasts against ``wrong``.
+        wrong: number of rounds guessed wrong.
+        rounds: number of all rounds, including those without a guess.
+        delta: the part of the claimed delta that the inequality for p and q needs.
+        alpha: probability that the bound is wrong.
     """
     earned = np.asarray(right, float)
     if delta > 0:
@@ -109,35 +123,45 @@ def game_lower_bound(right: ArrayLike, wrong: ArrayLike, rounds: int, *, delta: 
 
 @lru_cache(1024)
 def _forgiven(rounds: int, delta: float, alpha: float) -> float:
-    """Return D with P[more than D of ``rounds`` events of chance ``delta``] <= ``alpha``."""
+    """Return a number that the count of forgiven rounds exceeds with probability <= ``alpha``.
+
+    Each of ``rounds`` rounds is forgiven with probability ``delta``, independently of the others
+    (`game_lower_bound`).
+    """
     most = float(binom.isf(alpha, rounds, min(delta, 1.0)))
     return most if math.isfinite(most) else float(rounds)
 
 
 def rounds_needed(epsilon: float, *, alpha: float) -> float:
-    """Return the number m of right guesses, none wrong, with (1 + e^-epsilon)^-m = alpha."""
+    """Return the number of right guesses that refute a claimed epsilon if no guess is wrong.
+
+    This is the number m with (1 + e^-epsilon)^-m = alpha.
+    """
     return -math.log(alpha) / math.log1p(math.exp(-epsilon)) if epsilon < 50 else math.inf
 
 
 def say_trials(needed: float) -> str:
-    """Return a number of trials in words, with two significant digits."""
+    """Return a phrase such as "about 1,200 trials", with the number rounded to two digits."""
     return "no number of trials" if math.isinf(needed) else f"about {float(f'{needed:.2g}'):,.0f} trials"
 
 
 def epsilon_lower_bound(
     first: ArrayLike, second: ArrayLike, first_trials: int, second_trials: int, *, delta: float, alpha: float
 ) -> Floats:
-    """Return a lower bound on epsilon from one event's counts under two inputs.
+    """Return a lower bound on epsilon from the counts of one event under two inputs.
 
-    It is wrong with probability at most ``alpha``.
-    Claim: an (epsilon, delta)-LDP mechanism has P <= exp(epsilon) Q + delta for every event, so
-    epsilon >= ln((P - delta) / Q). With P >= p_lo and Q <= q_hi, each wrong with probability at
-    most alpha/2, the bound ln((p_lo - delta) / q_hi) holds with probability 1 - alpha (union bound;
-    Ding et al. 2018, Jagielski et al. 2020). The event must have been fixed before the counted
-    releases were drawn.
+    The event occurred in ``first`` of ``first_trials`` releases of one input, and in ``second`` of
+    ``second_trials`` releases of the other input. It must have been fixed before these releases
+    were drawn. The bound is wrong with probability at most ``alpha``.
+
+    Claim: let P and Q be the probabilities of the event under the two inputs. An (epsilon,
+    delta)-LDP mechanism has P <= exp(epsilon) Q + delta for every event, so epsilon >= ln((P -
+    delta) / Q). The confidence bounds P >= p_lo and Q <= q_hi are each wrong with probability at
+    most alpha / 2. So the bound ln((p_lo - delta) / q_hi) holds with probability at least 1 - alpha
+    (union bound; Ding et al. 2018, Jagielski et al. 2020).
 
     Returns:
-        The bound; -inf if nothing is certified.
+        The bound, or -inf if the counts certify nothing.
     """
     lower, _ = clopper_pearson(first, first_trials, alpha=alpha / 2)
     _, upper = clopper_pearson(second, second_trials, alpha=alpha / 2)
@@ -148,11 +172,14 @@ def epsilon_lower_bound(
 
 
 def gaussian_delta(distance: float, *, sigma: float, epsilon: float) -> float:
-    """Return the exact delta of continuous Gaussian noise for inputs at l2 ``distance``.
+    """Return the smallest delta for which continuous Gaussian noise is (epsilon, delta)-LDP.
 
-    Phi(d/2s - eps s/d) - exp(eps) Phi(-d/2s - eps s/d) (Balle and Wang 2018, Theorem 8), in
-    logarithms because exp(eps) overflows. It grows with the distance, so the largest distance, the
-    sensitivity, determines delta.
+    This is the exact delta for two inputs at the l2 distance d = ``distance`` and noise of standard
+    deviation s = ``sigma``: ``Phi(d / (2 * s) - epsilon * s / d) - exp(epsilon) * Phi(-d / (2 * s)
+    - epsilon * s / d)``, Phi being the normal distribution function (Balle and Wang 2018, Theorem
+    8). It is computed in logarithms, because exp(epsilon) may overflow. The delta grows with the
+    distance. So the largest distance of two inputs, the sensitivity, determines the delta of a
+    mechanism.
     """
     if distance == 0:
         return 0.0

@@ -1,4 +1,7 @@
-"""Exact tests of two samples and of counts, valid for every sample size, discrete or not."""
+"""Exact tests that compare two samples or two counts.
+
+They are valid for every sample size, and for continuous and discrete distributions.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +17,7 @@ QUANTILES = (0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98)
 
 @dataclass(frozen=True)
 class Difference:
-    """Two counts that were compared, and the p-value of the comparison."""
+    """A comparison of two counts, one from each of two samples, and its p-value."""
 
     p_value: float
     what: str
@@ -28,9 +31,11 @@ class Difference:
 
 
 def fisher(ours: int, ours_of: int, theirs: int, theirs_of: int) -> float:
-    """Return twice the smaller tail of Fisher's exact test for two counts: a two-sided p-value.
+    """Return the two-sided p-value of Fisher's exact test, which compares two counts.
 
-    Given the sum of both counts, ``ours`` is hypergeometric if both have the same probability.
+    The counts are ``ours`` of ``ours_of`` cases and ``theirs`` of ``theirs_of`` cases. If all cases
+    have the same probability, then, given the sum of both counts, ``ours`` has a hypergeometric
+    distribution. The p-value is twice the smaller tail of this distribution.
     """
     both, least = ours + theirs, max(0, ours + theirs - theirs_of)
     count = np.arange(least, min(both, ours_of) + 1, dtype=np.float64)
@@ -45,12 +50,12 @@ def _choose(of: int, count: Floats | np.float64) -> Floats | np.float64:
 
 
 def differences(first: Floats, second: Floats, *, what: str) -> list[Difference]:
-    """Compare two samples of numbers at quantiles of both together.
+    """Compare two samples of numbers: count the numbers of each above several thresholds.
 
-    Claim: if all numbers are independent and of one distribution, then, given the pooled numbers,
-    every way to divide them into the two samples is equally likely. A threshold that is computed
-    from the pooled numbers alone is then a constant, so the counts beyond it are hypergeometric,
-    and Fisher's test is exact.
+    The thresholds are quantiles of both samples together. Claim: if all numbers are independent and
+    have one distribution, then, given the pooled numbers, every way to divide them into the two
+    samples is equally likely. A threshold that is computed from the pooled numbers alone is then a
+    constant. So the counts above it are hypergeometric, and Fisher's test is exact.
     """
     pooled = np.concatenate([first, second])
     found = []
@@ -61,7 +66,10 @@ def differences(first: Floats, second: Floats, *, what: str) -> list[Difference]
 
 
 def binomial_p_value(count: int, of: int, p: float) -> float:
-    """Return twice the smaller tail of ``count`` ~ Binomial(of, p): a two-sided p-value."""
+    """Return the two-sided p-value of a count under the distribution Binomial(``of``, ``p``).
+
+    It is twice the smaller tail of this distribution.
+    """
     if p <= 0 or p >= 1:
         return 1.0 if count == of * p else 0.0
     lower, upper = float(bdtr(count, of, p)), float(bdtrc(count - 1, of, p)) if count else 1.0
@@ -71,7 +79,11 @@ def binomial_p_value(count: int, of: int, p: float) -> float:
 def certified(
     counts: GameCounts, evidence: str, *, epsilon: float, delta: float, alpha: float, tests: int = 1
 ) -> Check:
-    """Return the check of a game's counts; each of the tests gets an equal share of ``alpha``."""
+    """Return the check that follows from the right and wrong guesses in a guessing game.
+
+    The check fails if the counts certify more than the claimed ``epsilon``. ``alpha`` is divided
+    equally between ``tests`` tests, of which this is one.
+    """
     bound = counts.certified_epsilon(delta=delta, alpha=alpha / tests)
     return Check.of(
         failed=bound > epsilon * (1 + 1e-9),
@@ -84,13 +96,20 @@ def certified(
 
 
 def combined(p_values: Sequence[float], evidence: str, *, alpha: float, statistic: float | None = None) -> Check:
-    """Return one check for several tests, with Bonferroni's factor."""
+    """Return one check for several tests.
+
+    Its p-value is the smallest p-value of the tests times the number of tests (Bonferroni's
+    factor).
+    """
     p = min(1.0, min(p_values) * len(p_values))
     return Check.of(failed=p < alpha, evidence=evidence, statistic=statistic, p_value=p, threshold=alpha)
 
 
 def least_probable(found: Sequence[Difference], what: str, *, alpha: float) -> Check:
-    """Return one check for several comparisons, which names the least probable one."""
+    """Return one check for several comparisons.
+
+    Its evidence names the comparison with the smallest p-value.
+    """
     least = min(found, key=lambda difference: difference.p_value)
     evidence, share = f"{what}; least probable: {least}", least.ours / max(1, least.ours_of)
     return combined([each.p_value for each in found], evidence, alpha=alpha, statistic=share)

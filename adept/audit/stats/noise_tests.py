@@ -1,9 +1,11 @@
-"""Distributions of noise that a mechanism may declare, and exact tests of samples.
+"""Distributions of noise that a mechanism may declare, and tests of noise against them.
 
-Each distribution has an ``order``: the p of the lp norm that measures its distances. `size` and
-`shape` are pivots: if the declaration is true, the distribution of a pivot is known exactly. (On
-the public grid it differs by less than a relative 1e-11 up to epsilon 100.) `magnitude_median` is
-the median of |noise|, or None if magnitudes are not independent.
+Each distribution has an ``order`` p: it measures the distance of two inputs in the lp norm. `size`
+and `shape` test the noise by pivots. A pivot is a function of the noise whose distribution is known
+exactly if the declaration is true. (If the noise is drawn from a grid of numbers, as that of this
+package, the distribution of the pivot differs by less than a relative 1e-11, for epsilon up to
+100.) `magnitude_median` is the median of the absolute value of a coordinate's noise, or None if
+these absolute values are not independent of each other.
 """
 
 import math
@@ -22,22 +24,29 @@ MIN_CAP_WIDTH = 3e-4
 
 
 class PureNoise:
-    """Noise whose privacy loss is bounded, and attained, by the distance D over the scale."""
+    """Noise whose largest privacy loss for two inputs is their distance divided by the scale."""
 
     def holds(self, distance: float, *, scale: float, epsilon: float, delta: float) -> tuple[bool, str]:
-        """Check the loss D / scale against the claim (Habernal 2021, Appendix A)."""
+        """Return True if the loss ``distance / scale`` meets the claim, and the loss in words.
+
+        The loss is the largest privacy loss (Habernal 2021, Appendix A). It is compared with the
+        claimed epsilon only if the claim has no delta.
+        """
         loss = distance / scale
         # A claimed delta may cover a loss beyond epsilon: only pure claims are refuted.
         return loss <= epsilon * (1 + 1e-9) or delta > 0, f"epsilon {loss:.4g}"
 
 
 class LaplaceNoise(PureNoise):
-    """Independent Laplace noise of scale b per coordinate (Habernal 2021, Definition 2.5)."""
+    """Independent Laplace noise of scale b on each coordinate (Habernal 2021, Definition 2.5)."""
 
     order = 1
 
     def size(self, noise: Floats, scale: float) -> tuple[float, int]:
-        """Return 2 sum|z|/b, chi-square with two degrees of freedom per number."""
+        """Return the pivot ``2 * sum(abs(z)) / b`` of noise z, and its degrees of freedom.
+
+        The pivot has a chi-square distribution with two degrees of freedom for each number in z.
+        """
         return 2 * float(np.abs(noise).sum()) / scale, 2 * noise.size
 
     def shape(self, noise: Floats, scale: float) -> list[float]:
@@ -53,12 +62,19 @@ class GaussianNoise:
     order = 2
 
     def holds(self, distance: float, *, scale: float, epsilon: float, delta: float) -> tuple[bool, str]:
-        """Check the exact delta at epsilon against the claim (Balle and Wang 2018, Th. 8)."""
+        """Return True if the exact delta of the noise meets the claim, and that delta in words.
+
+        The exact delta is the smallest one for the claimed epsilon (Balle and Wang 2018, Theorem
+        8).
+        """
         needed = gaussian_delta(distance, sigma=scale, epsilon=epsilon)
         return needed <= delta * (1 + 1e-6), f"delta {needed:.4g}"
 
     def size(self, noise: Floats, scale: float) -> tuple[float, int]:
-        """Return sum z^2 / s^2, chi-square with one degree of freedom per number."""
+        """Return the pivot ``sum(z**2) / s**2`` of noise z, and its degrees of freedom.
+
+        The pivot has a chi-square distribution with one degree of freedom for each number in z.
+        """
         return float(np.square(noise / scale).sum()), noise.size
 
     def shape(self, noise: Floats, scale: float) -> list[float]:
@@ -69,16 +85,27 @@ class GaussianNoise:
 
 
 class RadialNoise(PureNoise):
-    """K-norm noise in l2: density ~ exp(-||z|| / s); radius Gamma(n, s), uniform direction."""
+    """Noise with a density proportional to ``exp(-||z|| / s)``, where ``||z||`` is the l2 norm.
+
+    This is the K-norm mechanism in l2. The norm of the noise follows Gamma(n, s), and the direction
+    is uniform.
+    """
 
     order = 2
 
     def size(self, noise: Floats, scale: float) -> tuple[float, int]:
-        """Return 2 sum||z||/s, chi-square with 2n degrees of freedom per vector."""
+        """Return the pivot ``2 * sum(||z||) / s`` of noise vectors z, and its degrees of freedom.
+
+        The pivot has a chi-square distribution with 2 n degrees of freedom for each vector.
+        """
         return 2 * float(np.linalg.norm(noise, axis=1).sum()) / scale, 2 * noise.size
 
     def shape(self, noise: Floats, scale: float) -> list[float]:
-        """Test the radius as Gamma(n, s), a squared direction cosine as Beta(1/2, (n-1)/2)."""
+        """Return the p-values of two tests of the noise, or of one test in one dimension.
+
+        One test compares the norms of the noise vectors with Gamma(n, s). The other test compares
+        the square of one coordinate, after division by the norm, with Beta(1/2, (n - 1) / 2).
+        """
         rows, dim = noise.shape
         radius = np.linalg.norm(noise, axis=1)
         tests = [kolmogorov(radius, gamma(dim, scale=scale).cdf)]
@@ -96,12 +123,14 @@ NOISES: dict[str, Noise] = {"laplace": LaplaceNoise(), "gaussian": GaussianNoise
 
 
 def cap_p_value(releases: Floats, centre: Floats, *, epsilon: float, clip_norm: float) -> float:
-    """Test releases (m, n) of one latent against PrivUnit; return Kolmogorov-Smirnov's p-value.
+    """Return the p-value of a test that compares releases (m, n) of one latent with PrivUnit.
 
-    Claim: the cosine T of a release with its input has P(T >= t) = p u(t) / q above the threshold g
-    and 1 - (1-p) (1-u(t)) / (1-q) below it, u(t) the share of the sphere beyond t, q = u(g) and
-    p = q e^eps / (1 + (e^eps - 1) q) (Bhowmick et al. 2018, Algorithm 1). All releases have length
-    C / g, so g is C over their median length.
+    It is the Kolmogorov-Smirnov test of the cosine T between a release and its input. Claim: under
+    PrivUnit (Bhowmick et al. 2018, Algorithm 1), P(T >= t) is ``p * u(t) / q`` for t above a
+    threshold g, and ``1 - (1 - p) * (1 - u(t)) / (1 - q)`` for t below it. Here u(t) is the share
+    of the sphere whose cosine with the input is at least t, q = u(g), and p is ``q * e^eps / (1 +
+    (e^eps - 1) * q)``. All releases have the length C / g, where C is ``clip_norm``. So g is C
+    divided by the median length of the releases.
     """
     dim = releases.shape[1]
     length = np.linalg.norm(releases, axis=1)
@@ -120,13 +149,17 @@ def cap_p_value(releases: Floats, centre: Floats, *, epsilon: float, clip_norm: 
 
 
 def kolmogorov(values: Floats, distribution: Callable[[Floats], Floats]) -> float:
-    """Return 2 exp(-2 m D^2) for Kolmogorov distance D: bounds the p-value (Massart 1990)."""
+    """Return an upper bound on the p-value of the Kolmogorov-Smirnov test of m values.
+
+    The bound is ``2 * exp(-2 * m * D**2)``, where D is the largest distance between the
+    distribution function of the values and ``distribution`` (Massart 1990).
+    """
     below, steps = distribution(np.sort(values)), np.arange(len(values) + 1) / len(values)
     distance = float(max((steps[1:] - below).max(), (below - steps[:-1]).max()))
     return min(1.0, 2 * math.exp(-2 * len(values) * distance**2))
 
 
 def _beyond(t: Floats, dim: int) -> Floats:
-    """Return P(T >= t) for the first coordinate T of a uniform unit vector."""
+    """Return the probability that the first coordinate of a uniform unit vector is >= ``t``."""
     tail = 0.5 * betainc((dim - 1) / 2, 0.5, 1 - np.square(t))
     return np.asarray(np.where(t > 0, tail, 1 - tail))

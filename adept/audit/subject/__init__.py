@@ -1,1 +1,1 @@
-"""The subject of an audit, a mechanism on vectors or values, and the ways to call it."""
+"""The subject of an audit: a mechanism on vectors or values, and the ways to call it."""

@@ -1,7 +1,7 @@
-"""Foreign code under audit: copies of it, and calls in a separate thread with a time limit.
+"""Calls and copies of a mechanism under audit, which is foreign code.
 
-If a copy or call fails, a `MechanismFailure` gives the reason, and the check's outcome is "not
-judged".
+Foreign code may fail or hang, so it is called in a separate thread with a time limit. If a call or
+a copy fails, a `MechanismFailure` gives the reason, and the check could not be judged.
 """
 
 import copy
@@ -30,7 +30,7 @@ _Call = tuple[Callable[[], Any], "SimpleQueue[Any]"]
 
 
 def try_copy(mechanism: Any) -> Any:
-    """Return a copy of a mechanism, or None if it cannot be copied."""
+    """Return a deep copy of a mechanism, or None if the mechanism cannot be copied."""
     try:
         return copy.deepcopy(mechanism)
     except Exception:  # noqa: BLE001 - foreign code: whatever it raises, there is no copy
@@ -38,7 +38,10 @@ def try_copy(mechanism: Any) -> Any:
 
 
 class Caller:
-    """A caller of foreign code in a thread with a time limit; it stops after a call that hangs."""
+    """A caller of foreign code, which runs it in a thread with a time limit.
+
+    After a call that exceeded the limit, it refuses all further calls.
+    """
 
     def __init__(self, time_limit: float) -> None:
         self.time_limit, self.hung = time_limit, False
@@ -46,7 +49,7 @@ class Caller:
         self._thread: Thread | None = None
 
     def __call__(self, what: str, function: Callable[[], Value]) -> Value:
-        """Run foreign code; raise MechanismFailure if it raised, or took too long."""
+        """Run ``function``; raise MechanismFailure if it raises an error or takes too long."""
         if self.hung:
             raise MechanismFailure(f"not asked again: an earlier call took longer than {self.time_limit:g} s")
         try:
@@ -121,7 +124,7 @@ class Target:
         return self.mechanism.reports if isinstance(self.mechanism, JointReports) else 1
 
     def fresh(self) -> Any:
-        """Return a copy of the mechanism as it was given, before any call."""
+        """Return a copy of the mechanism in the state that it had before the audit's first call."""
         copied = try_copy(self.given)
         if copied is None:
             raise MechanismFailure("the mechanism cannot be copied")
@@ -129,52 +132,62 @@ class Target:
 
     @property
     def scratch(self) -> Any:
-        """A copy for trials, or the mechanism itself if it cannot be copied."""
+        """A copy of the mechanism for trial calls; if no copy can be made, the mechanism itself."""
         return self.mechanism if self.given is None else self.fresh()
 
     def without_memory(self) -> Self:
-        """Return this target; raise MechanismFailure if the mechanism declares a memory."""
+        """Return this target; raise MechanismFailure if the mechanism declares a memory.
+
+        The releases of a mechanism with a memory depend on its earlier releases.
+        """
         if self.memoised:
             raise MechanismFailure("the mechanism says that its releases depend on earlier ones")
         return self
 
     def affordable(self, rows: int, *, share: float = 1.0, alone: bool = False) -> int:
-        """Return ``rows``, or fewer if they would take longer than a share of `CHECK_SECONDS`."""
+        """Return the number of releases for which there is time: ``rows``, or fewer.
+
+        All of them together may take the share ``share`` of `CHECK_SECONDS`. If ``alone``, each
+        release has a call of its own.
+        """
         return max(0, min(rows, int(share * CHECK_SECONDS / self.seconds_each(alone=alone))))
 
     def seconds_each(self, *, alone: bool) -> float:
-        """Return the seconds that a release takes; if ``alone``, each release has its own call."""
+        """Return the seconds that one release takes; if ``alone``, it has a call of its own."""
         raise NotImplementedError
 
     def draw(self, record: Any, rows: int, *, alone: bool = False) -> Iterator[Any]:
-        """Yield ``rows`` releases of one record, in chunks; ``alone``: one call per release."""
+        """Yield ``rows`` releases of one record, as several arrays.
+
+        If ``alone``, each release has a call of its own.
+        """
         raise NotImplementedError
 
     def sample(self, record: Any, rows: int, *, alone: bool = False) -> Any:
-        """Return ``rows`` releases of one record, which `draw` yields in chunks."""
+        """Return ``rows`` releases of one record, as one array of all that `draw` yields."""
         chunks = list(self.draw(record, rows, alone=alone))
         if len({chunk.shape[1:] for chunk in chunks}) > 1:
             raise MechanismFailure("privatize returned rows of different lengths")
         return np.concatenate(chunks)
 
     def centres(self, first: Any, second: Any) -> tuple[Floats, Floats]:
-        """Return two clipped inputs as flat arrays, which are empty for values."""
+        """Return the two inputs after clipping as flat arrays, which are empty for values."""
         return np.zeros(0), np.zeros(0)
 
     def is_silent(self, releases: Any) -> bool:
-        """Return True if these releases hold no numbers."""
+        """Return True if all numbers in these releases are NaN."""
         return False
 
     def count_numbers(self, record: Any) -> int:
-        """Return the approximate count of numbers in one record's release."""
+        """Return the number of numbers in the release of one record, or about this number."""
         return 1
 
 
 def cost(call: Callable[[], object]) -> float:
-    """Return the seconds per call, measured after a first call and without garbage collection.
+    """Return the seconds that one call takes, without garbage collection.
 
-    This is the larger of two times: the mean processor time (one call in ten may be expensive) and
-    the shortest wait.
+    A first call is not measured. The result is the larger of two times: the mean processor time of
+    the measured calls, which includes rare expensive calls, and the shortest time on the clock.
     """
     call()
     collects, waited = gc.isenabled(), list[float]()

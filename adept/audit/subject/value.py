@@ -1,4 +1,4 @@
-"""Mechanisms on values instead of latents: an integer of 0..K-1, a label, a sentence."""
+"""Mechanisms whose records are values instead of latents: integers, labels or sentences."""
 
 import copy
 from collections.abc import Iterator, Sequence
@@ -23,23 +23,29 @@ MAX_VALUES = 12  # of a large alphabet that are tried
 
 @dataclass
 class ValueTarget(Target):
-    """A mechanism on values under audit."""
+    """A mechanism under audit whose records are values."""
 
     values: Sequence[Any] = ()  # those that are tried
 
     def release(self, values: Sequence[Any]) -> Array:
-        """Return one outcome per value, from one call: numeric (B, m), or objects (B,)."""
+        """Return one outcome for each value in one call, as numbers (B, m) or as objects (B,)."""
         outcomes = as_outcomes(self._ask(self.mechanism, values), rows=len(values), objects=self.objects)
         if not self.objects and outcomes.dtype == object:
             raise MechanismFailure("privatize returned numbers at first, and then outcomes of another kind")
         return outcomes
 
     def codes(self, values: Sequence[Any]) -> NDArray[np.int64]:
-        """Return a hash of each value's outcome, from one call; equal outcomes get equal hashes."""
+        """Release values in one call, and return a hash of each outcome.
+
+        Equal outcomes have equal hashes.
+        """
         return np.array([hash(outcome_key(outcome)) for outcome in self.release(values)], dtype=np.int64)
 
     def of_copy(self) -> "ValueTarget":
-        """Return this target with a fresh copy of its mechanism; outcomes are read as before."""
+        """Return this target with a fresh copy of its mechanism.
+
+        Outcomes of the copy are read as numbers or as objects, like those of the mechanism itself.
+        """
         copied = copy.copy(self)
         copied.mechanism = self.fresh()
         return copied
@@ -76,7 +82,10 @@ class ValueTarget(Target):
 
     @cached_property
     def _probed(self) -> tuple[float, bool]:
-        """Seconds per outcome, and True if outcomes are objects, both measured on fresh copies."""
+        """The seconds that one outcome takes, and True if outcomes are read as objects.
+
+        Both are measured by trial calls of a copy of the mechanism.
+        """
         batch = [value for value in self.values[:2] for _ in range(1 if self.memoised else PROBES)]
         copied = self.scratch
 
@@ -89,7 +98,7 @@ class ValueTarget(Target):
 
 
 def as_outcomes(released: Any, *, rows: int, objects: bool) -> Array:
-    """Return outcomes as numbers (B, m) if all have the same shape, otherwise as objects (B,)."""
+    """Return the outcomes of a call as numbers (B, m) if all have one shape, or as objects (B,)."""
     if isinstance(released, Tensor):
         released = released.detach().cpu().numpy()
     try:
@@ -113,7 +122,7 @@ def as_outcomes(released: Any, *, rows: int, objects: bool) -> Array:
 
 
 def hashable(outcome: Any) -> Any:
-    """Return an outcome as a value that can be compared and counted."""
+    """Convert an outcome to a value that can be compared with other outcomes and counted."""
     match outcome:
         case Tensor():
             return hashable(outcome.detach().cpu().numpy())
@@ -132,16 +141,17 @@ def hashable(outcome: Any) -> Any:
 
 
 def outcome_key(outcome: Any) -> Any:
-    """Return an outcome as a key of a distribution; a tuple of one number becomes that number."""
+    """Convert an outcome to a key of a dictionary; a tuple of one number becomes that number."""
     plain = hashable(outcome)
     return plain[0] if isinstance(plain, tuple) and len(plain) == 1 else plain
 
 
 def alphabet_of(mechanism: Any) -> list[Any] | None:
-    """Return values of a mechanism's declared finite alphabet (a sample of a large one), or None.
+    """Return values of the finite alphabet that a mechanism declares, or None if there is none.
 
-    The declaration is an ``alphabet`` (a sequence, or K for 0..K-1), ``labels``, or, if values are
-    integers, an integer ``size`` or ``count``.
+    A large alphabet is represented by some of its values. A mechanism declares its alphabet by one
+    of these attributes: ``alphabet`` (a sequence of values, or K for the integers 0 to K - 1),
+    ``labels``, or, if its values are integers, an integer ``size`` or ``count``.
     """
     if (response := response_of(mechanism)) is not None and response[1] > 1:
         count, top = response
@@ -163,10 +173,11 @@ def alphabet_of(mechanism: Any) -> list[Any] | None:
 
 
 def response_of(mechanism: Any) -> tuple[int, int] | None:
-    """Return K and t if a mechanism declares k-ary response, otherwise None.
+    """Return the integers K and t if a mechanism declares k-ary response, otherwise None.
 
-    Such a mechanism has ``count`` (K), integer ``odds`` (A, B) and, if a record has several own
-    numbers, ``heavy`` (t).
+    K-ary response releases one of K numbers. Each of the record's t own numbers is released with a
+    larger probability than any other number. Such a mechanism has the attributes ``count`` (K),
+    ``odds`` (two integers: the ratio of these two probabilities) and, if t is not 1, ``heavy`` (t).
     """
     size, odds = getattr(mechanism, "count", None), getattr(mechanism, "odds", None)
     if not isinstance(size, int) or not isinstance(odds, tuple) or len(odds) != 2:

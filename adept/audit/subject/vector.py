@@ -1,4 +1,7 @@
-"""A mechanism on vectors under audit: its declarations, and its releases, which are untrusted."""
+"""A mechanism under audit whose records are vectors: its declarations, and calls of it.
+
+The mechanism is foreign code, so nothing that it returns is trusted.
+"""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -34,7 +37,7 @@ ARRAYS: dict[str, Callable[[Tensor], Any]] = {
 
 @dataclass
 class VectorTarget(Target):
-    """A mechanism under audit, on latents of one dimension."""
+    """A mechanism under audit whose records are latents of one dimension."""
 
     dim: int
     _array: str | None = field(default=None, repr=False, kw_only=True)
@@ -42,17 +45,17 @@ class VectorTarget(Target):
     _widths: dict[tuple[int, ...], int] = field(default_factory=dict, repr=False, kw_only=True)
 
     def at(self, dim: int) -> "VectorTarget":
-        """Return the target of the same mechanism for latents of another dimension."""
+        """Return a target with the same mechanism, for latents of the dimension ``dim``."""
         return replace(self, dim=dim, _widths={})
 
     def asked_as(self, mechanism: Any, *, memoised: bool | None = None) -> "VectorTarget":
-        """Return the target of another mechanism that has the same claim and dimension."""
+        """Return a target with another mechanism that has the same claim and dimension."""
         memoised = self.memoised if memoised is None else memoised
         return replace(self, mechanism=mechanism, given=mechanism, memoised=memoised, _widths={})
 
     @property
     def clip(self) -> str:
-        """The set that the claim covers, by default "l2"."""
+        """The set of latents that the claim covers: "l1", "l2" (the default) or "sphere"."""
         declared = getattr(self.mechanism, "clip", "l2")
         return declared if isinstance(declared, str) and declared in CLIPS else "l2"
 
@@ -62,17 +65,20 @@ class VectorTarget(Target):
 
     @property
     def any_dimension(self) -> bool:
-        """True if no attribute of the mechanism sets the dimension."""
+        """True if no attribute of the mechanism fixes the dimension of its latents."""
         return not any(isinstance(getattr(self.mechanism, name, None), int) for name in DIMENSIONS)
 
     @property
     def largest(self) -> float:
-        """Limit to which larger outputs are cut; NaN is read as twice this limit."""
+        """Largest number that a release may hold.
+
+        Larger numbers are cut to this limit, and NaN is replaced by twice this limit.
+        """
         return MAX_OUTPUT * self.clip_norm
 
     @cached_property
     def guarantee(self) -> Any:
-        """The guarantee that the mechanism declares for this dimension."""
+        """The guarantee that the mechanism declares for latents of this dimension."""
         if not callable(getattr(self.mechanism, "guarantee", None)):
             raise MechanismFailure("the mechanism has no method guarantee")
         return self.call("guarantee", lambda: self.mechanism.guarantee(self.dim))
@@ -87,7 +93,7 @@ class VectorTarget(Target):
         return declared if isinstance(declared, str) else None
 
     def noise(self) -> tuple[Noise, float]:
-        """Return the distribution and scale of the noise that the mechanism declares."""
+        """Return the distribution and the scale of the noise that the mechanism declares."""
         noise = NOISES.get(self.noise_name or "")
         if noise is None:
             raise MechanismFailure("the mechanism declares no distribution of additive noise")
@@ -97,7 +103,11 @@ class VectorTarget(Target):
         return noise, float(scale)
 
     def project(self, latents: Tensor) -> Floats:
-        """Map latents (B, n) into the set, by the mechanism's ``project`` or declared clip."""
+        """Map latents (B, n) into the set that the claim covers.
+
+        This is done by the mechanism's method ``project`` or, without such a method, by clipping to
+        the declared set.
+        """
         if not hasattr(self.mechanism, "project"):
             return clip_latents(latents, clip=self.clip, clip_norm=self.clip_norm).to(torch.float64).numpy()
         to = ARRAYS[self.array]
@@ -108,7 +118,10 @@ class VectorTarget(Target):
         return projected
 
     def centres(self, first: Tensor, second: Tensor) -> tuple[Floats, Floats]:
-        """Return two projected inputs, flat, once per report; NaN and infinity become zero."""
+        """Return the two inputs after projection as flat arrays; NaN and infinity become zero.
+
+        If a release consists of several reports of a record, the input is repeated for each report.
+        """
         batch = torch.cat([record.to(torch.float64).reshape(-1, self.dim) for record in (first, second)])
         flat = np.nan_to_num(self.project(batch), nan=0.0, posinf=0.0, neginf=0.0).reshape(2, -1)
         return np.tile(flat[0], self.reports), np.tile(flat[1], self.reports)
@@ -118,7 +131,7 @@ class VectorTarget(Target):
 
     @property
     def array(self) -> str:
-        """Library and dtype of the arrays that the mechanism accepts, found by trial."""
+        """Library and dtype of the arrays that the mechanism accepts, found by trial calls."""
         if self._array is None:
             self._array = self._found_array()
         return self._array
@@ -135,7 +148,10 @@ class VectorTarget(Target):
         raise reasons[0]
 
     def release(self, latents: Tensor) -> Floats:
-        """Return releases (B, m) of latents (B, n); with a memory, each from a fresh copy."""
+        """Return the releases (B, m) of latents (B, n).
+
+        If the mechanism has a memory, each release is drawn from a fresh copy of it.
+        """
         if self.memoised:
             return self.in_calls([row[None] for row in latents])
         return self._rows(latents, self.mechanism)
@@ -151,11 +167,12 @@ class VectorTarget(Target):
         return self.call("privatize", lambda: mechanism.privatize(latents))
 
     def draw(self, record: Tensor, rows: int, *, alone: bool = False) -> Iterator[Floats]:
-        """Yield ``rows`` releases of one record, in chunks (b, m) of finite numbers; m is fixed.
+        """Yield ``rows`` releases of one record, as several arrays (b, m) of finite numbers.
 
-        If a mechanism has a memory, a fresh copy makes each release, and the records of these
-        releases differ by at most `JITTER`. A bound for each single record also holds for such a
-        mixture.
+        All arrays have the same m. If the mechanism has a memory, a fresh copy of it makes each
+        release, and the records of these releases differ by at most `JITTER`, in units of
+        ``clip_norm``. A bound that holds for each single record also holds for such a mixture of
+        records.
 
         Args:
             record: a latent (n,), released in batches that hold nothing else; or a whole batch (B,
@@ -181,7 +198,10 @@ class VectorTarget(Target):
         return bool((releases > self.largest).all())
 
     def in_calls(self, batches: Sequence[Tensor]) -> Floats:
-        """Release batches, each in a call of its own; return (calls, B * m)."""
+        """Release each batch in a call of its own.
+
+        Return an array (calls, B * m), which has one row for each call.
+        """
         here = replace(self, time_limit=math.inf, _array=self.array)  # no further thread for each call
 
         def one(batch: Tensor) -> Floats:
@@ -212,7 +232,7 @@ class VectorTarget(Target):
 
 
 def as_rows(value: Any, *, rows: int, what: str) -> Floats:
-    """Return a release (tensor, array or list), of any dimension m, as float64 (rows, m)."""
+    """Convert a release (a tensor, array or list) of any dimension m to float64 rows (rows, m)."""
     if isinstance(value, Tensor):
         value = value.detach().cpu().to(torch.float64).numpy()
     try:

@@ -14,7 +14,7 @@ MECHANISM, CALLER = RANDOMNESS = ("mechanism", "caller")
 
 
 class Wrapper:
-    """A mechanism that calls another mechanism and passes on the attributes of that mechanism."""
+    """A mechanism that contains another mechanism, and has the attributes of that mechanism."""
 
     mechanism: Any
     HIDDEN: ClassVar[tuple[str, ...]] = ()  # attributes of the other one that do not hold for this one
@@ -26,23 +26,25 @@ class Wrapper:
 
 
 class Claim(Wrapper):
-    """A mechanism with its caller's declarations; they override the mechanism's attributes.
+    """A mechanism with declarations by its user, which override the mechanism's attributes.
 
     Args:
         mechanism: an object with a method ``privatize``, or a function, that maps a batch of
-            records to one release for each.
-        epsilon: the claim, per record, in nats.
-        delta: the delta of the claim.
-        alphabet: the values that a record can have, as a sequence, or K for 0..K-1; makes this an
-            audit of values.
-        distribution: value -> {outcome: probability}; makes the audit of a finite alphabet exact.
-        supports: (outcome, value) -> number, which is high if the outcome suggests the value.
-        memoised: the mechanism has a memory, such as permanent responses or a budget that runs out,
-            so every release is drawn from a fresh copy of it. If this is not declared, releases
-            that do not vary are a violation.
-        randomness: who is responsible for seeding: "mechanism" or "caller". With "caller", noise
-            that a seed, a fork or a copy repeats is noted and is not a violation. Outputs that
-            never vary are a violation in both cases.
+            records to one release for each record.
+        epsilon: the claimed epsilon for one record, in nats.
+        delta: the claimed delta.
+        alphabet: the values that a record can have: a sequence of values, or K for the integers 0
+            to K - 1. With an alphabet, the audit tests the mechanism as one on values.
+        distribution: function of a value that returns the probability of each outcome, as a
+            dictionary. With it, the audit of a finite alphabet is exact.
+        supports: function of an outcome and a value that returns a number, which is high if the
+            outcome suggests the value.
+        memoised: True if the mechanism has a memory, such as permanent responses or a budget that
+            runs out. Every release is then drawn from a fresh copy of the mechanism. If no memory
+            is declared, releases that do not vary are a violation.
+        randomness: "mechanism" or "caller", whichever is responsible for seeding. With "caller",
+            noise that a seed, a fork or a copy repeats is noted and is not a violation. Outputs
+            that never vary are a violation in both cases.
     """
 
     def __init__(
@@ -72,20 +74,21 @@ class Claim(Wrapper):
         vars(self).update({name: value for name, value in declared.items() if value is not None})
 
     def privatize(self, records: Any) -> Any:
-        """Release a batch, through the mechanism."""
+        """Release a batch of records with the wrapped mechanism."""
         return getattr(self.mechanism, "privatize", self.mechanism)(records)
 
 
 class JointReports(Wrapper):
-    """A mechanism whose release is several reports of each record.
+    """A mechanism whose release consists of several reports of each record.
 
-    Claim: by composition, m reports of an (epsilon, delta)-LDP mechanism are (m epsilon, m
-    delta)-LDP together. A mechanism with a memory claims its own epsilon for all reports together.
+    Each report is a release of the wrapped mechanism. Claim: by composition, m reports of an
+    (epsilon, delta)-LDP mechanism are together (m * epsilon, m * delta)-LDP. If the wrapped
+    mechanism has a memory, its own epsilon is the claim for all reports together.
 
     Args:
         mechanism: an object with ``epsilon`` and ``privatize``, on latents or on values.
-        reports: the number m of reports.
-        epsilon: the claim for all reports together; by default that of the claim above.
+        reports: the number m of reports of each record.
+        epsilon: the claimed epsilon of all reports together. The default is the epsilon above.
     """
 
     HIDDEN = ("noise", "guarantee", "supports", "distribution", "odds")  # of a single release
@@ -100,7 +103,10 @@ class JointReports(Wrapper):
         self.name = f"{reports} reports of {getattr(mechanism, 'name', type(mechanism).__name__)}"
 
     def privatize(self, records: Any) -> Any:
-        """Release a batch once per report, and return one row with all reports for each record."""
+        """Release a batch once for each report.
+
+        Return one row for each record, which holds all its reports.
+        """
         answers = [self.mechanism.privatize(records) for _ in range(self.reports)]
         if isinstance(answers[0], Tensor):
             return torch.cat([answer.reshape(len(answer), -1) for answer in answers], dim=1)
@@ -110,7 +116,10 @@ class JointReports(Wrapper):
 
 
 class Rewriting:
-    """A text rewriter as a mechanism on values, with the claim of its own mechanism."""
+    """A text rewriter as a mechanism on values, where the values are texts.
+
+    It has the claim of the rewriter's own mechanism.
+    """
 
     def __init__(self, rewriter: Any) -> None:
         self.rewriter, mechanism = rewriter, rewriter.mechanism
@@ -118,5 +127,5 @@ class Rewriting:
         self.epsilon, self.delta = float(mechanism.epsilon), float(getattr(mechanism, "delta", 0.0))
 
     def privatize(self, texts: list[str]) -> list[str]:
-        """Rewrite texts in one call."""
+        """Rewrite all texts in one call."""
         return list(self.rewriter.rewrite(texts))
