@@ -138,9 +138,8 @@ def _audits_of_rewriter(config: AuditConfig, advance: Advance) -> list[Audited]:
 def _audits_of_synthesizer(config: AuditConfig, advance: Advance) -> list[Audited]:
     """Return two audits of a synthesizer, one of its counts and one of its other output.
 
-    The first audit looks at the released counts of two files, and guesses which file they come
-    from. The second audit gives all files the same counts; then all other output must be the same,
-    too.
+    The first audit tests if the noisy counts tell two files apart. The second audit gives all files
+    the same counts, and tests that all other output is the same, too.
     """
     if config.epsilon is None:
         raise ConfigurationError("epsilon must be given for target=synthesizer, got none: add epsilon=1")

@@ -33,9 +33,9 @@ EXPECTED_ROWS = (1_000, 10_000, 100_000)
 
 
 def show_rewrite_budgets(config: RewriteConfig, inputs: Inputs, public: list[str] | None) -> None:
-    """Print for each epsilon how well a record is hidden, and how much rewrites of texts keep.
+    """Print for each epsilon how well a record is hidden, and how much of a text is kept.
 
-    The share that rewrites keep is measured on public texts.
+    The share of a text that its rewrite keeps is measured on public texts.
     """
     opened = partial(_open, config, load_model(config.model_dir))
     _, options = opened(TABLE_BUDGETS[0])
@@ -59,7 +59,7 @@ def _open(
 def show_synthesize_budgets(config: SynthesizeConfig, inputs: Inputs) -> None:
     """Print for each epsilon the smallest share of rows whose count stands out from the noise.
 
-    The table has a column for each number of rows in the file.
+    The table has a column for each number of rows that the file may have.
     """
     _check_header(inputs, config.required if config.label_set else RequiredColumns(()))
     sizes = (config.expected_rows,) if config.expected_rows else EXPECTED_ROWS
@@ -93,7 +93,7 @@ def _check_header(inputs: Inputs, required: RequiredColumns) -> None:
 
 
 def _risks(row: Budget, options: ReleaseOptions, most: int) -> list[str]:
-    """Return the risk of a record and, if a person may have several records, that of a person."""
+    """Return the attacker's chance to find one record and, if persons have several, one person."""
     guarantee, response = row.rewriter.guarantee, options.response
     label = response.guarantee().epsilon if response and options.labels == "randomized_response" else 0.0
     return [

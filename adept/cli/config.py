@@ -46,7 +46,7 @@ class FineTuningConfig(TrainerConfig):
 
     min_epochs: ClassVar[int] = 0
     max_epochs: int = 0
-    """Number of passes over the texts during training. With 0, no weights are trained, and the
+    """Number of times that the training reads all texts. With 0, no weights are trained, and the
     adaptation takes only seconds."""
 
 
@@ -96,7 +96,7 @@ class AttackConfig(Columns):
     certain person's rows; this attack makes its own files and reads no data)."""
     mechanism: Any = None
     """Mechanism that randomises each record. With null, the command chooses the mechanism that
-    suits the model best, among those that compute in exact arithmetic."""
+    suits the model best and computes in exact arithmetic. These mechanisms can be attacked."""
     epsilon: float | None = None
     """Epsilon that the attacked mechanism claims to guarantee."""
     label: str | None = None
@@ -123,7 +123,7 @@ class AttackConfig(Columns):
     """For attack=membership: number of classifiers that are trained on rewritten records and
     attacked."""
     confidence: float = 0.999
-    """Probability that all confidence intervals in the result are right at the same time."""
+    """Probability with which all confidence intervals in the result hold at the same time."""
     seed: int = 0
     """Seed of the choice of secret records. It does not fix the noise of the releases, which
     differs from run to run."""
@@ -148,8 +148,8 @@ class AuditConfig:
 
     # --- What is audited
     mechanism: Any = REQUIRED
-    """The mechanism to audit: one of adept's by its name, or a class, object or function from
-    outside adept as MODULE:ATTRIBUTE."""
+    """The mechanism to audit. It is either a class, object or function from outside adept, given as
+    MODULE:ATTRIBUTE, or one of adept's mechanisms."""
     target: str = "mechanism"
     """Subject of the audit: mechanism (it randomises latents) | rewriter (it turns texts into
     texts; give model_dir or foreign, too) | synthesizer (it turns a file into a file; its model
@@ -164,14 +164,15 @@ class AuditConfig:
     """For target=rewriter or synthesizer: directory of the model. For the synthesizer, null stands
     for the model that comes with the package."""
     neighbours: str = NEIGHBOURS[0]
-    """For target=synthesizer: the difference between the files that the audit compares. One of them
-    has a person's records more than the other (add_or_remove), or different ones (replace)."""
+    """For target=synthesizer: the difference between the files that the audit compares:
+    add_or_remove (one file has the records of one more person) | replace (one person's records have
+    another content)."""
     max_records_per_person: int = 2
     """For target=synthesizer: the largest number of one person's records that the synthesizer
     counts."""
     texts: list[str] = field(default_factory=lambda: list(HARD_TEXTS))
     """For target=rewriter: input texts whose rewrites the audit compares. The default texts differ
-    a lot, so it is hard for a rewriter to hide which of them it got."""
+    a lot, so it is hard for a rewriter to hide which text it got."""
     label: str | None = None
     """For target=rewriter and mechanism.by_label=true: the label that is given to every text."""
     foreign: str | None = None
@@ -181,23 +182,23 @@ class AuditConfig:
     """For a mechanism from outside adept whose inputs are the whole numbers 0 to K-1: the number
     K."""
     memoised: bool = False
-    """Set this to true to declare that a mechanism from outside adept has a memory: it answers a
-    repeated record with its earlier release, or it stops when its budget is spent."""
+    """Set this to true to declare that a mechanism from outside adept has a memory. Either it
+    answers a repeated record with its earlier release, or it stops when its epsilon is spent."""
     randomness: str = "mechanism"
-    """Who seeds the noise of a mechanism from outside adept: mechanism (the mechanism does) |
-    caller (whoever calls the mechanism does). If the same seed gives the same noise, this is a
-    violation for mechanism, and only a note for caller."""
+    """Who has to seed the noise of a mechanism from outside adept: mechanism (the mechanism itself)
+    | caller (the program that calls the mechanism). With mechanism, the audit reports a violation
+    if a seed repeats the noise; with caller, it only adds a note."""
     reports: int = 1
-    """Number of times that each record is released. The audit judges these releases together: in
-    total they may spend as many times epsilon, or epsilon once with memoised=true."""
+    """Number N of releases of the same record that the audit judges together. Together they may
+    spend N times epsilon; with memoised=true, they may spend epsilon only once."""
 
     # --- How it is tested
     trials: int = 10_000
-    """Number of times that each check releases an input of the mechanism."""
+    """Number of times that each check runs the mechanism on the same input."""
     confidence: float = 0.999
-    """Probability that a mechanism whose claim is true passes all checks."""
+    """Probability with which a mechanism passes all checks if its claim is true."""
     output_dir: str | None = None
-    """A new directory for result.json; null: the result is only shown."""
+    """A new directory for result.json. With null, the result is only printed."""
     verbose: bool = False
     """Also print the table of all checks, and what the audit did not look at."""
 
@@ -244,7 +245,7 @@ class EvaluateConfig(ReadingOptions):
     seed: int = 0
     """Seed of the random choices during training. Only the classifier lstm makes such choices."""
     output_dir: str | None = None
-    """A new directory for result.json; null: the result is only shown."""
+    """A new directory for result.json. With null, the result is only printed."""
 
 
 @dataclass
@@ -279,15 +280,17 @@ class StudyConfig(Columns):
 
     # --- Study; null means the study's own value, and options that it does not use must stay null
     study: str = "sensitivity"
-    """Name of the study: sensitivity | sanity_check | randomized_response | mechanisms | limits |
-    zoo | wild."""
+    """Name of the study: sensitivity (distances of latents) | sanity_check (losses of mechanisms in
+    simulated attacks) | randomized_response (surveys) | mechanisms (errors of mechanisms) | limits
+    (bounds for all mechanisms) | zoo (audits of claims in papers) | wild (audits of other
+    packages)."""
     output_dir: str = REQUIRED
     """A new directory for the table, the figure and result.json."""
     trials: int | None = None
     """Size of the sample: number of pairs of latents (sensitivity), of runs (sanity_check), of
     records (mechanisms) or of releases of each input (zoo, wild)."""
     records: list[int] | None = None
-    """For randomized_response: the numbers of people for which the study is computed."""
+    """For study=randomized_response: the numbers of people for which the study is computed."""
     dims: list[int] | None = None
     """The numbers of dimensions of the latents for which the study is computed."""
     epsilons: list[float] | None = None
@@ -343,7 +346,8 @@ class TrainConfig(Columns):
     """The directory of an interrupted training run to continue."""
     mechanism: Any = REQUIRED
     """Mechanism for which the model is trained. It determines into which ball or sphere latents are
-    clipped. Together with training.epsilon, it also determines the noise during training."""
+    clipped. Together with training.epsilon, it also determines the noise during training. These
+    mechanisms can be chosen."""
     labels: str = "drop"
     """Output that the decoder learns to write from a latent: drop (a text without a label) | joint
     (a text and its label)."""

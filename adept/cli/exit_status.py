@@ -165,7 +165,7 @@ def keep_streams() -> None:
 
     Otherwise a closed stream, or a file name that it cannot encode, would change the exit status.
 
-    The records of a release to standard output (``output=-``) are written in another way.
+    The records of a release to standard output (``output=-``) do not go through these streams.
     """
     for number, mode in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
         try:

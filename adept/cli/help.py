@@ -44,8 +44,8 @@ class Option:
 def options(command: str) -> list[Option]:
     """Return a command's options.
 
-    Some options choose one of the files in a folder (a *group*) of ``conf/``. Their sentence lists
-    the names of these files.
+    Some options choose one of the files in a folder (a *group*) of ``conf/``. The sentence of such
+    an option lists the names of these files.
     """
     found = list(options_of(configuration(command)))
     for group, default in groups(command).items():

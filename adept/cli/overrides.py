@@ -1,4 +1,4 @@
-"""From the arguments NAME=VALUE of a command to its configuration.
+"""Conversion of a command's arguments NAME=VALUE into its configuration.
 
 Hydra calls such arguments *overrides*. Only this module imports Hydra.
 """
@@ -32,7 +32,7 @@ QUOTED_STRING = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTAL
 
 
 def register_mechanisms() -> None:
-    """Register each mechanism's dataclass with Hydra; ``epsilon`` and ``clip_norm`` stay open."""
+    """Register each mechanism's dataclass with Hydra, without its ``epsilon`` and ``clip_norm``."""
     for name, kind in BY_NAME.items():
         node = OmegaConf.structured(kind)
         OmegaConf.set_readonly(node, None)
@@ -117,7 +117,7 @@ def _quoted(value: str) -> str:
 
 
 def _text_fields(schema: type[Any], prefix: str = "") -> Iterator[tuple[str, bool]]:
-    """Yield each option that is a text, with False, or a list of texts, with True."""
+    """Yield the names of all options that are texts or lists of texts, with True for a list."""
     for name, hint in get_type_hints(schema).items():
         kinds = [kind for kind in get_args(hint) if kind is not type(None)] if isinstance(hint, UnionType) else [hint]
         if is_dataclass(hint):

@@ -57,7 +57,7 @@ def _audit(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
 def _audit_text(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
     """Audit a mechanism on text with two inputs: the shortest public text and the longest.
 
-    Texts that are longer than the mechanism allows are left out, unless all texts are.
+    Texts that are longer than the mechanism allows are left out, unless this leaves no text.
     """
     mechanism = build_alternative(trial, cell)
     lengths = {text: len(text.split()) for text in trial.public.texts}
@@ -89,7 +89,10 @@ def attack(trial: Trial, cell: Cell) -> AttackedRelease:
 
 
 def choose_examples(trial: Trial, rows: list[tuple[Cell, ResultRow]]) -> list[Example]:
-    """Return records at equal distances in the first seed's private half, with their rewrites."""
+    """Return some private records with their rewrites, as examples for the page.
+
+    The records lie at equal distances in the list of the private records of the first seed.
+    """
     config, records, public = trial.config, trial.private.texts, trial.config.data.public
     if not (public or (config.examples and config.protocol != PAPER)):
         return []

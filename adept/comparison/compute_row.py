@@ -160,7 +160,7 @@ def build_alternative(trial: Trial, cell: Cell) -> TextMechanism:
 
 
 def _open_look_up(trial: Trial, cell: Cell) -> Source:
-    """Return the epsilon and a function that writes texts by look-up, without a model.
+    """Return columns of the row, and a function that writes texts by look-up, without a model.
 
     The function releases each record's latent, which a linear encoder computes, and writes the
     public text with the nearest latent.
@@ -177,7 +177,9 @@ def _open_look_up(trial: Trial, cell: Cell) -> Source:
 
 
 def _open_rewriter(trial: Trial, cell: Cell) -> Source:
-    """Return the epsilon and a function that rewrites each private record from one release.
+    """Return columns of the row, and a function that rewrites all private records.
+
+    Each record is released once, and all of its rewrites are written from this release.
 
     If a release covers the label, too, the label is released with the text.
     """
@@ -199,7 +201,7 @@ def _open_rewriter(trial: Trial, cell: Cell) -> Source:
 
 
 def _open_synthesizer(trial: Trial, cell: Cell) -> Source:
-    """Return the epsilon and a function that writes synthetic records.
+    """Return columns of the row, and a function that writes synthetic records.
 
     They are made from noisy counts of the private records, from exact counts (``identity``), or
     from no records (``random``).

@@ -37,8 +37,8 @@ class CompareConfig(Columns):
     mechanisms: list[str] = field(default_factory=lambda: ["original", "l1", "sqrt_n"])
     """Names of the mechanisms to compare. The comparison always adds the references none (the
     original text), identity (rewriting without noise) and random (texts that know nothing of the
-    records). If the labels are public, it also adds the accuracy that can be reached with their
-    names alone."""
+    records). With labels=copy or trust=central, it also adds the accuracy that can be reached with
+    the names of the labels alone."""
     epsilons: list[float] = field(default_factory=lambda: [8.0, 32.0, 128.0, 512.0])
     """Values of epsilon that the mechanisms claim. Each of them covers a record together with its
     label, unless the label is copied."""
@@ -61,9 +61,9 @@ class CompareConfig(Columns):
     # --- Labels and classifiers
     labels: str = "copy"
     """Treatment of labels: copy (the labels are not private) | joint (the decoder writes a label
-    with each text, and is trained with public labels) | joint_response (the mechanism releases text
-    and label as one symbol) | randomized_response (each label is released separately; it is
-    replaced by a random one with some probability)."""
+    with each text; its training needs public labels) | joint_response (the mechanism releases text
+    and label together) | randomized_response (the label is released separately: with some
+    probability, it is replaced by a random one)."""
     label_epsilon: float | None = None
     """For labels=randomized_response: the epsilon that is spent on the label. The text gets the
     rest of each value of epsilons."""
@@ -177,7 +177,7 @@ class CompareConfig(Columns):
                     JointResponse.of(built, STAND_INS)
 
     def mechanism(self, name: str, epsilon: float) -> "LocalRandomizer":
-        """Return the mechanism of this name; ``epsilon`` is the part of the budget for the text."""
+        """Return the mechanism of this name with the given epsilon, which covers the text alone."""
         from adept.mechanisms import BY_NAME
         from adept.mechanisms.base import MechanismChoice
 

@@ -18,7 +18,8 @@ Attack = tuple[AttackedRelease, AttackRow]
 def describe_attacks(found: Sequence[AttackedRelease]) -> dict[str, Any]:
     """Return the section's table lines, and sentences on false claims and on defects.
 
-    A line is a pair: its cells, and True if the attack refutes the mechanism's claim.
+    A line is a pair: its cells, and True if the attack refutes the mechanism's claim. A defect is
+    an attack that succeeds more often than the mechanism's true epsilon allows.
     """
     found = sorted(found, key=lambda one: one.claimed_epsilon)
     attacks = [(attacked, row) for attacked in found for row in attacked.rows]

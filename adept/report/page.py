@@ -161,13 +161,17 @@ def _spent(row: ResultRow) -> str:
 
 
 def settings(config: CompareConfig) -> str:
-    """Return a configuration as a recipe for ``conf/experiment`` that reproduces it."""
+    """Return a YAML file for ``conf/experiment`` with which anyone can repeat the comparison."""
     values = {name: value for name, value in asdict(config).items() if name != "output_dir"}
     return "# @package _global_\n" + yaml.safe_dump(values, sort_keys=False, default_flow_style=None, width=100)
 
 
 def budget_grid(table: ComparisonTable, metric: str) -> Grid:
-    """Return a table of a metric: a line per mechanism and reference, a column per epsilon."""
+    """Return a table of accuracy or macro-F1: a line per mechanism, a column per epsilon.
+
+    Below the mechanisms, references such as ``random`` have lines with the same value in all
+    columns.
+    """
     cells = []
     for curve in table.curves:
         found = [curve.at.get(epsilon) for epsilon in table.budgets]
@@ -255,8 +259,9 @@ def warn_of_seen_records(config: CompareConfig) -> list[str]:
 def warn_of_short_training(config: CompareConfig, table: ComparisonTable) -> list[str]:
     """Return a warning if the training was too short for a comparison of mechanisms.
 
-    Signs are an accuracy of ``random`` below that of the majority label, and one of a mechanism
-    above that of ``identity``.
+    There are two signs of this. Text from random latents (``random``) has a lower accuracy than
+    always guessing the majority label. Or a mechanism has a higher accuracy than rewriting without
+    noise (``identity``).
     """
     decoded = [line for line in table.texts if line.row.decoder == "lstm" and config.model_dir is None]
     identity = {line.model: line.accuracy.mean for line in decoded if line.row.mechanism == "identity"}

@@ -1,7 +1,9 @@
 """The numbers of a comparison, averaged over seeds, for the figures, the findings and the page.
 
-The merit of a mechanism is its accuracy minus the accuracy of ``random`` (text from random latents)
-with the same seed, model, decoder and classifier.
+A *reference* is a result with which the mechanisms are compared, such as ``none`` (the original
+text), ``identity`` (rewriting without noise) and ``random`` (text from random latents). The merit
+of a mechanism is its accuracy minus the accuracy of ``random`` with the same seed, model, decoder
+and classifier.
 
 To show another column of ``results.csv``, add its name to ``QUALITY``. Some columns compare a
 record with its rewrite, and have a partner that compares it with another record's rewrite.
@@ -82,7 +84,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class ComparisonTable:
-    """All lines of a comparison; some form the curves of mechanisms or the levels of references."""
+    """All lines of a comparison, the curves of its mechanisms and the levels of its references."""
 
     lines: list[Line]  # in the order of the rows
     texts: list[Line]  # those of the first classifier
@@ -93,7 +95,7 @@ class ComparisonTable:
 
 
 def table(rows: Sequence[ResultRow]) -> ComparisonTable:
-    """Average all rows over seeds, and return the lines with their curves and reference levels."""
+    """Average all rows over seeds; return the lines, and the curves and levels that they form."""
     groups = group_rows(rows, lambda row: (*_reader(row), row.mechanism, row.claimed_epsilon))
     classifiers = list(dict.fromkeys(row.classifier for row in rows))
     random = {(*_reader(row), row.seed): row.accuracy for row in rows if row.mechanism == "random"}
@@ -110,7 +112,7 @@ def table(rows: Sequence[ResultRow]) -> ComparisonTable:
 
 
 def _reader(row: ResultRow) -> tuple[str | None, ...]:
-    """Return the model, the decoder and the classifier of a row, which its references share."""
+    """Return the properties that a row has in common with its references."""
     return row.clip, row.content, row.decoder, row.classifier
 
 

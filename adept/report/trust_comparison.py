@@ -103,7 +103,7 @@ class TrustComparison:
             done += part.size
 
     def collect(self) -> list[TrustRow]:
-        """Return all rows, with epsilons for replacing a record; write them and all pages."""
+        """Return all rows, with epsilons for replacing a record; write the rows and all pages."""
         rows: list[TrustRow] = []
         for part in self.parts:
             results = part.collect()
@@ -165,7 +165,10 @@ def _convert(trial: Trial, cell: Cell, row: ResultRow) -> Iterator[TrustRow]:
 
 
 def _hide_among(trial: Trial, cell: Cell) -> Shuffled | None:
-    """Return the guarantee of shuffled releases; None if a release is not a single symbol."""
+    """Return the guarantee for shuffled releases; None if a release is not a single symbol.
+
+    A symbol is an element of a public list, such as a codeword.
+    """
     rewriter = trial.rewriter(cell)
     if not isinstance(rewriter.mechanism, SymbolRandomizer):
         return None
@@ -188,7 +191,7 @@ class TrustCurve:
 
 
 def trace_curves(rows: Sequence[TrustRow]) -> list[TrustCurve]:
-    """Return all curves, those with private labels first; in order: central, shuffled, local."""
+    """Return all curves, first those with private labels, and among them those of ``central``."""
     found, released = [], [row for row in rows if row.trust != REFERENCE]
     for key, own in group_rows(released, lambda row: (row.trust, row.mechanism, row.labels)).items():
         points = map(_point, group_rows(own, lambda row: row.claimed_epsilon).values())

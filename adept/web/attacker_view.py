@@ -9,12 +9,12 @@ ones. At first, all sentences are equally likely. The reader knows the crowd, th
 mechanism, and sees the release z. A text that is written from the release cannot reveal more than
 the release itself.
 
-*Before* the release, the belief is 1 / N. *At most*, for a mechanism that is eps-LDP, Bayes' rule
-gives
+*Before* the release, the belief is 1 / N. *At most*: let the mechanism be eps-LDP, so that the
+likelihoods p(z|x) of two sentences x differ at most by the factor e^eps. Then Bayes' rule gives
 
     P(you | z) = p(z|you) / (p(z|you) + sum over the others of p(z|x)) <= e^eps / (e^eps + N - 1),
 
-since p(z|x) >= e^-eps p(z|you) for the sentence x of each of the N - 1 others. If eps is a claim
+since p(z|x) >= e^-eps * p(z|you) for the sentence x of each of the N - 1 others. If eps is a claim
 that is false, a belief may exceed this bound. *After* the release, the belief is the same quotient,
 computed with the exact likelihoods p(z|x) of the mechanism (`adept.attacks.likelihood`).
 """
@@ -122,9 +122,10 @@ def worst_pair(*, epsilon: float, dim: int) -> list[float]:
     r"""Return the log-odds of 100 releases by ADePT as published, for its worst pair of latents.
 
     Let c = C / sqrt(n). The two latents are (c, ..., c) and (-c, ..., -c), both of l2 norm C. Their
-    l1 distance is 2 C sqrt(n), while the claim assumes that it is at most 2 C. With Laplace noise
-    of scale b = 2 C / eps, the log-odds of a release z are sum_i (|z_i + c| - |z_i - c|) / b. They
-    can reach eps * sqrt(n), although the claim of eps promises that they lie between -eps and eps.
+    l1 distance is 2 C sqrt(n), while the claim assumes that it is at most 2 C. The log-odds of a
+    release z are the logarithm of the ratio of its likelihoods under the two latents. With Laplace
+    noise of scale b = 2 C / eps, they are sum_i (|z_i + c| - |z_i - c|) / b. They can reach eps *
+    sqrt(n), although the claim of eps promises that they lie between -eps and eps.
     """
     mechanism = OriginalLaplace(epsilon=epsilon)
     corner = torch.full((1, dim), mechanism.clip_norm / math.sqrt(dim), dtype=torch.float64)

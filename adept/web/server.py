@@ -154,7 +154,7 @@ class Play:
         return JSONResponse({"claimed": epsilon, "true": epsilon * dim**0.5, "odds": odds})
 
     async def budgets(self, request: Request) -> Response:
-        """Answer for each epsilon with its protection, and with rewrites of public sentences."""
+        """Answer with the protection that each epsilon gives, and rewrites of public sentences."""
         return JSONResponse(await self._work(self.sentences.budgets))
 
     async def drop(self, request: Request) -> Response:

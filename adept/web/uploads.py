@@ -1,7 +1,10 @@
-"""Files that a user drops on the page. They are released in the way of ``adept rewrite``.
+"""Files that a user drops on the page. They are released as by ``adept rewrite``.
 
 Each file lies in a folder that only this user can read. The file is removed when the user asks for
 that, when the server ends, or when an hour has passed and another file is dropped.
+
+A release makes three files: the rewritten text, the privacy statement, and a card that describes
+the rewritten text as a data set.
 """
 
 import secrets
