@@ -1,4 +1,8 @@
-"""``adept audit``: test the privacy claim of a mechanism, a rewriter or a synthesizer."""
+"""``adept audit``: test the privacy claim of a mechanism, a rewriter or a synthesizer.
+
+A mechanism randomises the vector of a text. A rewriter writes another text from this vector. A
+synthesizer writes records from the noisy counts of a file.
+"""
 
 import pkgutil
 import sys

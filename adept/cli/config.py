@@ -5,7 +5,8 @@ neither PyTorch nor NumPy. The options of a release are in ``adept.release.rewri
 
 A model's encoder turns a text into a vector, the *latent*, which is clipped: moved into a ball or
 onto a sphere of radius C. A *mechanism* randomises the latent: it adds noise, or it releases one of
-a list of public vectors, the *codewords*, instead. Its *budget* is an epsilon.
+a list of public vectors, the *codewords*, instead. Its *budget* is an epsilon. A *synthesizer*
+counts the records of a whole file, adds noise to the counts, and writes synthetic records.
 """
 
 from dataclasses import dataclass, field
@@ -42,7 +43,7 @@ HARD_TEXTS = (
 
 @dataclass
 class FineTuningConfig(TrainerConfig):
-    """Training of the adapted model's decoder on its own texts and the examples."""
+    """Training of the adapted model's decoder on the model's texts and the examples."""
 
     min_epochs: ClassVar[int] = 0
     max_epochs: int = 0
@@ -225,9 +226,9 @@ class EvaluateConfig(ReadingOptions):
 
     # --- What is evaluated
     train: Any = REQUIRED
-    """File on which an intent classifier is trained, such as a rewritten file. If you give several
-    files [A,B], the classifier is trained on all of them. It is also trained again without each of
-    the files, and these accuracies are shown, too."""
+    """File on which a classifier is trained to predict the label of a text, such as a rewritten
+    file. If you give several files [A,B], the classifier is trained on all of them. It is also
+    trained again without each of the files, and these accuracies are shown, too."""
     test: str = REQUIRED
     """File of original texts on which the classifier is tested."""
     reference: str | None = None

@@ -1,4 +1,4 @@
-"""``adept evaluate``: train an intent classifier on one file or several, and test it on another."""
+"""``adept evaluate``: train a classifier of labels on one or more files, and test it on another."""
 
 from dataclasses import replace
 from functools import partial

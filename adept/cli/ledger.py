@@ -1,4 +1,8 @@
-"""``adept ledger``: list earlier releases and the sums of their budgets; set a limit."""
+"""``adept ledger``: list earlier releases and the sums of their budgets; set a limit.
+
+The *ledger* is a file that lists releases, and adds up the epsilons for each row and each
+person.
+"""
 
 from contextlib import closing
 from pathlib import Path

@@ -112,8 +112,8 @@ class VerifyConfig:
     statement."""
 
     model_dir: str | None = None
-    """Directory of the model that the statement describes, or utterances for the model that comes
-    with the package. With null, the model is not checked."""
+    """Directory of the model that the statement describes. The word utterances stands for the model
+    that comes with the package. With null, the model is not checked."""
 
 
 @dataclass

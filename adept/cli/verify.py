@@ -1,4 +1,7 @@
-"""``adept verify``: check a privacy statement, and the output and model that it describes."""
+"""``adept verify``: check a privacy statement, and the output and model that it describes.
+
+A privacy statement is a file OUTPUT.privacy.json. It states the guarantee of a release.
+"""
 
 import sys
 from pathlib import Path

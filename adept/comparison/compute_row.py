@@ -1,7 +1,8 @@
 """Computation of a row of the table: release records, write texts, train a classifier on them.
 
-A decoder writes a text from a release. Apart from the release, it reads only released labels,
-public text and public numbers.
+A *cell* is the recipe for a row (``adept.comparison.plan``). A decoder writes a text from a
+release. Apart from the release, the decoder reads only released labels, public text and public
+numbers.
 """
 
 import math

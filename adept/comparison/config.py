@@ -46,8 +46,9 @@ class CompareConfig(Columns):
     """One seed for each repetition of the comparison. Each repetition computes everything again,
     with fresh noise."""
     model_dir: str | None = None
-    """Directory of a model, or utterances for the model that comes with the package. With null, the
-    comparison trains a model for each seed, and for each set into which latents are clipped."""
+    """Directory of a model. The word utterances stands for the model that comes with the package.
+    With null, the comparison trains a model for each seed, and for each set into which latents are
+    clipped."""
     trust: str = "local"
     """Whom the people behind the records must trust: local (nobody) | central (the holder of the
     file, who releases noisy counts; the options mechanisms and labels are ignored) | all (a figure

@@ -1,10 +1,13 @@
 """The directory of a comparison. Only this module knows its files and their names.
 
-A directory belongs to one comparison. An interrupted comparison resumes in it where it stopped. All
-settings are in ``comparison.json``. Those in ``GROWING`` may change between two runs, and all
-others must stay the same. Apart from these settings, the name of a file contains everything on
-which the file's content depends, such as mechanism, epsilon and seed. Each file is written whole or
-not at all. If a file is damaged later, an error names it; a part of a file is never used.
+A directory belongs to one comparison. If the comparison is interrupted, it resumes where it
+stopped. The file ``comparison.json`` holds all settings. Those in ``GROWING`` may change between
+two runs, and all others must stay the same.
+
+Each other file holds a result of a *cell*, which is the recipe for a row of the comparison's table,
+or belongs to a model. The name of the file contains everything on which its content depends, apart
+from the settings: for example, the mechanism, the epsilon and the seed. Each file is written whole
+or not at all. If a file is damaged later, an error names the file, and no part of it is used.
 
     models/        a run of training for each model and seed
     labels/        every record's released label, drawn once for all rows that use it

@@ -71,7 +71,7 @@ def evaluate(
     samples: int = 1,
     noisy_labels: bool = False,
 ) -> Evaluation:
-    """Train an intent classifier on one corpus and test it on another.
+    """Train a classifier of labels on one corpus, and test the classifier on another.
 
     Args:
         classifier: "tfidf" or "lstm" (bidirectional, max-pooled).

@@ -71,7 +71,7 @@ MARGIN = 2**0.15  # of the axis, beyond the least and the largest budget
 
 @dataclass(frozen=True, kw_only=True)
 class TrustRow:
-    """One line of ``trust.csv``."""
+    """One line of ``trust.csv``: the accuracy of one release with one seed."""
 
     data: str
     trust: str  # local, shuffled or central; reference for the text itself and for random latents
@@ -191,7 +191,10 @@ class TrustCurve:
 
 
 def trace_curves(rows: Sequence[TrustRow]) -> list[TrustCurve]:
-    """Return all curves, first those with private labels, and among them those of ``central``."""
+    """Return all curves, those with private labels before those with copied labels.
+
+    Within both groups, the order is central, shuffled, local.
+    """
     found, released = [], [row for row in rows if row.trust != REFERENCE]
     for key, own in group_rows(released, lambda row: (row.trust, row.mechanism, row.labels)).items():
         points = map(_point, group_rows(own, lambda row: row.claimed_epsilon).values())

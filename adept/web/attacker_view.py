@@ -122,10 +122,11 @@ def worst_pair(*, epsilon: float, dim: int) -> list[float]:
     r"""Return the log-odds of 100 releases by ADePT as published, for its worst pair of latents.
 
     Let c = C / sqrt(n). The two latents are (c, ..., c) and (-c, ..., -c), both of l2 norm C. Their
-    l1 distance is 2 C sqrt(n), while the claim assumes that it is at most 2 C. The log-odds of a
-    release z are the logarithm of the ratio of its likelihoods under the two latents. With Laplace
-    noise of scale b = 2 C / eps, they are sum_i (|z_i + c| - |z_i - c|) / b. They can reach eps *
-    sqrt(n), although the claim of eps promises that they lie between -eps and eps.
+    l1 distance is ``2 * C * sqrt(n)``, while the claim assumes that it is at most ``2 * C``. The
+    log-odds of a release z are the logarithm of the ratio of its likelihoods under the two latents.
+    With Laplace noise of scale ``b = 2 * C / eps``, they are the sum over all coordinates i of
+    ``(|z_i + c| - |z_i - c|) / b``. They can reach ``eps * sqrt(n)``, although the claim of eps
+    promises that they lie between -eps and eps.
     """
     mechanism = OriginalLaplace(epsilon=epsilon)
     corner = torch.full((1, dim), mechanism.clip_norm / math.sqrt(dim), dtype=torch.float64)

@@ -280,7 +280,7 @@ def _refusal(request: Request, error: Exception) -> Response:
 
 
 def _failure(request: Request, error: Exception) -> Response:
-    """Write to stderr where in the code an error occurred, and answer that there was one.
+    """Write to stderr in which function and line an error occurred; answer that an error occurred.
 
     The error's message is not written, because it may quote typed text.
     """

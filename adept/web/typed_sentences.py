@@ -2,6 +2,10 @@
 
 Each change on the page causes a new release, with fresh noise from the operating system. Typed
 sentences are never stored.
+
+A *reader* is an attacker who sees a release. The reader knows a *crowd* of people, each with a
+sentence, and the *belief* is the probability that the reader gives to you
+(``adept.web.attacker_view``).
 """
 
 import contextlib
