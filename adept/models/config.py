@@ -63,7 +63,10 @@ class ModelConfig:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Origin of a model's training text, which no local guarantee covers."""
+    """Origin of a model's training text.
+
+    The guarantee of a rewrite does not cover this text.
+    """
 
     name: str = "unknown"
     public: bool = False
@@ -141,7 +144,7 @@ class DecodingConfig:
 
 @dataclass
 class ContentConfig:
-    """Content of a latent."""
+    """Content of the latents, which are the vectors of texts."""
 
     kind: str = "auto"
     """Content of a latent: none (learned freely) | topics | auto (topics for learned_codebook and
@@ -162,7 +165,10 @@ class ContentConfig:
 
 @dataclass
 class CodecConfig:
-    """Learning of descriptions from text; each public text takes memory when the model runs."""
+    """Learning of a codec, which describes texts by numbers.
+
+    Each public text takes memory when the model runs.
+    """
 
     learn: str = "later"
     """Time to list the likely texts: later (once, when first needed) | now (in training)."""

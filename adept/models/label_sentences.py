@@ -1,4 +1,4 @@
-r"""Cells of labels: public sentences that a label's public name suggests as its records.
+r"""Cells of labels: public sentences that resemble records of a label, to judge by its name.
 
 The *cell* of a label c is a set of k public sentences. A record of this label is released as one of
 them (``adept.mechanisms.description``). Every cell begins with the same first sentences of the

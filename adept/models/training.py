@@ -272,7 +272,10 @@ def length_batches(lengths: Sequence[int], *, batch_size: int, seed: int | str) 
 
 
 class LengthBatchSampler(Sampler[list[int]]):
-    """Batches of the indices of texts with similar lengths; seed and epoch set their order."""
+    """A sampler whose batches hold the indices of texts with similar lengths.
+
+    Seed and epoch determine the order of the batches.
+    """
 
     def __init__(self, lengths: Sequence[int], *, batch_size: int, seed: int | None = None) -> None:
         self.lengths, self.batch_size, self.seed, self.epoch = lengths, batch_size, seed, 0

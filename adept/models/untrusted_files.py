@@ -1,8 +1,8 @@
 """Reading of the files in a model directory, which are not trusted.
 
-Before a file is opened, the program checks that it is regular and small enough. Before a tensor is
-allocated, the program checks that names, shapes and types fit the configuration. All values must be
-finite.
+Before it opens a file, the program checks that it is a regular file and not too large. Before it
+allocates a tensor, the program checks that the name, the shape and the type of the tensor fit the
+configuration. All values must be finite.
 """
 
 import json

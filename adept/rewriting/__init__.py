@@ -1,1 +1,1 @@
-"""Private rewrites of texts, in memory."""
+"""Private rewriting of texts in memory; ``adept.release`` rewrites files."""

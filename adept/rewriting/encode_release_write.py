@@ -4,9 +4,9 @@
     release   rows -> rows       the mechanism randomises each row
     write     rows -> texts      computed from released rows and public data alone
 
-A row holds the latent of a record (a vector of its text), or the number of its description in the
-model's codec. If labels are released too, the index of the label ends the row. To add a kind of
-release, write another subclass of ``Coding``, and let ``Rewriter`` choose it.
+A row holds the latent of a record (a vector of its text), or the numbers of its nearest
+descriptions in the model's codec. If labels are released too, the index of the label ends the row.
+To add a kind of release, write another subclass of ``Coding``, and let ``Rewriter`` choose it.
 """
 
 import secrets
@@ -153,7 +153,7 @@ def pool_size(codewords: int) -> int:
 
 
 class Pools:
-    """Pools of texts: each codeword has a pool, shared by all records that are released as it.
+    """Pools of texts: each codeword has one, for all records that are released as this codeword.
 
     A *codeword* is one of a few public vectors that some mechanisms release, so that many records
     can have the same release.
