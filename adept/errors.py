@@ -1,8 +1,8 @@
 """Errors that a user can correct, with one class for each kind of cause.
 
 All errors in this module except ``Interrupted`` are subclasses of ``AdeptError``. Their messages
-say how to correct them. If such an error ends a command, the exit status is 2. If any other
-exception ends a command, it is a bug of adept, and the exit status is 70.
+say how to correct them. If such an error ends a command, the exit status is 2. If an exception that
+this module does not define ends a command, it is a bug of adept, and the exit status is 70.
 """
 
 
@@ -26,7 +26,7 @@ class ModelError(AdeptError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """An interruption by Ctrl-C or SIGTERM. The message says which files remain and how to resume."""
+    """An interruption by Ctrl-C or SIGTERM; the message says which files remain and what to do."""
 
 
 class ReleaseRefused(AdeptError):

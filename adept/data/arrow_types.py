@@ -74,7 +74,7 @@ class SeenValues:
             raise UnfitValues(f"objects with more than {MAX_KEYS:,} different keys")
 
     def arrow_type(self) -> pyarrow.DataType:
-        """Return the narrowest Arrow type that fits all values seen; raise UnfitValues if none fits.
+        """Return the narrowest Arrow type that fits all values seen; or raise UnfitValues.
 
         If all values are null, the type is that of text.
         """

@@ -164,7 +164,7 @@ def join(corpora: Sequence[Corpus]) -> Corpus:
 
 
 def find_slots(rows: Sequence[str], tags: Sequence[object]) -> list[list[Slot]] | None:
-    """Return the slots of each text, from the tags of its words.
+    """Return the slots of each text; the tag of each word says to which slot the word belongs.
 
     Return None if there are no tags, or if the tags of a text do not fit its words.
     """
@@ -189,8 +189,8 @@ def _slots(words: Sequence[str], tagged: object) -> list[Slot] | None:
 def samples_of(location: str, options: ReadingOptions | None = None) -> int:
     """Return the number of rows that a file holds for each record.
 
-    A file with several rows for each record numbers them 0, 1, 2, ... in the column ``sample``. The
-    rows of the first record are counted.
+    If there are several, the column ``sample`` numbers the rows of each record 0, 1, 2 and so on.
+    The rows of the first record are counted. Without such a column, the number is 1.
     """
     count = 0
     for record in read_records(location, options=options):

@@ -46,7 +46,7 @@ NOT_JSON = "bytes, infinity, a date beyond the calendar or too deep a list"
 def read_jsonl(stream: IO[str], *, tolerant: bool = False) -> Iterator[Record]:
     """Yield the object of each line that is not blank.
 
-    A lone surrogate, which is half of a character of two UTF-16 units, becomes U+FFFD.
+    A lone surrogate, which is a UTF-16 code for half a character, becomes U+FFFD.
     """
     lines = (line for line in read_lines(stream, tolerant=tolerant) if line.strip())
     yield from (_object_of(line, tolerant=tolerant) for line in lines)
@@ -55,7 +55,7 @@ def read_jsonl(stream: IO[str], *, tolerant: bool = False) -> Iterator[Record]:
 def read_json(stream: IO[str], *, tolerant: bool = False) -> Iterator[Record]:
     """Yield the objects of a JSON array.
 
-    With ``tolerant``, the only error in the file that raises is a missing opening bracket.
+    With ``tolerant``, only a missing opening bracket of the array raises an error.
     """
     for text in array_elements(stream, tolerant=tolerant):
         if text:

@@ -27,7 +27,7 @@ def label_of(record: Record, column: str, *, number: int) -> str:
 
     Raises:
         DataError: the column is missing, or its value is missing or has no text; the message names
-            only the record's number.
+            the record only by its number.
     """
     if column not in record:
         raise missing_column(list(record), column, "label_column", number=number)

@@ -86,7 +86,7 @@ def _searchable(stream: Any) -> Any:
 
 
 def _without_dictionaries(source: Any) -> Any:
-    """Return the metadata of a file, changed so that categorical columns are read as plain text.
+    """Return the metadata of a file, changed so that categorical columns are read as plain columns.
 
     Arrow refuses a whole dictionary of categories if one of its texts is damaged.
     """

@@ -1,10 +1,10 @@
-"""Conversion of arguments to lists of texts: lists, arrays, and data frames of one column.
+"""Conversion of lists, arrays, columns and data frames of one column to lists of texts.
 
-``text_list`` also reads the column types of common libraries. It refuses anything else. The
-elements of a string are characters and those of a dict are keys, so neither holds one element for
-each record. The texts of a generator could not all be checked before the first of them is released.
-No error message repeats an element. Files of different formats may hold the same value as "1", as 1
-or as 1.0. ``plain_text`` returns the same text for all of these.
+``text_list`` reads the column types of common libraries, and refuses anything else. The elements of
+a string are characters and those of a dict are keys, so neither holds one element for each record.
+The texts of a generator could not all be checked before the first of them is released. No error
+message repeats an element. Files of different formats may hold the same value as "1", as 1 or as
+1.0. ``plain_text`` returns the same text for all of these.
 
 *Claim*: the text that ``plain_text`` returns for a value depends only on this value, and not on
 other rows, on the type of the column or on the format of the file. *Proof*: ``plain_text`` is a

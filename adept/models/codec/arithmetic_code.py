@@ -8,15 +8,16 @@ compression"). A point of the line stands for the text in whose interval the poi
 If K points were spread evenly over the line, many of them would stand for the same few likely
 texts. So the numbers are divided into ranges, called *bands*. The texts of a band have
 probabilities that differ by at most a factor of BAND_RATIO. (The last band takes all likelier
-texts.) Each number has MAX_ATTEMPTS points on the line, one for each *attempt*. The number stands
-for the text at the first of these points whose text belongs to the number's band. If no text
-belongs to the band, the number stands for the text at its first point.
+texts. If K is at most PLAIN_SIZE, a single band takes all texts.) Each number has MAX_ATTEMPTS
+points on the line, one for each *attempt*. The number stands for the text at the first of these
+points whose text belongs to the number's band. If no text belongs to the band, the number stands
+for the text at its first point.
 
 The points of one attempt are spread evenly: the line is cut into cells of equal width, one for each
-number of the band, and a public hash chooses the point inside the cell. To find the number of a
-text, the code looks for a number that has a point in the text's interval. The texts at the number's
-points of earlier attempts must not belong to the band. If ``number`` gives a number to a text,
-``write`` turns this number back into exactly the same text.
+number of the band, and a hash that everybody can compute chooses the point inside the cell. To find
+the number of a text, the code looks for a number that has a point in the text's interval. The texts
+at the number's points of earlier attempts must not belong to the band. If ``number`` gives a number
+to a text, ``write`` turns this number back into exactly the same text.
 """
 
 import math
@@ -42,7 +43,7 @@ class Band(NamedTuple):
     """A range of numbers, for the texts whose probability lies between two limits.
 
     The numbers are ``first`` to ``first + size - 1``. The limits ``narrow`` and ``wide`` are in
-    units of 2^-precision, where ``precision`` is the number of bits of a point.
+    units of ``2^-precision``, where ``precision`` is the number of bits of a point.
     """
 
     first: int
@@ -54,7 +55,7 @@ class Band(NamedTuple):
 class Interval(NamedTuple):
     """The interval that a band gives to a text, and the probability of the text.
 
-    The start ``low``, the ``width`` and the ``probability`` are in units of 2^-precision, where
+    The start ``low``, the ``width`` and the ``probability`` are in units of ``2^-precision``, where
     ``precision`` is the number of bits of a point.
     """
 
@@ -92,10 +93,7 @@ class ArithmeticCode:
         return (self.text_at(self._point(line, place, 0)) for place in range(count))
 
     def text_at(self, point: int) -> list[str]:
-        """Return the words of the text at a point of a line that is divided among all texts.
-
-        Here the line has no bands.
-        """
+        """Return the words of the text at a point, if the line is not divided into bands."""
         return self._read([point], self._limits(Band(0, 1, 0, self.line + 1)))[1]
 
     def number(self, words: Sequence[str]) -> int | None:
@@ -143,7 +141,8 @@ class ArithmeticCode:
     def _width_and_depth(self, width: int) -> tuple[int, int]:
         """Convert a width into the form of the interval coder: a pair (width, depth), rounded up.
 
-        The given width is in units of 2^-precision. The pair stands for width * 2^-(WIDTH + depth).
+        The given width is in units of ``2^-precision``. The pair stands for the width ``width *
+        2^-(WIDTH + depth)``.
         """
         more = WIDTH - (width - 1).bit_length()
         return -((-width << WIDTH) >> (WIDTH - more)), self.precision - WIDTH + more

@@ -6,7 +6,8 @@ may insert the likeliest word at this place. Each word that is left out or inser
 distance of the text from the record. The place of such a change is called a *seam*. The word after
 a seam may cost more bits than the same word costs in the record. Each of these extra bits adds to
 the distance, too. After each word of the record, the search keeps only a few texts, the *beam*: for
-every number of bits, the nearest texts that cost at most that many bits.
+every number of bits, the nearest texts that cost at most that many bits. The *state* of a text is a
+row of numbers, such as the text's cost, its distance and its last words.
 """
 
 import math
@@ -37,8 +38,8 @@ TEXT, WORD, INSERTED, SEAMS, STATE_COLUMNS = range(WINDOW + CONTEXT_WORDS, WINDO
 class Found(NamedTuple):
     """A text that the search found, its distance from the record, and its cost.
 
-    ``seams`` is the part of the distance that seams (changed places) add. The cost is in units of 1
-    / UNIT bit.
+    ``seams`` is the part of the distance that seams (changed places) add. UNIT units of cost are
+    one bit.
     """
 
     distance: int
@@ -104,9 +105,8 @@ def _search(
 ) -> tuple[Whole, Whole]:
     """Run the search; return the states of the finished texts, and the rows of all texts.
 
-    A state holds the cost, the distance and the last words of one text. A row (before, place,
-    inserted) extends the text of the row ``before`` by the ``inserted`` word, if there is one, and
-    by the word of the record at ``place``.
+    A row (before, place, inserted) extends the text of the row ``before`` by the ``inserted`` word,
+    if there is one, and by the word of the record at ``place``.
     """
     after, counts = start(tables), np.empty(most // UNIT + 1, np.int64)
     widest = kept * len(counts)
@@ -236,10 +236,10 @@ def _twin(beam: Whole, row: int) -> int:
 
 @without_reference_counts
 def _thin_out(states: Whole, order: Whole, counts: Whole, kept: int) -> int:
-    """Drop each state if ``kept`` nearer states cost no more bits; return the number that remain.
+    """Drop a state if ``kept`` nearer states cost no more bits; return the number that remain.
 
-    The rows of the remaining states are moved to the front of ``order``. A state is dropped, too,
-    if a nearer state has the same last words and costs the same whole number of bits.
+    The row numbers of the remaining states are moved to the front of ``order``. A state is dropped,
+    too, if a nearer state has the same last words and costs the same whole number of bits.
     """
     counts[:], count = 0, 0
     for row in order:

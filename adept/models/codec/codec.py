@@ -135,7 +135,7 @@ class Codec(Learned):
         return len(self.utterances) + len(self.listed) if self.lexicon else 0
 
     def describe(self, texts: Sequence[str], *, size: int) -> list[int]:
-        """Return the description of each text: a number below ``size``, which depends on it alone.
+        """Return the description of each text: a number below ``size`` that no other text affects.
 
         Raise DataError unless ``texts`` are strings, and ConfigurationError if ``size`` is below 2.
         """

@@ -99,8 +99,9 @@ class _Search:
         self.after_word, self.pairs, self.after_pair = self._learn_rests(texts)
 
     def within(self, bits: float) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int16]]]:
-        """Yield batches of texts that cost at most ``bits`` bits: costs (M,) and words (M, L).
+        """Yield batches of texts that cost at most ``bits`` bits.
 
+        A batch of M texts of length L holds their costs (M,) and the numbers of their words (M, L).
         Long texts are extended before short ones, which saves memory.
         """
         waiting: dict[int, list[Prefixes]] = {0: [(torch.zeros((1, 0), dtype=torch.int64), torch.zeros(1))]}

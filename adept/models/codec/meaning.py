@@ -2,9 +2,9 @@
 
 The *meaning* of a text is the sum of the vectors of its words (``adept.models.word_vectors``), each
 weighted by the word's rarity in public text. The sum is scaled to the length MEANING_LENGTH and
-rounded to whole numbers. The inner product of two meanings is about MEANING_LENGTH^2 times their
-cosine. It is a whole number below 2^24. Floating point computes such a product exactly, whatever
-the order of the additions.
+rounded to whole numbers. The inner product of two meanings is about ``MEANING_LENGTH^2`` times
+their cosine. It is a whole number below ``2^24``, so floating point computes it exactly, in any
+order of the additions.
 
 An *inverted file* keeps similar meanings together in groups, which are made by k-means for
 directions (Dhillon and Modha 2001). The meaning of a record is first compared with the centres of

@@ -216,11 +216,11 @@ class MeaningIndex(TextTable):
     ) -> NDArray[np.int64]:
         """Return the distances (B, S) of S texts from each of B records, by words and by meaning.
 
-        ``numbers`` holds the numbers of the texts. ``apart`` holds the differences between the
-        meanings of each text and its record: the distance by words grows by the weight of the
-        record's words, times ``apart``, divided by 2 * MEANING_LENGTH^2. ``most`` is the largest
-        factor by which ``apart`` can multiply the weight. It sets the extra distance of texts with
-        too few words to be a sentence.
+        ``numbers`` holds the numbers of the texts. ``apart`` holds how far the meaning of each text
+        is from that of its record. The distance by words grows by ``apart / (2 *
+        MEANING_LENGTH^2)`` times the weight of the record's words. ``most`` is the largest value of
+        this factor. A text with too few words to be a sentence gets an extra distance of ``1 +
+        most`` times the weight.
         """
         wanted = [set(record) for record in records]
         weights = np.array([self._weigh_all(words) for words in wanted])[:, None]
@@ -253,7 +253,7 @@ class MeaningIndex(TextTable):
         return (pairs[place][0] for place in np.argsort(apart, kind="stable").tolist() if apart[place] < distance)
 
     def _by_words(self, wanted: Sequence[set[str]], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the distance by words of each text, less that of a text without any words.
+        """Return the distance by words of each text, minus that of a text without any words.
 
         The numbers of the texts are given for each record (B, S), or once for all records (1, S).
         """

@@ -10,9 +10,9 @@ A *band* holds the texts whose probability lies between two limits, and after wh
 expects an end often enough. Each band has its own division of the line. In it, the interval of an
 unfinished text is divided in two steps: first into the end of the text and all continuations of the
 text, then into the words that may continue it. The end gets no share if the finished text would not
-belong to the band. If the finished text would belong to the band, and up to b more bits would keep
-a text in the band, the end and all continuations get shares in the ratio of p to b / GROWTH, where
-p is the model's probability of an end. (The end gets at least p.)
+belong to the band. Otherwise, suppose that continuations may cost up to b more bits before they
+leave the band. Then the end and all continuations together get shares in the ratio of p to b /
+GROWTH, where p is the model's probability of an end. (The end gets at least p.)
 """
 
 from typing import NamedTuple
@@ -44,15 +44,17 @@ WORD_END = 0  # number of the letter that ends a word
 NO_BAND = -1
 
 WidthAndDepth = NDArray[np.int64]
-# Width and depth of a band's narrowest interval, of the narrowest too wide; least end share.
+# Five numbers for a band: the width and depth of the least probability of its texts, the width and
+# depth of the least probability that is too large for it, and the least share that the model must
+# give to the end of a text.
 Limits = NDArray[np.int64]
 
 
 class Spelled(NamedTuple):
     """The spellings of the words of a text that are not in the vocabulary."""
 
-    shares: Whole  # of the letters, one after the other (S, 2)
-    starts: Whole  # where those of each word begin, and S (L + 1,)
+    shares: Whole  # shares of the letters of all these words, one after the other (S, 2)
+    starts: Whole  # rows where the shares of each of the L words begin, and S (L + 1,)
 
 
 class Foreseen(NamedTuple):
@@ -65,11 +67,11 @@ class Foreseen(NamedTuple):
 class Decoder(NamedTuple):
     """A decoder's point, the interval known to hold it, and the probability of the text so far."""
 
-    bits: NDArray[np.uint8]  # of the point, the highest first, as bytes
-    offset: Whole  # how far the point is from where the interval begins (1,)
+    bits: NDArray[np.uint8]  # bits of the point, the highest bit first, as bytes
+    offset: Whole  # distance of the point from the start of the interval (1,)
     interval: WidthAndDepth
-    text: WidthAndDepth  # of an interval as wide as the text is likely
-    band: Limits  # of the texts that are looked for
+    text: WidthAndDepth  # width and depth of an interval as wide as the text's probability
+    band: Limits  # limits of the band to which the text must belong
     narrowest: int  # the depth of an interval that is too narrow
 
 
@@ -92,7 +94,7 @@ def narrow(interval: WidthAndDepth, low: int, high: int) -> tuple[int, int]:
 
 @without_reference_counts
 def _share(width: int, low: int, high: int) -> tuple[int, int, int]:
-    """Return the start and the width of a share, and its depth less that of the interval."""
+    """Return the start and the width of a share, and the increase of the depth in bits."""
     begins, ends, more = width * low >> BITS, width * high >> BITS, 0
     while ends - begins << more <= 1 << (WIDTH - 1):
         more += 1
@@ -282,7 +284,7 @@ def _decode_word(tables: ModelTables, point: Decoder, after: NextWord) -> int:
 def decode_spelling(spelling: SpellingTables, point: Decoder, letters: Whole) -> None:
     """Read the spelling of a word that is not in the vocabulary, and store it in ``letters``.
 
-    The first letter becomes -1 - r if the word has the place r in a list of common words. The
+    If the word has the place r in a list of common words, the first entry becomes -1 - r. The
     letters of any other word are stored as numbers, up to a WORD_END.
     """
     letters[0] = WORD_END

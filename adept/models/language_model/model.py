@@ -35,15 +35,15 @@ Span = tuple[int, int]  # a share of an interval, from the first to the second n
 
 class SpellingTables(NamedTuple):
     letters: NgramTables
-    edges: Whole  # F of each listed word and of their end (M + 1, 1); one number where none is listed
+    edges: Whole  # F of each of M listed words, and ONE (M + 1, 1); a single 0 if no word is listed
 
 
 @dataclass(frozen=True, eq=False)
 class UnknownWords(Learned):
     """A model of the spelling of words that are not in the vocabulary."""
 
-    letters: Ngrams  # of the letters' numbers, 0 being a word's end
-    alphabet: str  # the letters by number, from 1 on
+    letters: Ngrams  # n-grams of the numbers of letters, where 0 is the end of a word
+    alphabet: str  # letter number i is alphabet[i - 1]
     known: Sequence[str]  # the vocabulary, whose words need no spelling
 
     @classmethod
@@ -114,9 +114,9 @@ class UnknownWords(Learned):
 class ModelTables(NamedTuple):
     words: NgramTables
     classes: NgramTables
-    class_of: Whole  # the class of each word, and C for what is before a text (V + 1,)
+    class_of: Whole  # the class of each word, and C for the places before a text (V + 1,)
     first: Whole  # the first word of each class, and V (C + 1,)
-    in_class: Whole  # how often the words of its class before each word were said, out of ONE (V,)
+    in_class: Whole  # share, out of ONE, of the earlier words of its class in the class (V,)
     spells: bool  # True if texts may have words outside the vocabulary
 
 

@@ -16,9 +16,10 @@ from adept.models.language_model.model import CONTEXT_WORDS, SHARE_OF_CLASSES, S
 from adept.models.language_model.ngrams import BITS, FOLLOWERS, KEY, LONGER, ONE, REST, SUM, SYMBOL, NgramTables, Whole
 from adept.models.language_model.vocabulary import UNKNOWN_NUMBER
 
-# Of a known context: its number; the followers among which a symbol is looked for, and where one
-# was found; the sum of counts before all of them, what was taken off their counts, and what all of
-# them and that come to.
+# Columns for a context that the tables hold: its number; the first and the last row of the
+# followers among which a symbol is looked for, and the row where it was found; the sum of the
+# counts of all earlier followers; the sum of the discounts on the counts of the context's own
+# followers; and the sum of these counts without discounts.
 CONTEXT, BEGINS, ENDS, FOUND, BEFORE, TAKEN_OFF, ALL = range(7)
 CONTEXT_COLUMNS = 7
 
@@ -29,11 +30,11 @@ class NextWord(NamedTuple):
     The arrays change with each further word that is read.
     """
 
-    window: Whole  # the last words, V before a text's first one (CONTEXT_WORDS,)
+    window: Whole  # the last words; V stands before a text's first word (CONTEXT_WORDS,)
     classes: Whole  # their classes (CONTEXT_WORDS,)
     # Known ends of the window, the shortest first, then their number (2, CONTEXT_WORDS + 1, CONTEXT_COLUMNS)
     contexts: Whole
-    unknown: Whole  # F of UNKNOWN and of the word after it, where the model does not spell (2,)
+    unknown: Whole  # F of UNKNOWN and of the next number, if the model does not spell words (2,)
 
 
 @compiled
@@ -97,9 +98,10 @@ def span(tables: ModelTables, after: NextWord, word: int) -> tuple[int, int]:
 
 @compiled
 def shares_after(tables: ModelTables, windows: Whole) -> NDArray[np.float32]:
-    """Return the probabilities (B, V) of all next words, in floating point.
+    """Return the probabilities (B, V) of the V words of the vocabulary, in floating point.
 
-    Each row of ``windows`` (B, CONTEXT_WORDS) holds the last words of an unfinished text.
+    Each row of ``windows`` (B, CONTEXT_WORDS) holds the last words of an unfinished text. The
+    probabilities are those of the next word.
     """
     after, size = start(tables), len(tables.in_class)
     shares = np.empty((len(windows), size), np.float32)

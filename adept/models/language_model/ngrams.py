@@ -43,7 +43,7 @@ class NgramTables(NamedTuple):
     """Tables of C contexts, and of the symbols that followed each context in the training texts.
 
     A *context* is a sequence of symbols that comes before another symbol. A *follower* of a context
-    is a symbol that was seen after it. Shorter contexts come first.
+    is a symbol that was seen after it. Shorter contexts come first. There are V different symbols.
 
     Columns of a context:
 
@@ -60,7 +60,7 @@ class NgramTables(NamedTuple):
     is the likeliest of all symbols.
     """
 
-    alone: Whole  # F of each symbol where nothing is known of the context (V + 1,)
+    alone: Whole  # F of each symbol without any context (V + 1,)
     levels: Whole  # the first context of each length, and C (n,)
     contexts: Whole  # (C + 1, 5)
     followers: Whole  # of each context (M + 1, 2)
@@ -74,7 +74,7 @@ class Ngrams(Learned):
     text.
     """
 
-    rows: NDArray[np.int32]  # different n-grams (M, n), the symbol that follows last
+    rows: NDArray[np.int32]  # different n-grams (M, n): the context, then the symbol that follows
     counts: NDArray[np.int32]  # how often each was seen (M,)
     size: int  # V
 
@@ -162,10 +162,10 @@ class _Level(NamedTuple):
     """
 
     keys: Whole  # of each context (C,)
-    lengths: Whole  # how many symbols were seen after each (C,)
-    symbols: Whole  # these, context by context (M,)
-    counts: Whole  # how often, in thousandths, without their discounts (M,)
-    off: Whole  # the discounts (M,)
+    lengths: Whole  # number of different symbols seen after each context (C,)
+    symbols: Whole  # these symbols, context by context (M,)
+    counts: Whole  # discounted counts of these symbols, in thousandths (M,)
+    off: Whole  # discounts on these counts, in thousandths (M,)
 
 
 _NO_LEVEL = _Level(*(np.zeros(0, dtype=np.int64) for _ in _Level._fields))
@@ -218,9 +218,9 @@ def _add_up(columns: Whole, counts: Whole) -> tuple[Whole, Whole]:
 
 
 def _begins(columns: Whole) -> NDArray[np.bool_]:
-    """Return True for the first column of a table (n, M), and for each that differs from the last.
+    """Compare each column of a table (n, M) with the column before it; return True if they differ.
 
-    Each column is compared with the column before it.
+    For the first column, the result is True.
     """
     begins = np.zeros(columns.shape[1], dtype=bool)
     begins[:1] = True
