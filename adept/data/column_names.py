@@ -32,7 +32,7 @@ class RequiredColumns:
     central: bool = False  # messages may list only names from the fixed list
 
     def check(self, location: str, names: Sequence[str], *, header: bool) -> None:
-        """Raise DataError if the column ``names`` of a file lack a required column.
+        """Raise DataError if a required column is not among the column ``names`` of a file.
 
         ``header`` is True if the names come from the first line of a csv file.
         """

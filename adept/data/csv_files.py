@@ -87,7 +87,11 @@ def state_after(text: str, delimiter: str) -> str:
 
 
 class Rows:
-    """The rows of a csv stream, in order. A row that is too long is None, or raises TooLong."""
+    """The rows of a csv stream, one after the other, each as a text.
+
+    If ``raises``, a row that is too long raises TooLong. Otherwise, None takes the place of the
+    row.
+    """
 
     def __init__(self, stream: IO[str], delimiter: str, *, raises: bool = False) -> None:
         self._stream, self.delimiter, self._raises = stream, delimiter, raises

@@ -236,10 +236,11 @@ def _twin(beam: Whole, row: int) -> int:
 
 @without_reference_counts
 def _thin_out(states: Whole, order: Whole, counts: Whole, kept: int) -> int:
-    """Drop a state if ``kept`` nearer states cost no more bits; return the number that remain.
+    """Drop each state that is no better than enough others; return the number that remain.
 
-    The row numbers of the remaining states are moved to the front of ``order``. A state is dropped,
-    too, if a nearer state has the same last words and costs the same whole number of bits.
+    A state is dropped if at least ``kept`` nearer states cost no more bits. It is dropped, too, if
+    a nearer state has the same last words and costs the same whole number of bits. The row numbers
+    of the remaining states are moved to the front of ``order``.
     """
     counts[:], count = 0, 0
     for row in order:

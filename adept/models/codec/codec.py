@@ -222,7 +222,7 @@ class _Sized:
         return BeamSearch(self.model, weigh=self.index.weigh, seam=self.seam)
 
     def _prepare(self) -> None:
-        """Create all tables and machine code that a record or a description may need."""
+        """Create all tables and machine code that encoding or decoding may need for any record."""
         from adept.models.language_model.machine_code import telling
 
         with telling("making machine code, once for this version: about half a minute", compiles=True):

@@ -195,7 +195,7 @@ def _level(columns: Whole, counts: Whole, *, size: int) -> _Level:
     """Return the level that M n-grams (n, M) with these counts form.
 
     The n-grams must be sorted by their contexts, read backwards, and then by the symbols that
-    follow.
+    follow the contexts.
     """
     starts = np.flatnonzero(_begins(columns[1:]))
     different = columns[1:, starts]
