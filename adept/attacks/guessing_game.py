@@ -20,8 +20,8 @@ from adept.rewriting.rewriter import Rewriter
 from adept.studies.limits import best_guess
 
 BLUE, ORANGE, GREEN, RED = PALETTE[:4]
-LOG_AXIS_BELOW = 0.05  # shares that are told apart on a logarithmic axis alone
-ROUNDING_TOLERANCE = 1e-6  # of probabilities that were summed in another order
+LOG_AXIS_BELOW = 0.05  # below this share, the axis of the picture is logarithmic
+ROUNDING_TOLERANCE = 1e-6  # relative, for probabilities that were summed in another order
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,11 +32,11 @@ class AttackRow:
     knows: str  # pool | crowd | text, static | adaptive | release, or shadows
     success: str  # exact | good enough | the attribute's name | true positives
     rate: Rate
-    without_release: float  # success of the best guess
-    bound: float  # largest success at the true epsilon
-    claimed_bound: float  # the same at the claimed epsilon
-    optimum: float | None = None  # exact success of the best attack, where it is known
-    detail: dict[str, Any]  # further figures
+    without_release: float  # success rate of the best guess without any release
+    bound: float  # largest success rate that the true epsilon allows
+    claimed_bound: float  # largest success rate that the claimed epsilon allows
+    optimum: float | None = None  # exact success rate of the best attack; None if unknown
+    detail: dict[str, Any]  # further results, by name
 
     @property
     def refutes_claim(self) -> bool:
@@ -92,7 +92,7 @@ class GivenAway:
 
     text: str
     certainty: float  # the attacker's posterior probability
-    allowed: float  # the largest at the claimed epsilon
+    allowed: float  # the largest posterior probability that the claimed epsilon allows
 
     @property
     def beyond_claim(self) -> bool:
@@ -105,11 +105,11 @@ class AttackGame:
     """The game against one rewriter, with the private records and the attacker's public text."""
 
     rewriter: Rewriter  # made for measurement
-    private: Corpus  # that secrets are drawn from
-    public: Corpus  # what the attacker has beside the release
-    records: int = 1000  # secrets that are released and attacked
-    confidence: float = 0.999  # of every interval
-    seed: int = 0  # of the draws of secrets and texts; releases have fresh noise
+    private: Corpus  # the secrets are drawn from these records
+    public: Corpus  # text that the attacker knows
+    records: int = 1000  # number of secrets that are released and attacked
+    confidence: float = 0.999  # confidence level of every interval
+    seed: int = 0  # for drawing secrets and texts; the noise of releases is always new
 
     def draw(self, count: int, weights: Sequence[float] | None = None) -> list[int]:
         """Draw secrets among ``count`` candidates, with replacement; return their indices."""
@@ -139,7 +139,7 @@ class AttackGame:
         epsilons = promise.epsilon, promise.claimed_epsilon
         if promise.delta:
             bounds = [good_enough(float(prior.max()), epsilon=each, delta=promise.delta) for each in epsilons]
-        else:  # of several exclusive values
+        else:  # the secret has one of several values
             bounds = [best_guess(prior.tolist(), epsilon=each) for each in epsilons]
         return AttackRow(
             attack=attack,

@@ -25,7 +25,7 @@ from adept.mechanisms import Codebook, DPText, LocalRandomizer, Mechanism, Rando
 from adept.mechanisms.clip_to_grid import to_grid
 from adept.mechanisms.privunit import PrivUnit, optimal_cap
 
-COMPARED_RELEASES = 64  # that are compared with all candidates at once
+COMPARED_RELEASES = 64  # number of releases that are compared with all candidates at once
 ADDITIVE_NOISE = ("laplace", "gaussian", "l2_norm")
 MAX_SCORES = 2**24  # scores of releases under candidates in memory at a time: 64 MiB
 
@@ -41,7 +41,7 @@ class Candidates:
 
     mechanism: LocalRandomizer
     views: tuple[Tensor, ...]
-    dim: int = 0  # of latents; 0 for descriptions
+    dim: int = 0  # number of dimensions of a latent; 0 for descriptions
 
     def __len__(self) -> int:
         return len(self.views[0])
@@ -168,10 +168,10 @@ def released_symbols(mechanism: Codebook, released: Tensor) -> Tensor:
 class Guesses(NamedTuple):
     """The candidate and the class that an attack names for each of m releases."""
 
-    best: Tensor  # with the largest posterior (m,)
-    best_class: Tensor  # with the largest posterior (m,)
-    posterior: Tensor  # of the best candidate (m,)
-    odds: Tensor  # how far the release moved the odds between two candidates at most (m,), in nats
+    best: Tensor  # index of the candidate with the largest posterior probability (m,)
+    best_class: Tensor  # the class with the largest posterior probability (m,)
+    posterior: Tensor  # posterior probability of the best candidate (m,)
+    odds: Tensor  # log of the largest factor by which the release changed the odds of two candidates (m,)
 
 
 def guess(candidates: Candidates, released: Tensor, *, prior: Tensor, classes: Tensor | None = None) -> Guesses:

@@ -5,8 +5,8 @@ which of the two records is rewritten. A classifier is trained on all rewrites w
 The attacker sees the classifier, knows both texts of a pair, and guesses which one was rewritten.
 This is the offline attack of LiRA (Carlini et al. 2022): the attacker trains *shadow classifiers*
 on rewrites of public text. For each text of the pair, the attacker computes how far the
-classifier's confidence in the text's label lies above the mean of the shadow classifiers, in
-standard deviations. The attacker names the text for which this number is larger.
+classifier's confidence in the text's label lies above the mean confidence of the shadow
+classifiers, in standard deviations. The attacker names the text for which this distance is larger.
 
 *Claim*: consider the number of right answers to "which of the two", over all N pairs of all
 classifiers. If the pure epsilon is true, this number is stochastically at most Binomial(N, e^eps /
@@ -18,9 +18,9 @@ whatever came before. QED.
 
 *In a file.* The noisy counts of a file are released. The attacker knows the rows of one person and
 all other rows of the file, sees the released counts, and guesses whether the person's rows are in
-the file. The attacker computes how likely the counts are with the person's rows and without them.
-The ratio of these two likelihoods is the score of the attack. No other attack is better (Neyman and
-Pearson 1933).
+the file. The score of the attack is the likelihood of the counts with the person's rows, divided by
+their likelihood without these rows. At the same rate of false alarms, no other attack finds the
+person more often (Neyman and Pearson 1933).
 """
 
 import random

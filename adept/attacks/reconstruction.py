@@ -40,7 +40,7 @@ from adept.models.saved_model import pad
 from adept.rewriting.rewriter import Rewriter
 
 MAX_GIVEN_AWAY = 3
-MAX_WORDS = 40  # of a text that the language model writes
+MAX_WORDS = 40  # limit for a text that the language model writes
 ATTEMPTS_PER_TEXT = 20  # a small language model repeats itself
 SHORTLIST, BATCH_ROWS = 8, 256
 ATTACK = "reconstruction"
@@ -51,8 +51,8 @@ class Pool:
     """The candidates of an attack, which are all different, and their prior probabilities."""
 
     texts: list[str]
-    prior: Tensor  # what the attacker holds likely (j,), summing to one
-    # Whole numbers (j,): equal ones are good enough for each other; None if unknown
+    prior: Tensor  # prior probability of each text (j,); the sum is one
+    # Class of each text (j,), a whole number; None if the slot values are unknown
     classes: Tensor | None = None
 
 
@@ -190,7 +190,7 @@ def name_from_text(rewriter: Rewriter, released: Tensor, texts: list[str], candi
     own, read = rewriter.encode(texts).cpu(), rewriter.encode(written).cpu()
     if not candidates.dim:
         flat = torch.full((len(texts),), 1 / len(texts), dtype=torch.float64)
-        return guess(candidates, read[:, :2], prior=flat).best  # the nearest sentence is the text itself
+        return guess(candidates, read[:, :2], prior=flat).best  # the description of the rewrite itself
     unit = torch.nn.functional.normalize
     count = min(SHORTLIST, len(texts))
     nearest = [(unit(part) @ unit(own).T).topk(count, dim=1).indices for part in torch.split(read, BATCH_ROWS)]

@@ -25,7 +25,7 @@ class Rate:
     low: float
     high: float
     trials: int
-    confidence: float  # of both ends together
+    confidence: float  # that the interval holds the true rate
 
     @classmethod
     def of(cls, successes: int, trials: int, *, confidence: float) -> "Rate":
@@ -44,12 +44,15 @@ def membership_power(false_positives: float, *, epsilon: float, delta: float = 0
     """Return the largest true positive rate of a membership test at a given false positive rate.
 
     Claim: TPR <= min(1, e^eps FPR + delta, 1 - e^-eps (1 - delta - FPR)), where TPR and FPR are the
-    true and the false positive rate. Proof: apply the definition of (epsilon, delta)-LDP twice: to
-    the event that the test says yes, with the record against without it, and to the event that the
-    test says no, without the record against with it (Kairouz, Oh and Viswanath 2015, Theorem 2.1).
+    true and the false positive rate.
+
+    Proof: let x be an input with the record, and x' an input without it. The second term is the
+    definition of (epsilon, delta)-LDP for the event that the test says yes, under x against x'. The
+    third term is the definition for the event that the test says no, under x' against x (Kairouz,
+    Oh and Viswanath 2015, Theorem 2.1).
     """
     check_bound(epsilon, false_positives=false_positives, delta=delta)
-    # E^eps alone overflows
+    # e^eps would overflow if it were computed alone
     high = math.exp(min(0.0, epsilon + math.log(false_positives))) if false_positives else 0.0
     return min(1.0, high + delta, -math.expm1(-epsilon) + math.exp(-epsilon) * (delta + false_positives))
 
@@ -70,8 +73,9 @@ def membership_auc(*, epsilon: float, delta: float = 0.0) -> float:
 def best_success(candidates: Candidates, prior: Tensor, classes: Tensor) -> float | None:
     r"""Return the exact success of the best attack, or None if a release has more than one symbol.
 
-    Claim: consider all attacks that see one release v of a record x ~ pi. None of them names the
-    class c(x) of the record with a probability above
+    Claim: let v be one release of a record x, which is drawn with the prior probabilities pi_x, and
+    let Q(v|x) be the probability of v given x. Of all attacks that see v, none names the class c(x)
+    of the record with a probability above
 
         sum over v of max over classes c of sum over x in c of pi_x Q(v|x),
 
@@ -79,8 +83,9 @@ def best_success(candidates: Candidates, prior: Tensor, classes: Tensor) -> floa
     c is right with probability sum_{x in c} pi_x Q(v|x) / P(v). QED. If a guess must be an exact
     match, every record is a class of its own.
 
-    The program sums separately only over symbols that are heavy under at least one candidate. For
-    each of the other symbols the attack names the class with the largest prior probability.
+    A symbol v is *heavy* under x if Q(v|x) is A times as large as for most other symbols. The
+    program sums separately only over symbols that are heavy under at least one candidate. For each
+    other symbol, the best attack names the class with the largest prior probability.
 
     Args:
         candidates: the candidates, in the form that the mechanism reads.
@@ -95,12 +100,12 @@ def best_success(candidates: Candidates, prior: Tensor, classes: Tensor) -> floa
     masses = torch.zeros(int(classes.max()) + 1, dtype=torch.float64).index_add(0, classes, prior)
     used, places = torch.unique(symbols, return_inverse=True)
     best = masses.max().repeat(len(used))
-    # A symbol and a class
+    # Each number stands for a pair of a symbol and a class
     pairs, which = torch.unique(places * len(masses) + classes[:, None], return_inverse=True)
     heavy = torch.zeros(len(pairs), dtype=torch.float64)
     heavy.index_add_(0, which.flatten(), prior[:, None].expand(symbols.shape).flatten())
     best.scatter_reduce_(0, pairs // len(masses), (odds - 1) * heavy + masses[pairs % len(masses)], "amax")
-    light = 1 / (symbols.shape[1] * (odds - 1) + size)  # the chance of a symbol that is not heavy
+    light = 1 / (symbols.shape[1] * (odds - 1) + size)  # probability of a symbol that is not heavy
     return float(light * (best.sum() + (size - len(used)) * masses.max()))
 
 
@@ -114,6 +119,6 @@ def _distribution(candidates: Candidates) -> tuple[Tensor, float, float] | None:
     if len(symbols) != 1:
         return None
     [heavy] = views
-    if not candidates.dim:  # of descriptions only those that are some candidate's
+    if not candidates.dim:  # number only the descriptions that are heavy for some candidate
         heavy = torch.unique(heavy.reshape(-1, 2), dim=0, return_inverse=True)[1].reshape(len(heavy), -1)
     return heavy, math.exp(mechanism.epsilon), float(symbols[0].size)

@@ -34,7 +34,7 @@ class Study:
     module: ModuleType  # run(**options) -> rows (dataclasses), tables(rows), draw(rows) -> SVG text
     options: Mapping[str, str]  # the parameter of ``run`` that each option of the command sets
     statement: str = SIMULATED
-    measures_models: bool = False  # a trained model's latents can stand beside its rows
+    measures_models: bool = False  # True if the study can also measure the latents of a trained model
 
     def cells(self, options: Mapping[str, Any]) -> int:
         """Return the number of combinations of parameter values for which the study computes a row.

@@ -23,7 +23,7 @@ from adept.plotting import Table, colours, columns, drawing, group_rows, log_axi
 EPSILONS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
 CANDIDATES = (2, 10, 100, 1000)
 DELTA = 1e-6
-# Times that each intent occurs in the public test splits, most frequent first: the guesser's prior.
+# How often each intent occurs in the public test splits, the most frequent first. The guesser knows this.
 LABEL_COUNTS = {
     "SNIPS test": (124, 107, 107, 104, 92, 86, 80),
     "ATIS test": (632, 48, 38, 36, 33, 21, 18, 12, 10, 9, 8, 7, 6, 6, 3, 2, 1, 1, 1, 1),
@@ -112,7 +112,7 @@ class LimitRow:
     setting: str  # the prior, the number of candidates, or delta
     epsilon: float
     value: float
-    without_release: float  # reached without looking at the release at all
+    without_release: float  # the value for an attacker who sees no release
     unit: str = "probability"  # or bits
 
 

@@ -45,15 +45,15 @@ class MechanismRow:
     mechanism: str
     dim: int
     claimed_epsilon: float
-    epsilon: float  # the true one
+    epsilon: float  # the true epsilon
     delta: float
-    records: int  # simulated
-    squared_length: float  # mean, of the clipped latents
-    expected_squared_error: float  # closed form
-    squared_error: float  # simulated
-    squared_error_deviation: float  # standard error
+    records: int  # number of simulated records
+    squared_length: float  # mean squared length of the clipped latents
+    expected_squared_error: float  # computed in closed form
+    squared_error: float  # mean over the simulated records
+    squared_error_deviation: float  # standard error of squared_error
     expected_cosine: float | None  # closed form of PrivUnit and the codebook, an average over codebooks
-    cosine: float  # simulated, as is its standard error
+    cosine: float  # mean over the simulated records
     cosine_deviation: float
     information_bits: float | None  # of a record uniform on the sphere, closed form where one is known
     capacity_bits: float | None  # limit at the true epsilon; pure mechanisms only

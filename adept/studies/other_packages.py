@@ -3,8 +3,8 @@
 The folder ``audits/`` has one file for each package, with the claims that the package makes. The
 claims were chosen before the run. The probability that one run refutes at least one true claim is
 at most 1 - `CONFIDENCE` (union bound over the claims). If the audit does not refute a claim, it
-audits the same mechanism once more with half the noise. If the audit does not find this violation
-either, the verdict is "could not tell".
+audits the same mechanism once more with half the noise, which violates the claim. If the audit does
+not find this violation, it is too weak, and the verdict is "could not tell".
 """
 
 import importlib.util
@@ -22,9 +22,9 @@ from adept.plotting import INK, VERDICT_COLOURS, Table, drawing
 from adept.ranges import check_choice
 from adept.studies.package_environments import NotInstalled, build_environment, isolated
 
-CONFIDENCE = 0.999  # of all verdicts of a run together
-TRIALS = 4_000  # of a claim that names no number of its own
-HALVED_NOISE = 2.0  # times the budget
+CONFIDENCE = 0.999  # probability that one run refutes no true claim
+TRIALS = 4_000  # for a claim whose class has no attribute ``trials``
+HALVED_NOISE = 2.0  # the budget is multiplied by this factor
 DISTRIBUTION = "distribution"
 COUNTED = (DISTRIBUTION, "randomness")  # kinds whose bounds are about finite records as the package takes them
 
@@ -46,15 +46,15 @@ class WildRow:
     package: str
     version: str
     claim: str  # name of the class in the audit file
-    quoted: str  # the package's words
-    place: str  # where it says so
+    quoted: str  # words of the package that state the claim
+    place: str  # place of these words in the package
     epsilon: float
     delta: float
-    expected: str  # stated before the audit
+    expected: str  # the verdict that was expected, written down before the audit
     verdict: str  # violated, not refuted, could not tell, not judged, not installed
-    kinds: str = ""  # that are violated
+    kinds: str = ""  # kinds of violation that were found
     noted: str = ""  # kinds that are left to the caller: a seed or a copy repeats the noise
-    certified_epsilon: float = 0.0  # from the distribution of outputs
+    certified_epsilon: float = 0.0  # lower bound on the true epsilon
     halved: str = ""  # outcome for half the noise, or for less where a mechanism spends less than its budget
     trials: int = 0
     confidence: float = CONFIDENCE

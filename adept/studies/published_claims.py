@@ -28,8 +28,8 @@ NAMES = (
     *("SanText", "CMP", "Mahalanobis", "Vickrey", "TEM", "CusText", "RANTEXT"),
 )
 CONFIDENCE = 0.999
-SHOWN_CHARACTERS = 44  # of a record in the table
-BUDGET = 4.0  # what most readings claim of their pair
+SHOWN_CHARACTERS = 44  # shown of a record in the table
+BUDGET = 4.0  # epsilon that most readings claim for their pair of records
 SHORT, LONG = "show me flights", "i need a flight from boston to denver on monday morning please"
 CANDIDATES = 400  # public sentences among which the pair with the farthest latents is looked for
 SEED = "epsilon itself by its formula; none for who knows the program's seed, which is 12345 unless it is set"
@@ -41,14 +41,14 @@ class ClaimReading:
     """One reading of a published claim: what the claim says about one pair of records."""
 
     mechanism: str
-    source: str  # paper, and the public code that was read for details
-    claim: str  # the paper's, in words
+    source: str  # the paper, and the public code in which we looked up details
+    claim: str  # what the paper claims, in words
     unit: str = "record"
-    claimed: bool = True  # False: what the number would mean to a user, and nobody's claim
-    epsilon: float = BUDGET  # of this pair
-    true_epsilon: str = f"{BUDGET:g} at most"  # of this pair, as far as it is known
-    per_record: str  # worth of the claim for a whole record
-    why: str  # the reason for what is expected
+    claimed: bool = True  # False if nobody claims this, but a user might understand it so
+    epsilon: float = BUDGET  # claimed for this pair of records
+    true_epsilon: str = f"{BUDGET:g} at most"  # for this pair of records, as far as it is known
+    per_record: str  # epsilon that follows from the claim for a whole record
+    why: str  # reason for the verdict that we expect
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,10 +219,10 @@ def _candidates() -> Exhibit:
 class ZooRow(ClaimReading):
     """One reading of a claim, and the verdict of its audit."""
 
-    expected: str  # "holds" or "false", stated before the audit
+    expected: str  # "holds" or "false", written down before the audit
     verdict: str  # "violated", "not refuted" or "not judged"
     certified_epsilon: float
-    failed: str  # the checks that find a violation
+    failed: str  # names of the checks that found a violation
     first: str
     second: str
     seconds: float

@@ -39,7 +39,7 @@ EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 RECORDS = (100, 1_000, 10_000, 100_000)
 CONFIDENCE = 0.999
 YES_SHARE = 0.2  # the population's share of "yes"
-MAX_SKIPPED = 15  # of the lecture's number of skipped classes
+MAX_SKIPPED = 15  # largest number of skipped classes, as in the lecture
 # The population's numbers of skipped classes, made up: many skip none or few, a few skip nearly
 # all.
 SKIPPED = tuple(weight / 100 for weight in (18, 16, 14, 11, 9, 7, 5, 4, 3, 2, 2, 2, 2, 2, 1, 2))
@@ -84,13 +84,13 @@ class Answered:
     survey: str
     target: str  # share | mean
     answers: int  # k
-    epsilon: float  # the claim
-    spent: float  # the true budget of the answer
+    epsilon: float  # the claimed epsilon
+    spent: float  # the true epsilon of one released answer
     parameter: float  # theta, or the noise's scale
-    published: float  # the lecture's formula for it
-    truth: float  # of the population
-    expected_released: float  # mean of what is asked of the released answer
-    variance: float  # of one unbiased reading, over population and noise
+    published: float  # the parameter according to the lecture's formula
+    truth: float  # the share or mean in the population
+    expected_released: float  # expected share or mean of the released answers, without debiasing
+    variance: float  # variance of one unbiased reading, over people and noise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,8 +99,8 @@ class ResponseRow(Answered):
 
     records: int
     released: float  # the share or mean of the released answers as they are
-    estimate: float  # debiased
-    deviation: float  # its standard error, in closed form
+    estimate: float  # the debiased share or mean
+    deviation: float  # standard error of the estimate, in closed form
     lower: float  # 99.9 % interval of the truth, from the release alone
     upper: float
 

@@ -57,16 +57,16 @@ class SanityRow:
     """Losses of the vote for one mechanism, epsilon and dimension: exact, simulated, published."""
 
     mechanism: str
-    epsilon: float  # the claim
+    epsilon: float  # the claimed epsilon
     dim: int
-    trials: int  # runs per input
+    trials: int  # number of simulated releases of each input
     exact: float  # loss of the vote, in closed form
-    likelihood_ratio: float  # the largest privacy loss of any event: what the mechanism truly costs
-    run: float  # loss of the run; inf if one cell of a column is empty, nan if both are
-    run_lower: float  # 99.9 % interval of the exact loss, from the run
+    likelihood_ratio: float  # the largest privacy loss of a whole release: the true epsilon
+    run: float  # loss of the vote in the simulation; see `observed_loss`
+    run_lower: float  # 99.9 % interval of the exact loss, from the simulation
     run_upper: float
     published: float | None
-    violated: bool  # the interval lies above the claim
+    violated: bool  # True if the whole interval lies above the claimed epsilon
 
 
 def run(

@@ -36,7 +36,7 @@ PUBLISHED = {
 CLIPS = ("l2", "l1")
 TOLERANCE = 1e-9  # relative: after an l1 clip, rounding alone puts some distances above 2C by the last bit
 CONFIDENCE = 0.999
-CHUNK_NUMBERS = 2**20  # drawn at once
+CHUNK_NUMBERS = 2**20  # how many random numbers are drawn at a time
 AGREES = {None: "", True: "yes", False: "NO"}
 
 
@@ -53,9 +53,9 @@ class SensitivityRow:
     share: float
     lower: float  # two-sided 99.9 % interval of the share
     upper: float
-    largest: float  # l1 distance seen, in units of 2C: the sensitivity is at least so many times the claimed one
+    largest: float  # the largest l1 distance of a pair, divided by 2C
     published: float | None
-    agrees: bool | None  # with the published share, as two samples at 99.9 %
+    agrees: bool | None  # True if the share agrees with the published one; None without a published one
 
 
 def run(
