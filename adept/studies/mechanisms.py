@@ -144,9 +144,10 @@ def codeword_information(shape: Shape) -> float:
     """Return the relative entropy, in bits, between a codeword drawn for x and a uniform one.
 
     This is the formula of `cap_information` with q = t / k and p = t A / W. Here t of the k
-    codewords are heavy for x, a heavy codeword has the weight A, and W is the sum of all weights.
-    The result would be the mutual information I(X; V) if every codeword were heavy for equally many
-    records. For a fixed random codebook this is true only approximately.
+    codewords are heavy for the record x, a heavy codeword has the weight A, and W is the sum of all
+    weights. The result would be the mutual information between record and codeword if every
+    codeword were heavy for equally many records. For a fixed random codebook this is true only
+    approximately.
     """
     heavy, light = shape.odds
     total = shape.top * heavy + (shape.size - shape.top) * light

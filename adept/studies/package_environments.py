@@ -34,7 +34,7 @@ Installs = Sequence[Sequence[str]]  # what each call of pip is given
 
 
 class NotInstalled(AdeptError):
-    """Error: pip could not build an environment, because it found no index or not the version."""
+    """Error: pip could not build an environment (no package index, or a missing version)."""
 
 
 def build_environment(name: str, installs: Installs, directory: str | Path | None = None) -> Path:

@@ -114,8 +114,8 @@ class DPBart(SentenceLatents):
 class DPPrompt:
     """DP-Prompt: n words, sampled at temperature T from logits that are clipped to [b1, b2].
 
-    Each word spends the epsilon 2 (b2 - b1) / T (Utpala, Hooker and Chen 2023). The language model
-    is the public bigram model. The words of the record get higher logits, as in a model that
+    Each word has the epsilon 2 (b2 - b1) / T (Utpala, Hooker and Chen 2023). The language model is
+    the public bigram model. The words of the record get higher logits, as in a model that
     paraphrases the record. If the sampled words contain an end of sentence, the words after it are
     not released.
     """
@@ -180,7 +180,7 @@ class WordByWord:
         return difference
 
     def _nearest(self, vectors: Floats, count: int = 1) -> tuple[Indices, Floats]:
-        """Return the words (m, count) nearest to each of m vectors, and their distances."""
+        """Return the ``count`` nearest words of each vector (m, count), and their distances."""
         words = public_words().vectors
         squares = np.square(vectors).sum(axis=1)[:, None] + np.square(words).sum(axis=1) - 2 * vectors @ words.T
         nearest = np.argsort(squares, axis=1)[:, :count]

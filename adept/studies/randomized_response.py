@@ -12,10 +12,11 @@ r"""Surveys under local DP (Habernal 2025, lecture 5) of a bit, one of k answers
 Randomised response pulls the share of every answer towards 1/k. So we turn each report r into an
 unbiased *reading* y(r), and estimate the truth by the mean of all readings. Let P be the
 probability that a person reports the true answer, and Q the probability of any one other answer.
-For the share of an answer, y = (1[r = answer] - Q)/(P - Q). For a mean from k answers, y = sum_v v
-(1[r = v] - Q)/(P - Q). For the Laplace mechanism, y = r. To get the interval of a share, we compute
-Clopper and Pearson's interval from the number of reports of this answer, and debias its two ends.
-The interval of a mean uses the normal distribution.
+For the share of an answer, y = (1[r = answer] - Q)/(P - Q). Here 1[...] is 1 if the condition in
+the brackets holds, and otherwise 0. For a mean from k answers, y = sum_v v (1[r = v] - Q)/(P - Q).
+For the Laplace mechanism, y = r. To get the interval of a share, we compute Clopper and Pearson's
+interval from the number of reports of this answer, and debias its two ends. The interval of a mean
+uses the normal distribution.
 """
 
 import math

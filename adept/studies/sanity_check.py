@@ -1,10 +1,10 @@
 r"""Figure 2 of Habernal (2022): an empirical sanity check, with exact answers beside it.
 
 The inputs are x = (0, ..., 0) and x' = (1, ..., 1), whose l1 distance is n. Each coordinate of a
-release is rounded to 0 or 1, with the limit 1/2. The majority of the coordinates, the *vote*,
-guesses the input; if both are equally frequent, the guess is x. The *loss of the vote* is the
-largest absolute logarithm of P[guess | x] / P[guess | x'], over the two possible guesses. The vote
-is post-processing, so its loss is at most epsilon if the mechanism is eps-LDP.
+release is rounded: to 1 if it is at least 1/2, and otherwise to 0. The majority of the coordinates,
+the *vote*, guesses the input; if both are equally frequent, the guess is x. The *loss of the vote*
+is the largest absolute logarithm of P[guess | x] / P[guess | x'], over the two possible guesses.
+The vote is post-processing, so its loss is at most epsilon if the mechanism is eps-LDP.
 
 The number of coordinates that are rounded to 1 is binomial, so the loss has a closed form. If a
 guess never occurs in a simulation, the simulation does not prove an infinite loss. It only proves a
