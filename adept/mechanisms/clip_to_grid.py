@@ -54,11 +54,7 @@ def grid_step(clip_norm: float) -> float:
 
 
 def grid_radius(clip_norm: float, *, clip: str) -> int:
-    """Return the largest norm of a clipped latent in integers.
-
-    For the vector z of a latent in grid steps, the norm is sum |z| if ``clip`` is "l1", and
-    otherwise sum z^2.
-    """
+    """Return the largest sum |z| ("l1"), or else sum z^2, of a clipped latent z in grid steps."""
     radius = Fraction(clip_norm) / Fraction(grid_step(clip_norm))
     return math.floor(radius ** NORM_ORDER[clip])
 

@@ -63,10 +63,7 @@ class ModelConfig:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Origin of a model's training text.
-
-    The guarantee of a rewrite does not cover this text.
-    """
+    """Origin of a model's training text, which the guarantee of a rewrite does not cover."""
 
     name: str = "unknown"
     public: bool = False
@@ -91,9 +88,7 @@ class TokenizerConfig:
     kind: str = "word"
     """Kind of token: word | bpe (parts of words, down to single bytes, for any language)."""
     min_frequency: int = 2
-    """Least number of times that a word, or a pair of parts that bpe joins, must occur in the
-    training text.
-    """
+    """Least number of times that a word (for bpe, a pair of parts) must occur in training text."""
     vocabulary_size: int = 10_000
     """Largest number of tokens; with kind=bpe the 256 bytes are always among them."""
     lowercase: bool = True
@@ -147,15 +142,11 @@ class ContentConfig:
     """Content of the latents, which are the vectors of texts."""
 
     kind: str = "auto"
-    """Content of a latent: none (learned freely) | topics | auto (topics for learned_codebook and
-    description, else none).
-    """
+    """Content: none (learned freely) | topics | auto (topics for learned_codebook, description)."""
     topics: int = 400
     """Largest number of topics; at most one topic is learned for every eight public texts."""
     lexicon: bool = False
-    """Use the meanings of words in a lexicon, for topics and for unknown words; for text of many
-    domains.
-    """
+    """Use the meanings of words, for topics and for unknown words; for text of many domains."""
 
     def __post_init__(self) -> None:
         check_choice(("auto", "none", TOPICS), **{"training.content.kind": self.kind})
@@ -165,19 +156,14 @@ class ContentConfig:
 
 @dataclass
 class CodecConfig:
-    """Learning of a codec, which describes texts by numbers.
-
-    Each public text takes memory when the model runs.
-    """
+    """Learning of a codec, which describes texts by numbers; public texts in it take memory."""
 
     learn: str = "later"
     """Time to list the likely texts: later (once, when first needed) | now (in training)."""
     texts: int | None = None
     """Size of the random sample of training texts to learn from; null: all."""
     likely: int = MAX_LISTED_TEXTS
-    """Number of likely texts to list, public utterances included, if at least 1,000 texts are
-    public.
-    """
+    """Number of likely texts to list, with public utterances, if 1,000 or more texts are public."""
     sentences: bool = False
     """Give each training text a number, and find texts by meaning; for text of many domains."""
 
@@ -242,11 +228,7 @@ class TrainingConfig(OptimiserConfig):
             return math.nan, math.nan
 
     def for_mechanism(self, kind: "Kind") -> "TrainingConfig":
-        """Return a copy in which the kind of content is chosen if it was ``auto``.
-
-        It is ``topics`` for the mechanisms ``LearnedCodebook`` and ``Description``, and ``none``
-        for others.
-        """
+        """Return a copy in which the kind ``auto`` is replaced by ``topics`` or ``none``."""
         from adept.mechanisms import Description, LearnedCodebook
 
         if self.content.kind != "auto":
@@ -300,10 +282,7 @@ class TrainSpec:
 
 @dataclass(frozen=True)
 class FitResult:
-    """Measurements of a training run.
-
-    The speeds do not count padding, and the seconds include validation.
-    """
+    """Measurements of a training run; speeds omit padding, and the seconds include validation."""
 
     epochs: int
     validation_loss: float

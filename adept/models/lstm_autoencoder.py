@@ -3,10 +3,9 @@
     tokens -> LSTM encoder -> r in R^n -> clip to a ball of radius C -> noise -> LSTM decoder -> tokens
 
 The network is that of Krishna, Gupta and Dupuy, "ADePT: Auto-encoder based differentially private
-text transformation" (EACL 2021). Its noise was analysed by Habernal, "When differential privacy
-meets NLP: the devil is in the detail" (EMNLP 2021); there, Eq. 9 is the clip, and Section 6 the
-clip in the l1 norm. This module draws no noise for a release: a mechanism does
-(``adept.mechanisms``).
+text transformation" (EACL 2021). Habernal, "When differential privacy meets NLP: the devil is in
+the detail" (EMNLP 2021), analyses its noise: Eq. 9 is the clip, and Section 6 the clip in the l1
+norm. Mechanisms draw the noise of a release (``adept.mechanisms``).
 
 Shapes: B records, T tokens, n latent dimensions, E embedding dimensions, H hidden units, V words.
 """
@@ -76,10 +75,7 @@ class Adept(nn.Module):
     # --- Training: whole batches through nn.LSTM
 
     def encode(self, tokens: Tensor) -> Tensor:
-        """Return the clipped latents (B, n) of tokens (B, T).
-
-        For a ball, a latent r is clipped to ``r * min(1, C / ||r||)`` (Eq. 9).
-        """
+        """Return the clipped latents (B, n) of tokens (B, T); Eq. 9 is the clip to a ball."""
         return clip_latents(self.read(tokens), clip=self.clip, clip_norm=self.clip_norm)
 
     def loss(self, tokens: Tensor, randomise: Callable[[Tensor], Tensor] | None = None) -> Tensor:
@@ -105,11 +101,7 @@ class Adept(nn.Module):
         return logits.float()
 
     def read(self, tokens: Tensor) -> Tensor:
-        """Return the latents r (B, n) before the clip.
-
-        They are a linear map of the last states of two LSTMs, which read the text forwards and
-        backwards.
-        """
+        """Return latents r (B, n) before the clip: a linear map of the last states of the two LSTMs."""
         lengths = (tokens != PAD).sum(dim=1)
         positions = torch.arange(tokens.shape[1], device=tokens.device)
         backward = (lengths[:, None] - 1 - positions).clamp(min=0)  # (B, T): last token first
@@ -232,10 +224,7 @@ def multiply(layer: nn.Linear, rows: Tensor) -> Tensor:
 
 
 def fill_up(matrix: Tensor, *, dim: int, width: int = REGISTER_FLOATS) -> Tensor:
-    """Fill a dimension with zeros up to a multiple of ``width``.
-
-    Then all rows of a product are rounded in the same way.
-    """
+    """Fill a dimension with zeros to a multiple of ``width``: all rows are then rounded equally."""
     missing = -matrix.shape[dim] % width
     padding = (0, missing) if dim == 1 else (0, 0, 0, missing)
     return nn.functional.pad(matrix, padding) if missing else matrix

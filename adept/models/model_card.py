@@ -30,11 +30,7 @@ is code.
 
 
 def model_card(model: Autoencoder, *, metrics: Mapping[str, float] | None = None, adapted_from: str = "") -> str:
-    """Return the text of the card, with metadata for the Hub.
-
-    ``metrics`` are measurements of the model. ``adapted_from`` is the card of the model that was
-    adapted, if any; the new card ends with it.
-    """
+    """Return the card's text, with metadata for the Hub; the card ``adapted_from`` ends it."""
     data, config = model.training_data, model.config
     origin = "declared public" if data.public else "PRIVATE: do not share this directory"
     measured = "\n".join(f"- {name}: {value:.4g}" for name, value in (metrics or {}).items()) or "- none"

@@ -34,10 +34,7 @@ class Reconstruction:
 
 
 def reconstruction(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> Reconstruction | None:
-    """Measure how much of at most 200 held-out texts a model reproduces without noise.
-
-    The result is None if there are fewer than two texts.
-    """
+    """Measure the share of up to 200 held-out texts; return None if there are fewer than two."""
     chosen = texts[:: max(1, len(texts) // MAX_MEASURED_TEXTS)][:MAX_MEASURED_TEXTS]
     if len(chosen) < 2:
         return None

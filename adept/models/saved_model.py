@@ -119,10 +119,7 @@ class Autoencoder(Adept):
 
     @classmethod
     def from_pretrained(cls, directory: str | Path) -> "Autoencoder":
-        """Load a model.
-
-        Raises ModelError if a file is missing or damaged, or does not fit the other files.
-        """
+        """Load a model; raise ModelError if a file is missing, damaged, or does not fit the others."""
         directory = Path(directory)
         _, description = read_json(directory / CONFIG)
         model = _build(cls, description, directory / CONFIG)
@@ -191,19 +188,13 @@ def _are_texts(given: Any) -> bool:
 
 
 def pad(rows: Sequence[Sequence[int]], *, length: int | None = None) -> Tensor:
-    """Pad rows of ids with PAD, and return them as one tensor (B, T).
-
-    T is ``length`` or, without it, the length of the longest row.
-    """
+    """Return rows of ids as one tensor (B, T), padded to ``length`` or to the longest row."""
     length = length or max(map(len, rows))
     return torch.tensor([[*row, *[PAD] * (length - len(row))] for row in rows])
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], *, precision: str = "float32") -> None:
-    """Write float32 tensors as safetensors.
-
-    Raises ModelError if ``precision`` cannot hold a value.
-    """
+    """Write float32 tensors as safetensors; raise ModelError if ``precision`` cannot hold them."""
     held = {  # copies, as two codebooks may be one tensor
         name: tensor.to(getattr(torch, precision)).clone(memory_format=torch.contiguous_format)
         for name, tensor in tensors.items()

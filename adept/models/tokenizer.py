@@ -39,10 +39,7 @@ UNWRITABLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 class Tokenizer:
-    """An encoder of texts into token ids, and a decoder of token ids into texts.
-
-    The texts that it writes hold no line breaks and no special tokens.
-    """
+    """An encoder of texts into token ids, and a decoder of ids into texts of one line."""
 
     FILE, SYNONYMS = "tokenizer.json", "synonyms.json"
 
@@ -150,10 +147,7 @@ class Tokenizer:
         return self.encode(corpus.texts, max_length=max_length, labels=corpus.labels if self.labels else None)
 
     def _ids(self, texts: list[str]) -> list[list[int]]:
-        """Return the ids of each text, or no ids if the backend fails.
-
-        So no error message reveals a record.
-        """
+        """Return the ids of each text; no ids if the backend fails, so that no error reveals a record."""
         try:
             encoded = self._backend.encode_batch(texts, add_special_tokens=False)
         except Exception:  # noqa: BLE001 - the Rust side raises bare Exception; none is known for a pipeline that was checked
@@ -248,10 +242,7 @@ def _words(content: dict[str, Any], special: list[str]) -> dict[str, int]:
 
 
 def _check_words(words: dict[str, int], special: list[str]) -> None:
-    """Raise ValueError unless ids count from 0, and tokens are writable and in order.
-
-    Special tokens, and then the tokens of labels, must have the first ids.
-    """
+    """Raise ValueError unless special tokens, labels and writable words have ids from 0 on."""
     if not FIRST_LABEL <= len(words) <= MAX_VOCABULARY + MAX_LABELS:
         raise ValueError("too few or too many tokens")
     if any(type(number) is not int for number in words.values()) or sorted(words.values()) != list(range(len(words))):

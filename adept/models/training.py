@@ -97,10 +97,7 @@ def fit(
     output_dir: Path,
     resume: Path | None = None,
 ) -> FitResult:
-    """Fit a model in place, and write logs.
-
-    The model keeps the weights of the epoch with the smallest validation loss.
-    """
+    """Fit a model in place, keep the weights of the smallest validation loss, and write logs."""
     spec, done = resume_run(spec, train, resume, model)
     config, length = spec.training, model.config.max_length
     rows, unseen = (tokenizer.encode_corpus(corpus, max_length=length) for corpus in (train, validation))
@@ -152,12 +149,9 @@ def resume_run(
 ) -> tuple[TrainSpec, int]:
     """Return the specification of a run that is resumed, and the number of its finished epochs.
 
-    A resumed model counts as public only if every run that trained it was public.
-
-    Raises:
-        DataError: the checkpoint is damaged, or comes from a run with another text, clip, label set
-            or sizes.
-        ConfigurationError: no epoch is left.
+    A resumed model counts as public only if every run that trained it was public. Raises DataError
+    for a damaged checkpoint, or for one of another text, clip, label set or sizes, and
+    ConfigurationError if no epoch is left.
     """
     if checkpoint is None:
         return spec, 0
@@ -217,10 +211,7 @@ class Origin(Callback):
 
 
 def randomiser(model: Autoencoder, spec: TrainSpec) -> Callable[[Tensor], Tensor] | None:
-    """Return the function that randomises latents while the decoder is trained, or None.
-
-    It adds the noise of a mechanism, or replaces latents by codewords (``draw_codewords``).
-    """
+    """Return a function that adds a mechanism's noise or draws codewords in training, or None."""
     if spec.mechanism is not None and spec.training.epsilon is not None:
         return noise_between(spec.mechanism, *spec.training.budgets)
     return partial(draw_codewords, books=model.codebooks, clip_norm=model.clip_norm) if model.codebooks else None
@@ -272,10 +263,7 @@ def length_batches(lengths: Sequence[int], *, batch_size: int, seed: int | str) 
 
 
 class LengthBatchSampler(Sampler[list[int]]):
-    """A sampler whose batches hold the indices of texts with similar lengths.
-
-    Seed and epoch determine the order of the batches.
-    """
+    """A sampler of batches of texts with similar lengths; seed and epoch determine their order."""
 
     def __init__(self, lengths: Sequence[int], *, batch_size: int, seed: int | None = None) -> None:
         self.lengths, self.batch_size, self.seed, self.epoch = lengths, batch_size, seed, 0
