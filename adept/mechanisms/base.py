@@ -6,7 +6,8 @@ read a *description*: the number that a public codec gives to a text.
 
 Any two records are neighbours, so a guarantee compares the releases of any two records. A guarantee
 for latents covers a bounded set of latents only: an l1 ball, an l2 ball or a sphere of radius C.
-``project`` maps any latent into this set, and every proof starts from the projected latents. So the
+``project`` clips any latent into this set and rounds it to a public grid of points
+(``adept.mechanisms.clip_to_grid``). Every proof starts from these projected latents. So the
 sensitivity, the largest distance between two records' latents, is the diameter of the set.
 """
 
@@ -43,7 +44,7 @@ class LocalRandomizer(ABC):
         clip: the set of latents that the guarantee covers. "l1" and "l2" are balls of radius C, and
             "sphere" is the sphere of l2 radius C. A mechanism on descriptions has the clip of the
             model that its codec comes with.
-        serves: the clips of the models that the mechanism can be used with.
+        serves: the values of ``clip`` of the models with which the mechanism can be used.
         randomises: the form of the text that the mechanism reads, "latent" or "description".
     """
 
@@ -165,8 +166,8 @@ class SymbolRandomizer(LocalRandomizer):
 
     Attributes:
         symbol: the word that guarantees use for a symbol, such as "codeword".
-        proviso: a further condition of the guarantee, as the end of a sentence. It is empty if
-            there is no such condition.
+        proviso: words for a further condition of the guarantee, with which its sentence ends. They
+            are empty if there is no such condition.
     """
 
     symbol: ClassVar[str]
@@ -185,7 +186,7 @@ class SymbolRandomizer(LocalRandomizer):
     @property
     @abstractmethod
     def own_symbol(self) -> str:
-        """The words of guarantees for a record's heavy symbols, such as "its nearest codeword"."""
+        """The words that describe a record's heavy symbols, such as "its nearest codeword"."""
 
     @abstractmethod
     def beside(self, labels: int) -> Self:
@@ -241,7 +242,7 @@ class MechanismChoice:
     def build(self, *, epsilon: float | None = None, clip_norm: float) -> LocalRandomizer:
         """Build the mechanism.
 
-        If the choice has a radius of its own, this radius takes precedence over ``clip_norm``.
+        If this choice has a radius of its own, ``clip_norm`` is ignored.
         """
         budget, own = self.budget(epsilon), {part.name: part for part in fields(self.kind)}
         if budget is None and own["epsilon"].default is MISSING:

@@ -1,9 +1,9 @@
 r"""Central DP by counting: each record votes for a public cell, and each count gets exact noise.
 
-This mechanism is for a *curator*, who holds all records and publishes counts of them once. A *cell*
-is a public category for which records can vote. There are M cells. A public rule v assigns each
-record one cell, which is the record's *vote*, or none. For a collection D of records, h(D) holds
-the number of votes for each cell. The release is y = h(D) + X, where X holds M independent random
+This mechanism is for a *curator*, who holds all records and publishes counts once. A *cell* is a
+public category for which records can vote. There are M cells. A public rule v assigns each record
+one cell, which is the record's *vote*, or none. For a collection D of records, h(D) holds the
+number of votes for each cell. The release is y = h(D) + X, where X holds M independent random
 integers with the discrete Laplace distribution: P(x) is proportional to exp(-|x| / b).
 
 *Neighbours*. The curator chooses one of two relations. Under ``add_or_remove``, two collections are
@@ -19,15 +19,15 @@ S). The same holds for everything that is computed from y and public data.
 
 *Proof*. (1) The l1 distance between h(D) and h(D') is at most s. The rule that chooses a person's
 votes reads no other rows, so all other people's votes are the same in D and D'. The person in whom
-D and D' differ has at most m votes in D and at most m votes in D', and each vote adds one to one
-count. Under ``add_or_remove``, this person has no votes in one of the two collections. (2) For
-every y, P(h + X = y) / P(h' + X = y) = exp(sum_z (|y_z - h'_z| - |y_z - h_z|) / b) <= exp(||h -
+D and D' differ has at most m votes in D and at most m votes in D', and each vote increases one
+count by one. Under ``add_or_remove``, this person has no votes in one of the two collections. (2)
+For every y, P(h + X = y) / P(h' + X = y) = exp(sum_z (|y_z - h'_z| - |y_z - h_z|) / b) <= exp(||h -
 h'||_1 / b) <= exp(s / b) <= e^eps, by the triangle inequality; the sum is over all cells z. (3)
-Everything computed from y and public data is a function of y and of random bits that do not depend
-on D. QED.
+Everything computed from y and public data is a function of y, of these data and of random bits. The
+data and the bits do not depend on D. QED.
 
-*Claim for one row of a person*. Suppose that the rule counts the votes of the first m rows of a
-person that have a vote. Then, for every m, adding or removing one row changes h by at most 2 in l1
+*Claim for one row of a person*. Suppose that a person's counted votes are those of this person's
+first m rows with a vote. Then, for every m, adding or removing one row changes h by at most 2 in l1
 norm. Replacing one row by any other row, of the same person or of another one, changes h by at most
 4. So the epsilon of one row is at most 2 eps / s for adding or removing it, and at most 4 eps / s
 for replacing it. For m = 1 and ``add_or_remove``, these are 2 eps and 4 eps.
@@ -37,9 +37,9 @@ counted. Removing a row without a vote, or a row whose vote comes after the firs
 nothing. If v_i with i <= m is removed, the other counted votes are still counted, because each of
 them keeps its place or moves forward. One place becomes free, and v_(m+1) takes it if it exists. So
 one count falls by one, and at most one count rises by one. Adding a row reverses a removal.
-Replacing a row is removing one row and adding one, perhaps to another person, so the changes sum to
-at most 2 + 2. By (2) the ratio of probabilities is at most e^(2 / b) or e^(4 / b), and 1 / b <= eps
-/ s. QED. For m = 1 all these bounds are attained: if a person's first vote is removed, this
+Replacing a row is removing one row and adding one, perhaps one of another person, so the changes
+sum to at most 2 + 2. By (2) the ratio of probabilities is at most e^(2 / b) or e^(4 / b), and 1 / b
+<= eps / s. QED. For m = 1 all these bounds are attained: if a person's first vote is removed, this
 person's second vote, for another cell, is counted instead. If each record counts as a person, one
 row is one record, and (1) holds with m = 1.
 
@@ -47,9 +47,9 @@ The rule v, the cells and their number, m, eps and the neighbouring relation mus
 anyone looks at the records. Under ``add_or_remove`` the number of records is protected too: the
 release reveals it only through sum(y), which is noisy.
 
-The noise is exact (``adept.mechanisms.discrete_laplace``), and *every* cell gets noise, with or
-without votes. If the release left out the cells without votes, a missing cell would reveal that
-nobody voted for it.
+The noise is drawn without any rounding (``adept.mechanisms.discrete_laplace``), and *every* cell
+gets noise, with or without votes. If the release left out the cells without votes, a missing cell
+would reveal that nobody voted for it.
 
 Source: Dwork, McSherry, Nissim and Smith 2006, "Calibrating noise to sensitivity in private data
 analysis", section 3.1 (histograms); Ghosh, Roughgarden and Sundararajan 2009, "Universally

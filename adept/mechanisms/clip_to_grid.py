@@ -33,7 +33,8 @@ def clip_latents(latents: Tensor, *, clip: str, clip_norm: float) -> Tensor:
 
     Let r be one latent. For "l1" and "l2" the result is r * min(1, C / ||r||) (Habernal 2021, Eq. 9
     and Section 6). So a latent that lies inside the ball comes back unchanged to the last bit. For
-    "sphere" the result is C * r / ||r||; for r = 0 it is C times the first unit vector.
+    "sphere" the result is C * r / ||r||; for r = 0 it is C times the unit vector along the first
+    axis.
     """
     largest = torch.finfo(latents.dtype).max
     peak = latents.detach().abs().amax(dim=-1, keepdim=True)

@@ -4,20 +4,22 @@ A codebook is a list of k public unit vectors, the codewords. For a record with 
 S_x be the set of the t codewords nearest to x, its *heavy* codewords. The mechanism releases one
 codeword for the record. It draws each codeword in S_x with probability A / W and each other
 codeword with probability B / W. Here A >= B are integers with A <= e^eps B, and W = t A + (k - t)
-B. For t = 1 this is k-ary randomised response. For k -> infinity and t / k = q it becomes PrivUnit
-(``adept.mechanisms.privunit``), which draws mostly from a cap of probability q around the record.
-Sources for subset selection over a random codebook: Feldman and Talwar 2021, "Lossless compression
-of efficient private local randomizers"; Shah et al. 2022, "Optimal compression of locally
-differentially private mechanisms".
+B. To do so, it draws a *rank* for each record: ranks 0 to t - 1 stand for the heavy codewords, and
+ranks t to k - 1 stand for the others. For t = 1 this is k-ary randomised response. For k ->
+infinity and t / k = q it becomes PrivUnit (``adept.mechanisms.privunit``), which draws mostly from
+a cap of probability q around the record. Sources for subset selection over a random codebook:
+Feldman and Talwar 2021, "Lossless compression of efficient private local randomizers"; Shah et al.
+2022, "Optimal compression of locally differentially private mechanisms".
 
-Claim: pure eps-LDP, exactly, for any two records and any floats. Proof: every S_x is a set of
-exactly t indices, which the program verifies in integers for every record. So W is the same for
-every x, and any codeword has probability A / W or B / W under any record. Its probabilities under
-two records differ by a factor of at most A / B <= e^eps. Rounding errors, ties, duplicate codewords
-and the size of the batch can only change *which* t codewords are heavy, independently of the draw.
-The proof uses no norm and no sensitivity. The program computes A from eps, read as an exact
-rational number (``adept.mechanisms.random_draws.exact_odds``). It draws with Python's module
-``secrets``, which reads the operating system's entropy.
+Claim: the release is pure eps-LDP, exactly, for any two records, whatever floating-point numbers
+their latents hold. Proof: every S_x is a set of exactly t indices, which the program verifies in
+integers for every record. So W is the same for every x, and any codeword has probability A / W or B
+/ W under any record. Its probabilities under two records differ by a factor of at most A / B <=
+e^eps. Rounding errors, ties, duplicate codewords and the size of the batch can only change *which*
+t codewords are heavy, independently of the draw. The proof uses no norm and no sensitivity. The
+program computes A from eps, read as an exact rational number
+(``adept.mechanisms.random_draws.exact_odds``). It draws with Python's module ``secrets``, which
+reads the operating system's entropy.
 
 Blocks: a larger budget needs a larger codebook, and one codebook of the allowed size serves budgets
 only up to about eps = 12. For a larger budget, the program cuts the n coordinates of a latent into
@@ -25,10 +27,10 @@ m blocks. Block j has n_j coordinates, and the program releases it by a draw of 
 budget eps n_j / n. The draws are independent given x, so their budgets add up. As fractions, their
 sum is exactly eps.
 
-The rule for k and m: the codebook of each block has 2^12 to 2^14 codewords. k is the smallest power
-of two in this range that is at least 10 / q, where q is the cap probability of PrivUnit. m is the
-power of two with the largest expected cosine between a latent and its release. The rule reads only
-n, eps and the options, never data.
+The rule for k and m: k is the smallest power of two from 2^12 to 2^14 that is at least 10 / q,
+where q is the cap probability of PrivUnit (or 2^14 if none is). m is the power of two for which the
+expected cosine between a latent and its release is largest. The rule reads only n, eps and the
+options, never data.
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``; ``proofs/Privacy.v``,
 ``composition_of_many``.
@@ -56,7 +58,7 @@ from adept.ranges import BUDGETS, check_between, check_integer
 
 SIZES = (2, 2**20)
 DEFAULT_SIZES = (2**12, 2**14)
-MAX_SCORES = 2**22  # scores in memory at a time: 16 MiB of float32
+MAX_SCORES = 2**22  # scores of codewords in memory at a time: 16 MiB of float32
 
 
 @dataclass(frozen=True)
@@ -125,14 +127,15 @@ class Codebook(Mechanism):
     The release is pure eps-LDP for any two records, in exact arithmetic; the module's docstring
     states the claim, its proof and the sources. The release is the codeword itself, scaled to the
     length C, and not an unbiased estimate of the latent. It depends only on the direction of the
-    latent. A zero or non-finite latent counts as the first unit vector.
+    latent. A zero or non-finite latent counts as the unit vector along the first axis.
 
     Attributes:
-        size: the number k of codewords of each block, from 2 to 2^20. By default, the rule in the
-            module's docstring chooses it.
+        size: the number k of codewords in the codebook of each block, from 2 to 2^20. By default,
+            it follows from the budget (``adept.mechanisms.codebook`` states the rule).
         seed: the seed of the random codebook, which is public.
-        blocks: the number m of blocks, from 1 to n / 2. By default, the rule in the module's
-            docstring chooses it.
+        blocks: the number m of blocks into which the n numbers of a latent are cut, from 1 to n /
+            2. By default, it follows from n and the budget (``adept.mechanisms.codebook`` states
+            the rule).
     """
 
     size: int | None = None

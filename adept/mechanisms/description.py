@@ -4,10 +4,11 @@ A *codec* turns a text into a number, its *description*, and a number back into 
 give a text a set of t descriptions; mostly t = 1.
 
 *Claim*. Let a public codec map every record x to a set S(x) of exactly t descriptions, which are
-numbers of {0, .., K-1}. The mechanism releases one number for the record. It draws each number in
-S(x) with probability A / W and each other number with probability B / W. Here A >= B are integers
-with A <= e^eps B, and W = t A + (K - t) B. This release is eps-LDP (pure) for any two records, and
-so is every text that is written from the released number.
+numbers of {0, .., K-1}. They are the record's *own* descriptions. The mechanism releases one number
+for the record. It draws each number in S(x) with probability A / W and each other number with
+probability B / W. Here A >= B are integers with A <= e^eps B, and W = t A + (K - t) B. This release
+is eps-LDP (pure) for any two records, and so is every text that is written from the released
+number.
 
 *Proof*. The program verifies in integers, for every record, that S(x) has exactly t different
 members, so W is the same for all records. Any number has probability A / W or B / W under any
@@ -23,16 +24,16 @@ data. Fourth, the random bits of the codec are independent of those of the relea
 a neural network or a search, and it may err: an error makes the release less useful, never less
 private.
 
-The rule for K, if t = 1: a release transmits the most information about its record for this K, if
-all descriptions are equally common (``best_size``). This information is at least 99.7 % of the
-capacity of eps-LDP at every eps >= 2. The capacity is the most that any eps-LDP release can
+The rule for K, if t = 1, chooses the K for which a release transmits the most information about its
+record, if all descriptions are equally common (``best_size``). At every eps >= 2, this information
+is at least 99.7 % of the capacity of eps-LDP. The capacity is the most that any eps-LDP release can
 transmit: u - 1 - ln u nats with u = eps e^eps / (e^eps - 1).
 
 A codec of *broad* text, which covers many subjects instead of one domain, describes a record by a
 whole public sentence. All K sentences of the codec are candidates (``Codec.choose_size``). The t
-sentences nearest to the record are *heavy*: they are the set S(x). The rule for t makes the odds
-that a heavy sentence is released about s to one, with s = eps - ODDS_BELOW_EPSILON: t = K s /
-(e^eps + s), rounded, at least 1 (``docs/decisions.md``, "Heavy sentences").
+sentences nearest to the record are *heavy*: they are the set S(x). The rule for t makes the odds of
+releasing a heavy sentence about s to one, with s = eps - ODDS_BELOW_EPSILON: t = K s / (e^eps + s),
+rounded, at least 1 (``docs/decisions.md``, "Heavy sentences").
 
 *Descriptions by label.* If the output copies the labels of records unchanged, the K descriptions of
 a record may be the *cell* of its label c. The cell of c consists of K public sentences that depend
@@ -94,11 +95,11 @@ class Description(SymbolRandomizer):
 
     Attributes:
         epsilon: the budget in nats, from 1e-3 to 600.
-        size: the number K of descriptions, from 2 to 2^120; by default ``best_size``, which reads
-            the budget alone.
+        size: the number K of possible descriptions, from 2 to 2^120. By default, it follows from
+            the budget alone (``best_size``).
         top: the number t of descriptions that each record has, from 1 to K - 1; by default 1.
-        by_label: True if the descriptions of a record are the cell of its label, which the output
-            copies.
+        by_label: True if the descriptions of a record are the sentences in the cell of its label,
+            and the output copies this label.
     """
 
     size: int | None = None
@@ -143,7 +144,7 @@ class Description(SymbolRandomizer):
         return [symbols_part(of, epsilon=Fraction(self.epsilon), size=self.count, top=self.heavy, odds=self.odds)]
 
     def symbols(self, dim: int | None = None) -> tuple[Symbols, ...]:
-        """Return the sizes of the only draw of a release: K descriptions, of which t are heavy."""
+        """Return the alphabet's sizes for the only draw of a release: K and t."""
         return (Symbols(self.count, self.heavy),)
 
     def privatize(self, descriptions: Sequence[Described]) -> list[int]:
@@ -158,7 +159,7 @@ class Description(SymbolRandomizer):
 
     @property
     def own_symbol(self) -> str:
-        """The words of guarantees for a record's own descriptions."""
+        """The words that describe a record's own descriptions in a sentence."""
         return f"{self._own} description{'s' * (self.heavy > 1)}"
 
     def beside(self, labels: int) -> "Description":
@@ -189,7 +190,8 @@ class Description(SymbolRandomizer):
     def choose(self, descriptions: Sequence[Described], ranks: Sequence[int]) -> list[int]:
         """Return the number at the given rank for each record.
 
-        A record's own descriptions have the first ranks.
+        The ranks below t are the record's own descriptions, and the other numbers follow in
+        ascending order.
         """
         meant = []
         for own, rank in zip(self._checked(descriptions), ranks, strict=True):

@@ -4,8 +4,8 @@ The sampler is that of Canonne, Kamath, Steinke 2020, Algorithms 1 and 2. It dra
 the distribution Lap_Z(b), in which P(z) is proportional to exp(-|z| / b). The scale is b = t / 2^k
 with integers t >= 1 and k >= 0.
 
-*Proof* that the program draws from Lap_Z(b). The steps go from the smallest function to the
-largest, and each of them only compares an integer with a uniformly random integer.
+*Proof* that the program draws from Lap_Z(b). The steps describe functions that build on one
+another. Each random decision only compares an integer with a uniformly random integer.
 
 1. ``below_each(m)`` draws integers uniformly from {0, .., m-1} (the counting lemma of
    `adept.mechanisms.random_bits`).
@@ -24,10 +24,11 @@ largest, and each of them only compares an integer with a uniformly random integ
    2). QED
 
 Nothing is rounded: every number is an integer below 2^63 that is computed from random words of the
-operating system. The program cuts off extreme results. It limits the size of the noise to L = 2^62
-/ 2^k, and the size of the *sum* of a value and its noise to L / 2. No value exceeds L / 2 in size,
-so noise beyond L moves the sum to the end of its range, whether or not the noise itself was cut
-off. So the result is a function of the exact sum, which is post-processing.
+operating system. The program cuts off extreme results. It limits the noise to the range from -L to
+L with L = 2^62 / 2^k, and the *sum* of a value and its noise to the range from -L / 2 to L / 2. The
+values themselves are in the second range, so noise beyond L moves the sum to an end of its range,
+whether or not the noise itself was cut off. So the result is a function of the exact sum, which is
+post-processing.
 
 Checked proof: ``proofs/DiscreteLaplace.v``, ``signs_have_the_weights_of_the_noise``;
 ``proofs/Noise.v``, ``geometric_is_private``.

@@ -1,10 +1,10 @@
 """DPText's sampler, whose noise is never negative: a false privacy claim that audits must find.
 
 DPText (Beigi et al. 2019, 2021; Alnasser et al. 2021) draws v uniformly from (0, 1) for each number
-r of a latent. It releases r + F(v) with F(v) = -b sgn(v) ln(1 - 2|v|). If v came from (-1/2, 1/2),
-F(v) would have the Laplace distribution. But v comes from (0, 1). Then F(v) is exponentially
-distributed for v below 1/2, and +inf for v = 1/2. For v above 1/2 it is NaN, the logarithm of a
-negative number (Habernal 2022, Section 3).
+r of a latent. It releases r + F(v) with F(v) = -b sgn(v) ln(1 - 2|v|), where b is the scale of the
+noise. If v came from (-1/2, 1/2), F(v) would have the Laplace distribution. But v comes from (0,
+1). Then F(v) is exponentially distributed for v below 1/2, and +inf for v = 1/2. For v above 1/2 it
+is NaN, the logarithm of a negative number (Habernal 2022, Section 3).
 
 Checked proof: ``proofs/Privacy.v``, ``impossible_output_gives_away``.
 """
@@ -35,9 +35,9 @@ class DPText(Mechanism):
     under x'.
 
     Attributes:
-        nan: the treatment of v > 1/2, where F(v) is NaN. "redraw" draws v again until F(v) is a
-            number, so the noise is exponential with mean b. "zero", as in the published code, adds
-            no noise in half of all cases.
+        nan: the treatment of random numbers v > 1/2, for which the noise F(v) is NaN. "redraw"
+            draws v again until F(v) is a number, so the noise is exponential with mean b. "zero",
+            as in the published code, adds no noise in half of all cases.
     """
 
     nan: str = "redraw"

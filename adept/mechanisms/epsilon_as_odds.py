@@ -15,7 +15,10 @@ MIN_COUNT = 2  # least count of such cases: 1 of 100 may be far above the bound
 
 
 def odds_change(epsilon: float) -> str:
-    """Return words for the largest factor by which pure ``epsilon`` changes an attacker's odds."""
+    """Return words for the largest factor by which a release can change an attacker's odds.
+
+    The release is eps-DP or eps-LDP (pure) with this ``epsilon``.
+    """
     if epsilon >= MAX_STATED_EPSILON:
         return "may change more than 10^21-fold, so that next to nothing is guaranteed"
     most = Decimal(math.nextafter(math.exp(epsilon), math.inf))

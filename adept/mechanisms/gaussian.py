@@ -21,19 +21,21 @@ are products over its coordinates. So with a = n / (8 s^2),
     exp(-a) d(y) <= r(y) <= exp(a + ||y||^2 / (8 s^4)) d(y).                                                     (*)
 
 The distribution r arises if a continuous Gaussian around a vector of integers is rounded to
-integers. Rounding is post-processing, so r obeys the continuous bound. Now let x, x' be two
-records, S a set of outputs and T a radius. Write S' for the part of S within distance T of x', c =
-T^2 / (8 s^4), P_d and P_r for the probabilities under noise from d and from r, and Y for noise from
-d. By (*),
+integers. Rounding is post-processing, so r obeys the bound of the continuous Gaussian. Now let x,
+x' be two records, S a set of outputs and T a radius. Write S' for the part of S within distance T
+of x', c = T^2 / (8 s^4), P_d and P_r for the probabilities under noise from d and from r, and Y for
+noise from d. By (*),
 
     P_d[S|x] - exp(eps) P_d[S|x'] <= exp(a) (P_r[S'|x] - exp(eps - 2a - c) P_r[S'|x']) + P_d[||Y|| > T - D]
                                   <= exp(a) delta_continuous(eps - 2a - c) + tail.                               (**)
 
-Each coordinate of Y satisfies E exp(Y_i^2 / (4 s^2)) = N(s sqrt 2) / N(s) < 3/2. So Markov's
-inequality gives tail <= (3/2)^n exp(-(T - D)^2 / (4 s^2)), and T is chosen so that this bound is
-delta / 2^21. The scale s is chosen so that the first term of (**) is delta (1 - 2^-20). Then all of
-(**) is delta (1 - 2^-21). This leaves room for a relative error of 4e-7 in the floating-point
-evaluation of the formula, whose error is 1e-10.
+Here delta_continuous(eps) is the right-hand side of the first formula, the smallest delta of the
+continuous Gaussian, and *tail* is the last probability of the line before. Each coordinate of Y
+satisfies E exp(Y_i^2 / (4 s^2)) = N(s sqrt 2) / N(s) < 3/2. So Markov's inequality gives tail <=
+(3/2)^n exp(-(T - D)^2 / (4 s^2)), and T is chosen so that this bound is delta / 2^21. The scale s
+is chosen so that the first term of (**) is delta (1 - 2^-20). Then all of (**) is delta (1 -
+2^-21). This leaves room for a relative error of 4e-7 in the floating-point evaluation of the
+formula. The evaluation has an error of 1e-10 only.
 """
 
 import math
@@ -70,9 +72,9 @@ class Gaussian(Mechanism):
         delta: the delta of the guarantee, from 1e-100 to 0.5; choose it far below 1 / (number of
             records).
         calibration: the kind of noise and of its scale. "exact" adds integer noise, at the scale
-            proved in the module's docstring. "analytic" adds floating-point noise, at the scale of
-            Balle and Wang, and rounds the sum to the grid (research grade, since no proof covers
-            rounding errors).
+            that ``adept.mechanisms.gaussian`` proves. "analytic" adds floating-point noise, at the
+            scale of Balle and Wang, and rounds the sum to the grid; no proof covers its rounding
+            errors.
     """
 
     delta: float = 1e-6
@@ -152,10 +154,10 @@ class ClampedGaussian(Gaussian):
     the signs of the numbers, but the l2 diameter of a cube, 2 c sqrt(n), grows with the dimension.
     Proof: the cube of half side c = C / sqrt(n) lies in the l2 ball of radius C, because n c^2 =
     C^2. Opposite corners of the cube are 2 c sqrt(n) = 2C apart. So the l2 sensitivity of the cube
-    is that of the ball, and the bound of the module's docstring applies, discrete noise included.
-    On the grid, let R be the largest sum of squares in the ball. Integers of magnitude at most m =
-    floor(sqrt(R / n)) have n m^2 <= R. (C / sqrt(n) is the root mean square of the numbers of a
-    latent of norm C.)
+    is that of the ball, and the bound (**) of the module's docstring applies, also to discrete
+    noise. On the grid, let R be the largest sum of squares in the ball. Integers of magnitude at
+    most m = floor(sqrt(R / n)) have n m^2 <= R. (C / sqrt(n) is the root mean square of the numbers
+    of a latent of norm C.)
     """
 
     name: ClassVar[str] = "clamped_gaussian"
@@ -177,7 +179,7 @@ class ClampedGaussian(Gaussian):
 def log_delta(scale: float, *, epsilon: float) -> float:
     """Return ln delta for Gaussian noise of standard deviation ``scale``.
 
-    The two latents are at l2 distance 1 (Balle and Wang 2018).
+    It is the smallest delta for two latents at l2 distance 1 (Balle and Wang 2018).
     """
     centre, half = epsilon * scale, 1 / (2 * scale)
     low, high = centre - half, centre + half

@@ -7,10 +7,10 @@ the draw, never the drawn value. There are three kinds of parts:
 
 - ``symbols``: subset selection, which draws one of k symbols. Of the symbols, t have the integer
   weight A and the others the integer weight B. The program draws one integer below W = t A + (k -
-  t) B from words of b bits. The probabilities of a symbol under two records differ by a factor of
-  at most A / B. One comparison of integers shows that A / B <= e^eps. Let s = 2^128, and let S be
-  the sum of the first m terms of the series of s e^eps, each rounded down. It suffices that A s <=
-  B S, because all omitted terms are positive.
+  t) B from random words of b bits. The probabilities of a symbol under two records differ by a
+  factor of at most A / B. One comparison of integers shows that A / B <= e^eps. Let s = 2^128, and
+  let S be the sum of the first m terms of the series of s e^eps, each rounded down. It suffices
+  that A s <= B S, because all omitted terms are positive.
 - ``discrete_laplace``: noise of scale b on vectors of integers at l1 distance at most D. It
   suffices that D / b <= eps, compared as fractions.
 - ``discrete_gaussian``: noise of parameter s on vectors of n integers at l2 distance at most D. It
@@ -31,7 +31,7 @@ from typing import Any
 
 from adept.mechanisms.random_draws import exponential_series
 
-# What a part is of: the second compares records of one label alone
+# What a part of a certificate is about; the second is a guarantee for records with the same label
 TEXT, TEXT_BY_LABEL = "text", "text by label"
 
 Part = dict[str, Any]  # a part of a certificate: the public numbers of one random draw
@@ -46,12 +46,12 @@ class Guarantee:
     for all records x, x' and all sets S of outputs (Habernal 2021, Definition 2.3).
     """
 
-    claimed_epsilon: float  # what the mechanism's author says, in nats
-    epsilon: float  # what holds: the smallest proven bound, possibly infinite
+    claimed_epsilon: float  # the epsilon that the mechanism's author claims, in nats
+    epsilon: float  # the true epsilon: the smallest proven bound, possibly infinite
     delta: float = 0.0
-    holds: bool = True  # is the claim true, that is epsilon <= claimed_epsilon
-    exact: bool  # is the release exact arithmetic, so that the proof covers the program and not only the formula
-    # True largest distance in the mechanism's norm of two clipped latents, or of counts
+    holds: bool = True  # True if the claim is true: epsilon <= claimed_epsilon
+    exact: bool  # True if all arithmetic is exact, so that the proof covers the program and not only the formula
+    # Largest distance between the inputs of two neighbours (clipped latents or counts), in the mechanism's norm
     sensitivity: float | None = None
     scale: float | None = None  # scale of the noise per coordinate, in the units of latents or counts
     text: str  # the guarantee in words
@@ -76,7 +76,7 @@ def words(number: float) -> str:
 
 
 def often(probability: Fraction) -> str:
-    """Return a probability as words, "75 of 100 cases", rounded down and therefore never to 1."""
+    """Return a probability in words, such as "75 of 100 cases"; the number is rounded down."""
     for times in (100, 1_000, 10_000, 1_000_000):
         count = math.floor(probability * times)
         if times - count >= 2:
@@ -100,7 +100,10 @@ def total(*epsilons: float | Fraction, times: int = 1) -> float:
 
 
 def share(epsilon: float, records: int) -> float:
-    """Return the largest float whose product with the number of records is at most ``epsilon``."""
+    """Return each record's share of a budget.
+
+    It is the largest float whose product with ``records`` is at most ``epsilon``.
+    """
     part = epsilon / records
     while Fraction(part) * records > Fraction(epsilon):
         part = math.nextafter(part, 0.0)
@@ -118,7 +121,7 @@ def symbols_part(
         size: the number k of symbols.
         top: the number t of symbols with the larger weight.
         odds: the integer weights (A, B).
-        labels: the number of labels if the symbol stands for a text and a label.
+        labels: the number of labels if the symbol stands for a text and a label, otherwise None.
     """
     heavy, light = odds
     return {

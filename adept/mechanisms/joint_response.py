@@ -1,10 +1,11 @@
-r"""Private labels: the program releases a record's text and label as one symbol, by subset selection.
+r"""Private labels: a record's text and label are released as one symbol, by subset selection.
 
-A record has a text and one of L public labels. A codebook or a codec maps the text to one of k
-*outcomes* v: a codeword, or a description (a number). So there are k L symbols (v, c) of an outcome
-and a label. The *heavy set* of a record consists of the t symbols {its t nearest outcomes} x {its
-own label}. The mechanism releases one symbol. It draws each heavy one with probability A / W and
-each other one with probability B / W, where A <= e^eps B are integers and W = t A + (k L - t) B.
+A record has a text and one of L public labels. A codebook or a codec (a public model that turns
+texts into numbers) maps the text to one of k *outcomes* v: a codeword, or a description (a number).
+So there are k L symbols (v, c) of an outcome and a label. The *heavy set* of a record consists of
+the t symbols {its t nearest outcomes} x {its own label}. The mechanism releases one symbol. It
+draws each heavy one with probability A / W and each other one with probability B / W, where A <=
+e^eps B are integers and W = t A + (k L - t) B.
 
 Claim: pure eps-LDP, exactly, for any two *pairs* of text and label. Proof: every record's heavy set
 has exactly t symbols, whatever its label is. So W is the same for all records, and each symbol's
@@ -21,11 +22,11 @@ The text alone and the label alone each have an exact epsilon below eps. An outc
 over labels, is A + (L - 1) B or L B. A label's weight, summed over outcomes, is t A + (k - t) B or
 k B. So the text alone is ln((A + (L - 1) B) / (L B))-LDP, and the label alone is ln((t A + (k - t)
 B) / (k B))-LDP. Two separate randomised responses, one for the text and one for the label, would
-have to split eps into two such budgets.
+have to split eps into two such budgets, whose sum is eps.
 
 The rules for codebooks read only the budget and L. t is .8 k L / (e^eps + 1), but at least 1. k is
-the largest power of two from 128 to 1024 for which the record's own symbol has probability 2/3, or
-128 if there is none (``docs/decisions.md``, "Codewords beside labels").
+the largest power of two from 128 to 1024 for which the record's own symbol has a probability of
+about 2/3 or more, or 128 if there is none (``docs/decisions.md``, "Codewords beside labels").
 
 Checked proof: ``proofs/Symbols.v``, ``joint_response_is_private``, ``text_alone_is_private``,
 ``label_alone_is_private``.
@@ -132,8 +133,8 @@ class JointResponse:
         """Release each record's text and label as one symbol, drawn in exact arithmetic.
 
         Args:
-            inputs: latents (B, n) if the mechanism is a codebook, descriptions if it is a
-                description.
+            inputs: latents (B, n) if the mechanism is a codebook, and numbers if it is a
+                ``Description``.
             labels: one label of the public set for each record.
         """
         if len(inputs) != len(labels):

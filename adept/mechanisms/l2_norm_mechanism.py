@@ -20,12 +20,13 @@ from adept.mechanisms.random_draws import fresh_directions, fresh_uniform, simul
 
 @dataclass(frozen=True, kw_only=True)
 class L2Norm(Mechanism):
-    """Noise of density ~ exp(-eps ||z||_2 / (2C)) on latents clipped to l2 norm C.
+    """Noise z of density proportional to exp(-eps ||z||_2 / (2C)), on latents clipped to l2 norm C.
 
     The release is pure eps-LDP for any two records. Proof: on the ball of radius C, the l2
-    sensitivity is ||x - x'||_2 <= 2C. So the densities at any output z satisfy f(z - x) / f(z - x')
-    = exp(eps (||z - x'|| - ||z - x||) / (2C)) <= exp(eps ||x - x'|| / (2C)) <= exp(eps) by the
-    triangle inequality. Rounding to the public grid is post-processing.
+    sensitivity is ||x - x'||_2 <= 2C. Let f be the density of the noise. At any output z, the
+    densities of the release satisfy f(z - x) / f(z - x') = exp(eps (||z - x'|| - ||z - x||) / (2C))
+    <= exp(eps ||x - x'|| / (2C)) <= exp(eps) by the triangle inequality. Rounding to the public
+    grid is post-processing.
 
     The proof covers the formula only. The program computes the noise in floating point and rounds
     the sum to a grid, so ``exact`` is False.

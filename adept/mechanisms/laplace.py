@@ -6,13 +6,13 @@ latents of two records. The privacy loss at any output z is sum_i (|z_i - x'_i| 
 <= ||x - x'||_1 / b (Habernal 2021, Appendix A), and z = x attains this bound. So the true epsilon
 is D / b, where D is the *l1* diameter of the set of clipped latents:
 
-========= ===== ================ ============= ====================================
-name clip l1 diameter D scale b D / b
-========= ===== ================ ============= ====================================
-original l2 2 C sqrt(n) 2 C / eps eps sqrt(n): the claim is false
-l1 l1 2 C 2 C / eps eps
-sqrt_n l2 2 C sqrt(n) D / eps eps
-========= ===== ================ ============= ====================================
+=========  =====  ================  =============  ====================================
+name       clip   l1 diameter D     scale b        D / b
+=========  =====  ================  =============  ====================================
+original   l2     2 C sqrt(n)       2 C / eps      eps sqrt(n): the claim is false
+l1         l1     2 C               2 C / eps      eps
+sqrt_n     l2     2 C sqrt(n)       D / eps        eps
+=========  =====  ================  =============  ====================================
 
 The l1 diameter of the l2 ball is 2 C sqrt(n) by Cauchy-Schwarz: ||x||_1 <= sqrt(n) ||x||_2, with
 equality for x = C / sqrt(n) (1, ..., 1) (Habernal 2021, Theorem 5.1). The authors of ADePT (Krishna
@@ -44,9 +44,10 @@ from adept.mechanisms.random_draws import simulated_laplace
 
 @dataclass(frozen=True, kw_only=True)
 class _Laplace(Mechanism):
-    """Laplace noise on the grid.
+    """Laplace noise on latents on the public grid, the base class of the three variants.
 
-    The subclasses differ in how they clip latents and in the l1 diameter that they *assume*.
+    The variants differ in the set into which they clip latents and in the l1 diameter that they
+    *assume* for this set.
     """
 
     noise: ClassVar[str | None] = "laplace"
@@ -116,12 +117,12 @@ class _Laplace(Mechanism):
 
 @dataclass(frozen=True, kw_only=True)
 class OriginalLaplace(_Laplace):
-    """ADePT as published: l2 clip, Laplace scale 2C/eps. Its claim is false for n > 1.
+    """ADePT as published: latents clipped to l2 norm C, plus Laplace noise of scale 2C / eps.
 
-    Source: Habernal 2021, Theorems 3.1 and 5.1. Neighbours: any two records. True guarantee: pure
-    (eps * sqrt(n))-LDP, attained by the two latents C/sqrt(n) (1, ..., 1) and -C/sqrt(n) (1, ...,
-    1). The mechanism serves comparisons and audits, which find the violation. The program refuses
-    to release records with it.
+    Its claim of eps-LDP is false for n > 1 (Habernal 2021, Theorems 3.1 and 5.1). Neighbours are
+    any two records. The true guarantee is pure (eps * sqrt(n))-LDP, attained by the two latents
+    C/sqrt(n) (1, ..., 1) and -C/sqrt(n) (1, ..., 1). The mechanism serves comparisons and audits,
+    which find the violation. The program refuses to release records with it.
     """
 
     name: ClassVar[str] = "original"
@@ -133,9 +134,9 @@ class OriginalLaplace(_Laplace):
 
 @dataclass(frozen=True, kw_only=True)
 class L1Laplace(_Laplace):
-    """First remedy for ADePT: l1 clip, Laplace scale 2C/eps. Pure eps-LDP.
+    """First remedy for ADePT: latents clipped to l1 norm C, plus Laplace noise of scale 2C / eps.
 
-    Source: Habernal 2021, Section 6. The guarantee holds for any two records.
+    The release is pure eps-LDP for any two records (Habernal 2021, Section 6).
     Proof: two points of the l1 ball of radius C are at l1 distance at most 2C, so the privacy loss
     is at most 2C / b = eps.
     """
@@ -150,11 +151,12 @@ class L1Laplace(_Laplace):
 
 @dataclass(frozen=True, kw_only=True)
 class SqrtNLaplace(_Laplace):
-    """Second remedy for ADePT: l2 clip, Laplace scale 2C sqrt(n)/eps. Pure eps-LDP.
+    """Second remedy for ADePT: latents clipped to l2 norm C, plus noise of scale 2C sqrt(n) / eps.
 
-    Source: Habernal 2021, Section 6. The guarantee holds for any two records.
+    The noise is Laplace noise. The release is pure eps-LDP for any two records (Habernal 2021,
+    Section 6).
     Proof: two points of the l2 ball of radius C are at l1 distance at most 2C sqrt(n), so the
-    privacy loss is at most eps.
+    privacy loss is at most 2C sqrt(n) / b = eps.
     """
 
     name: ClassVar[str] = "sqrt_n"

@@ -1,10 +1,10 @@
 r"""A small codebook learned from public latents; each codeword has a large probability.
 
-A codebook is a list of k public unit vectors, the codewords. The t codewords nearest to a record
-are its *heavy* codewords, which are likelier than the others to be released for it. The release,
-its claim and its proof are those of ``adept.mechanisms.codebook``. The proof holds for *any* public
-codewords. So learning them from public text can change how useful a release is, but not its
-guarantee.
+A codebook is a list of k public unit vectors, the codewords. Here they are learned from *public
+latents*, the latents of public texts. The t codewords nearest to a record are its *heavy*
+codewords, which are likelier than the others to be released for it. The release, its claim and its
+proof are those of ``adept.mechanisms.codebook``. The proof holds for *any* public codewords. So
+learning them from public text can change how useful a release is, but not its guarantee.
 
 The rule for k: 2^round(4 + eps), but at least 32, at most 1024, and at most half the number of
 public latents.
@@ -61,9 +61,11 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         codewords: a (k, n) tensor with k >= 2, finite and without zero rows, whose rows are scaled
             to unit length here. None means random codewords, with the same guarantee, until a model
             provides codewords (``with_codewords``).
-        size: the number k of codewords. By default, the rule in the module's docstring chooses it.
-        top: the number t of heavy codewords. By default, the rule in the module's docstring chooses
-            it.
+        size: the number k of codewords. By default, it follows from the budget
+        (``adept.mechanisms.learned_codebook`` states the rule).
+        top: the number t of heavy codewords: those nearest to a record, which are likelier than the
+            others. By default, it follows from k and the budget
+            (``adept.mechanisms.learned_codebook`` states the rule).
     """
 
     # A Tensor; Any because configurations must be able to hold the class.
@@ -149,7 +151,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
 
     @property
     def own_symbol(self) -> str:
-        """The words of guarantees for the heavy codewords of a record."""
+        """The words that describe a record's heavy codewords in a sentence."""
         return "its nearest codeword" if self.heavy == 1 else f"one of its {self.heavy} nearest codewords"
 
     def beside(self, labels: int) -> Self:
@@ -248,8 +250,9 @@ def learn_codebooks(latents: Tensor, *, seed: int = 0, also: int = 0) -> dict[in
     """Learn codebooks of 32, 64, ... 1024 unit codewords (k, n) from public latents (N, n).
 
     The method is k-means on the sphere. A codebook has at most N / 2 codewords, so that no codeword
-    stands for a single record. For few latents there is only one smaller codebook, or none. The
-    function also learns a codebook of ``also`` codewords, if this bound permits it.
+    stands for a single record, and no more codewords than there are different latents. If this
+    bound is below 32, the function learns only one smaller codebook, or none. It also learns a
+    codebook of ``also`` codewords, if this bound and the limit of 1024 permit it.
     """
     points = _unit_codewords(latents).to(torch.float64) if len(latents) else latents
     distinct = len(torch.unique(points, dim=0)) if len(latents) else 0

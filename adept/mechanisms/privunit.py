@@ -57,7 +57,7 @@ class PrivUnit(Mechanism):
     It is pure eps-LDP for any two records, and its squared error is C^2 (1/g^2 - 1). Every latent
     is first projected onto the sphere of radius C, also from inside the ball. So the release
     depends only on its direction. (To keep the length of a latent r, append sqrt(C^2 - ||r||^2) as
-    one more coordinate. A zero latent becomes C times the first unit vector.)
+    one more coordinate. A zero latent becomes C times the unit vector along the first axis.)
 
     Proof: the density of V is p/q on the cap and (1 - p)/(1 - q) on its complement, for any x. The
     ratio of these two numbers, p (1 - q) / (q (1 - p)), is e^eps by the choice of p. So the
@@ -65,7 +65,8 @@ class PrivUnit(Mechanism):
 
     The proof covers the formula only. The program draws in floating point, from the operating
     system's entropy; only the choice between the cap and its complement is exact. It rounds the
-    release C V / g to a coarse public grid. This is research grade, so ``exact`` is False.
+    release C V / g to a coarse public grid. No proof covers these rounding errors, so ``exact`` is
+    False.
     """
 
     name: ClassVar[str] = "privunit"

@@ -4,8 +4,8 @@ The first word of a function's name says which of three kinds of random numbers 
 
 - ``exact_``: integers without any rounding error, computed from random bits that have no seed. An
   exact release may use no other draws.
-- ``fresh_``: floating-point numbers computed from random bytes of the operating system, with the
-  rounding errors of floats (research grade).
+- ``fresh_``: floating-point numbers computed from random bytes of the operating system, with
+  rounding errors that no proof covers.
 - ``simulated_``: ordinary floating-point numbers from a seeded generator, which protect nothing
   (Mironov 2012, "On significance of the least significant bits for differential privacy").
 

@@ -13,7 +13,8 @@ them. So the second sum, of E[e^(z X)]^n with the factors above at some 10^4 pla
 
 The choice of theta, T and h decides how close the bound is. theta makes the largest term of the
 second sum, at y = 0, as small as possible. T is so large that the other terms of the first sum add
-hardly anything. h is a hundredth of the scale that matters.
+hardly anything. h is a hundredth of the smaller of two lengths: 1 / theta, and the root mean square
+of the positive values' contribution to S.
 
 Some values of X may be so low that the other values hardly ever make up for them. The program
 raises such values to a limit, which can only increase the result. Outcomes in which no X_i is
