@@ -153,7 +153,7 @@ class Mechanism(LocalRandomizer):
     def expected_squared_error(self, dim: int) -> float:
         """Return the expected value of ||privatize(x) - x||^2, for any latent x in the clipped set.
 
-        The error is on the squared scale of the latents.
+        Its unit is the square of the latents' unit.
         """
 
 
@@ -233,7 +233,7 @@ class MechanismChoice:
         """Return the budget given here, or else that of the choice.
 
         Raises:
-            ConfigurationError: both are given, and they differ.
+            ConfigurationError: both budgets are given, and they differ.
         """
         if epsilon is not None and self.epsilon not in (None, epsilon):
             raise ConfigurationError(f"epsilon must be given once, got {epsilon} and {self.epsilon}: drop one of them")

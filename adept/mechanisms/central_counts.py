@@ -8,10 +8,10 @@ integers with the discrete Laplace distribution: P(x) is proportional to exp(-|x
 
 *Neighbours*. The curator chooses one of two relations. Under ``add_or_remove``, two collections are
 neighbours if one of them has all rows of the other and the rows of one more *person*. Under
-``replace``, they are neighbours if only the rows of one person differ; then the number of records
-is public. At most m votes of a person are counted, and a rule that reads only this person's rows
-chooses them. If the data do not say which records belong to which person, each record counts as a
-person, and m = 1.
+``replace``, they are neighbours if only the rows of one person differ; the number of records is
+then public knowledge. At most m votes of a person are counted, and a rule that reads only this
+person's rows chooses them. If the data do not say which records belong to which person, each record
+counts as a person, and m = 1.
 
 *Claim*. Let s = m for ``add_or_remove`` and s = 2 m for ``replace``. If b >= s / eps, the release
 is eps-DP (pure): for neighbours D, D' and every set S of outputs, P(y(D) in S) <= e^eps P(y(D') in

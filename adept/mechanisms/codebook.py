@@ -325,8 +325,8 @@ def draw_cosine(shape: Shape) -> float:
     quantiles of T shows that the t largest of these cosines sum to k E[M(g(v))] on average. Here v
     has the distribution Beta(t, k - t), g(v) is the smallest cosine in the cap that covers the
     share v of the sphere, and M(g) = E[T; T >= g]. All k cosines sum to zero on average. So the
-    expected cosine of the release is (A - B) / W times the sum of the t largest. The program
-    computes the expectation over v by a Gauss quadrature over the quantiles of v.
+    expected cosine of the release is (A - B) / W times the sum of the t largest cosines. The
+    program computes the expectation over v by a Gauss quadrature over the quantiles of v.
     """
     a, top, size = (shape.dim - 1) / 2, shape.top, shape.size
     nodes, weights = np.polynomial.legendre.leggauss(128)

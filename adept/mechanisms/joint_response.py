@@ -20,9 +20,9 @@ For t = 1, the default for descriptions, this is randomised response over k L sy
 
 The text alone and the label alone each have an exact epsilon below eps. An outcome's weight, summed
 over labels, is A + (L - 1) B or L B. A label's weight, summed over outcomes, is t A + (k - t) B or
-k B. So the text alone is ln((A + (L - 1) B) / (L B))-LDP, and the label alone is ln((t A + (k - t)
-B) / (k B))-LDP. Two separate randomised responses, one for the text and one for the label, would
-have to split eps into two such budgets, whose sum is eps.
+k B. So the epsilon of the text alone is ln((A + (L - 1) B) / (L B)), and the epsilon of the label
+alone is ln((t A + (k - t) B) / (k B)). Two separate randomised responses, one for the text and one
+for the label, would have to split eps into two such budgets, whose sum is eps.
 
 The rules for codebooks read only the budget and L. t is .8 k L / (e^eps + 1), but at least 1. k is
 the largest power of two from 128 to 1024 for which the record's own symbol has a probability of

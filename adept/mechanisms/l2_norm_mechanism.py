@@ -1,4 +1,4 @@
-"""The K-norm mechanism for the l2 norm: its noise has a density that depends only on its length.
+"""The K-norm mechanism in l2: the density of a noise vector depends only on the vector's length.
 
 The density of the noise z is proportional to exp(-||z||_2 / b) with b = 2C / eps. The noise is a
 uniformly random direction times a radius with the distribution Gamma(n, b), because the sphere of

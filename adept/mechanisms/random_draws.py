@@ -3,7 +3,7 @@
 The first word of a function's name says which of three kinds of random numbers it returns.
 
 - ``exact_``: integers without any rounding error, computed from random bits that have no seed. An
-  exact release may use no other draws.
+  exact release may use only random numbers of this kind.
 - ``fresh_``: floating-point numbers computed from random bytes of the operating system, with
   rounding errors that no proof covers.
 - ``simulated_``: ordinary floating-point numbers from a seeded generator, which protect nothing

@@ -2,8 +2,8 @@
 
 Randomised response (Warner 1965; Habernal 2025, lecture 5) reports the true label with probability
 P(keep), and otherwise one of the other labels at random. With k labels and P(keep) = e^eps / (e^eps
-+ k - 1) it is eps-LDP. No eps-LDP mechanism keeps every label more often: each of the k - 1 wrong
-reports has probability at least e^-eps P(keep), and all probabilities sum to one.
++ k - 1) it is eps-LDP. No eps-LDP mechanism reports every true label more often: each of the k - 1
+wrong reports has probability at least e^-eps P(keep), and all probabilities sum to one.
 
 ``ScalarLaplace`` serves the numeric query of the same lecture, "how many classes did you skip?",
 whose answer is a number from 0 to 15.

@@ -85,7 +85,7 @@ class Random(Reference):
         )
 
     def expected_squared_error(self, dim: int) -> float:
-        """Return C^2 + ||x||^2 for a latent x of length C.
+        """Return the expected squared error, C^2 + ||x||^2, for a latent x of length C.
 
         The cross term of the squared error has mean zero.
         """

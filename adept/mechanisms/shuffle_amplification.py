@@ -11,9 +11,14 @@ in both directions, with a public n and
 
     delta = E[(X_1 + ... + X_n)+] / n,    where (s)+ = max(0, s) and the X_i are copies of X.
 
-The copies are independent. Let u = e^c, t' = min(t, k - t) and o = t - t'. Then X has the value A -
-u with probability t' / W, 1 - u A with probability t' / W, A (1 - u) with probability o / W, 1 - u
-with probability (k - 2t' - o) / W, and otherwise 0.
+The copies are independent. Let u = e^c, t' = min(t, k - t) and o = t - t'. The distribution of X is
+
+    value of X    probability
+    A - u         t' / W
+    1 - u A       t' / W
+    A (1 - u)     o / W
+    1 - u         (k - 2 t' - o) / W
+    0             the remaining probability
 
 *Proof* (the privacy blanket: Balle, Bell, Gascon and Nissim 2019, Lemma 5.3; derived again). (1)
 Every symbol has probability at least 1 / W under every record. So each of the other n - 1 records
