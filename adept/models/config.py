@@ -63,7 +63,7 @@ class ModelConfig:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Origin of a model's training text, which the guarantee of a rewrite does not cover."""
+    """Origin of a model's training text, which no guarantee of a rewrite covers."""
 
     name: str = "unknown"
     public: bool = False
@@ -110,8 +110,7 @@ class DecodingConfig:
 
     strategy: str = "auto"
     """Strategy: auto (nearest if the model's decoder is nearest, else sample if releases are
-    codewords, else greedy) | greedy (the likeliest words) | sample (random words) | nearest (the
-    public text nearest to the release).
+    codewords, else greedy) | greedy | sample | nearest (the public text nearest to the release).
     """
     temperature: float = 1.0
     """For sample: a value below 1 favours likely words, and a value above 1 favours rare words."""
@@ -122,9 +121,8 @@ class DecodingConfig:
     candidates: int = 1
     """For sample: number of texts to draw for each rewrite; the text that fits best is kept."""
     pool: int | None = None
-    """If releases are codewords: number of texts to write for each codeword, shared by all records
-    that are released as this codeword; null: the fewer codewords, the more texts; 0: no shared
-    texts.
+    """If releases are codewords: number of texts that all records of a codeword share; null: set
+    by a rule; 0: none.
     """
 
     def __post_init__(self) -> None:

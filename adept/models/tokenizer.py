@@ -129,8 +129,7 @@ class Tokenizer:
     ) -> list[list[int]]:
         """Return the ids of each text, cut to ``max_length`` tokens and closed by END.
 
-        If the model writes labels, the token of the record's label comes first. A record without a
-        label gets UNKNOWN in this place.
+        If the model writes labels, the token of the record's label comes first, or UNKNOWN.
 
         Raises:
             ConfigurationError: a label is outside the label set.
