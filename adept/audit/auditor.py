@@ -2,8 +2,8 @@
 
 A mechanism randomises records, and it claims to be (epsilon, delta)-locally differentially private.
 With probability at least ``confidence``, everything that an audit reports against this claim is
-true: all its refutations and all its certified lower bounds on epsilon. For this purpose the chance
-of any error, alpha = 1 - confidence, is split over the questions (union bound).
+true: all its refutations and all its certified lower bounds on epsilon. The chance of any error is
+at most alpha = 1 - confidence, because each question may err with a share of alpha (union bound).
 
 Some mechanisms have no attribute such as ``dim`` that fixes the number of coordinates of a latent.
 They accept latents of any dimension, and their claim covers each dimension. So an audit also tests
@@ -65,13 +65,14 @@ def run(
         mechanism: an object with an attribute ``epsilon`` and, if its claim has a delta, an
             attribute ``delta``. There are three kinds of mechanisms. A mechanism on *vectors* has a
             method ``privatize`` that maps a batch of latents (B, n) to one row for each latent.
-            Latents are tensors or NumPy arrays of float64 or float32. If the mechanism declares any
-            of the following, the audit tests these declarations, too: the set of latents ``clip``
-            (by default "l2"), its radius ``clip_norm`` (by default 1), a method ``project`` that
-            maps latents into the set, a method ``guarantee(dim)`` whose result has ``exact`` and
-            ``scale``, and the name ``noise`` of additive noise ("laplace", "gaussian", "l2_norm" or
-            "cap"). A mechanism on *values* also has an ``alphabet`` (or an integer ``size``, or
-            ``labels``), unless ``pairs`` of values are given. A rewriter of *texts* has the methods
+            Latents are tensors or NumPy arrays of float64 or float32. The mechanism may declare
+            further attributes, which the audit then tests, too: ``clip``, the set of latents that
+            the claim covers (by default "l2"); ``clip_norm``, the radius of this set (by default
+            1); ``project``, a method that maps latents into the set; ``noise``, the name of the
+            noise that it adds ("laplace", "gaussian", "l2_norm" or "cap"); and ``guarantee``, a
+            method that maps n to an object with ``exact`` and ``scale``. A mechanism on *values*
+            has ``privatize``, too, and an ``alphabet`` (or an integer ``size``, or ``labels``),
+            unless ``pairs`` of values are given. A rewriter of *texts* has the methods
             ``rewrite(texts)`` and ``release(texts)`` and an attribute ``mechanism``, and it needs
             ``pairs`` of texts.
         dim: n, the number of coordinates of a latent.
@@ -207,8 +208,8 @@ def failure_trials(probability: float, *, claimed: float, alpha: float) -> float
     """Return the number of trials that an audit needs to certify a rare total failure.
 
     A total failure is a release that reveals its record with certainty. It happens with the given
-    ``probability``, and then the guessing game guesses the record right. Claim: each of the 2 *
-    CERTIFYING_SHARE * trials rounds of the game is right with that probability, and `rounds_needed`
+    ``probability``, and then a rule guesses the record right. Claim: in a guessing game, each of
+    ``2 * CERTIFYING_SHARE * trials`` rounds is right with that probability, and `rounds_needed`
     right rounds refute the claimed epsilon.
     """
     return rounds_needed(claimed, alpha=alpha / MAX_DISTINGUISHERS) / (2 * CERTIFYING_SHARE * probability)

@@ -1,9 +1,10 @@
 """The questions of an audit, in three tables: for mechanisms on vectors, on values and on texts.
 
 Each question is answered by a check, which is a function that tests the mechanism. Alpha is the
-probability that an audit reports anything false. Each question gets a share of alpha, and the
-shares of all questions in a table add up to at most 1. So alpha covers all questions together
-(union bound). A check that cannot refute a true claim by chance has a share of 0.
+largest allowed probability that an audit reports anything false. Each question gets a share of
+alpha, and the shares of all questions in a table add up to at most 1. So alpha covers all questions
+of an audit together (union bound). A check that cannot refute a true claim by chance has a share of
+0.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,8 @@
 """Checks that the declared noise meets the claim, and that the mechanism's noise is as declared.
 
-The noise of a release is the release minus the projected input. The noise of each input of each
-pair is tested separately, and Bonferroni's factor accounts for the number of tests.
+The noise is the release minus the input, after the mechanism has projected this input into the set
+that its claim covers. Several inputs are tried. The noise is tested separately for each input, and
+Bonferroni's factor accounts for the number of tests.
 """
 
 import math
@@ -36,10 +37,10 @@ def sensitivity(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect two inputs that lie too far apart for the claim to hold with the declared noise. Blind
     to noise that the mechanism does not declare.
 
-    Claim: for two inputs at distance d, the declared noise has an epsilon (or a delta) of at least
-    f(d), which is computed exactly. The distance is measured after the mechanism's own projection.
-    So a single pair for which f(d) exceeds the claimed epsilon (or delta) refutes the claim
-    (Habernal 2021, Section 4).
+    Claim: for two inputs at distance d, the declared noise provides no smaller epsilon (or delta)
+    than f(d), which is computed exactly. The distance is measured after the mechanism's own
+    projection. So a single pair of inputs refutes the claim if f(d) exceeds the claimed epsilon (or
+    delta) (Habernal 2021, Section 4).
     """
     target = experiment.target
     noise, scale = target.noise()
@@ -57,10 +58,10 @@ def norm(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     by the last bit of a number. The check tries 34 latents.
 
     Claim: a float is a rational number, so the norm of a projected latent is computed here without
-    rounding. A single norm above the limit shows that the program violates a premise of the proof
-    of its privacy. The limit is C, the declared ``clip_norm``, for mechanisms that declare
-    ``exact``, and C (1 + 1e-6) for others. On the sphere only the direction of a latent matters, so
-    there the limit is always C (1 + 1e-6).
+    rounding. If a single norm exceeds the limit, then the program violates a premise of the proof
+    of its privacy. The limit is the declared ``clip_norm`` for mechanisms that declare ``exact``,
+    and ``clip_norm * (1 + 1e-6)`` for others. On the sphere only the direction of a latent matters,
+    so there the limit is always the larger one.
     """
     target = experiment.target
     if not hasattr(target.mechanism, "project"):
@@ -79,11 +80,11 @@ def norm(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def scale(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect noise that is slightly smaller than declared. Blind to noise that is not added to the
-    input.
+    """Detect noise that is slightly smaller than declared. The check is blind to noise that is not
+    added to the input.
 
-    Claim: under the declared distribution, the pivot (`Noise.size`), which grows with the size of
-    the noise, has a chi-square distribution. So the lower tail of this distribution is a p-value.
+    Claim: `Noise.size` measures the size of the noise. Under the declared distribution, this
+    measure has a chi-square distribution, and the lower tail of that distribution is a p-value.
     More noise than declared costs no privacy, so it is not a violation.
     """
     declared, scale = experiment.target.noise()
@@ -94,8 +95,8 @@ def scale(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def shape(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect noise whose distribution differs from the declared one at any input. Blind to
-    dependence between the numbers of the noise.
+    """Detect noise whose distribution differs from the declared one at any input. The check is
+    blind to dependence between the numbers of the noise.
     """
     target, samples = experiment.target, experiment.samples
     if target.noise_name == "cap":
@@ -110,15 +111,15 @@ def shape(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def coordinates(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect dependent noise: coordinates or releases whose signs or sizes agree too often or too
-    rarely. The check compares coordinates, and releases, that are certain numbers of places apart.
-    Blind to all other distances.
+    """Detect dependent noise: the signs or the sizes of the noise of two coordinates, or of two
+    releases, agree too often or too rarely. The check tries a few distances between the two
+    coordinates and between the two releases. The check is blind to all other distances.
 
-    Claim: under the declared distribution, the signs of the noise are independent fair coins. The
-    bits "the absolute value of the noise is above its median" are such coins as well if the
-    coordinates are independent. Take all pairs of coins at one distance. Whether the two coins of a
-    pair agree is again an independent fair coin for each pair (a chain of sums modulo 2). So the
-    number of agreements in m pairs is exactly Binomial(m, 1/2).
+    Claim: under the declared distribution, the signs of the noise are independent fair coins. If
+    the coordinates are independent, the bits "the absolute value of the noise is above its median"
+    are independent fair coins, too. Now compare each coin with the coin at a fixed distance from
+    it. Whether the two agree is again an independent fair coin for each pair (a chain of sums
+    modulo 2). So the number of agreements in m pairs is exactly Binomial(m, 1/2).
     """
     declared, scale = experiment.target.noise()
     median = declared.magnitude_median(scale)
@@ -141,11 +142,11 @@ def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> C
     a guess.
 
     Claim: Gaussian noise of standard deviation s is (epsilon, delta)-LDP for inputs at distance d
-    if and only if delta is at least f(d / s, epsilon) > 0 (Balle and Wang 2018). A mechanism with
-    delta = 0 may differ from Gaussian noise in outputs of this total probability alone, so a test
-    needs about 1 / delta releases. If Kolmogorov-Smirnov tests of the coordinates and of the
-    lengths do not reject Gaussian noise, and there is no time for the game, the check could not
-    judge the claim.
+    if and only if delta is at least f(d / s, epsilon) > 0 (Balle and Wang 2018). So a mechanism
+    that meets a claim without delta differs from Gaussian noise, but perhaps only in outputs of
+    this small probability. A test that shows the difference needs about 1 / f(d / s, epsilon)
+    releases. If Kolmogorov-Smirnov tests of the coordinates and of the lengths do not reject
+    Gaussian noise, and there is no time for the game, the check cannot judge the claim.
     """
     target = experiment.target
     if target.delta > 0 or target.noise_name is not None:

@@ -1,17 +1,17 @@
 """Checks that a stated discrete distribution meets the claim, and that the program follows it.
 
-A mechanism may state the probability of each outcome for each value. Claim of `stated`: a mechanism
-with finitely many outcomes is (epsilon, delta)-LDP for two values if and only if the sum over all
-outcomes of max(0, P - e^epsilon P') is at most delta, where P and P' are the outcome's
-probabilities for the two values. For delta = 0, it is so if and only if no ratio P / P' exceeds
-e^epsilon. `frequencies` compares what the program draws with the stated probabilities, outcome by
-outcome, by exact binomial tails.
+A mechanism may state the probability of each outcome for each value. Let P and P' be the
+probabilities of an outcome for two values. Claim of `stated`: a mechanism with finitely many
+outcomes is (epsilon, delta)-LDP for these values if and only if the sum of ``max(0, P - e^epsilon *
+P')`` over all outcomes is at most delta. For delta = 0, this means that no ratio P / P' exceeds
+e^epsilon. `frequencies` draws outcomes from the program and compares the count of each outcome with
+its stated probability, by an exact binomial test.
 
 k-ary response (``adept.mechanisms.description``) needs no table of probabilities. It releases one
 of K numbers, and t of these are the record's *own* numbers. Each own number has probability A / W,
-each other number has probability B / W, and A <= e^eps B. The odds A / B are compared with e^eps as
-fractions. The count of releases that are own numbers is binomial, and all other numbers are equally
-likely.
+and each other number has probability B / W, where W makes the sum of all probabilities 1. The claim
+holds if ``A <= e^eps * B``, and this is checked with exact fractions. The count of releases that
+are own numbers is binomial, and all other numbers are equally likely.
 """
 
 import math
@@ -55,8 +55,8 @@ def stated(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
 
 def frequencies(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect outcomes whose frequencies differ from their stated probabilities. Blind to
-    frequencies that differ by only a few standard deviations.
+    """Detect outcomes whose frequencies differ from their stated probabilities. The check is blind
+    to differences of only a few standard deviations.
     """
     target = experiment.target
     rows = target.affordable(experiment.trials)
@@ -104,7 +104,7 @@ def in_range(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
 def odds(experiment: Experiment[ValueTarget], alpha: float) -> Check:
     """Detect declared odds A / B of k-ary response that exceed e^eps. This check cannot err by
-    chance. Blind to a program that draws by other odds than it declares.
+    chance. The check is blind to a program that draws by other odds than it declares.
     """
     heavy, light = experiment.target.mechanism.odds
     most, unit = exact_odds(Fraction(experiment.target.epsilon))
@@ -113,8 +113,8 @@ def odds(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
 
 def kept(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect that k-ary response releases a record's own numbers too often, too rarely, or some of
-    them more often than others.
+    """Detect that k-ary response releases a record's own numbers too often or too rarely, or
+    releases some of them more often than others.
     """
     (size, top), (heavy, light) = _response(experiment.target), experiment.target.mechanism.odds
     ranks = _ranks(experiment)
@@ -128,8 +128,8 @@ def kept(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
 
 def replaced(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect that k-ary response, if it releases none of a record's own numbers, favours some
-    numbers, such as those near the own ones. Blind to patterns within a sixteenth of all numbers.
+    """Detect that k-ary response favours some of the numbers that are not the record's own, such as
+    the numbers near the own ones. The check is blind to patterns within a sixteenth of all numbers.
     """
     size, top = _response(experiment.target)
     others, size = [rank - top for rank in _ranks(experiment) if rank >= top], size - top

@@ -28,8 +28,8 @@ EUCLID_VALUES = 64
 
 
 def finiteness(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect NaN or infinity in releases. Blind to mechanisms that replace NaN and infinity by a
-    constant, even if this constant reveals the input.
+    """Detect NaN or infinity in releases. The check is blind to mechanisms that replace NaN and
+    infinity by a constant, even if this constant reveals the input.
 
     Claim: if a latent with NaN or infinity gives a release with NaN or infinity, and no finite
     latent does, then such a release distinguishes this latent from every finite one with certainty.
@@ -54,8 +54,8 @@ def _not_finite(dim: int) -> torch.Tensor:
 
 
 def grid(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect floating-point noise in a mechanism that declares exact noise. Blind to floating-point
-    noise that is rounded to a grid.
+    """Detect floating-point noise in a mechanism that declares exact noise. The check is blind to
+    floating-point noise that is rounded to a grid.
 
     Claim: with exact additive noise, all releases lie on a grid ``z = k * step``, with every ``|k|
     <= 2^53`` (otherwise floats could not hold the integers k). Floating-point noise has 53 bits at
@@ -74,15 +74,15 @@ def grid(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def representability(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect low bits of releases that distinguish two inputs. Blind to bits that are likely under
-    both inputs.
+    """Detect low bits of releases that distinguish two inputs. The check is blind to bits that are
+    likely under both inputs.
 
     Claim: let z be a release and x' an input. If both inputs of a pair lie on the public grid, the
-    sum x' + (z - x') is exact and gives z again. So the share of releases z for which this sum
-    gives z must not depend on the input of z. Fisher's exact test compares the shares of both
-    inputs, with Bonferroni's factor for the number of tests. An input that is not a multiple of the
-    finest bit seen in the releases is not on the grid. It proves nothing, so the test leaves it
-    out.
+    sum x' + (z - x') is computed without rounding and gives z again. So the share of releases z for
+    which this sum gives z must not depend on the input of z. Fisher's exact test compares this
+    share between the two inputs of z, with Bonferroni's factor for the number of tests. An input
+    that is not a multiple of the finest bit seen in the releases does not lie on the grid. Such an
+    input proves nothing, so the test leaves it out.
     """
     _require_exact_noise(experiment.target)
     values = _values(experiment.samples)
@@ -104,9 +104,9 @@ def representability(experiment: Experiment[VectorTarget], alpha: float) -> Chec
 
 
 def float32_sums(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect noise that was added in float32, and certify a lower bound on epsilon. Blind to sums
-    in float64 if the mechanism does not declare that it is exact, and to sums that are rounded
-    later.
+    """Detect noise that was added in float32, and certify a lower bound on epsilon. The check is
+    blind to sums in float64 if the mechanism does not declare that it is exact, and to sums that
+    are rounded later.
 
     Claim: the sum z of two float32 numbers x and y is rounded to a float32, and the low bits of x
     decide which z are possible (Mironov 2012). For each release, the rule counts how many of its
@@ -163,12 +163,13 @@ def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
     Claim: let k be integer noise with P(k) proportional to ``exp(-|k - c| / t)`` or to ``exp(-(k -
     c)^2 / (2 * t^2))``, with t >= 4. Then k is odd with probability 0.4 to 0.6, for any c. Let s be
-    the finest step seen in m numbers, those of the first half of the releases. If the noise lies on
-    a grid, its true step is at most s. It is s unless all m numbers are even multiples of it, which
-    has probability at most 0.6^m. So the count of odd multiples of s in the second half, which is
-    fresh, is at least as large as a count with the distribution Binomial(m, 0.4). The lower tail of
-    this distribution is a p-value. In floating-point noise, only few numbers use the finest bit.
-    Floating-point noise that is rounded to a grid passes this test.
+    the finest step seen in m numbers, which are those of the first half of the releases. If the
+    noise lies on a grid, the true step of this grid is at most s. The true step equals s unless all
+    m numbers are even multiples of it, which has probability at most 0.6^m. The second half of the
+    releases is fresh. So its count of odd multiples of s is, in distribution, at least as large as
+    a Binomial(m, 0.4) count, and the lower tail of that distribution is a p-value. In
+    floating-point noise, only few numbers use the finest bit. Floating-point noise that is rounded
+    to a grid passes this test.
     """
     _require_exact_noise(experiment.target)
     values = _values(experiment.samples)
@@ -198,9 +199,9 @@ def _values(samples: list[PairSample]) -> Floats:
 def coarse_step(values: Floats) -> float | None:
     """Return the number of which all values are whole multiples, up to rounding, or None.
 
-    Return None also if this number is a power of two. Euclid's algorithm finds the number
-    approximately from a few values. Least squares refine it, and then all values are compared with
-    it.
+    Return None if there is no such number, or if it is a power of two. Euclid's algorithm finds the
+    number approximately from a few values. Least squares refine it, and then all values are
+    compared with it.
     """
     distinct = np.unique(values)
     largest = float(np.abs(distinct).max(initial=0.0))

@@ -1,4 +1,4 @@
-"""Checks that nothing else in a call leaks: the batch size, a fresh copy, or earlier calls.
+"""Checks that a release does not depend on the size of its batch, on a copy or on earlier calls.
 
 A mechanism's claim covers the release of a record in every call. So each check plays a guessing
 game, in which a rule guesses from a release which of two records it belongs to
@@ -46,8 +46,8 @@ PLACES: dict[str, Callable[[int], int]] = {"first": lambda _: 0, "middle": lambd
 
 
 def one(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect what a release reveals about its record if the record is alone in its batch. Blind to
-    events that are rarer than one in a few hundred releases.
+    """Detect what a release reveals about its record if the record is alone in its batch. The check
+    is blind to events that are rarer than one in a few hundred releases.
     """
     pairs = [*experiment.given, *input_pairs.named_pairs(experiment.target, input_pairs.HARD_PAIRS)]
     return _play(experiment, [*map(_alone, pairs)], ONE_TRIALS, alpha)
@@ -77,8 +77,8 @@ def _play(experiment: Experiment[VectorTarget], pairs: Sequence[InputPair], most
 
 
 def one_value(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect what a release reveals about its value if the value is alone in its batch. Blind to
-    events that are rarer than one in a few hundred releases.
+    """Detect what a release reveals about its value if the value is alone in its batch. The check
+    is blind to events that are rarer than one in a few hundred releases.
     """
     pairs = [_alone(pair) for pair in experiment.pairs[:VALUE_PAIRS]]
     trials = experiment.target.affordable(min(VALUE_TRIALS, experiment.trials), alone=True)
@@ -114,7 +114,7 @@ def _share_a_generator(target: VectorTarget) -> bool:
 
 def one_cell(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect a memory that reuses noise for two records because both are rounded to the same cell
-    of a grid. Blind to cells that are narrower than 1e-5 times the clip norm.
+    of a grid. The check is blind to cells that are narrower than 1e-5 times the clip norm.
 
     In one call, a fresh copy of the mechanism releases a fixed record and one of two records close
     to it. A rule guesses from the difference of the two releases which of the two records it was.
@@ -131,7 +131,7 @@ def one_cell(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 def after_another_dimension(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect a state, such as a scale, that a call with latents of another dimension leaves behind
-    in the mechanism. Blind to states that only several such calls leave behind.
+    in the mechanism. The check is blind to states that only several such calls leave behind.
     """
     target = experiment.target
     if not target.any_dimension or target.dim == 1:
@@ -157,8 +157,8 @@ def _attributed(found: Check, experiment: Experiment[VectorTarget], trials: int,
 
 
 def any_size(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect rows with little noise in batches of up to 1,025 records. Blind to noise that is only
-    halved.
+    """Detect rows with little noise in batches of up to 1,025 records. The check is blind to rows
+    whose noise is only halved.
     """
     target = experiment.target.without_memory()
     most = target.affordable(RELEASES * sum(BATCH_SIZES)) // RELEASES

@@ -2,11 +2,11 @@
 
 Claim: if all releases of one record are independent, then all pairs of its releases have the same
 distribution, whichever calls the releases come from. The same holds for every function of such a
-pair, for example for the angle between two releases or for the difference of their lengths. Exact
-two-sample tests (`stats.exact_tests`) compare pairs from two sources, for example from one call and
-from two calls. No release belongs to two pairs. Bonferroni's factor accounts for the numbers of
-functions, thresholds and distances in the batch. Releases that are always equal do not count as
-evidence in these checks.
+pair, for example for the angle between the two releases or for the difference of their lengths.
+Exact two-sample tests (`stats.exact_tests`) compare pairs from two sources, for example pairs
+within one call with pairs from two calls. No release belongs to two pairs. Bonferroni's factor
+accounts for the numbers of functions, thresholds and distances in the batch. Releases that are
+always equal do not count as evidence in these checks.
 """
 
 import math
@@ -54,12 +54,13 @@ class _ForkTimeout(MechanismFailure):
 
 
 def in_batch(experiment: Experiment[Any], alpha: float) -> Check:
-    """Detect noise that the records of one batch share. Blind to correlations below a few percent.
+    """Detect noise that the records of one batch share. The check is blind to correlations below a
+    few percent.
 
     The check compares pairs of rows *within* a call with pairs *between* two calls. A pair within a
-    call consists of the rows i and i + lag of its first half, for several values of lag. Each row
-    belongs to one such pair. A pair between two calls consists of row i of the second half of one
-    call and row i of the second half of the other call.
+    call consists of the rows i and i + lag of the first half of this call, for several values of
+    lag. For each lag, a row belongs to at most one pair. A pair between two calls consists of row i
+    of the second half of one call and row i of the second half of the other call.
     """
     target, found = experiment.target.without_memory(), list[Difference]()
     calls, rows = _batches(target)
@@ -81,8 +82,8 @@ def in_batch(experiment: Experiment[Any], alpha: float) -> Check:
 
 
 def after_one_seed(experiment: Experiment[Any], alpha: float) -> Check:
-    """Detect noise that repeats if torch, NumPy and random get the same seed again. Blind to a seed
-    that the mechanism keeps secret.
+    """Detect noise that repeats if torch, NumPy and random get the same seed again. The check is
+    blind to a seed that the mechanism keeps secret.
     """
     rows = _paired_rows(experiment.target.without_memory())
     _repeat(experiment, rows)  # what a first call alone draws would shift the seeded numbers
@@ -94,7 +95,7 @@ def after_one_seed(experiment: Experiment[Any], alpha: float) -> Check:
 
 def in_copies(experiment: Experiment[Any], alpha: float) -> Check:
     """Detect outcomes that fresh copies of a mechanism share, for example because they hold the
-    same seed. Blind to seeds that a copy draws later.
+    same seed. The check is blind to seeds that a copy draws later.
 
     The outcomes of two copies may have different distributions q and r. A copy may even give one
     fixed answer. Claim: without a shared seed, the outcomes of two copies are equal at most as
@@ -114,8 +115,8 @@ def in_copies(experiment: Experiment[Any], alpha: float) -> Check:
 
 
 def in_forks(experiment: Experiment[Any], alpha: float) -> Check:
-    """Detect noise that two workers share because both were forked from one process. Blind to
-    processes that are started in other ways.
+    """Detect noise that two workers share because both were forked from one process. The check is
+    blind to processes that are started in other ways.
     """
     target, pairs = experiment.target.without_memory(), experiment.pairs  # found here, not in each worker
     if "fork" not in multiprocessing.get_all_start_methods():
@@ -132,11 +133,11 @@ def in_forks(experiment: Experiment[Any], alpha: float) -> Check:
 
 
 def of_rest(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect noise that a row shares with the rest of its batch of 2 or 8 rows. Blind to larger
-    batches.
+    """Detect noise that a row shares with the rest of its batch of 2 or 8 rows. The check is blind
+    to larger batches.
 
-    The first row of a batch is paired with the mean of the other rows of its batch, and, for
-    comparison, with the mean of the same rows of another batch.
+    The check pairs the first row of a batch with the mean of the other rows of the same batch. It
+    compares these pairs with pairs whose mean comes from another batch.
     """
     target, found = experiment.target.without_memory(), list[Difference]()
     tried = 3 * len(REST_SIZES)
@@ -151,8 +152,8 @@ def of_rest(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def of_neighbours(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect releases that depend on the other records of the batch. Blind to effects of a few
-    percent.
+    """Detect releases that depend on the other records of their batch. The check is blind to
+    effects of a few percent.
 
     Every second record of a batch is the same in all batches, and the records beside it change.
     Claim: if rows are released independently, each from its own record, then the releases of the
@@ -184,8 +185,8 @@ def of_neighbours(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def of_neighbouring_values(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect outcomes that depend on the other values of the batch. Blind to effects of a few
-    percent.
+    """Detect outcomes that depend on the other values of their batch. The check is blind to effects
+    of a few percent.
     """
     target, found = experiment.target.without_memory(), list[Difference]()
     constant, second, *_, last = [*target.values, target.values[-1]]

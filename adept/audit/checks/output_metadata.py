@@ -39,7 +39,7 @@ Metadata = dict[str, str]
 def of_vectors(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect records whose releases differ in type, dtype, shape or memory layout, in attached
     attributes, or in the memory behind a view. Also detect records inside the declared set that the
-    mechanism refuses. Blind to records of other dtypes than float64.
+    mechanism refuses. The check is blind to records of other dtypes than float64.
     """
     target = experiment.target
     every = (record for pair in experiment.pairs for record in (pair.first, pair.second) if record.ndim == 1)

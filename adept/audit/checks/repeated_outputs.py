@@ -1,22 +1,22 @@
 """Repeated outputs: releases that equal an earlier release, or lie very near their record.
 
-The check draws releases of many records, and learns a rule from them. For a release, the rule names
-the record to which the release seems to belong. For most releases, it names no record. There are
-two rules. *Seen*: if the same release was drawn before, for one record only, the rule names that
-record. This rule finds mechanisms with too little randomness. *Near*: if the second nearest record
-lies many times as far from the release as the nearest one, the rule names the nearest record. This
-rule finds noise that is sometimes small. Then both rules are scored on fresh releases of random
-records.
+The check draws releases of many records, and learns two rules from them. For a release, a rule
+names the record to which the release seems to belong. For most releases, it names no record. The
+rule *seen* names a record if the same release was drawn before, for this record only. This rule
+finds mechanisms with too little randomness. The rule *near* names the nearest record if the second
+nearest record lies many times as far from the release. This rule finds noise that is sometimes
+small. Then both rules are scored on fresh releases of random records.
 
 Let m be the number of records, and let D_i be the set of releases for which a rule names record i.
-Let w be the probability that, for a fresh release of a random record, the rule names the right
-record, and let c be the probability that it names a wrong one. Claim: c >= (m - 1) e^-eps w. Proof:
-under eps-LDP P_j[D_i] >= e^-eps P_i[D_i] for all i and j. The sum of this over all i and all j !=
-i, divided by m, is the claim. The sets D_i are disjoint, so for a fresh release the rule names the
-right record, a wrong record or none. Given that the rule names a record, it is the right one with
-probability at most 1 / (1 + (m - 1) e^-eps). Let s be a lower Clopper-Pearson bound on this
-probability. Then (m - 1) s / (1 - s) is a lower bound on e^eps, which is wrong with probability at
-most alpha. (For a claim with delta > 0 this check certifies nothing.)
+For a fresh release of a random record, let w be the probability that the rule names the right
+record, and let c be the probability that it names a wrong one. Claim: ``c >= (m - 1) * e^-eps *
+w``. Proof: let P_i be the distribution of the releases of record i. Under eps-LDP ``P_j[D_i] >=
+e^-eps * P_i[D_i]`` for all i and j. The sum of this over all i and all j != i, divided by m, is the
+claim. The sets D_i are disjoint, so for a fresh release the rule names the right record, a wrong
+record or none. Given that the rule names a record, it is the right one with probability at most ``1
+/ (1 + (m - 1) * e^-eps)``. Let s be a lower Clopper-Pearson bound on this probability. Then ``(m -
+1) * s / (1 - s)`` is a lower bound on e^eps, which is wrong with probability at most alpha. (For a
+claim with delta > 0 this check certifies nothing.)
 """
 
 import math
@@ -47,9 +47,9 @@ MAX_CALLS, MAX_ROWS = 30_000, 120_000  # releases in calls of their own; release
 
 
 def come_back_or_lie_near(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect releases that repeat, for example because a mechanism has few seeds or a pool of
-    noise. Also detect noise that is tiny in rare cases. Blind to pools of more than trials^2 / 10^3
-    values.
+    """Detect releases that repeat, for example because a mechanism has few seeds or draws its noise
+    from a fixed pool. Also detect noise that is tiny in rare cases. The check is blind to pools of
+    more than trials^2 / 10^3 values.
     """
     target, trials = experiment.target, experiment.trials
     if target.delta > 0:

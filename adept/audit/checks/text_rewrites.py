@@ -22,8 +22,8 @@ Value = TypeVar("Value")
 
 def replay(experiment: Experiment[ValueTarget], alpha: float) -> Check:
     """Detect rewrites that depend on more than the released latent, for example on the record's
-    length, on padding, on other records of the batch or on words that are forced into the text.
-    Blind to leaks through the latent, and to rewriters that draw words at random.
+    length, on padding, on other records of the batch or on words that are forced into the text. The
+    check is blind to leaks through the latent, and to rewriters that draw words at random.
 
     Claim: if the mechanism is replaced by one that releases the same latent for every record, then
     every record must be rewritten to the same text, in one batch, in another order and alone. A

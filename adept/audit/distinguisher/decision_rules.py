@@ -1,14 +1,14 @@
 """Decision rules, which guess one of two inputs from a number that is computed from a release.
 
-This number is called a *statistic*. A rule guesses one input if the statistic lies beyond a
-threshold, and otherwise it may not guess at all. The right and wrong guesses certify a lower bound
-on epsilon.
+This number is called a *statistic*. A rule guesses one input if the statistic lies above one
+threshold, the other input if it lies below another threshold, and otherwise none. The right and
+wrong guesses certify a lower bound on epsilon.
 
 The best rule guesses rarely, so only few of the releases from which it is chosen lie beyond its
 thresholds. `counted_rule` chooses a rule by the counts of these few releases. `fitted_rule` uses
 *all* releases: it fits a logistic curve to their statistics, and takes from the curve how probable
 each input is. These probabilities are correct if the statistic is a multiple of the privacy loss. A
-rule may be chosen in any way. Its score is valid if it is counted on other releases.
+rule may be chosen in any way. Its score is valid if its guesses are counted on other releases.
 """
 
 import math
@@ -122,10 +122,10 @@ def promising(
 ) -> tuple[Floats, Floats, Floats]:
     """Return the score, the wrong guesses and the hope of each of S statistics, as arrays (S,).
 
-    The score is a cautious estimate of the largest epsilon that a rule on this statistic certifies:
-    ln((p - delta) / q) minus `PROMISING_SDS` standard deviations, where p and q are the
+    The score is a cautious estimate of the largest epsilon that a rule on this statistic certifies.
+    It is ``ln((p - delta) / q)`` minus `PROMISING_SDS` standard deviations, where p and q are the
     probabilities of a right and of a wrong guess. The wrong guesses are those of the rule with this
-    score. The hope is the bound on epsilon that `rare_rule` would certify in ``rounds`` rounds.
+    score. The hope is about the epsilon that `rare_rule` would certify in ``rounds`` rounds.
 
     Args:
         values: (S, N), the values of S statistics on the same N releases.
@@ -167,9 +167,9 @@ class _Tried:
         return scores.max(axis=1), scores.argmax(axis=1)
 
     def rule(self, values: Floats, kind: int, place: int) -> Rule:
-        """Build the rule of kind number ``kind`` that has the thresholds number ``place``.
+        """Build the rule of the given kind whose thresholds have the index ``place``.
 
-        This object must hold a single statistic, and ``values`` are its values.
+        This object must hold a single statistic, and ``values`` are the values of this statistic.
         """
         ordered = np.sort(values)
         low, high = (float(ordered[cut - 1] + ordered[cut]) / 2 for cut in (self.low[0, place], self.high[0, place]))
@@ -198,7 +198,7 @@ def _try_rules(values: Floats, chance: Floats, *, gap: float, most: int) -> _Tri
 
 
 def _stacked(ranks: list[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return arrays of ranks as the rows of one matrix. Repeat the last rank of a shorter array."""
+    """Return a matrix whose rows are the given arrays; shorter arrays repeat their last number."""
     places = np.arange(max(map(len, ranks), default=0))
     return np.array([row[np.minimum(places, len(row) - 1)] for row in ranks], int).reshape(len(ranks), len(places))
 

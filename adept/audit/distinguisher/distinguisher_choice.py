@@ -1,11 +1,11 @@
-"""The choice of the pair of inputs and of the distinguishers that should certify most epsilon.
+"""The choice of the inputs and the distinguishers that should certify the largest epsilon.
 
 In a guessing game, a mechanism releases one of two inputs, and a *distinguisher* guesses which one.
 A distinguisher is a statistic, which is a number computed from the release, and a decision rule
-that guesses the input from it. Screening compares all pairs of inputs by a few releases of each
-input. The final choice uses more releases of the most promising pairs. A poor choice weakens the
-certified bound but never makes it false, because the distinguishers are scored on other releases
-(`distinguisher.experiment`).
+that guesses the input from this number. Screening compares all pairs of inputs by a few releases of
+each input. The final choice uses more releases of the most promising pairs. A poor choice weakens
+the certified bound but never makes it false, because the distinguishers are scored on other
+releases (`distinguisher.experiment`).
 """
 
 import math
@@ -108,7 +108,7 @@ def choose(
 def screen(target: AnyTarget, samples: list[PairSample], *, finalists: int, certifying: int) -> list[InputPair]:
     """Return the ``finalists`` most promising pairs, the best one first, and one further pair.
 
-    The further pair is the one on which a rule that is hardly ever wrong should certify most.
+    On the further pair, a rule that is hardly ever wrong should certify the largest epsilon.
     """
     rest, chosen = _candidates(target, samples, certifying), list[InputPair]()
     while rest and len(chosen) < finalists:

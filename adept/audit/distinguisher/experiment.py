@@ -185,15 +185,16 @@ class Experiment(Generic[TargetT]):
 
 def event(experiment: Experiment[Any], alpha: float) -> Check:
     """Detect any difference between the releases of two inputs from which a rule can guess the
-    input, and certify a lower bound on epsilon. The bound cannot exceed about ln(trials). A
-    difference that is spread over many coordinates raises the bound only in part.
+    input, and certify a lower bound on epsilon. The bound cannot exceed about ln(trials). If a
+    difference is spread over many coordinates, the bound reflects only a part of it.
     """
     return experiment.play(alpha=alpha)
 
 
 def event_elsewhere(experiment: Experiment[Any], alpha: float) -> Check:
     """Detect differences between the releases of two inputs at one further dimension of the
-    latents. At a small dimension less noise hides such differences. Blind to all other dimensions.
+    latents. At a small dimension less noise hides such differences. The check is blind to all other
+    dimensions.
     """
     trials = experiment.target.affordable(2 * max(MIN_TRIALS, experiment.trials)) // 2
     return experiment.with_pairs(experiment.pairs, trials).refute(alpha=alpha)

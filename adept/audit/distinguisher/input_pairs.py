@@ -55,7 +55,7 @@ class InputPair:
 
     @property
     def plain(self) -> bool:
-        """True if both records are finite float64 latents (n,) that need no call of their own."""
+        """True if both records are finite float64 latents (n,) that are not released one by one."""
         records = (self.first, self.second)
         return not self.alone and all(x.ndim == 1 and x.dtype == torch.float64 and x.isfinite().all() for x in records)
 
@@ -69,8 +69,8 @@ def adversarial_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
 
     Of all pairs in the l2 ball, the pair "diagonal" has the largest l1 distance (Habernal 2021,
     Theorem 5.1), and in the l1 ball the pair "axis" has it. The pair "far" reveals a mechanism that
-    does not clip. Two norms in one direction reveal a mechanism that leaks the norm. Pairs slightly
-    outside the ball reveal a mechanism that clips with a tolerance.
+    does not clip. Two latents of one direction and different norms reveal a mechanism that leaks
+    the norm. Latents slightly outside the ball reveal a mechanism that clips with a tolerance.
     """
     directions = _directions(dim, clip_norm)
     tables = (_opposite, _two_norms, _not_finite, _odd)
@@ -161,7 +161,7 @@ def found_pairs(target: VectorTarget) -> list[InputPair]:
 
 
 def _releases(target: VectorTarget, records: Tensor) -> Floats | None:
-    """Return k releases of each record (k, R, m), or None if time is short or one is refused."""
+    """Return k releases (k, R, m) of R records, or None if there is no time or one is refused."""
     try:
         times = target.affordable(MAX_RELEASES * len(records), share=0.5) // len(records)
         if times < MIN_RELEASES:
@@ -220,7 +220,10 @@ def _spread(releases: Floats) -> Floats:
 
 
 def pairs_of_batches(given: Sequence[InputPair], *, dim: int, clip_norm: float) -> list[InputPair]:
-    """Return pairs of batches of three that differ in the first, the middle or the last record."""
+    """Return pairs of batches of three records, which differ in one record only.
+
+    This is the first, the middle or the last record of the batch.
+    """
     _, axis, random = _directions(dim, clip_norm)
     others = torch.stack([0.2 * random.roll(1), -0.3 * random, 0.25 * axis])
     records = {"opposite": (-random, random), "zero and far": (torch.zeros_like(random), FAR_FACTOR * random)}
@@ -249,7 +252,7 @@ def cell_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
 
 
 def given_pairs(pairs: Sequence[tuple[Any, Any]] | None, *, dim: int) -> list[InputPair]:
-    """Return the caller's pairs of latents (n,); raise ConfigurationError for other pairs."""
+    """Return the caller's pairs of latents; raise ConfigurationError unless all are finite (n,)."""
     if pairs is not None and not isinstance(pairs, Sequence):
         raise ConfigurationError(f"pairs must be a list of pairs of latents, got a {type(pairs).__name__}")
     return [_given(number, pair, dim) for number, pair in enumerate(pairs or (), start=1)]
@@ -290,7 +293,10 @@ def given_values(pairs: Sequence[tuple[Any, Any]] | None) -> list[InputPair] | N
 
 
 def value_pairs(values: Sequence[Any]) -> list[InputPair]:
-    """Return pairs of values: each with the next (cyclically), and the first with all others."""
+    """Return pairs of values: each value with the next one, and the first value with all others.
+
+    The value after the last one is the first one.
+    """
     ring = [(a, b) for a, b in zip(values, [*values[1:], values[0]], strict=True) if a != b]
     star = [(values[0], b) for b in values[2:]]
     unique = list({frozenset((i, j)): (i, j) for i, j in [*ring, *star]}.values())

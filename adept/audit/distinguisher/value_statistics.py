@@ -91,9 +91,10 @@ def parts(outcome: Any) -> set[Hashable]:
     """Return the set of the parts of an outcome.
 
     The parts of a text are its words, its pairs of neighbouring words, its lengths and the whole
-    text. The parts of a tuple are its members, its members with their places, and its sizes. For
-    texts and tuples, one more part says which words or members are equal. The parts of a set are
-    its members and its size. Any other outcome is its own only part.
+    text. The parts of a tuple are its members, its members with their places, and the numbers of
+    all members and of different members. For texts and tuples, one more part says which words or
+    members are equal. The parts of a set are its members and its size. Any other outcome is its own
+    only part.
     """
     if isinstance(outcome, str):
         words = outcome.split()
@@ -168,9 +169,9 @@ def _weights(ours: Array, theirs: Array) -> dict[Hashable, float]:
 def _columns(ours: Floats, theirs: Floats) -> Statistic:
     """Return a statistic that adds up the evidence of single columns of a release.
 
-    The evidence of a number in a column is the logarithm of the ratio of its counts in ``ours`` and
-    in ``theirs``. The statistic uses only columns with few different numbers whose counts differ
-    significantly.
+    The evidence of a number in a column is the logarithm of the ratio of its counts in the two
+    samples, ``ours`` and ``theirs``. The statistic uses only columns with few different numbers
+    whose counts differ significantly.
     """
     tables: list[tuple[int, Floats, Floats]] = []
     for column in range(ours.shape[1]):

@@ -104,7 +104,7 @@ def lowest_bits(z: Floats) -> Floats:
 def trailing(z: Floats, unit: float) -> Floats:
     """Return, for each release, the number of decimals that its coordinates need.
 
-    The decimals are counted in units of ``unit``. The result is 0 to 6, or 7 if a coordinate needs
+    The coordinates are first divided by ``unit``. The result is 0 to 6, or 7 if a coordinate needs
     more than 6 decimals.
     """
     places, rows = np.full(len(z), FINEST_PLACE + 1.0), np.flatnonzero(_whole(z[:, 0] / (unit * 10.0**-FINEST_PLACE)))
@@ -119,8 +119,8 @@ def trailing(z: Floats, unit: float) -> Floats:
 def trailing_bits(z: Floats, unit: float) -> Floats:
     """Return, for each release, the number of binary places that its coordinates need.
 
-    The places are counted after the point, in units of ``unit``. The result is 0 to `FINEST_BIT`,
-    or `FINEST_BIT` + 1 if a coordinate needs more places.
+    The coordinates are first divided by ``unit``, and places are counted after the point. The
+    result is 0 to `FINEST_BIT`, or `FINEST_BIT` + 1 if a coordinate needs more places.
     """
     places = np.full(len(z), FINEST_BIT + 1.0)
     scaled = z[:, :FIRST_NUMBERS] * (2.0**FINEST_BIT / unit)
@@ -168,7 +168,7 @@ def _direction(first: Floats, second: Floats) -> Statistic:
 
 
 def _scales(first: Floats, second: Floats, unit: float) -> Statistic:
-    """Return a statistic: the privacy loss under the assumption of Laplace noise.
+    """Return a statistic: the privacy loss under the assumption of Laplace noise (see `l1_loss`).
 
     The centre and the scale of the noise are estimated for each coordinate and each of the two
     inputs.
@@ -227,8 +227,8 @@ def _binned(statistic: Statistic, first: Floats, second: Floats) -> Statistic:
 def _phases(first: Floats, second: Floats, step: float) -> Statistic | None:
     """Return a statistic of where the coordinates lie between two neighbouring points of a grid.
 
-    The distance of neighbouring grid points is ``step``. Return None if the releases of both inputs
-    lie alike between the grid points.
+    The distance of neighbouring grid points is ``step``. Return None if the releases of the two
+    inputs show no difference in this.
     """
 
     def features(z: Floats) -> Floats:
@@ -275,7 +275,7 @@ def log_ratios(first: Any, second: Any, keys: Callable[[Any], Any], *, least: fl
 def release_keys(releases: Floats, unit: float) -> list[bytes]:
     """Return a key for each release, so that equal releases can be counted.
 
-    The numbers of a release are rounded to a billionth of ``unit`` before.
+    Before this, the numbers of a release are rounded to a billionth of ``unit``.
     """
     return [row.tobytes() for row in np.round(releases / (RESOLUTION * unit)) + 0.0]
 

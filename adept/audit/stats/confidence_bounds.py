@@ -84,24 +84,26 @@ def game_lower_bound(right: ArrayLike, wrong: ArrayLike, rounds: int, *, delta: 
 
     Claim: let the rule guess the first input on the event E and the second input on the event F,
     both fixed before the rounds. P is the distribution of the releases of the first input, and P'
-    that of the second. A round is right with probability p = (P[E] + P'[F]) / 2 and wrong with
-    probability q = (P'[E] + P[F]) / 2. Under (epsilon, delta)-LDP, P[E] <= exp(epsilon) P'[E] +
-    delta and P'[F] <= exp(epsilon) P[F] + delta, so p <= exp(epsilon) q + delta. If the rule can
-    guess only one of the two inputs, half of delta is enough in the last inequality. The argument
-    ``delta`` is the part of the claimed delta that this inequality needs.
+    that of the second. A round is right with probability ``p = (P[E] + P'[F]) / 2`` and wrong with
+    probability ``q = (P'[E] + P[F]) / 2``. Under (epsilon, delta)-LDP, ``P[E] <= exp(epsilon) *
+    P'[E] + delta`` and ``P'[F] <= exp(epsilon) * P[F] + delta``, so ``p <= exp(epsilon) * q +
+    delta``. If the rule can guess only one of the two inputs, half of delta is enough in the last
+    inequality. The argument ``delta`` is the part of the claimed delta that the last inequality
+    needs.
 
     For delta = 0 one confidence bound is enough. Given which rounds were answered, the number of
-    wrong rounds among them is binomial with the share w = q / (p + q) >= 1 / (1 + exp(epsilon)).
-    Let w_hi be the upper Clopper-Pearson bound on w. It is below w with probability at most alpha,
-    whichever rounds were answered, hence also on average. If it is not below w, then epsilon >=
-    ln((1 - w) / w) >= ln((1 - w_hi) / w_hi).
+    wrong rounds among them is binomial with the share ``w = q / (p + q) >= 1 / (1 +
+    exp(epsilon))``. Let w_hi be the upper Clopper-Pearson bound on w. It is below w with
+    probability at most alpha, whichever rounds were answered, hence also on average. If w_hi is not
+    below w, then ``epsilon >= ln((1 - w) / w) >= ln((1 - w_hi) / w_hi)``.
 
-    For delta > 0, write p = p_0 + r with p_0 <= exp(epsilon) q and r <= delta. Forgive each right
-    round with probability r / p. The number of forgiven rounds is binomial with a probability of at
-    most delta. Let D be its upper quantile at FORGIVEN * alpha. Then more than D rounds are
-    forgiven with at most that probability. Without the forgiven rounds, the game is one of delta =
-    0, and its w_hi shrinks if the number of right rounds grows. So w_hi, computed from D right
-    rounds less, is below w with probability at most alpha in all (union bound).
+    For delta > 0, write p = p_0 + r with ``p_0 <= exp(epsilon) * q`` and r <= delta. Imagine that
+    each right round is *forgiven* with probability r / p. The number of forgiven rounds is binomial
+    with a probability of at most delta. Let D be its upper quantile at ``FORGIVEN * alpha``. Then
+    more than D rounds are forgiven with at most that probability. Without the forgiven rounds, the
+    game is one of delta = 0, and w_hi shrinks if the number of right rounds grows. So w_hi,
+    computed for ``right - D`` right rounds, is below w with probability at most alpha in all (union
+    bound).
 
     Args:
         right: number of rounds guessed right. It may be fractional while a rule is being chosen.
@@ -155,10 +157,10 @@ def epsilon_lower_bound(
     were drawn. The bound is wrong with probability at most ``alpha``.
 
     Claim: let P and Q be the probabilities of the event under the two inputs. An (epsilon,
-    delta)-LDP mechanism has P <= exp(epsilon) Q + delta for every event, so epsilon >= ln((P -
-    delta) / Q). The confidence bounds P >= p_lo and Q <= q_hi are each wrong with probability at
-    most alpha / 2. So the bound ln((p_lo - delta) / q_hi) holds with probability at least 1 - alpha
-    (union bound; Ding et al. 2018, Jagielski et al. 2020).
+    delta)-LDP mechanism has ``P <= exp(epsilon) * Q + delta`` for every event, so ``epsilon >=
+    ln((P - delta) / Q)``. The confidence bounds P >= p_lo and Q <= q_hi are each wrong with
+    probability at most alpha / 2. So the bound ``ln((p_lo - delta) / q_hi)`` holds with probability
+    at least 1 - alpha (union bound; Ding et al. 2018, Jagielski et al. 2020).
 
     Returns:
         The bound, or -inf if the counts certify nothing.

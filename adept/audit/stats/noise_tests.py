@@ -2,10 +2,10 @@
 
 Each distribution has an ``order`` p: it measures the distance of two inputs in the lp norm. `size`
 and `shape` test the noise by pivots. A pivot is a function of the noise whose distribution is known
-exactly if the declaration is true. (If the noise is drawn from a grid of numbers, as that of this
-package, the distribution of the pivot differs by less than a relative 1e-11, for epsilon up to
-100.) `magnitude_median` is the median of the absolute value of a coordinate's noise, or None if
-these absolute values are not independent of each other.
+exactly if the declaration is true. (The mechanisms of this package draw noise on a grid of numbers.
+For such noise, the distribution of a pivot differs from the exact one by less than a relative
+1e-11, for epsilon up to 100.) `magnitude_median` is the median of the absolute value of a
+coordinate's noise, or None if these absolute values are not independent of each other.
 """
 
 import math
@@ -101,7 +101,7 @@ class RadialNoise(PureNoise):
         return 2 * float(np.linalg.norm(noise, axis=1).sum()) / scale, 2 * noise.size
 
     def shape(self, noise: Floats, scale: float) -> list[float]:
-        """Return the p-values of two tests of the noise, or of one test in one dimension.
+        """Return the p-values of two tests of the noise; in one dimension, return only the first.
 
         One test compares the norms of the noise vectors with Gamma(n, s). The other test compares
         the square of one coordinate, after division by the norm, with Beta(1/2, (n - 1) / 2).
@@ -129,8 +129,8 @@ def cap_p_value(releases: Floats, centre: Floats, *, epsilon: float, clip_norm: 
     PrivUnit (Bhowmick et al. 2018, Algorithm 1), P(T >= t) is ``p * u(t) / q`` for t above a
     threshold g, and ``1 - (1 - p) * (1 - u(t)) / (1 - q)`` for t below it. Here u(t) is the share
     of the sphere whose cosine with the input is at least t, q = u(g), and p is ``q * e^eps / (1 +
-    (e^eps - 1) * q)``. All releases have the length C / g, where C is ``clip_norm``. So g is C
-    divided by the median length of the releases.
+    (e^eps - 1) * q)``. All releases have the length C / g, where C is ``clip_norm``. So the test
+    takes C divided by the median length of the releases as g.
     """
     dim = releases.shape[1]
     length = np.linalg.norm(releases, axis=1)

@@ -1,7 +1,8 @@
 """Calls and copies of a mechanism under audit, which is foreign code.
 
 Foreign code may fail or hang, so it is called in a separate thread with a time limit. If a call or
-a copy fails, a `MechanismFailure` gives the reason, and the check could not be judged.
+a copy fails, a `MechanismFailure` gives the reason, and the check that needed it cannot judge the
+mechanism.
 """
 
 import copy
@@ -153,7 +154,10 @@ class Target:
         return max(0, min(rows, int(share * CHECK_SECONDS / self.seconds_each(alone=alone))))
 
     def seconds_each(self, *, alone: bool) -> float:
-        """Return the seconds that one release takes; if ``alone``, it has a call of its own."""
+        """Return the seconds that one release takes.
+
+        If ``alone``, each release has a call of its own.
+        """
         raise NotImplementedError
 
     def draw(self, record: Any, rows: int, *, alone: bool = False) -> Iterator[Any]:
@@ -179,7 +183,7 @@ class Target:
         return False
 
     def count_numbers(self, record: Any) -> int:
-        """Return the number of numbers in the release of one record, or about this number."""
+        """Return the number of coordinates in the release of one record, at least approximately."""
         return 1
 
 

@@ -177,7 +177,8 @@ def response_of(mechanism: Any) -> tuple[int, int] | None:
 
     K-ary response releases one of K numbers. Each of the record's t own numbers is released with a
     larger probability than any other number. Such a mechanism has the attributes ``count`` (K),
-    ``odds`` (two integers: the ratio of these two probabilities) and, if t is not 1, ``heavy`` (t).
+    ``odds`` (two integers A and B, such that A / B is the ratio of these two probabilities) and, if
+    t is not 1, ``heavy`` (t).
     """
     size, odds = getattr(mechanism, "count", None), getattr(mechanism, "odds", None)
     if not isinstance(size, int) or not isinstance(odds, tuple) or len(odds) != 2:

@@ -45,11 +45,11 @@ class VectorTarget(Target):
     _widths: dict[tuple[int, ...], int] = field(default_factory=dict, repr=False, kw_only=True)
 
     def at(self, dim: int) -> "VectorTarget":
-        """Return a target with the same mechanism, for latents of the dimension ``dim``."""
+        """Return the same mechanism under audit, for latents of the dimension ``dim``."""
         return replace(self, dim=dim, _widths={})
 
     def asked_as(self, mechanism: Any, *, memoised: bool | None = None) -> "VectorTarget":
-        """Return a target with another mechanism that has the same claim and dimension."""
+        """Return another mechanism under audit, with the same claim and the same dimension."""
         memoised = self.memoised if memoised is None else memoised
         return replace(self, mechanism=mechanism, given=mechanism, memoised=memoised, _widths={})
 

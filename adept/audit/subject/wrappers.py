@@ -43,8 +43,8 @@ class Claim(Wrapper):
             runs out. Every release is then drawn from a fresh copy of the mechanism. If no memory
             is declared, releases that do not vary are a violation.
         randomness: "mechanism" or "caller", whichever is responsible for seeding. With "caller",
-            noise that a seed, a fork or a copy repeats is noted and is not a violation. Outputs
-            that never vary are a violation in both cases.
+            the audit notes noise that a seed, a fork or a copy repeats, but does not treat it as a
+            violation. Outputs that never vary are a violation in both cases.
     """
 
     def __init__(
@@ -88,7 +88,8 @@ class JointReports(Wrapper):
     Args:
         mechanism: an object with ``epsilon`` and ``privatize``, on latents or on values.
         reports: the number m of reports of each record.
-        epsilon: the claimed epsilon of all reports together. The default is the epsilon above.
+        epsilon: the claimed epsilon of all reports together. By default, it follows from the claim
+            above.
     """
 
     HIDDEN = ("noise", "guarantee", "supports", "distribution", "odds")  # of a single release
