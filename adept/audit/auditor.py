@@ -65,16 +65,16 @@ def run(
         mechanism: an object with an attribute ``epsilon`` and, if its claim has a delta, an
             attribute ``delta``. There are three kinds of mechanisms. A mechanism on *vectors* has a
             method ``privatize`` that maps a batch of latents (B, n) to one row for each latent.
-            Latents are tensors or NumPy arrays of float64 or float32. The mechanism may declare
-            further attributes, which the audit then tests, too: ``clip``, the set of latents that
-            the claim covers (by default "l2"); ``clip_norm``, the radius of this set (by default
-            1); ``project``, a method that maps latents into the set; ``noise``, the name of the
-            noise that it adds ("laplace", "gaussian", "l2_norm" or "cap"); and ``guarantee``, a
-            method that maps n to an object with ``exact`` and ``scale``. A mechanism on *values*
-            has ``privatize``, too, and an ``alphabet`` (or an integer ``size``, or ``labels``),
-            unless ``pairs`` of values are given. A rewriter of *texts* has the methods
-            ``rewrite(texts)`` and ``release(texts)`` and an attribute ``mechanism``, and it needs
-            ``pairs`` of texts.
+            Latents are tensors or NumPy arrays of float64 or float32. The audit also tests the
+            following declarations, if the mechanism makes them. ``clip`` is the set of latents that
+            the claim covers (by default "l2"), and ``clip_norm`` is the radius of this set (by
+            default 1). ``project`` is a method that maps latents into the set. ``noise`` is the
+            name of the noise that the mechanism adds ("laplace", "gaussian", "l2_norm" or "cap").
+            ``guarantee(dim)`` is a method whose result has the attributes ``exact`` and ``scale``.
+            A mechanism on *values* also has a method ``privatize``, and it has an ``alphabet`` (or
+            an integer ``size``, or ``labels``), unless ``pairs`` of values are given. A rewriter of
+            *texts* has the methods ``rewrite(texts)`` and ``release(texts)`` and an attribute
+            ``mechanism``, and it needs ``pairs`` of texts.
         dim: n, the number of coordinates of a latent.
         trials: number of releases that the main guessing game draws for each of its two inputs, at
             least 100. For a rewriter, the number of rewrites of both inputs together.
@@ -207,10 +207,10 @@ def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha
 def failure_trials(probability: float, *, claimed: float, alpha: float) -> float:
     """Return the number of trials that an audit needs to certify a rare total failure.
 
-    A total failure is a release that reveals its record with certainty. It happens with the given
-    ``probability``, and then a rule guesses the record right. Claim: in a guessing game, each of
-    ``2 * CERTIFYING_SHARE * trials`` rounds is right with that probability, and `rounds_needed`
-    right rounds refute the claimed epsilon.
+    A total failure is a release that reveals its record with certainty. Such a failure happens with
+    the given ``probability``, and then a rule guesses the record right. Claim: in a guessing game,
+    each of ``2 * CERTIFYING_SHARE * trials`` rounds is right with that probability, and
+    `rounds_needed` right rounds refute the claimed epsilon.
     """
     return rounds_needed(claimed, alpha=alpha / MAX_DISTINGUISHERS) / (2 * CERTIFYING_SHARE * probability)
 

@@ -32,13 +32,13 @@ class Question:
     """A question that an audit asks about a mechanism, and the check that answers it."""
 
     name: str
-    share: float  # of alpha
-    check: Callable[[Any, float], Check]  # of an experiment, at its own alpha
-    dim: int | None = None  # None: that of the audit
-    of_releases: bool = False  # an audit that could not answer it has not looked at the releases
-    of_responses: bool = False  # of k-ary response alone
-    kind: Kind = Kind.DISTRIBUTION  # of the violation that it looks for
-    of_seeding: bool = False  # a finding is left to the caller where the claim says so
+    share: float  # share of alpha that this question gets
+    check: Callable[[Any, float], Check]  # called with an experiment and its part of alpha
+    dim: int | None = None  # dimension of the latents; None: that of the audit
+    of_releases: bool = False  # if no such question is answered, the releases were not judged
+    of_responses: bool = False  # asked only about k-ary response
+    kind: Kind = Kind.DISTRIBUTION  # of the violation that the check looks for
+    of_seeding: bool = False  # a mechanism may leave the finding to its caller
 
     @property
     def sees(self) -> str:
@@ -48,7 +48,8 @@ class Question:
     def at(self, *dims: int, share: float, **changes: Any) -> "list[Question]":
         """Return a copy of this question for each dimension in ``dims``.
 
-        Each copy has the share ``share`` of alpha. ``changes`` gives new values of further fields.
+        Each copy has the share ``share`` of alpha. ``changes`` gives new values to other fields of
+        the copies.
         """
         return [replace(self, name=f"{self.name}, dimension {dim}", dim=dim, share=share, **changes) for dim in dims]
 

@@ -39,7 +39,7 @@ class Kind(StrEnum):
     FLOATING_POINT = "floating point"  # the claim fails in low bits, NaN or infinity
 
 
-FINITENESS = "finiteness"  # says in words what other checks of floating point show in counts
+FINITENESS = "finiteness"  # its evidence is easier to read than that of other checks of floating point
 KIND_OUTCOMES = {  # of a kind, by the most serious verdict of its checks
     Verdict.FAILED: "violated",
     Verdict.NOTED: "noted",
@@ -68,7 +68,7 @@ class Check:
     threshold: float | None = None  # a smaller p-value fails: the check's share of alpha
     certified_epsilon: float | None = None  # lower bound on the true epsilon
     evidence: str  # what was measured, or why nothing could be
-    caveat: str = ""  # what a claim that is not refuted has to be read with
+    caveat: str = ""  # what a reader must know if the claim is not refuted
     sees: str = ""  # what the check can and cannot see
 
     @classmethod
@@ -95,8 +95,8 @@ class AuditResult:
     seconds: float
     releases_judged: bool  # if not, passing the other checks means nothing
     checks: tuple[Check, ...]
-    caveats: tuple[str, ...] = ()  # to read a verdict with that refutes nothing; checks have further ones
-    not_looked_at: tuple[str, ...] = ()  # what this audit cannot have seen, in sentences
+    caveats: tuple[str, ...] = ()  # what a reader must know if nothing is refuted; checks add more
+    not_looked_at: tuple[str, ...] = ()  # defects that this audit cannot detect, in sentences
 
     @property
     def failed(self) -> list[Check]:
@@ -174,9 +174,9 @@ class AuditResult:
     def _caveats(self, strongest: Check) -> list[str]:
         """Return the caveats that a reader needs to know about a claim that is not refuted.
 
-        These are the caveats of the audit, and those of all checks that certify no epsilon. One
-        more caveat comes from the strongest check or, if that check has none, from the check named
-        "event".
+        They include the caveats of the audit as a whole, and the caveats of all checks that certify
+        no epsilon. One more caveat comes from the strongest check or, if that check has none, from
+        the check named "event".
         """
         games = [each.caveat for each in (strongest, *self.checks) if each is strongest or each.name == "event"]
         others = [each.caveat for each in self.checks if each.certified_epsilon is None]

@@ -34,8 +34,8 @@ MIN_GAUSSIAN_NUMBERS, NOT_GAUSSIAN_P = 1000, 0.01  # of noise; the p-value below
 
 
 def sensitivity(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect two inputs that lie too far apart for the claim to hold with the declared noise. Blind
-    to noise that the mechanism does not declare.
+    """Detect two inputs that lie too far apart for the claim to hold with the declared noise. The
+    check is blind to noise that the mechanism does not declare.
 
     Claim: for two inputs at distance d, the declared noise provides no smaller epsilon (or delta)
     than f(d), which is computed exactly. The distance is measured after the mechanism's own
@@ -60,8 +60,8 @@ def norm(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     Claim: a float is a rational number, so the norm of a projected latent is computed here without
     rounding. If a single norm exceeds the limit, then the program violates a premise of the proof
     of its privacy. The limit is the declared ``clip_norm`` for mechanisms that declare ``exact``,
-    and ``clip_norm * (1 + 1e-6)`` for others. On the sphere only the direction of a latent matters,
-    so there the limit is always the larger one.
+    and ``clip_norm * (1 + 1e-6)`` for other mechanisms. On the sphere only the direction of a
+    latent matters, so there the larger limit always applies.
     """
     target = experiment.target
     if not hasattr(target.mechanism, "project"):
@@ -118,8 +118,8 @@ def coordinates(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     Claim: under the declared distribution, the signs of the noise are independent fair coins. If
     the coordinates are independent, the bits "the absolute value of the noise is above its median"
     are independent fair coins, too. Now compare each coin with the coin at a fixed distance from
-    it. Whether the two agree is again an independent fair coin for each pair (a chain of sums
-    modulo 2). So the number of agreements in m pairs is exactly Binomial(m, 1/2).
+    it. The agreement of each such pair of coins is again an independent fair coin (a chain of sums
+    modulo 2). So the number of agreements among m pairs is exactly Binomial(m, 1/2).
     """
     declared, scale = experiment.target.noise()
     median = declared.magnitude_median(scale)
@@ -141,12 +141,13 @@ def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> C
     refute the claim, play a guessing game in which only releases in the tails of the noise lead to
     a guess.
 
-    Claim: Gaussian noise of standard deviation s is (epsilon, delta)-LDP for inputs at distance d
-    if and only if delta is at least f(d / s, epsilon) > 0 (Balle and Wang 2018). So a mechanism
-    that meets a claim without delta differs from Gaussian noise, but perhaps only in outputs of
-    this small probability. A test that shows the difference needs about 1 / f(d / s, epsilon)
-    releases. If Kolmogorov-Smirnov tests of the coordinates and of the lengths do not reject
-    Gaussian noise, and there is no time for the game, the check cannot judge the claim.
+    Claim: Gaussian noise of standard deviation s is (epsilon, delta)-LDP (local differential
+    privacy) for inputs at distance d if and only if delta is at least f(d / s, epsilon) > 0 (Balle
+    and Wang 2018). So a mechanism that meets a claim without delta differs from Gaussian noise, but
+    perhaps only in outputs of this small probability. A test that shows the difference needs about
+    1 / f(d / s, epsilon) releases. If Kolmogorov-Smirnov tests of the coordinates and of the
+    lengths do not reject Gaussian noise, and there is no time for the game, the check cannot judge
+    the claim.
     """
     target = experiment.target
     if target.delta > 0 or target.noise_name is not None:

@@ -2,10 +2,10 @@
 
 A mechanism may state the probability of each outcome for each value. Let P and P' be the
 probabilities of an outcome for two values. Claim of `stated`: a mechanism with finitely many
-outcomes is (epsilon, delta)-LDP for these values if and only if the sum of ``max(0, P - e^epsilon *
-P')`` over all outcomes is at most delta. For delta = 0, this means that no ratio P / P' exceeds
-e^epsilon. `frequencies` draws outcomes from the program and compares the count of each outcome with
-its stated probability, by an exact binomial test.
+outcomes is (epsilon, delta)-LDP (local differential privacy) for these values if and only if the
+sum of ``max(0, P - e^epsilon * P')`` over all outcomes is at most delta. For delta = 0, this means
+that no ratio P / P' exceeds e^epsilon. `frequencies` draws outcomes from the program and compares
+the count of each outcome with its stated probability, by an exact binomial test.
 
 k-ary response (``adept.mechanisms.description``) needs no table of probabilities. It releases one
 of K numbers, and t of these are the record's *own* numbers. Each own number has probability A / W,
@@ -35,8 +35,8 @@ SLACK = Fraction(1, 1 << 58)  # by how much the best odds that integers reach ma
 
 
 def stated(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect a stated distribution that violates the claim. This check cannot err by chance. Blind
-    to a program that draws from another distribution than it states.
+    """Detect a stated distribution that violates the claim. This check cannot err by chance. The
+    check is blind to a program that draws from another distribution than it states.
     """
     target = experiment.target
     distributions = [_distribution(target, value) for value in target.values]

@@ -1,8 +1,8 @@
 """Checks of floating-point defects: low bits, sums in float32, NaN and infinity.
 
 The check that compares how often an event occurs under two inputs (`distinguisher.experiment`)
-misses all of them. Noise is *exact* if a mechanism draws it as a whole multiple of a public step,
-so all its releases lie on a *grid* of multiples, and no sum is rounded.
+misses all these defects. Noise is *exact* if a mechanism draws it as a whole multiple of a public
+step, so all its releases lie on a *grid* of multiples, and no sum is rounded.
 """
 
 import math
@@ -146,7 +146,7 @@ def _float32_records(target: VectorTarget) -> torch.Tensor:
 
 
 def _reached(sums: NDArray[np.float32], record: torch.Tensor) -> NDArray[np.bool_]:
-    """Return True for each sum that the record gives if some float32 number y is added to it.
+    """Return True for each sum that results if some float32 number y is added to the record.
 
     Only three numbers y are tried: the difference of the sum and the record, and its two
     neighbours.
@@ -158,8 +158,8 @@ def _reached(sums: NDArray[np.float32], record: torch.Tensor) -> NDArray[np.bool
 
 
 def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect floating-point noise of any precision in a mechanism that declares exact noise. Blind
-    to floating-point noise that is rounded to a grid.
+    """Detect floating-point noise of any precision in a mechanism that declares exact noise. The
+    check is blind to floating-point noise that is rounded to a grid.
 
     Claim: let k be integer noise with P(k) proportional to ``exp(-|k - c| / t)`` or to ``exp(-(k -
     c)^2 / (2 * t^2))``, with t >= 4. Then k is odd with probability 0.4 to 0.6, for any c. Let s be

@@ -54,8 +54,8 @@ def one(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def three(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect what the releases of a batch of three records reveal about one of these records. Blind
-    to larger batches.
+    """Detect what the releases of a batch of three records reveal about one of these records. The
+    check is blind to larger batches.
     """
     target = experiment.target.without_memory()
     pairs = input_pairs.pairs_of_batches(experiment.given, dim=target.dim, clip_norm=target.clip_norm)

@@ -4,9 +4,9 @@ Claim: if all releases of one record are independent, then all pairs of its rele
 distribution, whichever calls the releases come from. The same holds for every function of such a
 pair, for example for the angle between the two releases or for the difference of their lengths.
 Exact two-sample tests (`stats.exact_tests`) compare pairs from two sources, for example pairs
-within one call with pairs from two calls. No release belongs to two pairs. Bonferroni's factor
-accounts for the numbers of functions, thresholds and distances in the batch. Releases that are
-always equal do not count as evidence in these checks.
+within one call with pairs from two calls. In each of these tests, a release belongs to at most one
+pair. Bonferroni's factor accounts for the numbers of functions, thresholds and distances in the
+batch. Releases that are always equal do not count as evidence in these checks.
 """
 
 import math
@@ -99,9 +99,10 @@ def in_copies(experiment: Experiment[Any], alpha: float) -> Check:
 
     The outcomes of two copies may have different distributions q and r. A copy may even give one
     fixed answer. Claim: without a shared seed, the outcomes of two copies are equal at most as
-    often as two outcomes of one copy, on average over the two copies. Proof: sum q r <= (sum q^2 +
-    sum r^2) / 2. QED. So outcomes of two copies that are equal more often indicate a shared seed,
-    and outcomes that are equal less often do not.
+    often as two outcomes of one copy, on average over the two copies. Proof: ``sum(q * r) <=
+    (sum(q^2) + sum(r^2)) / 2``, where the sums run over all outcomes. QED. So outcomes of two
+    copies that are equal more often indicate a shared seed, and outcomes that are equal less often
+    do not.
     """
     target = experiment.target.without_memory()
     rows = _paired_rows(target)
@@ -254,7 +255,8 @@ def _compared(suspect: ReleasePairs, reference: ReleasePairs, where: str) -> lis
     """Compare functions of the pairs in ``suspect`` with those of the pairs in ``reference``.
 
     The functions are the share of equal numbers, the angle, and the difference in length. The mean
-    of all releases is subtracted first. For outcomes, the only function is their equality.
+    of all releases is first subtracted from each release. For outcomes, the only function is their
+    equality.
     """
     if suspect[0].ndim == 1:
         counts = [each for a, b in (suspect, reference) for each in (int((a == b).sum()), len(a))]

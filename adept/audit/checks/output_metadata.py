@@ -1,9 +1,9 @@
 """Metadata: the type or shape of a release, or a missing release, can distinguish records.
 
 The *metadata* of a release are everything but its numbers (`metadata_of`). If a mechanism refuses a
-record, the error message is an answer, too. If the answers for two records differ in their
-metadata, the records are released again in random order, and a rule guesses each record from the
-metadata. The right and wrong guesses certify a lower bound on epsilon, as in any guessing game
+record, the error message counts as an answer as well. If the answers for two records differ in
+their metadata, the records are released again in random order, and a rule guesses each record from
+the metadata. The right and wrong guesses certify a lower bound on epsilon, as in any guessing game
 (`GameCounts`).
 """
 

@@ -1,22 +1,23 @@
 """Repeated outputs: releases that equal an earlier release, or lie very near their record.
 
 The check draws releases of many records, and learns two rules from them. For a release, a rule
-names the record to which the release seems to belong. For most releases, it names no record. The
-rule *seen* names a record if the same release was drawn before, for this record only. This rule
+names the record to which the release seems to belong. For most releases, the rule names no record.
+The rule *seen* names a record if the same release was drawn before, for this record only. This rule
 finds mechanisms with too little randomness. The rule *near* names the nearest record if the second
 nearest record lies many times as far from the release. This rule finds noise that is sometimes
 small. Then both rules are scored on fresh releases of random records.
 
 Let m be the number of records, and let D_i be the set of releases for which a rule names record i.
 For a fresh release of a random record, let w be the probability that the rule names the right
-record, and let c be the probability that it names a wrong one. Claim: ``c >= (m - 1) * e^-eps *
-w``. Proof: let P_i be the distribution of the releases of record i. Under eps-LDP ``P_j[D_i] >=
-e^-eps * P_i[D_i]`` for all i and j. The sum of this over all i and all j != i, divided by m, is the
-claim. The sets D_i are disjoint, so for a fresh release the rule names the right record, a wrong
-record or none. Given that the rule names a record, it is the right one with probability at most ``1
-/ (1 + (m - 1) * e^-eps)``. Let s be a lower Clopper-Pearson bound on this probability. Then ``(m -
-1) * s / (1 - s)`` is a lower bound on e^eps, which is wrong with probability at most alpha. (For a
-claim with delta > 0 this check certifies nothing.)
+record, and let c be the probability that the rule names a wrong record. Claim: ``c >= (m - 1) *
+e^-eps * w``. Proof: let P_i be the distribution of the releases of record i. Under eps-LDP (local
+differential privacy), ``P_j[D_i] >= e^-eps * P_i[D_i]`` for all i and j. The sum of these
+inequalities over all i and all j != i, divided by m, is the claim. The sets D_i are disjoint, so
+for a fresh release the rule names the right record, a wrong record or none. Given that the rule
+names a record, this record is the right one with probability at most ``1 / (1 + (m - 1) *
+e^-eps)``. Let s be a lower Clopper-Pearson bound on this probability. Then ``(m - 1) * s / (1 -
+s)`` is a lower bound on e^eps, which is wrong with probability at most alpha. (For a claim with
+delta > 0 this check certifies nothing.)
 """
 
 import math

@@ -40,9 +40,9 @@ class Rule:
     rule names no input.
     """
 
-    high: float  # infinite: never said
-    low: float  # minus infinity: never said
-    flipped: bool  # high values speak for the second input
+    high: float  # infinite: the rule never names this input
+    low: float  # minus infinity: the rule never names this input
+    flipped: bool  # True if high values stand for the second input
 
     @property
     def answers(self) -> int:
@@ -122,10 +122,11 @@ def promising(
 ) -> tuple[Floats, Floats, Floats]:
     """Return the score, the wrong guesses and the hope of each of S statistics, as arrays (S,).
 
-    The score is a cautious estimate of the largest epsilon that a rule on this statistic certifies.
-    It is ``ln((p - delta) / q)`` minus `PROMISING_SDS` standard deviations, where p and q are the
-    probabilities of a right and of a wrong guess. The wrong guesses are those of the rule with this
-    score. The hope is about the epsilon that `rare_rule` would certify in ``rounds`` rounds.
+    A score is a cautious estimate of the largest epsilon that a rule on this statistic certifies.
+    The score is ``ln((p - delta) / q)`` minus `PROMISING_SDS` standard deviations, where p and q
+    are the probabilities of a right and of a wrong guess. The wrong guesses are those of the rule
+    with this score. The hope is about the epsilon that `rare_rule` would certify in ``rounds``
+    rounds.
 
     Args:
         values: (S, N), the values of S statistics on the same N releases.
@@ -178,7 +179,7 @@ class _Tried:
 
 
 def _try_rules(values: Floats, chance: Floats, *, gap: float, most: int) -> _Tried:
-    """Count the right and wrong guesses of rules, for up to ``most`` thresholds on each statistic.
+    """Count the right and wrong guesses of rules with up to ``most`` thresholds on each statistic.
 
     ``values`` (S, N) and ``chance`` (N,) have the same meaning as in `promising`.
     """

@@ -1,11 +1,11 @@
 """The choice of the inputs and the distinguishers that should certify the largest epsilon.
 
-In a guessing game, a mechanism releases one of two inputs, and a *distinguisher* guesses which one.
-A distinguisher is a statistic, which is a number computed from the release, and a decision rule
-that guesses the input from this number. Screening compares all pairs of inputs by a few releases of
-each input. The final choice uses more releases of the most promising pairs. A poor choice weakens
-the certified bound but never makes it false, because the distinguishers are scored on other
-releases (`distinguisher.experiment`).
+In a guessing game, a mechanism releases one of two inputs, and a *distinguisher* guesses which of
+them it was. A distinguisher is a statistic, which is a number computed from the release, and a
+decision rule that guesses the input from this number. Screening compares all pairs of inputs by a
+few releases of each input. The final choice uses more releases of the most promising pairs. A poor
+choice weakens the certified bound but never makes it false, because the distinguishers are scored
+on other releases (`distinguisher.experiment`).
 """
 
 import math
@@ -69,14 +69,15 @@ def choose(
 ) -> list[Game]:
     """Return the games to play: pairs of inputs, and distinguishers that guess between them.
 
-    They are chosen from the screening releases in ``samples`` and from ``rows`` further releases of
-    each input of the promising pairs. ``certifying`` is the number of releases that each game will
-    draw for each input. The first game uses the best pair and has up to four distinguishers. Two of
-    them use the best statistic: the rule of one is chosen by counts, and the rule of the other by a
-    fitted curve. A third one was hardly ever wrong. If releases without noise were seen, a fourth
-    one looks for such releases. A second game uses another pair if that pair could refute the
-    claim. Further games use inputs with NaN or infinity, if these could refute the claim. These
-    games are separate, so that what they find does not hide what others find on finite inputs.
+    The games are chosen from the screening releases in ``samples`` and from ``rows`` further
+    releases of each input of the promising pairs. ``certifying`` is the number of releases that
+    each game will draw for each input. The first game uses the best pair and has up to four
+    distinguishers. Two of them use the best statistic: the rule of one is chosen by counts, and the
+    rule of the other by a fitted curve. The third distinguisher is one that was hardly ever wrong.
+    If releases without noise were seen, a fourth distinguisher looks for such releases. A second
+    game uses another pair if that pair could refute the claim. Further games use inputs with NaN or
+    infinity, if these could refute the claim. These games are separate, so that their results do
+    not hide the results on finite inputs.
     """
     sampler = Sampler(target, rows)
     finite = [sample for sample in samples if is_finite(sample.pair)] or samples
@@ -124,9 +125,9 @@ class _Candidate:
     statistic: Statistic
     first: Floats
     second: Floats
-    score: float  # about the bound of the best rule
-    wrong: float  # how often that rule is wrong
-    hope: float  # the bound of a rule that is hardly ever wrong, if that goes on
+    score: float  # approximate bound on epsilon of the best rule
+    wrong: float  # number of wrong guesses of that rule
+    hope: float  # bound on epsilon of a rule that is hardly ever wrong, if this rule goes on so
     options: dict[str, Any]
 
     def by(self, rule: Rule) -> Distinguisher:
@@ -143,7 +144,7 @@ class _Candidate:
 
 
 def _candidates(target: AnyTarget, samples: list[PairSample], certifying: int) -> list[_Candidate]:
-    """Fit each statistic on each pair to half of the pair's releases, and test it on the others."""
+    """Fit each statistic on each pair to half of the releases, and test it on the other half."""
     options = {"gap": 1.5 * RESOLUTION * target.clip_norm, "delta": target.delta}
     candidates = []
     for sample in samples:
@@ -164,7 +165,7 @@ def _candidates(target: AnyTarget, samples: list[PairSample], certifying: int) -
 
 
 def _best(candidates: list[_Candidate]) -> _Candidate:
-    """Return the candidate with the best score.
+    """Return the candidate, which is a statistic on one pair of inputs, with the best score.
 
     If several scores are close to the best one, a logistic curve that is fitted to the statistic
     decides between them.

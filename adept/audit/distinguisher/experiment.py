@@ -60,7 +60,7 @@ class Score:
     distinguisher: Distinguisher
     counts: GameCounts
     bound: float  # on epsilon
-    alpha: float  # the share of this distinguisher at this look
+    alpha: float  # the part of alpha for this distinguisher at this look
 
 
 @dataclass
@@ -72,9 +72,9 @@ class Experiment(Generic[TargetT]):
 
     target: TargetT
     find_pairs: Callable[[TargetT], Sequence[InputPair]]  # beside the caller's own
-    trials: int  # releases of each input, those that choose among them
+    trials: int  # releases of each input, including those that choose distinguishers
     given: Sequence[InputPair] = ()  # the caller's own pairs
-    progress: Progress = lambda done, total: None  # of the releases that the main game counted, and in all
+    progress: Progress = lambda done, total: None  # called with the numbers of counted and of planned releases
     _failures: list[str] = field(default_factory=list)
 
     @cached_property
@@ -86,8 +86,8 @@ class Experiment(Generic[TargetT]):
     def samples(self) -> list[PairSample]:
         """The screening releases, which are a few releases of both inputs of each pair.
 
-        They show on which pairs the game is worth playing. Raises MechanismFailure if no pair gives
-        releases.
+        The screening releases show on which pairs the game is worth playing. Raises
+        MechanismFailure if no pair gives releases.
         """
         inputs, alone = 2 * len(self.pairs), self._alone
         rows = max(MIN_ROWS, min(self.trials // 40, MAX_CHOOSING_ELEMENTS // (self._numbers * inputs)))
@@ -107,15 +107,16 @@ class Experiment(Generic[TargetT]):
     def certifying(self) -> int:
         """Number of releases of each input that certify a bound on epsilon.
 
-        These are all ``trials`` but those for the screening and for the choice of distinguishers.
+        This is ``trials`` without the releases for the screening and for the choice of
+        distinguishers.
         """
         screened = len(self.samples[0].releases[0])
         return max(MIN_TRIALS // 4, self.trials - screened - self._choosing(self.trials))
 
     def _choosing(self, trials: int) -> int:
-        """Return the number of releases from which distinguishers are chosen.
+        """Return the number of releases of an input from which distinguishers are chosen.
 
-        This is the number for each input of each pair that passed the screening.
+        Only the inputs of pairs that passed the screening are released so often.
         """
         most = MAX_CHOOSING_CALLS if self._alone else MAX_CHOOSING_ROWS
         return max(MIN_ROWS, min(trials // 8, most, MAX_CHOOSING_ELEMENTS // (4 * self._numbers)))
@@ -215,8 +216,8 @@ def certify(
 
     Args:
         alpha: probability that the bound of a single distinguisher is wrong.
-        claim: the epsilon to refute. If none is given, the score is computed only once, at the end
-            of the game.
+        claim: the epsilon to refute. Without this argument, the score is computed only once, at the
+            end of the game.
     """
     rounds, done, scores = 2 * trials, 0, list[Score]()
     right, wrong = (np.zeros(len(game.distinguishers), int) for _ in range(2))

@@ -187,8 +187,8 @@ def _standing_out(target: VectorTarget, records: Tensor, releases: Floats) -> li
 def searched_records(dim: int, *, clip_norm: float) -> Tensor:
     """Return the latents (R, n) that `found_pairs` releases in its search.
 
-    They are random and sparse vectors of many lengths, unit vectors of single axes, vectors of
-    equal numbers with two signs, and vectors that repeat one round constant.
+    The latents are random and sparse vectors of many lengths, unit vectors of single axes, vectors
+    of equal numbers with two signs, and vectors that repeat one round constant.
     """
     generator = torch.Generator().manual_seed(2024)
     places = torch.eye(dim, dtype=torch.float64)[torch.randperm(dim, generator=generator)[:MAX_PLACES]]
@@ -222,7 +222,7 @@ def _spread(releases: Floats) -> Floats:
 def pairs_of_batches(given: Sequence[InputPair], *, dim: int, clip_norm: float) -> list[InputPair]:
     """Return pairs of batches of three records, which differ in one record only.
 
-    This is the first, the middle or the last record of the batch.
+    This record is the first, the middle or the last record of the batch.
     """
     _, axis, random = _directions(dim, clip_norm)
     others = torch.stack([0.2 * random.roll(1), -0.3 * random, 0.25 * axis])

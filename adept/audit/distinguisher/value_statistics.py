@@ -28,8 +28,8 @@ MAX_COLUMNS = 3  # of an outcome that are looked at together
 def outcome_statistics(sample: Any, *, supports: Callable[[Any, Any], float] | None) -> Iterator[tuple[str, Statistic]]:
     """Yield pairs of a name and a statistic for the outcomes in a sample.
 
-    ``supports`` is the caller's function of an outcome and an input, or None. It returns a high
-    number if the outcome suggests this input.
+    ``supports`` is the caller's function of an outcome and an input, or None. This function returns
+    a high number if the outcome suggests this input.
     """
     first, second = sample.pair.first, sample.pair.second
     ours, theirs = sample.releases

@@ -142,8 +142,8 @@ def l1_loss(z: Floats, first: Floats, second: Floats) -> Floats:
     """Return the privacy loss of each release under Laplace noise, multiplied by the noise's scale.
 
     The privacy loss is the logarithm of the release's density under the first input divided by its
-    density under the second input (Habernal 2021, Eq. 28). It is computed without cancellation of
-    large numbers.
+    density under the second input (Habernal 2021, Eq. 28). The loss is computed without
+    cancellation of large numbers.
     """
     inside = np.clip(z, np.minimum(first, second), np.maximum(first, second))
     return np.asarray((2 * inside - first - second) @ np.sign(first - second))
@@ -214,8 +214,9 @@ def _remembered(statistic: Statistic) -> Statistic:
 def _binned(statistic: Statistic, first: Floats, second: Floats) -> Statistic:
     """Return a statistic that divides the values of another statistic into bins.
 
-    Its value is the logarithm of the ratio of the two inputs' counts in a bin. So a rule with
-    thresholds can also use differences that lie in the middle of the other statistic's values.
+    The value of the new statistic is the logarithm of the ratio of the two inputs' counts in a bin.
+    So a rule with thresholds can also use differences that lie in the middle of the other
+    statistic's values.
     """
     values = [statistic(first), statistic(second)]
     edges = np.unique(np.quantile(np.concatenate(values), np.linspace(0, 1, MAX_BINS + 1)[1:-1]))
@@ -263,8 +264,8 @@ def _seen(first: Floats, second: Floats, unit: float) -> Statistic | None:
 def log_ratios(first: Any, second: Any, keys: Callable[[Any], Any], *, least: float = 0.25) -> Statistic:
     """Return a statistic: the logarithm of the ratio of an outcome's counts in the two samples.
 
-    An outcome that neither sample holds gets 0. ``keys`` turns an array of outcomes into values
-    that can be counted. ``least`` is added to every count.
+    An outcome that neither sample holds gets the value 0. ``keys`` turns an array of outcomes into
+    values that can be counted. ``least`` is added to every count.
     """
     counts = Counter(keys(first)), Counter(keys(second))
     seen = counts[0].keys() | counts[1].keys()

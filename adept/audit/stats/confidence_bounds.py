@@ -1,7 +1,8 @@
-"""Exact bounds: the epsilon that the counts of a guessing game certify, and Gaussian noise's delta.
+"""Exact lower bounds on epsilon from a guessing game, and the exact delta of Gaussian noise.
 
 In each round of a guessing game, a coin picks one of two inputs, a mechanism releases this input,
-and a rule guesses it from the release or abstains.
+and a rule guesses it from the release or abstains. The counts of right and wrong guesses certify a
+lower bound on the epsilon of the mechanism. LDP stands for local differential privacy.
 """
 
 import math
@@ -85,17 +86,17 @@ def game_lower_bound(right: ArrayLike, wrong: ArrayLike, rounds: int, *, delta: 
     Claim: let the rule guess the first input on the event E and the second input on the event F,
     both fixed before the rounds. P is the distribution of the releases of the first input, and P'
     that of the second. A round is right with probability ``p = (P[E] + P'[F]) / 2`` and wrong with
-    probability ``q = (P'[E] + P[F]) / 2``. Under (epsilon, delta)-LDP, ``P[E] <= exp(epsilon) *
-    P'[E] + delta`` and ``P'[F] <= exp(epsilon) * P[F] + delta``, so ``p <= exp(epsilon) * q +
-    delta``. If the rule can guess only one of the two inputs, half of delta is enough in the last
-    inequality. The argument ``delta`` is the part of the claimed delta that the last inequality
-    needs.
+    probability ``q = (P'[E] + P[F]) / 2``. Under (epsilon, delta)-LDP (local differential privacy),
+    ``P[E] <= exp(epsilon) * P'[E] + delta`` and ``P'[F] <= exp(epsilon) * P[F] + delta``, so ``p <=
+    exp(epsilon) * q + delta``. If the rule can guess only one of the two inputs, half of delta is
+    enough in the last inequality. The argument ``delta`` is the part of the claimed delta that the
+    last inequality needs.
 
     For delta = 0 one confidence bound is enough. Given which rounds were answered, the number of
     wrong rounds among them is binomial with the share ``w = q / (p + q) >= 1 / (1 +
-    exp(epsilon))``. Let w_hi be the upper Clopper-Pearson bound on w. It is below w with
-    probability at most alpha, whichever rounds were answered, hence also on average. If w_hi is not
-    below w, then ``epsilon >= ln((1 - w) / w) >= ln((1 - w_hi) / w_hi)``.
+    exp(epsilon))``. Let w_hi be the upper Clopper-Pearson bound on w. The bound w_hi is below w
+    with probability at most alpha, whichever rounds were answered, hence also on average. If w_hi
+    is not below w, then ``epsilon >= ln((1 - w) / w) >= ln((1 - w_hi) / w_hi)``.
 
     For delta > 0, write p = p_0 + r with ``p_0 <= exp(epsilon) * q`` and r <= delta. Imagine that
     each right round is *forgiven* with probability r / p. The number of forgiven rounds is binomial
@@ -106,8 +107,8 @@ def game_lower_bound(right: ArrayLike, wrong: ArrayLike, rounds: int, *, delta: 
     bound).
 
     Args:
-        right: number of rounds guessed right. It may be fractional while a rule is being chosen.
-            Broadcasts against ``wrong``.
+        right: number of rounds guessed right. The number may be fractional while a rule is being
+            chosen. It broadcasts against ``wrong``.
         wrong: number of rounds guessed wrong.
         rounds: number of all rounds, including those without a guess.
         delta: the part of the claimed delta that the inequality for p and q needs.
@@ -137,13 +138,16 @@ def _forgiven(rounds: int, delta: float, alpha: float) -> float:
 def rounds_needed(epsilon: float, *, alpha: float) -> float:
     """Return the number of right guesses that refute a claimed epsilon if no guess is wrong.
 
-    This is the number m with (1 + e^-epsilon)^-m = alpha.
+    It is the number m for which ``(1 + e^-epsilon)^-m`` equals ``alpha``.
     """
     return -math.log(alpha) / math.log1p(math.exp(-epsilon)) if epsilon < 50 else math.inf
 
 
 def say_trials(needed: float) -> str:
-    """Return a phrase such as "about 1,200 trials", with the number rounded to two digits."""
+    """Return a phrase such as "about 1,200 trials".
+
+    The number in this phrase has two significant digits.
+    """
     return "no number of trials" if math.isinf(needed) else f"about {float(f'{needed:.2g}'):,.0f} trials"
 
 
@@ -157,10 +161,11 @@ def epsilon_lower_bound(
     were drawn. The bound is wrong with probability at most ``alpha``.
 
     Claim: let P and Q be the probabilities of the event under the two inputs. An (epsilon,
-    delta)-LDP mechanism has ``P <= exp(epsilon) * Q + delta`` for every event, so ``epsilon >=
-    ln((P - delta) / Q)``. The confidence bounds P >= p_lo and Q <= q_hi are each wrong with
-    probability at most alpha / 2. So the bound ``ln((p_lo - delta) / q_hi)`` holds with probability
-    at least 1 - alpha (union bound; Ding et al. 2018, Jagielski et al. 2020).
+    delta)-LDP mechanism (LDP is local differential privacy) has ``P <= exp(epsilon) * Q + delta``
+    for every event, so ``epsilon >= ln((P - delta) / Q)``. The confidence bounds P >= p_lo and Q <=
+    q_hi are each wrong with probability at most alpha / 2. So the bound ``ln((p_lo - delta) /
+    q_hi)`` holds with probability at least 1 - alpha (union bound; Ding et al. 2018, Jagielski et
+    al. 2020).
 
     Returns:
         The bound, or -inf if the counts certify nothing.
@@ -176,12 +181,12 @@ def epsilon_lower_bound(
 def gaussian_delta(distance: float, *, sigma: float, epsilon: float) -> float:
     """Return the smallest delta for which continuous Gaussian noise is (epsilon, delta)-LDP.
 
-    This is the exact delta for two inputs at the l2 distance d = ``distance`` and noise of standard
-    deviation s = ``sigma``: ``Phi(d / (2 * s) - epsilon * s / d) - exp(epsilon) * Phi(-d / (2 * s)
-    - epsilon * s / d)``, Phi being the normal distribution function (Balle and Wang 2018, Theorem
-    8). It is computed in logarithms, because exp(epsilon) may overflow. The delta grows with the
-    distance. So the largest distance of two inputs, the sensitivity, determines the delta of a
-    mechanism.
+    Let d = ``distance`` be the l2 distance of two inputs, and let s = ``sigma`` be the standard
+    deviation of the noise. The exact delta for these inputs is ``Phi(d / (2 * s) - epsilon * s / d)
+    - exp(epsilon) * Phi(-d / (2 * s) - epsilon * s / d)``, Phi being the normal distribution
+    function (Balle and Wang 2018, Theorem 8). This formula is computed in logarithms, because
+    exp(epsilon) may overflow. Delta grows with the distance. So the largest distance of two inputs,
+    the sensitivity, determines the delta of a mechanism.
     """
     if distance == 0:
         return 0.0

@@ -1,6 +1,6 @@
 """Exact tests that compare two samples or two counts.
 
-They are valid for every sample size, and for continuous and discrete distributions.
+The tests are valid for every sample size, and for continuous and discrete distributions.
 """
 
 from collections.abc import Sequence
@@ -68,7 +68,7 @@ def differences(first: Floats, second: Floats, *, what: str) -> list[Difference]
 def binomial_p_value(count: int, of: int, p: float) -> float:
     """Return the two-sided p-value of a count under the distribution Binomial(``of``, ``p``).
 
-    It is twice the smaller tail of this distribution.
+    The p-value is twice the smaller tail of this distribution.
     """
     if p <= 0 or p >= 1:
         return 1.0 if count == of * p else 0.0
@@ -96,7 +96,7 @@ def certified(
 
 
 def combined(p_values: Sequence[float], evidence: str, *, alpha: float, statistic: float | None = None) -> Check:
-    """Return one check for several tests.
+    """Return one check that combines the p-values of several tests.
 
     Its p-value is the smallest p-value of the tests times the number of tests (Bonferroni's
     factor).

@@ -29,8 +29,8 @@ class PureNoise:
     def holds(self, distance: float, *, scale: float, epsilon: float, delta: float) -> tuple[bool, str]:
         """Return True if the loss ``distance / scale`` meets the claim, and the loss in words.
 
-        The loss is the largest privacy loss (Habernal 2021, Appendix A). It is compared with the
-        claimed epsilon only if the claim has no delta.
+        The loss is the largest privacy loss (Habernal 2021, Appendix A). The loss is compared with
+        the claimed epsilon only if the claim has no delta.
         """
         loss = distance / scale
         # A claimed delta may cover a loss beyond epsilon: only pure claims are refuted.
@@ -45,7 +45,8 @@ class LaplaceNoise(PureNoise):
     def size(self, noise: Floats, scale: float) -> tuple[float, int]:
         """Return the pivot ``2 * sum(abs(z)) / b`` of noise z, and its degrees of freedom.
 
-        The pivot has a chi-square distribution with two degrees of freedom for each number in z.
+        The pivot has a chi-square distribution with two degrees of freedom for each coordinate of
+        each noise vector.
         """
         return 2 * float(np.abs(noise).sum()) / scale, 2 * noise.size
 
@@ -73,7 +74,8 @@ class GaussianNoise:
     def size(self, noise: Floats, scale: float) -> tuple[float, int]:
         """Return the pivot ``sum(z**2) / s**2`` of noise z, and its degrees of freedom.
 
-        The pivot has a chi-square distribution with one degree of freedom for each number in z.
+        The pivot has a chi-square distribution with one degree of freedom for each coordinate of
+        each noise vector.
         """
         return float(np.square(noise / scale).sum()), noise.size
 
@@ -87,8 +89,8 @@ class GaussianNoise:
 class RadialNoise(PureNoise):
     """Noise with a density proportional to ``exp(-||z|| / s)``, where ``||z||`` is the l2 norm.
 
-    This is the K-norm mechanism in l2. The norm of the noise follows Gamma(n, s), and the direction
-    is uniform.
+    Adding this noise is the K-norm mechanism in l2. The norm of the noise follows Gamma(n, s), and
+    the direction is uniform.
     """
 
     order = 2
@@ -125,8 +127,8 @@ NOISES: dict[str, Noise] = {"laplace": LaplaceNoise(), "gaussian": GaussianNoise
 def cap_p_value(releases: Floats, centre: Floats, *, epsilon: float, clip_norm: float) -> float:
     """Return the p-value of a test that compares releases (m, n) of one latent with PrivUnit.
 
-    It is the Kolmogorov-Smirnov test of the cosine T between a release and its input. Claim: under
-    PrivUnit (Bhowmick et al. 2018, Algorithm 1), P(T >= t) is ``p * u(t) / q`` for t above a
+    The test is the Kolmogorov-Smirnov test of the cosine T between a release and its input. Claim:
+    under PrivUnit (Bhowmick et al. 2018, Algorithm 1), P(T >= t) is ``p * u(t) / q`` for t above a
     threshold g, and ``1 - (1 - p) * (1 - u(t)) / (1 - q)`` for t below it. Here u(t) is the share
     of the sphere whose cosine with the input is at least t, q = u(g), and p is ``q * e^eps / (1 +
     (e^eps - 1) * q)``. All releases have the length C / g, where C is ``clip_norm``. So the test

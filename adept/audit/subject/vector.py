@@ -105,8 +105,8 @@ class VectorTarget(Target):
     def project(self, latents: Tensor) -> Floats:
         """Map latents (B, n) into the set that the claim covers.
 
-        This is done by the mechanism's method ``project`` or, without such a method, by clipping to
-        the declared set.
+        The mechanism's method ``project`` does this. If there is no such method, the latents are
+        clipped to the declared set.
         """
         if not hasattr(self.mechanism, "project"):
             return clip_latents(latents, clip=self.clip, clip_norm=self.clip_norm).to(torch.float64).numpy()

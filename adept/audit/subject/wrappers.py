@@ -82,14 +82,15 @@ class JointReports(Wrapper):
     """A mechanism whose release consists of several reports of each record.
 
     Each report is a release of the wrapped mechanism. Claim: by composition, m reports of an
-    (epsilon, delta)-LDP mechanism are together (m * epsilon, m * delta)-LDP. If the wrapped
-    mechanism has a memory, its own epsilon is the claim for all reports together.
+    (epsilon, delta)-LDP mechanism are together (m * epsilon, m * delta)-LDP (local differential
+    privacy). If the wrapped mechanism has a memory, its own epsilon is the claim for all reports
+    together.
 
     Args:
         mechanism: an object with ``epsilon`` and ``privatize``, on latents or on values.
         reports: the number m of reports of each record.
-        epsilon: the claimed epsilon of all reports together. By default, it follows from the claim
-            above.
+        epsilon: the claimed epsilon of all reports together. By default, this epsilon follows from
+            the claim above.
     """
 
     HIDDEN = ("noise", "guarantee", "supports", "distribution", "odds")  # of a single release
@@ -119,7 +120,7 @@ class JointReports(Wrapper):
 class Rewriting:
     """A text rewriter as a mechanism on values, where the values are texts.
 
-    It has the claim of the rewriter's own mechanism.
+    This mechanism has the claim of the rewriter's own mechanism.
     """
 
     def __init__(self, rewriter: Any) -> None:
