@@ -308,8 +308,8 @@ class StudyConfig(Columns):
     seed: int | None = None
     """Seed of the random choices in a simulation."""
     model_dir: str | None = None
-    """For study=sensitivity: directory of a model. The study then also measures this model's
-    latents of the training texts."""
+    """For study=sensitivity: directory of a model. If given, the study also counts, among the
+    latents of this model's training texts, the pairs that the original does not expect."""
     data: DataConfig = field(default_factory=DataConfig)
 
     def __post_init__(self) -> None:

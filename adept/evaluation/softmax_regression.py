@@ -139,8 +139,9 @@ def commonness(features: Features, weights: Tensor, counts: Tensor, *, noisy_lab
 
 
 def best_labels(features: Features, weights: Tensor, common: Tensor) -> Tensor:
-    """Return for each row the index (m,) of the label with the largest logit minus ``common``.
+    """Return the index of the best label for each row, as a tensor (m,).
 
+    It is the label for which the difference between the logit and ``common`` is largest;
     :func:`commonness` computes ``common``.
     """
     return (features.scores(weights) - common).argmax(dim=1)

@@ -52,7 +52,7 @@ class Cap:
 
 @dataclass(frozen=True, kw_only=True)
 class PrivUnit(Mechanism):
-    """A release of an unbiased estimate of each latent's direction, scaled to length C.
+    """A random vector for each latent; its mean is the vector of length C in the same direction.
 
     It is pure eps-LDP for any two records, and its squared error is C^2 (1/g^2 - 1). Every latent
     is first projected onto the sphere of radius C, also from inside the ball. So the release
@@ -148,9 +148,9 @@ def optimal_cap(dim: int, *, epsilon: float) -> Cap:
 def log_overshoot(logit: float, *, dim: int) -> float:
     """Return ln E max(T - g, 0) = ln(M - g q) for the cap with s / (1 - s) = exp(``logit``).
 
-    If g is near 1 or q is tiny, the difference M - g q loses its digits. For such a cap the program
-    computes the same number as a series of positive terms, s^(a+1) F(a + 1/2, 1; a + 2; s) / (4 a
-    (a + 1) B(1/2, a)), where F is Gauss's hypergeometric function.
+    If g is near 1 or q is tiny, the difference M - g q loses its digits. Then the program uses an
+    equal formula, ``s^(a+1) * F(a + 1/2, 1; a + 2; s) / (4 * a * (a + 1) * B(1/2, a))``. F is
+    Gauss's hypergeometric function, a series whose terms are all positive here.
     """
     a, sine, log_sine = (dim - 1) / 2, float(expit(logit)), float(log_expit(logit))
     log_beta = float(betaln(0.5, a))

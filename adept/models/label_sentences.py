@@ -1,9 +1,9 @@
 r"""Cells of labels: public sentences that resemble records of a label, to judge by its name.
 
 The *cell* of a label c is a set of k public sentences. A record of this label is released as one of
-them (``adept.mechanisms.description``). Every cell begins with the same first sentences of the
-codec, which represent all of its utterances. Because of these sentences, a name that misleads does
-less harm.
+them (``adept.mechanisms.description``). Every cell begins with the same sentences: the
+first ones that the codec, the list of all public sentences, stores. Because of these sentences, a
+name that misleads does less harm.
 
 Each later sentence s has a weight, ``min(1, f * exp(beta * cos(c, s)))``. Here ``cos(c, s)`` is the
 cosine between the meanings of the label and the sentence. The factor f is such that all weights and

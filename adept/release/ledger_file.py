@@ -362,7 +362,8 @@ def exact(budget: float) -> Budget:
 def add_up(spent: Mapping[int, Budget], claims: Iterable[tuple[int, int]]) -> Budget:
     """Return the sum of a digest's budgets: for each claim, the release's epsilon times the count.
 
-    ``spent`` gives the epsilon of a release; claims of releases that it does not list are left out.
+    ``spent`` maps each release to its epsilon. A claim whose release is not in ``spent`` is not
+    counted.
     """
     return sum((spent[release] * times for release, times in claims if release in spent), Fraction())
 

@@ -160,8 +160,8 @@ class Pools:
 
     *Claim*: if a text of a pool is written only when it is first drawn, the outputs have the same
     distribution as if the whole pool had been written before. *Proof*: the texts of a codeword are
-    drawn independently of each other, from one distribution that depends on the codeword alone. The
-    place in the pool from which a record gets its text is drawn without reading any text. So it
+    drawn independently of each other, from one distribution that depends on the codeword alone. To
+    choose a record's text, the program draws a place in the pool, and reads no text for this. So it
     does not matter when a text is written. QED. All of this reads only released codewords, so it is
     post-processing and costs no budget. All random numbers come from the operating system, so no
     seed reveals which record came first.

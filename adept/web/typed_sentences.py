@@ -3,9 +3,9 @@
 Each change on the page causes a new release, with fresh noise from the operating system. Typed
 sentences are never stored.
 
-A *reader* is an attacker who sees a release. The reader knows a *crowd* of people, each with a
-sentence, and the *belief* is the probability that the reader gives to you
-(``adept.web.attacker_view``).
+A *reader* is an attacker who sees a release. The reader knows a *crowd*: people, you
+among them, and the sentence of each. The reader's *belief* is the probability that the released
+sentence is yours, given what the reader knows (``adept.web.attacker_view``).
 """
 
 import contextlib
@@ -45,7 +45,7 @@ COMPARED = {
 
 @dataclass(frozen=True)
 class Release:
-    """One release of a sentence by one mechanism, which is never stored."""
+    """The release of a typed sentence by one mechanism; it is kept in memory alone."""
 
     shown: dict[str, Any]  # what the page says of it: texts, budgets, and a reader's largest belief in words
     reader: Reader

@@ -238,7 +238,7 @@ def _joined(pairs: Sequence[ReleasePairs]) -> ReleasePairs:
 
 
 def _within(call: Floats) -> ReleasePairs:
-    """Return pairs of rows from the first two thirds of a call.
+    """Pair the first two thirds of the rows of one call: the first with the second, and so on.
 
     `_between` pairs rows from the last third, so no row belongs to both kinds of pairs.
     """

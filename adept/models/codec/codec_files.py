@@ -1,7 +1,8 @@
-"""Saving and loading of the two files of a codec, and of its list of likely texts.
+"""Saving and loading of the two files of a codec, and of its list of further texts.
 
-A JSON file holds the words and the utterances (stored sentences). A second file holds tables of
-n-grams and of the listed texts. The contents of both files are checked before the codec is built.
+A JSON file holds the words and the utterances, which are the sentences that get the first numbers.
+A second file holds the tables of the n-grams and, if they are known, the listed texts, which get
+the next numbers. The contents of both files are checked before the codec is built.
 So a damaged file is refused at once, and cannot cause an error later when a record is encoded.
 """
 

@@ -102,7 +102,8 @@ class _Search:
         """Yield batches of texts that cost at most ``bits`` bits.
 
         A batch of M texts of length L holds their costs (M,) and the numbers of their words (M, L).
-        Long texts are extended before short ones, which saves memory.
+        If several lengths have enough unfinished texts for a full batch, the longest of these texts
+        are extended first, which saves memory.
         """
         waiting: dict[int, list[Prefixes]] = {0: [(torch.zeros((1, 0), dtype=torch.int64), torch.zeros(1))]}
         while waiting and self.unread > 0:
