@@ -33,6 +33,7 @@ COLOURS = {
     "token_response": "#9aa53b",
     "token_exponential": "#5f9ea0",
     "prompt_sampling": "#b07aa1",
+    "by_label": "#7a5195",
     "synthesizer": "#11698e",
     "lookup": "#a08c00",
 }
@@ -41,6 +42,7 @@ NAMES = {
     "dptext": "dptext (not private)",
     "token_response": "token-wise response",
     "token_exponential": "token-wise exponential",
+    "by_label": "codewords by label",
     "synthesizer": "synthesizer (central)",
     "prompt_sampling": "DP-Prompt on our decoder",
     "names": "names of labels alone (given the label set)",

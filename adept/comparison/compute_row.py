@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from adept.comparison import plan
-from adept.comparison.config import CENTRAL, COPY, JOINT, JOINT_RESPONSE, SYNTHESIZER
+from adept.comparison.config import BY_LABEL, CENTRAL, COPY, JOINT, JOINT_RESPONSE, SYNTHESIZER
 from adept.comparison.one_seed import Trial
 from adept.comparison.plan import Cell
 from adept.comparison.results import ResultRow, WrittenTexts
@@ -191,6 +191,8 @@ def _open_rewriter(trial: Trial, cell: Cell) -> Source:
         if cell.labels in (JOINT, JOINT_RESPONSE):
             known = rewriter.coding.labels
             labels = [label if label in known else None for label in trial.labels(cell)]
+        if cell.mechanism == BY_LABEL:
+            labels = list(trial.labels(cell))
         if cell.mechanism == "random":  # its texts know of no record: a few serve them all
             few = slice(-(-RANDOM_TEXTS // samples))
             pool = rewriter.rewrite_pairs(texts[few], labels and labels[few], samples=samples)

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 PAPER = "paper"  # the rewriter is trained on the very records that it rewrites
 PROTOCOLS = ("disjoint", PAPER)
 REFERENCES = ("identity", "random")  # of each model
-SYNTHESIZER = "synthesizer"  # in the place of a mechanism
+SYNTHESIZER, BY_LABEL = "synthesizer", "by_label"  # in the place of a mechanism
+OFF, AUTO = "off", "auto"  # codewords by label
 STAND_INS = ("a", "b", "c", "d")  # labels for trials and audits, which see no data
 COPY = "copy"  # labels are public
 JOINT = "joint"  # the decoder writes them
@@ -49,6 +50,9 @@ class CompareConfig(Columns):
     """Directory of a model. The word utterances stands for the model that comes with the package.
     With null, the comparison trains a model for each seed, and for each set into which latents are
     clipped."""
+    label_codewords: str = "off"
+    """Codewords by label, for copied labels and a model of broad text, as in adept rewrite: off | auto
+    (the comparison adds the row by_label, whose texts the names of the labels help to choose)."""
     trust: str = "local"
     """Whom the people behind the records must trust: local (nobody) | central (the holder of the
     file, who releases noisy counts; the options mechanisms and labels are ignored) | all (a figure
@@ -117,6 +121,7 @@ class CompareConfig(Columns):
             check_choice(BY_NAME, mechanisms=name)
         self.mechanisms = [name for name in self.mechanisms if name not in REFERENCES]  # they are always there
         check_choice(LABELS, labels=self.labels)
+        check_choice((OFF, AUTO), label_codewords=self.label_codewords)
         self._check_sizes()
         self._check_labels()
         self._check_mechanisms()
@@ -150,6 +155,10 @@ class CompareConfig(Columns):
                     f"labels must be copy or randomized_response with {name}=true, got {self.labels}: it is about texts "
                     "alone"
                 )
+        if self.label_codewords == AUTO and (self.labels, self.trust, self.model_dir is None) != (COPY, LOCAL, False):
+            raise ConfigurationError(
+                "label_codewords must be off unless labels=copy, trust=local and model_dir names a model of broad text, got auto"
+            )
         parts = sum(part is not None for part in (self.label_epsilon, self.label_share))
         if parts != (self.labels == RANDOMIZED_RESPONSE):
             raise ConfigurationError(

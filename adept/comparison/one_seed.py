@@ -9,13 +9,13 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from adept.comparison.config import JOINT, JOINT_RESPONSE, PAPER
+from adept.comparison.config import BY_LABEL, JOINT, JOINT_RESPONSE, PAPER
 from adept.comparison.output_directory import Store, Stored
 from adept.comparison.plan import Cell, ModelKind
 from adept.comparison.results import ReleasedLabels
 from adept.data.corpus import Corpus, hold_out
-from adept.errors import ModelError
-from adept.mechanisms import Codebook, JointResponse, L1Laplace, RandomizedResponse
+from adept.errors import ConfigurationError, ModelError
+from adept.mechanisms import Codebook, Description, JointResponse, L1Laplace, RandomizedResponse
 from adept.models.codec.codec import Codec
 from adept.models.config import TrainingData, TrainSpec
 from adept.models.saved_model import Autoencoder
@@ -63,6 +63,13 @@ class Trial:
         config, (model, tokenizer), decoding = self.config, self.model(cell), self.config.decoding
         if decoding.strategy == "auto" and model_kind(cell).content != "none" and config.model_dir is None:
             decoding = replace(decoding, strategy="sample")
+        if cell.mechanism == BY_LABEL:
+            plain = Rewriter.for_measurement(model, tokenizer, mechanism=Description(epsilon=cell.text_epsilon))
+            if plain.by_label() is plain:
+                raise ConfigurationError(
+                    "model_dir must be a model of broad text that was not adapted for label_codewords=auto: use off"
+                )
+            return plain.by_label()
         text = config.mechanism(cell.mechanism, math.inf if cell.budget is None else cell.text_epsilon)
         mechanism = JointResponse.of(text, self.label_set) if cell.labels == JOINT_RESPONSE else text
         return Rewriter.for_measurement(model, tokenizer, mechanism=mechanism, decoding=decoding)

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from adept.comparison.config import (
+    AUTO,
+    BY_LABEL,
     CENTRAL,
     COPY,
     JOINT,
@@ -104,6 +106,8 @@ def _list_rows(config: CompareConfig) -> Iterator[tuple[str, ModelKind | None]]:
         yield from ((name, model) for name in config.mechanisms if _choose_model(config, name) == model)
         if config.alternatives:
             yield PROMPTED, model
+    if config.label_codewords == AUTO:
+        yield BY_LABEL, _choose_model(config, BY_LABEL)
 
 
 def _choose_model(config: CompareConfig, name: str) -> ModelKind:
@@ -111,7 +115,7 @@ def _choose_model(config: CompareConfig, name: str) -> ModelKind:
 
     Mechanisms for the l2 ball and mechanisms for the sphere use the same model.
     """
-    kind = LearnedCodebook if name == SYNTHESIZER else BY_NAME[name]
+    kind = LearnedCodebook if name in (SYNTHESIZER, BY_LABEL) else BY_NAME[name]
     content = config.training.for_mechanism(kind).content.kind
     if kind.serves == {"l1"}:
         return ModelKind("l1", content)
@@ -140,7 +144,7 @@ def _choose_decoder(config: CompareConfig, name: str) -> str | None:
         return NEAREST
     if name in (*TOKEN_WISE, REDACTED):
         return WORDS
-    return DESCRIBED if name == "description" else LSTM
+    return DESCRIBED if name in ("description", BY_LABEL) else LSTM
 
 
 def _treat_labels(config: CompareConfig, name: str, budget: float | None) -> tuple[str, float | None]:
@@ -161,7 +165,7 @@ def _choose_attacked(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
     """
     releases: dict[tuple[object, ...], Cell] = {}
     for cell in cells:
-        if cell.model and cell.budget is not None and cell.mechanism not in ALTERNATIVES:
+        if cell.model and cell.budget is not None and cell.mechanism not in (*ALTERNATIVES, BY_LABEL):
             releases.setdefault((cell.model, cell.mechanism, cell.budget), cell)
     return sorted(releases.values(), key=lambda cell: config.mechanisms.index(cell.mechanism))
 

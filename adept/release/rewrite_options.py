@@ -217,10 +217,9 @@ class ReleaseRequest(LedgerOptions, FileOptions):
     """File with public sentences that explain the copied labels, for labels whose names say too
     little. Each line holds a label, a tab, and sentences about the label, separated by tabs."""
     label_codewords: str = "auto"
-    """Codewords (the public sentences among which a rewrite's sentence is chosen) if labels are
-    copied: auto (each label has codewords near its name, if the model was trained on text of many
-    domains and no mechanism is chosen; a rewrite can then reveal its label) | off (all labels have
-    the same codewords)."""
+    """Public sentences among which a rewrite is chosen, if labels are copied: auto (each label has
+    sentences near its name, if the model was trained on text of many domains and no mechanism is
+    chosen; a rewrite can then reveal its label) | off (all labels have the same sentences)."""
 
     # --- Texts
     batch_size: int = BATCH_SIZE

@@ -16,6 +16,7 @@ from typing import Any
 from matplotlib.lines import Line2D
 from scipy.optimize import isotonic_regression
 
+from adept.comparison.config import BY_LABEL
 from adept.comparison.plan import LOOKUP
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.guarantee import words
@@ -185,7 +186,7 @@ def choose_curves(curves: Sequence[Curve]) -> list[Curve]:
     other mechanisms are shown.
     """
     variants = [curve for curve in curves if curve.mechanism in VARIANTS]
-    others = [curve for curve in curves if not curve.false_claim and curve.mechanism in BY_NAME]
+    others = [curve for curve in curves if not curve.false_claim and curve.mechanism in (*BY_NAME, BY_LABEL)]
     others = [curve for curve in others if curve not in variants]
     others.sort(key=lambda curve: -mean(line.accuracy.mean for line in curve.at.values()))
     return [*variants, *others[: HEADLINE_CURVES - len(variants)]]

@@ -17,7 +17,7 @@ from statistics import mean, stdev
 
 from scipy.stats import t as student
 
-from adept.comparison.config import REFERENCES, SYNTHESIZER
+from adept.comparison.config import BY_LABEL, REFERENCES, SYNTHESIZER
 from adept.comparison.plan import ALTERNATIVES, BY_NAMES, LOOKUP, NONE, PUBLIC, REDACTED
 from adept.comparison.results import ResultRow, exceeds
 from adept.evaluation.metrics import OTHER, PAIRED
@@ -30,7 +30,7 @@ QUALITY |= {"bleu": "BLEU", "verbatim_public": "public text"}
 OTHERS = {name: f"{name}{OTHER}" for name in PAIRED}
 MEASURES = (*QUALITY, *OTHERS.values())
 MAJORITY = "always the majority label"
-CURVE_ORDER = [*BY_NAME, SYNTHESIZER, LOOKUP, *ALTERNATIVES]
+CURVE_ORDER = [*BY_NAME, BY_LABEL, SYNTHESIZER, LOOKUP, *ALTERNATIVES]
 LEVELS = (NONE, REDACTED, PUBLIC, *BY_NAMES, *REFERENCES)  # that every curve is read against
 
 

@@ -26,7 +26,9 @@ def test_the_figure_draws_a_line_for_each_mechanism_and_level() -> None:
 
 
 def test_every_mechanism_with_a_budget_has_a_colour_of_its_own() -> None:
-    assert set(COLOURS) == set(BY_NAME) - set(REFERENCES) | {"lookup", "synthesizer", *ALTERNATIVES} - {"redaction"}
+    assert set(COLOURS) == set(BY_NAME) - set(REFERENCES) | {"lookup", "by_label", "synthesizer", *ALTERNATIVES} - {
+        "redaction"
+    }
     assert len(set(COLOURS.values())) == len(COLOURS)
 
 
