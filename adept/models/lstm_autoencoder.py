@@ -75,7 +75,7 @@ class Adept(nn.Module):
     # --- Training: whole batches through nn.LSTM
 
     def encode(self, tokens: Tensor) -> Tensor:
-        """Return the clipped latents (B, n) of tokens (B, T); Eq. 9 is the clip to a ball."""
+        """Return the clipped latents (B, n) of tokens (B, T): r * min(1, C / ||r||), Eq. 9."""
         return clip_latents(self.read(tokens), clip=self.clip, clip_norm=self.clip_norm)
 
     def loss(self, tokens: Tensor, randomise: Callable[[Tensor], Tensor] | None = None) -> Tensor:

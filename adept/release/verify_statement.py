@@ -219,7 +219,7 @@ def _shuffling(said: Json, symbols: bool) -> None:
 def _symbols(said: Json, part: Json) -> None:
     """Check symbols' weights: heavy / light <= e^epsilon, and the epsilons of text and label alone.
 
-    Proof of this check in Coq: ``proofs/Checker.v``, ``accepted_symbols_are_private``.
+    Checked proof: ``proofs/Checker.v``, ``accepted_symbols_are_private``.
     """
     size, top, heavy, light = (_whole(part[name]) for name in ("size", "top", "heavy", "light"))
     total, of = top * heavy + (size - top) * light, part["of"]
