@@ -34,7 +34,7 @@ from adept.evaluation.classifiers import evaluate
 from adept.evaluation.metrics import accuracy, codes, macro_f1
 from adept.mechanisms import Votes
 from adept.mechanisms.gaussian import analytic_scale
-from adept.rewriting.load_rewriter import load_model
+from adept.rewriting.loading import load_model
 from adept.synthesis.synthesizer import Synthesizer
 
 EPSILONS, DELTA, ROUNDS = (0.5, 1.0, 2.0, 4.0), 1e-6, 10

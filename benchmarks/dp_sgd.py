@@ -32,7 +32,7 @@ from adept.mechanisms import Votes
 from adept.models.saved_model import pad
 from adept.models.tokenizer import END, PAD, START, UNKNOWN, Tokenizer
 from adept.models.training import length_batches
-from adept.rewriting.load_rewriter import load_model
+from adept.rewriting.loading import load_model
 from adept.synthesis.synthesizer import Synthesizer
 
 DELTA, LABELS_SHARE = 1e-6, 0.1

@@ -1,6 +1,6 @@
 (** * Shuffling: what is certain about releases whose order was forgotten
 
-    The bound of adept/mechanisms/shuffle_amplification.py (the privacy blanket) and its computation (Poisson summation) stay on
+    The bound of adept/mechanisms/shuffling.py (the privacy blanket) and its computation (Poisson summation) stay on
       paper. Here is
     what the program relies on besides: shuffling never makes a guarantee worse, and the number that is computed from the claim
     lies between a floor and what one record spends alone. *)

@@ -13,7 +13,7 @@ from adept.models.codec.codec import Codec
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.models.word_vectors import Lexicon
-from adept.rewriting.load_rewriter import load_model
+from adept.rewriting.loading import load_model
 
 CELL = 64  # sentences in a label's cell
 NAMES = ["cheapest_airfare", "GroundTransportation", "X17"]

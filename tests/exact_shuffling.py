@@ -8,7 +8,7 @@ from itertools import combinations, combinations_with_replacement, product
 
 import mpmath
 
-from adept.mechanisms.shuffle_amplification import Draw
+from adept.mechanisms.shuffling import Draw
 
 Number = mpmath.mpf
 SCALE = 2**200  # of a weight of one, where weights are integers

@@ -27,7 +27,7 @@ from adept.models.codebooks import encode_public
 from adept.models.codec.codec import words_of
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer, join_words
-from adept.rewriting.load_rewriter import best_exact, load_model, packaged_directory
+from adept.rewriting.loading import best_exact, load_model, packaged_directory
 
 MEBIBYTE = 1 << 20
 FORKED_AFTER_THREADS = """

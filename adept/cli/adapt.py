@@ -18,7 +18,7 @@ from adept.models.adapt import adapt, are_terms, fine_tune, read_page, sentences
 from adept.models.config import MODEL
 from adept.models.model_card import model_card
 from adept.models.saved_model import Autoencoder
-from adept.rewriting.load_rewriter import is_packaged, load_model, packaged_directory
+from adept.rewriting.loading import is_packaged, load_model, packaged_directory
 
 
 def main(config: AdaptConfig) -> None:

@@ -13,7 +13,7 @@ from adept.data.writing import new_directory
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.base import MechanismChoice
 from adept.mechanisms.guarantee import Guarantee, json_number
-from adept.rewriting.load_rewriter import best_exact, load_model
+from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.audited_synthesizer import NeighbouringFiles
 

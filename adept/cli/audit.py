@@ -20,7 +20,7 @@ from adept.data.writing import new_directory
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description
 from adept.release.synthesizer_audit import replay
-from adept.rewriting.load_rewriter import load_model
+from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.audited_synthesizer import NeighbouringFiles
 

@@ -24,7 +24,7 @@ from adept.release.columns import ReleaseOptions
 from adept.release.input_files import Inputs
 from adept.release.local_release import open_release
 from adept.rewriting.budget_estimates import ADVICE, QUESTION, SHARE_HEADINGS, TABLE_BUDGETS, Budget, preview_budgets
-from adept.rewriting.load_rewriter import load_model
+from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.draw_by_label_names import spell_label_set
 from adept.synthesis.synthesizer import share_standing_out

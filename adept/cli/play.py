@@ -26,7 +26,7 @@ def main(config: PlayConfig) -> None:
     try:
         import uvicorn
 
-        from adept.rewriting.load_rewriter import load_model
+        from adept.rewriting.loading import load_model
         from adept.web.server import Play
         from adept.web.typed_sentences import Sentences
         from adept.web.uploads import Files

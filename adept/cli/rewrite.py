@@ -30,7 +30,7 @@ from adept.release.publication import STATEMENT, Publication
 from adept.release.release_flow import preview
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.expected_content import FIRST_TEXTS, MIN_TEXTS, expected_lines, first_texts, foreign_warnings
-from adept.rewriting.load_rewriter import is_packaged, label_mechanism
+from adept.rewriting.loading import is_packaged, label_mechanism
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
 

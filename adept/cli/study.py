@@ -12,7 +12,7 @@ from adept.data.corpus import load
 from adept.data.writing import new_directory, write_table
 from adept.errors import ConfigurationError
 from adept.mechanisms import Identity
-from adept.rewriting.load_rewriter import load_model
+from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.studies import sensitivity
 from adept.studies.catalogue import SIMULATED, STUDIES

@@ -34,6 +34,6 @@ def _model(name: str | None) -> str | None:
     """Return the model's directory, or the packaged model's directory if its name is given."""
     if name is None or Path(name).exists():
         return name
-    from adept.rewriting.load_rewriter import PACKAGED_MODEL, packaged_directory  # seconds to import, and rarely needed
+    from adept.rewriting.loading import PACKAGED_MODEL, packaged_directory  # seconds to import, and rarely needed
 
     return str(packaged_directory()) if name == PACKAGED_MODEL else name

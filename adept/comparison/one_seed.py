@@ -21,7 +21,7 @@ from adept.models.config import TrainingData, TrainSpec
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.models.word_vectors import WordVectors, learn_word_vectors
-from adept.rewriting.load_rewriter import load_model
+from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 
 KNOWN_WORDS, WORD_DIM = 1000, 64  # public words of the mechanisms that go word by word

@@ -28,7 +28,7 @@ from adept.release.ledger import Ledger
 from adept.release.ledger_file import Spending
 from adept.release.publication import open_output
 from adept.release.record_identity import prefix_digest, row_digest
-from adept.rewriting.load_rewriter import is_by_label
+from adept.rewriting.loading import is_by_label
 from adept.rewriting.rewriter import Rewriter
 
 if TYPE_CHECKING:

@@ -45,7 +45,7 @@ from adept.release.shuffled_release import check_shuffling, find_shuffled
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.budget_estimates import APPROVAL_EXAMPLES, rewrite_examples
 from adept.rewriting.label_coding import LabelCoding
-from adept.rewriting.load_rewriter import best_exact, load_model
+from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import Rewriter
 
 # A resumed release may change these options: nothing that was drawn depends on them.

@@ -2,7 +2,7 @@
 
 A shuffled file hides which record each row comes from, so its guarantee for the file as a whole
 (the *central* guarantee) is stronger. A *release* is the randomised value from which the texts of a
-record are written. ``adept.mechanisms.shuffle_amplification`` proves the central guarantee for
+record are written. ``adept.mechanisms.shuffling`` proves the central guarantee for
 every function of the *unordered* releases and of coins (random choices) that nobody can guess.
 
 *Claim*: a shuffled file is such a function. If labels are copied, it is such a function of the
@@ -39,7 +39,7 @@ from dataclasses import dataclass
 from adept.data.formats import STANDARD_STREAM
 from adept.errors import ConfigurationError
 from adept.mechanisms import LocalRandomizer
-from adept.mechanisms.shuffle_amplification import central_epsilon, draws_of
+from adept.mechanisms.shuffling import central_epsilon, draws_of
 from adept.release.columns import ReleaseOptions
 from adept.rewriting.rewriter import Rewriter
 

@@ -18,7 +18,7 @@ from adept.models.codec.codec import Codec
 from adept.models.codec.codec_files import codec_sha256
 from adept.models.saved_model import WEIGHTS, Autoencoder
 from adept.models.tokenizer import Tokenizer
-from adept.rewriting.load_rewriter import PACKAGED_MODEL, packaged_directory
+from adept.rewriting.loading import PACKAGED_MODEL, packaged_directory
 
 MAX_NAME_LENGTH = 100
 

@@ -25,7 +25,7 @@ from adept.mechanisms.guarantee import words
 from adept.models.codebooks import encode_public
 from adept.models.reconstruction_share import mean_word_f1
 from adept.models.tokenizer import UNKNOWN, Tokenizer
-from adept.rewriting.load_rewriter import best_exact, is_by_label, packaged_directory
+from adept.rewriting.loading import best_exact, is_by_label, packaged_directory
 from adept.rewriting.rewriter import Rewriter
 
 TOPIC_CODEWORDS = 32  # that tell topics apart, if the model has so few

@@ -11,7 +11,7 @@ from adept.errors import ModelError, ReleaseRefused, printable
 from adept.models.model_card import TAGS, model_card
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
-from adept.rewriting.load_rewriter import load_model
+from adept.rewriting.loading import load_model
 
 # Nothing else is fetched.
 HUB_FILES = ["config.json", "tokenizer.json", "synonyms.json", "codec.json", "README.md", "*.safetensors"]

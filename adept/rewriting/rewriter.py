@@ -26,7 +26,7 @@ from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.encode_release_write import Coding, DescriptionCoding, LatentCoding, Pair, PairCoding, pool_size
 from adept.rewriting.label_coding import LabelCoding
-from adept.rewriting.load_rewriter import check_release, fit_mechanism, is_by_label, label_mechanism, load_model
+from adept.rewriting.loading import check_release, fit_mechanism, is_by_label, label_mechanism, load_model
 
 THREADS = Path("/proc/self/task")  # threads of this process, on Linux
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")

@@ -24,7 +24,7 @@ from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.ranges import check_integer
 from adept.rewriting.encode_release_write import Pair
-from adept.rewriting.load_rewriter import check_release, load_model
+from adept.rewriting.loading import check_release, load_model
 from adept.synthesis.draw_by_label_names import choose_texts, score_labels, spell_label_set
 from adept.synthesis.label_estimate import Estimate, estimate
 from adept.synthesis.vote_cells import MAX_CELLS, PublicCells, PublicTexts, WritableTexts, default_size

@@ -45,7 +45,7 @@ PROOFS = {
     "ours": ("adept.mechanisms.learned_codebook", "adept.mechanisms.description"),
     "original": ("adept.mechanisms.laplace",),
     "reader": ("adept.web.attacker_view", "adept.attacks.success_bounds"),
-    "shuffled": ("adept.mechanisms.shuffle_amplification",),
+    "shuffled": ("adept.mechanisms.shuffling",),
     "central": ("adept.mechanisms.central_counts",),
 }
 POLICY = (

@@ -23,7 +23,7 @@ from adept.mechanisms import (
     Random,
     SqrtNLaplace,
 )
-from adept.rewriting.load_rewriter import load_model
+from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 
 RECORDS, CONFIDENCE = 60, 1 - 1e-9

@@ -7,7 +7,7 @@ from tiny import Run
 
 from adept.attacks import membership
 from adept.mechanisms import Votes
-from adept.rewriting.load_rewriter import load_model
+from adept.rewriting.loading import load_model
 from adept.synthesis.audited_synthesizer import NeighbouringFiles
 from adept.synthesis.synthesizer import Synthesizer
 

@@ -8,7 +8,7 @@ import travel
 from tiny import Run
 
 from adept.models.tokenizer import join_words
-from adept.rewriting.load_rewriter import load_model
+from adept.rewriting.loading import load_model
 
 
 @pytest.fixture

@@ -322,7 +322,7 @@ def test_the_ledger_by_default_says_how_often_rows_were_released_and_refuses_by_
 def test_one_row_is_one_record_in_every_format_and_adapter(adept_here: Run, tiny_l1_run: Path, tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")
     from adept.mechanisms import L1Laplace
-    from adept.release.dataset_map import DatasetRewriter
+    from adept.release.adapters import DatasetRewriter
     from adept.rewriting.rewriter import Rewriter
 
     pandas.DataFrame({"utterance": ["1", "caf\u00e9"], "n": [1, 2]}).to_csv(tmp_path / "a.csv", index=False)

@@ -15,7 +15,7 @@ from adept.models.config import OptimiserConfig, TrainerConfig, TrainingData
 from adept.models.saved_model import Autoencoder, pad
 from adept.models.tokenizer import Tokenizer, join_words
 from adept.rewriting.encode_release_write import pool_size
-from adept.rewriting.load_rewriter import load_model
+from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 
 KINDS = ["turn the {} off", "please play some {}", "wake me at {}", "what is the price of {}"]

@@ -14,7 +14,7 @@ from tiny import Run
 from adept.errors import AdeptError, ModelError
 from adept.mechanisms import Codebook, Description
 from adept.models.tokenizer import Tokenizer
-from adept.rewriting.load_rewriter import load_model
+from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 
 TEXTS = [

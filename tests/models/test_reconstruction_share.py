@@ -6,7 +6,7 @@ import pytest
 
 from adept.data.corpus import DataConfig, load
 from adept.models.reconstruction_share import Reconstruction, mean_word_f1, reconstruction
-from adept.rewriting.load_rewriter import load_model
+from adept.rewriting.loading import load_model
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ from adept.models.saved_model import Autoencoder, pad
 from adept.models.tokenizer import Tokenizer
 from adept.models.training import LengthBatchSampler, fit, token_loader
 from adept.rewriting.expected_content import expectation
-from adept.rewriting.load_rewriter import load_model
+from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 
 TEXTS = [f"{verb} {noun} {place}" for verb in ("show", "list") for noun in ("flights", "fares") for place in "abcdefgh"]

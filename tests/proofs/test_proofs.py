@@ -43,7 +43,7 @@ def test_docstrings_name_theorems_that_are_there() -> None:
     assert set(found) >= {
         "verify_statement", "central_counts", "codebook", "description", "discrete_laplace", "guarantee", "joint_response",
         "laplace", "learned_codebook", "random_bits", "random_draws", "randomized_response",
-        "shuffle_amplification",
+        "shuffling",
     }  # fmt: skip
 
 

@@ -32,7 +32,7 @@ from adept.release.release_flow import preview
 from adept.release.rewrite_options import CentralOptions
 from adept.release.statement import CentralStatement
 from adept.release.verify_statement import Refused, statement_sha256
-from adept.rewriting.load_rewriter import load_model
+from adept.rewriting.loading import load_model
 from adept.synthesis.synthesizer import Synthesizer
 
 KEY = b"k" * 32

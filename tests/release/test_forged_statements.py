@@ -23,7 +23,7 @@ from adept.release import statement_provenance, verify_statement
 from adept.release.shuffled_release import Shuffled
 from adept.release.statement import CentralStatement
 from adept.release.verify_statement import DECLARED, DERIVED, MODEL_FILES, SENTENCES, Refused, check, statement_sha256
-from adept.rewriting import load_rewriter
+from adept.rewriting import loading
 
 NUMBERS = (
     "epsilon",
@@ -287,8 +287,8 @@ def test_a_statement_names_no_files_outside_the_model(tmp_path: Path) -> None:
 
 
 def test_the_packaged_model_has_all_files_that_a_statement_names() -> None:
-    model, _ = load_rewriter.load_model()
-    assert tuple(model.files) == load_rewriter.MODEL_FILES == MODEL_FILES
+    model, _ = loading.load_model()
+    assert tuple(model.files) == loading.MODEL_FILES == MODEL_FILES
     assert model.files["model.safetensors"] == statement_provenance.model_sha256(model)
 
 

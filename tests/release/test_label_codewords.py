@@ -15,8 +15,8 @@ from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import Description, JointResponse, random_bits
 from adept.mechanisms.base import MechanismChoice
 from adept.release import local_release, verify_statement
+from adept.release.adapters import DatasetRewriter
 from adept.release.columns import ReleaseOptions
-from adept.release.dataset_map import DatasetRewriter
 from adept.release.local_release import open_release, release_file
 from adept.release.rewrite_options import ReleaseRequest
 from adept.release.statement import restate

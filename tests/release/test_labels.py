@@ -21,7 +21,7 @@ from adept.release.ledger import Ledger
 from adept.release.local_release import open_release, prepare_file, release_file
 from adept.release.release_flow import preview
 from adept.release.rewrite_options import CentralOptions, ReleaseRequest
-from adept.rewriting.load_rewriter import load_model
+from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
 

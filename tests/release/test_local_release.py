@@ -31,7 +31,7 @@ from adept.release import statement_provenance
 from adept.release.columns import ReleaseOptions
 from adept.release.ledger import Ledger
 from adept.release.local_release import release_file
-from adept.rewriting.load_rewriter import check_release
+from adept.rewriting.loading import check_release
 from adept.rewriting.rewriter import Rewriter
 
 

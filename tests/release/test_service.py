@@ -15,7 +15,7 @@ from adept.mechanisms.base import MechanismChoice
 from adept.release.columns import ReleaseOptions
 from adept.release.local_release import open_release, release_file
 from adept.release.rewrite_options import ReleaseRequest
-from adept.rewriting.load_rewriter import load_model
+from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 
 PERSON = {"epsilon_per": "person", "person_column": "who"}

@@ -17,7 +17,7 @@ import torch
 from adept.data.formats import Record
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description, JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace, random_draws
-from adept.mechanisms.shuffle_amplification import Draw, central_epsilon
+from adept.mechanisms.shuffling import Draw, central_epsilon
 from adept.models.config import DecodingConfig
 from adept.release import local_release
 from adept.release.batches import PlainBatches, ShuffledBatches

@@ -19,7 +19,7 @@ from adept.mechanisms.guarantee import json_number, share, total, words
 from adept.models.config import TrainingData
 from adept.release import statement_provenance
 from adept.release.statement_wording import card, facts_not_hidden
-from adept.rewriting.load_rewriter import load_model
+from adept.rewriting.loading import load_model
 
 PACKAGE = Path(adept.__file__).parent
 

@@ -19,7 +19,7 @@ from adept.mechanisms.central_counts import Counts
 from adept.release import central_release
 from adept.release.statement import CentralStatement
 from adept.release.synthesizer_audit import replay
-from adept.rewriting.load_rewriter import load_model
+from adept.rewriting.loading import load_model
 from adept.synthesis import vote_counting as tallies
 from adept.synthesis.audited_synthesizer import NeighbouringFiles
 from adept.synthesis.synthesizer import Synthesizer

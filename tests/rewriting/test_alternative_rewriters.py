@@ -25,7 +25,7 @@ from adept.rewriting.alternative_rewriters import (
     common_length,
     public_logits,
 )
-from adept.rewriting.load_rewriter import load_model
+from adept.rewriting.loading import load_model
 
 TEXTS = ["show me flights to boston", "flights to denver", "show fares", "what is a fare to boston please tell me now"]
 PUBLIC = learn_word_vectors(TEXTS, size=6, dim=4)

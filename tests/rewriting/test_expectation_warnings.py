@@ -5,7 +5,7 @@ import pytest
 from adept.models.config import TokenizerConfig
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.expected_content import FIRST_TEXTS, first_texts, foreign_warnings
-from adept.rewriting.load_rewriter import load_model
+from adept.rewriting.loading import load_model
 
 GERMAN = ["kannst du meinen zahnarzttermin auf freitag verschieben", "Stell den Wecker auf sieben Uhr"]
 CHINESE = ["我的包裹在哪里", "把闹钟调到七点", "今天天气怎么样"]

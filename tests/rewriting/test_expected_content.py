@@ -9,7 +9,7 @@ from adept.mechanisms import Description, LearnedCodebook, LocalRandomizer
 from adept.models.config import DecodingConfig
 from adept.rewriting import expected_content as expectations
 from adept.rewriting.expected_content import Expectation, Survival, expectation, unseen_figures, unseen_line
-from adept.rewriting.load_rewriter import load_model
+from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 
 

@@ -13,7 +13,7 @@ from adept.errors import ModelError, ReleaseRefused
 from adept.mechanisms import Codebook
 from adept.models.model_card import model_card
 from adept.rewriting import hub
-from adept.rewriting.load_rewriter import load_model
+from adept.rewriting.loading import load_model
 
 OTHER_MODEL = "hf-internal-testing/tiny-random-bert"  # a small public model of another library
 TEXTS = ["show me flights to boston", "what does ap mean"]

@@ -23,7 +23,7 @@ from adept.models.tokenizer import join_words
 from adept.models.topics import WordTopics
 from adept.rewriting import label_coding
 from adept.rewriting.label_coding import CellCoding, CellSearch, LabelCoding
-from adept.rewriting.load_rewriter import label_mechanism
+from adept.rewriting.loading import label_mechanism
 from adept.rewriting.rewriter import Rewriter
 
 Loaded = tuple[Any, Any]

@@ -25,7 +25,7 @@ from adept.mechanisms import (
 from adept.mechanisms.base import MechanismChoice
 from adept.models.config import DecodingConfig
 from adept.models.decoding import decode, likelihood
-from adept.rewriting.load_rewriter import best_exact, load_model
+from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import Rewriter
 
 TEXTS = ["show me flights to boston", "", "what is the cheapest fare", "zebra 😀", "flights " * 10_000]

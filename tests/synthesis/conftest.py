@@ -7,7 +7,7 @@ import pytest
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
-from adept.rewriting.load_rewriter import load_model
+from adept.rewriting.loading import load_model
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from adept.rewriting.load_rewriter import load_model
+from adept.rewriting.loading import load_model
 from adept.web.server import Play
 from adept.web.typed_sentences import Sentences
 from adept.web.uploads import Files

@@ -19,9 +19,9 @@ from sklearn.pipeline import make_pipeline
 from adept.cli.ledger import LedgerConfig, run
 from adept.errors import AdeptError, ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms import Identity, SqrtNLaplace
-from adept.release import sklearn_transformer
-from adept.release.sklearn_transformer import PrivateText
-from adept.rewriting.load_rewriter import load_model
+from adept.release import transformer
+from adept.release.transformer import PrivateText
+from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 
 TEXTS = [f"a fare to {i}" for i in range(12)]
@@ -30,9 +30,9 @@ TEXTS = [f"a fare to {i}" for i in range(12)]
 @pytest.fixture(autouse=True)
 def _new_memory() -> Iterator[None]:
     """Begin each test as a process that has released nothing."""
-    sklearn_transformer._SPENT.clear()
+    transformer._SPENT.clear()
     yield
-    sklearn_transformer._SPENT.clear()
+    transformer._SPENT.clear()
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_cross_validation_releases_again_and_the_ledger_says_so(rewriter: Rewrit
     labels = [i % 2 for i in range(12)]
 
     def scored(**options: object) -> object:
-        sklearn_transformer._SPENT.clear()  # as in another process
+        transformer._SPENT.clear()  # as in another process
         step = PrivateText(rewriter, ledger=ledger, **options)
         pipeline = make_pipeline(step, CountVectorizer(token_pattern=r"\S+"), MultinomialNB())
         return cross_val_score(pipeline, TEXTS, labels, cv=3, error_score="raise")

@@ -7,7 +7,7 @@ import pytest
 
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import Description, LearnedCodebook, SqrtNLaplace
-from adept.release.dataset_map import DatasetRewriter
+from adept.release.adapters import DatasetRewriter
 from adept.rewriting.rewriter import Rewriter
 
 TEXTS = [f"a fare to {i}" for i in range(12)]

@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from adept.data.text_arguments import text_list
 from adept.errors import ReleaseRefused
 from adept.mechanisms.guarantee import total, words
-from adept.release.dataset_map import release_texts
+from adept.release.adapters import release_texts
 from adept.release.default_ledger import NO_LEDGER
 from adept.release.record_identity import text_digest, throwaway_key
 from adept.release.rewrite_options import LedgerOptions

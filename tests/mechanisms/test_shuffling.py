@@ -23,7 +23,7 @@ from adept.mechanisms import (
 )
 from adept.mechanisms import RandomizedResponse as Response
 from adept.mechanisms.guarantee import words
-from adept.mechanisms.shuffle_amplification import Draw, central_delta, central_epsilon, draws_of
+from adept.mechanisms.shuffling import Draw, central_delta, central_epsilon, draws_of
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 24.0, 32.0, 38.0, 39.9, 45.0)
 SHARES = (0.0, 0.1, 0.5, 0.9, 0.9998)  # of the local epsilon: where the central one is asked for
