@@ -40,7 +40,8 @@ def test_a_central_comparison_has_its_references_and_a_page(tmp_path: Path) -> N
     released = rows["synthesizer", 8.0]
     assert (released.epsilon, released.labels, released.decoder) == (8.0, "vote", "public")
     assert rows["random", None].epsilon == 0.0
-    assert rows["identity", None].accuracy > rows["random", None].accuracy
+    # One random label, which a file without records gets, may be the commonest; its macro-F1 is low even then.
+    assert rows["identity", None].macro_f1 > rows["random", None].macro_f1
     assert [rows[name, None].epsilon for name in ("names", "names_directly")] == [0.0, 0.0]
     assert rows["names_directly", None].train_records == 0
     assert rows["names", None].train_records == rows["none", None].train_records
