@@ -75,6 +75,7 @@ class DPText(Mechanism):
         return Guarantee(
             claimed_epsilon=self.epsilon,
             epsilon=math.inf,
+            delta=0.0,
             holds=False,
             exact=False,
             sensitivity=2 * self.clip_norm,

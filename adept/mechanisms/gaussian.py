@@ -127,6 +127,7 @@ class Gaussian(Mechanism):
             claimed_epsilon=self.epsilon,
             epsilon=self.epsilon,
             delta=self.delta,
+            holds=True,
             exact=exact,
             sensitivity=2 * self.clip_norm,
             scale=self._scale(dim),

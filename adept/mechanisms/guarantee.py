@@ -48,8 +48,8 @@ class Guarantee:
 
     claimed_epsilon: float  # the epsilon that the mechanism's author claims, in nats
     epsilon: float  # the true epsilon: the smallest proven bound, possibly infinite
-    delta: float = 0.0
-    holds: bool = True  # True if the claim is true: epsilon <= claimed_epsilon
+    delta: float
+    holds: bool  # True if the claim is true: epsilon <= claimed_epsilon
     exact: bool  # True if all arithmetic is exact, so that the proof covers the program and not only the formula
     # Largest distance between the inputs of two neighbours (clipped latents or counts), in the mechanism's norm
     sensitivity: float | None = None
@@ -59,7 +59,7 @@ class Guarantee:
     @classmethod
     def pure(cls, *, epsilon: float, **others: Any) -> "Guarantee":
         """Return the guarantee of a mechanism whose claim of pure epsilon-LDP (or DP) is true."""
-        return cls(claimed_epsilon=epsilon, epsilon=epsilon, **others)
+        return cls(claimed_epsilon=epsilon, epsilon=epsilon, delta=0.0, holds=True, **others)
 
 
 def json_number(value: float | None) -> float | str | None:

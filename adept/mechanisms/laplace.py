@@ -82,6 +82,7 @@ class _Laplace(Mechanism):
         return Guarantee(
             claimed_epsilon=self.epsilon,
             epsilon=epsilon,
+            delta=0.0,
             holds=holds,
             exact=True,
             sensitivity=true * step,

@@ -259,6 +259,17 @@ def test_heavy_sentences_whose_number_depends_on_the_label_are_refused(
         rewriter.release(TEXTS[:1], ["X17"])
 
 
+@pytest.mark.parametrize("count", [1, 2, 7, 29, 30])
+def test_of_equal_distances_the_first_places_are_taken(count: int) -> None:
+    """Brute force over rows with many ties: all equal, few different values, and all different."""
+    rng = np.random.default_rng(count)
+    values = np.concatenate([np.zeros((1, 30), int), rng.integers(0, 3, (40, 30)), rng.integers(0, 10**9, (40, 30))])
+    numbers = rng.permuted(np.broadcast_to(np.arange(30), values.shape), axis=1)
+    for row, places, found in zip(values, numbers, label_coding._least(values, numbers, count), strict=True):
+        expected = sorted(range(30), key=lambda column: (row[column], places[column]))[:count]
+        assert sorted(found.tolist()) == sorted(expected)
+
+
 @pytest.mark.parametrize(("epsilon", "share"), [(1.0, 0.125), (2.0, 0.25), (4.0, 0.5), (8.0, 0.5)])
 def test_all_cells_have_the_same_first_sentences(loaded: Loaded, epsilon: float, share: float) -> None:
     rewriter = rewriter_of(loaded, epsilon=epsilon, size=64)
