@@ -1,32 +1,27 @@
-r"""Cells of labels: public sentences that resemble records of a label, to judge by its name.
+r"""Cells of labels: sets of public sentences that resemble the records of a label.
 
-The *cell* of a label c is a set of k public sentences. A record of this label is released as one of
-them (``adept.mechanisms.description``). Every cell begins with the same sentences: the
-first ones that the codec, the list of all public sentences, stores. Because of these sentences, a
-name that misleads does less harm.
+The *cell* of a label c is a set of k sentences of a codec. A record that keeps its label is
+released as one sentence of the label's cell (``adept.mechanisms.description``). Every cell begins
+with the codec's first sentences, which limit the harm of a misleading name.
 
-Each later sentence s has a weight, ``min(1, f * exp(beta * cos(c, s)))``. Here ``cos(c, s)`` is the
-cosine between the meanings of the label and the sentence. The factor f is such that all weights and
-the number of first sentences sum to k. The number ``beta`` is large for informative names, which
-are near to many sentences: as the cosine of the sentence at rank NAME_RANK grows from the smaller
-to the larger of NAME_COSINES, ``beta`` grows from the smaller to the larger of TILTS. The later
-sentences are sorted by cosine, and the cell takes a sentence wherever the running sum of weights
-passes a whole number plus one half.
+Each later sentence s has the weight ``min(1, f * exp(beta * cos(c, s)))``, where ``cos(c, s)`` is
+the cosine of the meanings of c and s. The factor f makes the number of first sentences and all
+weights add up to k. The function ``choose_tilt`` gives ``beta``. The later sentences are sorted by
+cosine. A sentence enters the cell if its weight takes the running sum of all weights past a whole
+number plus one half.
 
-The meaning of a label is the mean of the meaning of its name and the meanings of *public sentences*
-about it, if there are any, such as descriptions or a model's labelled examples. The cell of a label
-without any known word is the first k sentences. A name is split into words at underscores, hyphens,
-capitals and digits.
+The meaning of a label is the mean meaning of the label's name and of public sentences about the
+label. The cell of a label without a known word holds the codec's first k sentences.
 
-*Claim*: the cell of c is a function of c, the sentences about c, the codec and k. It has exactly k
-different sentences. *Proof*. Products of meanings are whole numbers that floats hold exactly, so a
-product does not depend on the other names or on how many there are. Let n be the number of first
+*Claim*: the cell of c is a function of c, the sentences about c, the codec and k. The cell has
+exactly k different sentences. *Proof*. Inner products of meanings are whole numbers that floats
+hold exactly, so the products of a label do not depend on other labels. Let n be the number of first
 sentences. The weights of the later sentences, in units of ``1 / UNIT``, are whole numbers of at
-most UNIT that sum to ``(k - n) * UNIT`` or more. Each sentence adds one step to the running sum of
-weights. Of the k - n points ``(j + 1/2) * UNIT`` each lies in the step of one sentence, and a step
-of at most UNIT holds at most one of these points. A cell that was dropped from memory is made again
-exactly as it was. QED. Making a cell takes time, so somebody who times the program can tell when a
-cell is made. The privacy statements mention this.
+most UNIT. These weights sum to ``(k - n) * UNIT`` or more. Each weight is one step of the running
+sum. Each of the k - n points ``(j + 1/2) * UNIT`` lies in the step of one sentence. A step of at
+most UNIT holds at most one such point. A cell that was dropped from memory is computed again from
+the same numbers. QED. The time of a computation shows that a cell was not in memory; the privacy
+statements mention this.
 """
 
 import re
@@ -59,14 +54,12 @@ Texts = tuple[Words, ...]
 
 
 class LabelCells:
-    """The cells of labels, each made at its first use and kept while memory allows.
+    """The cells of labels, each computed at its first use and kept while memory allows.
 
     Args:
-        codec: a codec of broad text, whose sentences the cells hold.
-        index: the index of all sentences of the codec.
         size: the number k of sentences in a cell.
-        first: the number of first sentences of the codec in every cell.
-        about: public sentences about labels.
+        first: the number of the codec's first sentences that every cell holds.
+        about: public sentences about each label.
     """
 
     def __init__(
@@ -87,7 +80,7 @@ class LabelCells:
         return _remake, (self._codec, self._index, self.size, self.first, self.about)
 
     def of(self, labels: Iterable[str]) -> dict[str, Places]:
-        """Return the cell of each label: the places (k,) of its sentences, in ascending order."""
+        """Return the cell of each label: the sorted places (k,) of its sentences in the codec."""
         names = list(dict.fromkeys(labels))
         spelled = zip(names, spell_names(self._codec, names), strict=True)
         said = {name: (*filter(None, [words]), *self.about.get(name, ())) for name, words in spelled}
@@ -129,9 +122,9 @@ def _remake(codec: Codec, index: MeaningIndex, size: int, first: int, about: dic
 
 
 def choose_tilt(products: NDArray[np.int16]) -> float:
-    """Return the number beta for a name, from its products (N,) with all sentences.
+    """Return the number beta for a label's name, from its products (N,) with all sentences.
 
-    Beta is large for informative names, whose product is still large at rank NAME_RANK.
+    Beta is larger for a name whose product at rank NAME_RANK is larger.
     """
     rank = min(NAME_RANK, len(products))
     cosine = -float(np.partition(-products, rank - 1)[rank - 1]) / MEANING_LENGTH**2
@@ -139,10 +132,7 @@ def choose_tilt(products: NDArray[np.int16]) -> float:
 
 
 def choose_near(products: NDArray[np.int16], *, size: int, tilt: float) -> Places:
-    """Choose ``size`` sentences by their products (N,) with a label; return their places.
-
-    Sentences with a large product are chosen more densely. The places are in ascending order.
-    """
+    """Choose ``size`` sentences by their products (N,) with a label; return their sorted places."""
     levels = products.astype(np.int64) - int(products.min())
     weights = _weigh(np.bincount(levels), size=size, tilt=tilt / MEANING_LENGTH**2)
     order = np.argsort(-products, kind="stable")
@@ -152,10 +142,10 @@ def choose_near(products: NDArray[np.int16], *, size: int, tilt: float) -> Place
 
 
 def _weigh(counts: NDArray[np.int64], *, size: int, tilt: float) -> NDArray[np.int64]:
-    """Return the weight of a sentence for each level of its product with the label.
+    """Return the weight, in units of 1 / UNIT, of a sentence at each level of products.
 
-    ``counts`` holds the number of sentences at each level. The weights of all sentences sum to
-    ``size * UNIT`` or slightly more.
+    ``counts`` holds the number of sentences at each level. All weights sum to ``size * UNIT`` or
+    more.
     """
     law = np.exp(tilt * (np.arange(len(counts)) - len(counts) + 1.0))
     least, largest = np.log(size * UNIT / (counts @ law)), np.log(UNIT / law[0]) + 1
@@ -173,9 +163,9 @@ def _round(factor: float, law: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def words_of_name(name: str, lexicon: Lexicon) -> tuple[str, ...]:
-    """Return the words of a label's name, without numbers.
+    """Return the words of a label's name, split at underscores, hyphens, capitals and digits.
 
-    There are none if the lexicon knows no word of the name that has at least MIN_LETTERS letters.
+    The result is empty if the lexicon knows no word of at least MIN_LETTERS letters in the name.
     """
     spelled = spell_out(name).split()
     parts = [part for word in spelled for part in ([word] if word in lexicon.places else DIGITS.split(word))]
@@ -184,13 +174,12 @@ def words_of_name(name: str, lexicon: Lexicon) -> tuple[str, ...]:
 
 
 def spell_names(codec: Codec, names: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the words of each name (``words_of_name``)."""
     lexicon = codec.lexicon or Lexicon.load()
     return [words_of_name(name, lexicon) for name in names]
 
 
 def compare_names(codec: Codec, spelled: Sequence[tuple[str, ...]]) -> Iterator[tuple[int, NDArray[np.float32]]]:
-    """Yield the place of each name with words, and its products (N,) with all sentences."""
+    """Yield the index of each name that has words, and its products (N,) with all sentences."""
     meanings, table = read_meanings(codec)
     named = [place for place, words in enumerate(spelled) if words]
     for start in range(0, len(named), BATCH_NAMES):

@@ -1,15 +1,9 @@
 """Topics: an encoder that is linear in the words of a text and is fitted to public text.
 
-Topics are the first singular directions of the TF-IDF vectors of public texts (numbers of words,
-where rare words weigh more). They are half whitened: each is divided by the square root of its
-standard deviation. A record's latent, its position along these directions, depends on its own
-tokens alone.
-
-A word is represented in up to four ways, each a unit vector with its own weight: as *itself*; by
-its *spelling*, the parts of three to five letters that it shares with other words; by its
-*co-occurrence* with other words; and, for models of many domains, by its *meaning*
-(``adept.models.word_vectors``). After fitting, the encoder keeps only a table with a row for each
-word.
+Topics are the first singular directions of the TF-IDF vectors of public texts. Each topic is
+divided by the square root of its standard deviation. TF-IDF counts up to four features of a word:
+the word itself, parts of its spelling, its neighbours (co-occurrence) and its meaning
+(``adept.models.word_vectors``).
 """
 
 from collections import defaultdict
@@ -37,7 +31,7 @@ BATCH_TEXTS = 1 << 11  # texts whose sums are computed together, near the proces
 
 
 class TopicEncoder(nn.Module):
-    """A map from token ids (B, T) to topics (B, n), whose tables the optimiser never changes."""
+    """An encoder of token ids (B, T) into topics (B, n), with tables that no optimiser changes."""
 
     rarity: Tensor
     directions: Tensor
@@ -52,9 +46,7 @@ class TopicEncoder(nn.Module):
     def forward(self, tokens: Tensor) -> Tensor:
         """Return the topics (B, n) of texts; a text without a known word gets the first axis.
 
-        A word that occurs c times in a text has a total weight of ``(1 + log c)`` times its rarity.
-        This weight is divided among its c places, so that every row is a sum with one term for each
-        place.
+        The c occurrences of a word share the weight ``(1 + log c) * rarity`` equally.
         """
         times = (tokens[:, :, None] == tokens[:, None, :]).sum(dim=2)  # (B, T)
         share = (1 + times.log()) * self.rarity[tokens] / times
@@ -73,11 +65,11 @@ class TopicEncoder(nn.Module):
         cooccurrence: float = COOCCURRENCE,
         meaning: float = 0.0,
     ) -> None:
-        """Fit topics to the token ids of public texts.
+        """Fit the topics to public texts, given as rows of token ids.
 
-        The spelling and the meaning of words come from the V ``words``, in the order of their ids;
-        without them, topics use neither. ``cooccurrence`` and ``meaning`` are the weights of these
-        two ways to represent a word; 0 leaves it out.
+        The V ``words``, in the order of their ids, have a spelling and a meaning; without them,
+        topics use neither. ``cooccurrence`` and ``meaning`` are the weights of these two features
+        of a word.
 
         Raises:
             DataError: fewer than two words occur in at least MIN_TEXTS_WITH_WORD texts.
@@ -111,15 +103,10 @@ class TopicEncoder(nn.Module):
 
 
 class WordTopics:
-    """The topics of texts in whole numbers, from sums of the topics of their words.
+    """A calculator of the topics of texts in whole numbers, which floats hold exactly.
 
-    Each text is treated as if it had each of its words once. The first MAX_WHOLE_TOPICS of the
-    topics that ``TopicEncoder`` gives to it are scaled to length TOPIC_LENGTH and rounded. All sums
-    are whole numbers that floats hold exactly, so the order of words makes no difference.
-
-    Args:
-        encoder: the encoder of topics.
-        vocabulary: the id of each word that the encoder knows.
+    A text's first MAX_WHOLE_TOPICS topics are scaled to the length TOPIC_LENGTH and rounded. The
+    order of the text's words and the number of their occurrences make no difference.
     """
 
     def __init__(self, encoder: TopicEncoder, vocabulary: Mapping[str, int]) -> None:
@@ -129,9 +116,9 @@ class WordTopics:
         self._offset = _in_units(encoder.offset[:MAX_WHOLE_TOPICS])
 
     def of_table(self, words: Iterable[str], table: csr_array) -> NDArray[np.int8]:
-        """Return the topics (N, n) of texts; all are 0 for a text without a known word.
+        """Return the topics (N, n) of N texts; all are 0 for a text without a known word.
 
-        Row i of ``table`` tells which of the ``words`` text i has.
+        Row i of ``table`` holds a 1 for each of the ``words`` in text i.
         """
         ids = np.array([self._ids.get(word, 0) for word in words] or [0])
         rarity = np.where(ids > 0, self._rarity[ids], 0)
@@ -154,10 +141,7 @@ def _in_units(values: Tensor) -> NDArray[np.float64]:
 
 
 def supported_topics(texts: int, *, most: int) -> int:
-    """Return the number of topics for so many public texts: one for TEXTS_PER_TOPIC texts.
-
-    The number is at least 2 and at most ``most``.
-    """
+    """Return the number of topics to fit: one per TEXTS_PER_TOPIC texts, from 2 to ``most``."""
     return max(2, min(most, texts // TEXTS_PER_TOPIC))
 
 
@@ -174,11 +158,10 @@ def _spelling(words: Sequence[str]) -> csr_matrix:
 def cooccurrence_vectors(rows: Sequence[Sequence[int]], *, words: int, seed: int) -> NDArray[np.float64]:
     """Return a unit vector of n <= 150 numbers for each word; zeros for a word without neighbours.
 
-    The vectors are the left singular vectors of the positive pointwise mutual information of words
-    and their neighbours, times the square roots of the singular values (Levy and Goldberg 2014,
-    Sections 3 and 4). A neighbour's frequency is raised to the power .75 (Levy, Goldberg and Dagan
-    2015, Section 3.1), and a neighbour d places away has the weight 1/d. A negative number in
-    ``rows`` takes a place in the text but has no vector.
+    The vectors factorise the positive pointwise mutual information of words and their neighbours
+    (Levy and Goldberg 2014, Sections 3 and 4; Levy, Goldberg and Dagan 2015, Section 3.1). A
+    neighbour d places away has the weight 1/d. A negative id in ``rows`` stands for a word without
+    a vector.
     """
     from sklearn.decomposition import TruncatedSVD  # fitting alone needs scikit-learn, slow to import
     from sklearn.preprocessing import normalize
@@ -193,7 +176,7 @@ def cooccurrence_vectors(rows: Sequence[Sequence[int]], *, words: int, seed: int
 
 
 def _information(rows: Sequence[Sequence[int]], words: int) -> csr_matrix:
-    """Return the positive pointwise mutual information of words (words, words)."""
+    """Return the positive pointwise mutual information (V, V) of words and their neighbours."""
     near: defaultdict[tuple[int, int], float] = defaultdict(float)
     for row in rows:
         for place, word in enumerate(row):
