@@ -1,8 +1,4 @@
-"""``adept adapt``: adapt a model to another domain with public examples of its texts.
-
-The adapted model has new *topics* (dimensions of the vectors into which it encodes texts), new
-*codewords* (public vectors that a mechanism may release) and new texts.
-"""
+"""``adept adapt``: adapt a model to another domain with public examples of its texts."""
 
 import time
 from pathlib import Path
@@ -71,17 +67,17 @@ def _check(config: AdaptConfig) -> None:
 
 
 def _card(model_dir: str | None) -> str:
-    """Return the card of the model before its adaptation, with licences; "" if it has no card."""
+    """Return the original model's card, which names the licences, or "" if there is no card."""
     place = packaged_directory() if is_packaged(model_dir) else Path(model_dir or "")
     cards = [path for path in (place / "README.md", place / MODEL / "README.md") if path.is_file()]
     return cards[0].read_text("utf-8", "replace") if cards else ""
 
 
 def _examples(config: AdaptConfig, model: Autoencoder, lines: list[str]) -> tuple[list[str], bool]:
-    """Return the examples, and True if some are texts of the file and not sentences about names.
+    """Return the examples, and True if some of them are sentences from the user's file.
 
-    For names of labels, and for a file of names of things, the examples are sentences about these
-    names, which the original model holds.
+    For names of labels or things, the examples are sentences of the original model about these
+    names.
     """
     terms = list(config.label_set or []) + (lines if are_terms(lines) else [])
     said = [] if are_terms(lines) else lines
@@ -93,7 +89,6 @@ def _examples(config: AdaptConfig, model: Autoencoder, lines: list[str]) -> tupl
 
 
 def _read_labelled(config: AdaptConfig) -> dict[str, list[str]]:
-    """Return the examples of each label, or an empty dict if no label column was given."""
     if config.label_column is None:
         return {}
     if config.examples is None or config.examples.endswith(".md"):
@@ -106,7 +101,7 @@ def _read_labelled(config: AdaptConfig) -> dict[str, list[str]]:
 
 
 def _lines(location: str, text_column: str) -> list[str]:
-    """Return the texts of a file of utterances, or the lines of a page of Markdown."""
+    """Return the texts of a file of utterances, or the sentences of a page in Markdown."""
     if not location.endswith(".md"):
         return read_corpus(location, text_column=text_column, labelled=False).texts
     try:
@@ -116,7 +111,7 @@ def _lines(location: str, text_column: str) -> list[str]:
 
 
 def _source(config: AdaptConfig, lines: list[str]) -> str:
-    """Return the name by which the model's card and the statements call the examples."""
+    """Return the name of the examples in the model's card and in privacy statements."""
     labels = f"the names of {len(config.label_set)} labels" if config.label_set else ""
     file = Path(config.examples).name if config.examples else ""
     return " and ".join(filter(None, [f"the names in {file}" if file and are_terms(lines) else file, labels]))

@@ -1,4 +1,4 @@
-"""``adept attack``: measure how much a rewrite reveals about the record that was rewritten."""
+"""``adept attack``: measure how much a rewrite reveals about the original record."""
 
 import math
 import sys
@@ -81,7 +81,7 @@ def _file_target(config: AttackConfig) -> Target:
 
 
 def _rewriter(config: AttackConfig) -> Rewriter:
-    """Return the attacked rewriter, even if the privacy claim of its mechanism is false."""
+    """Return the rewriter to attack, even if the privacy claim of its mechanism is false."""
     model, tokenizer = load_model(config.model_dir)
     choice = config.mechanism or MechanismChoice(best_exact(model, epsilon=config.epsilon))
     mechanism = choice.build(epsilon=config.epsilon, clip_norm=model.config.clip_norm)
@@ -101,7 +101,7 @@ def _play(game: AttackGame, config: AttackConfig) -> Found:
 
 
 def verdict(rows: list[AttackRow]) -> str:
-    """Say if and by which attack the claim is refuted, or else which attack succeeds most often."""
+    """Say if an attack refutes the claim, and which attack is the strongest."""
     against = [row for row in rows if row.refutes_any]
     strongest = max(against or rows, key=lambda row: (row.beyond_bound, row.refutes_claim, row.rate.value))
     if strongest.beyond_bound:
@@ -111,7 +111,7 @@ def verdict(rows: list[AttackRow]) -> str:
 
 
 def describe(away: GivenAway) -> str:
-    """Describe a record that the attacker identified correctly, with the attacker's certainty."""
+    """Describe a record that the attacker identified, and how certain the attacker was."""
     found = "given away beyond the claim" if away.beyond_claim else "guessed right, as the claim allows"
     return f"{found}: {away.text} (certainty {away.certainty:.3f}, the claim allows {away.allowed:.3f})"
 

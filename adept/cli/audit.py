@@ -1,8 +1,4 @@
-"""``adept audit``: test the privacy claim of a mechanism, a rewriter or a synthesizer.
-
-A mechanism randomises the vector of a text. A rewriter writes another text from this vector. A
-synthesizer writes records from the noisy counts of a file.
-"""
+"""``adept audit``: test the privacy claim of a mechanism, a rewriter or a synthesizer."""
 
 import pkgutil
 import sys
@@ -67,12 +63,10 @@ def _audits(config: AuditConfig, advance: Advance) -> list[Audited]:
 
 
 def load_foreign(config: AuditConfig) -> Claim:
-    """Import the mechanism MODULE:ATTRIBUTE of the option ``foreign``, and state its claim.
+    """Import the mechanism of the option ``foreign``, MODULE:ATTRIBUTE, and state its claim.
 
-    The module may also lie in the working directory.
-
-    If the attribute is a class, an object is made of it with ``epsilon`` as the argument. If it is
-    an object or a function, the option ``epsilon`` is the claim to test.
+    If the attribute is a class, an object of the class is created with the argument ``epsilon``. If
+    the attribute is an object or a function, the option ``epsilon`` is the claim.
     """
     name, here = config.foreign or "", str(Path.cwd())
     sys.path.insert(0, here)
@@ -117,13 +111,13 @@ def _audit_mechanism(mechanism: Any, config: AuditConfig, advance: Advance, *, d
 
 
 def _pairs(texts: list[str]) -> list[tuple[str, str]]:
-    """Pair the longest text with every other text, and sort the pairs by the other's length."""
+    """Pair the longest text with each of the other texts, the shortest first."""
     longest = max(texts, key=len)
     return [(longest, text) for text in sorted(set(texts) - {longest}, key=len)]
 
 
 def _audits_of_rewriter(config: AuditConfig, advance: Advance) -> list[Audited]:
-    """Return two audits of a rewriter: of its mechanism, and of all steps from text to text."""
+    """Return two audits: of the rewriter's mechanism, and of the whole rewriter."""
     model, tokenizer = load_model(config.model_dir or "")
     sizes = model.config
     mechanism = config.mechanism.build(epsilon=config.epsilon, clip_norm=sizes.clip_norm)
@@ -140,10 +134,10 @@ def _audits_of_rewriter(config: AuditConfig, advance: Advance) -> list[Audited]:
 
 
 def _audits_of_synthesizer(config: AuditConfig, advance: Advance) -> list[Audited]:
-    """Return two audits of a synthesizer, one of its counts and one of its other output.
+    """Return two audits of a synthesizer: of its noisy counts, and of its output for given counts.
 
-    The first audit tests if the noisy counts tell two files apart. The second audit gives all files
-    the same counts, and tests that all other output is the same, too.
+    The first audit compares the noisy counts of two files. The second audit gives two files the
+    same counts, and checks that their outputs are the same.
     """
     if config.epsilon is None:
         raise ConfigurationError("epsilon must be given for target=synthesizer, got none: add epsilon=1")
@@ -161,10 +155,7 @@ def _audits_of_synthesizer(config: AuditConfig, advance: Advance) -> list[Audite
 
 
 def _summary(results: list[AuditResult]) -> dict[str, Any]:
-    """Return the content of ``result.json``: the verdict and the checks of all audits.
-
-    The fields that describe the mechanism are those of the first audit.
-    """
+    """Return the content of ``result.json``; the first audit's result describes the mechanism."""
     return {
         **results[0].to_dict(),
         "sentence": _sentence(results),
@@ -187,7 +178,7 @@ def _sentence(results: list[AuditResult]) -> str:
 
 
 def show(results: list[AuditResult], *, verbose: bool) -> None:
-    """Print the verdict with its strongest evidence, and the number or a table of the checks."""
+    """Print the verdict, and either the number of checks or a table of them."""
     sys.stdout.write(f"{_sentence(results)}\n")
     checks = [check for result in results for check in result.checks]
     count = Counter(check.verdict for check in checks)

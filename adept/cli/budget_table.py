@@ -1,7 +1,7 @@
 """The table of budgets that ``dry_run=true`` prints if no ``epsilon`` is given.
 
-The table helps users to choose an epsilon. All its numbers are computed from public texts. The only
-part of the input file that is read is its header or schema, for the names of its columns.
+All numbers in the table are computed from public texts. Of the input file, only the names of its
+columns are read.
 """
 
 from dataclasses import replace
@@ -33,10 +33,7 @@ EXPECTED_ROWS = (1_000, 10_000, 100_000)
 
 
 def show_rewrite_budgets(config: RewriteConfig, inputs: Inputs, public: list[str] | None) -> None:
-    """Print for each epsilon how well a record is hidden, and how much of a text is kept.
-
-    The share of a text that its rewrite keeps is measured on public texts.
-    """
+    """Print for each epsilon how well a record is hidden, and how much of a text is kept."""
     opened = partial(_open, config, load_model(config.model_dir))
     _, options = opened(TABLE_BUDGETS[0])
     _check_header(inputs, options.required)
@@ -57,9 +54,9 @@ def _open(
 
 
 def show_synthesize_budgets(config: SynthesizeConfig, inputs: Inputs) -> None:
-    """Print for each epsilon the smallest share of rows whose count stands out from the noise.
+    """Print for each epsilon how frequent a topic must be to stand out from the noise.
 
-    The table has a column for each number of rows that the file may have.
+    The table has one column for each possible number of rows in the file.
     """
     _check_header(inputs, config.required if config.label_set else RequiredColumns(()))
     sizes = (config.expected_rows,) if config.expected_rows else EXPECTED_ROWS
@@ -85,7 +82,6 @@ def _title(location: str) -> str:
 
 
 def _check_header(inputs: Inputs, required: RequiredColumns) -> None:
-    """Raise DataError for a file that does not exist, or whose header lacks a column."""
     for location in inputs.locations:
         if location != STANDARD_STREAM and not Path(location).exists():
             raise DataError(f"cannot read {location}, for it does not exist: correct its name")
@@ -93,7 +89,7 @@ def _check_header(inputs: Inputs, required: RequiredColumns) -> None:
 
 
 def _risks(row: Budget, options: ReleaseOptions, most: int) -> list[str]:
-    """Return the attacker's chance to find one record and, if persons have several, one person."""
+    """Return the attacker's chance to find one record, and a person with ``most`` records."""
     guarantee, response = row.rewriter.guarantee, options.response
     label = response.guarantee().epsilon if response and options.labels == "randomized_response" else 0.0
     return [
@@ -103,7 +99,6 @@ def _risks(row: Budget, options: ReleaseOptions, most: int) -> list[str]:
 
 
 def _show_examples(rows: list[Budget]) -> None:
-    """Print some public sentences, and one rewrite of each sentence for every epsilon."""
     if not rows[-1].examples:
         return
     texts = [text for text, _ in rows[-1].examples]
@@ -121,7 +116,7 @@ def _estimate_lines(rows: list[Budget]) -> list[str]:
 
 
 def _label_lines(config: RewriteConfig, inputs: Inputs) -> list[str]:
-    """Return a line that recommends private labels, if the header has a label column to copy."""
+    """Return a line that recommends private labels, if the file has a label column to copy."""
     first = inputs.locations[0]
     names = declared_columns(first, inputs.options) if inputs.repeatable else None
     label = find_label_column(dict.fromkeys(names or ()), config.label_column)

@@ -11,7 +11,7 @@ from adept.report.trust_comparison import write as write_trust
 
 
 def main(config: CompareConfig) -> None:
-    """Run the comparison and write its report; print the report's main lines, tables and path."""
+    """Run the comparison, write its report, and print the main findings and tables."""
     comparison = TrustComparison(config) if config.trust == ALL else Comparison(config)
     with progress("rows", lambda: comparison.size) as advance:
         for done in comparison.run():

@@ -1,12 +1,6 @@
-"""Options of the commands, in one class for each command.
+"""Options of the commands, in one class for each command; ``--help`` prints their sentences.
 
-``--help`` prints the sentences below the options. It must start fast, so this module imports
-neither PyTorch nor NumPy. The options of a release are in ``adept.release.rewrite_options``.
-
-A model's encoder turns a text into a vector, the *latent*, which is clipped: moved into a ball or
-onto a sphere of radius C. A *mechanism* randomises the latent: it adds noise, or it releases one of
-a list of public vectors, the *codewords*, instead. Its *budget* is an epsilon. A *synthesizer*
-counts the records of a whole file, adds noise to the counts, and writes synthetic records.
+This module imports neither PyTorch nor NumPy, so that ``--help`` starts fast.
 """
 
 from dataclasses import dataclass, field
@@ -75,8 +69,8 @@ class AdaptConfig:
     """Name of the column of the file examples that holds the texts."""
     label_column: str | None = None
     """Name of the column that holds the labels of the examples. A later release that copies labels
-    then chooses the codewords for a label near the examples with this label, and not only near the
-    label's name."""
+    then rewrites a record with sentences close to the examples of the record's label. With null,
+    such a release knows only the names of the labels."""
     seed: int = 0
     """Seed of all random choices during the adaptation."""
     trainer: FineTuningConfig = field(default_factory=FineTuningConfig)
@@ -152,9 +146,9 @@ class AuditConfig:
     """The mechanism to audit. It is either a class, object or function from outside adept, given as
     MODULE:ATTRIBUTE, or one of adept's mechanisms."""
     target: str = "mechanism"
-    """Subject of the audit: mechanism (it randomises latents) | rewriter (it turns texts into
-    texts; give model_dir or foreign, too) | synthesizer (it turns a file into a file; its model
-    must hold public texts)."""
+    """Subject of the audit: mechanism (it randomises latents, the vectors of texts) | rewriter (it
+    turns texts into texts; give model_dir or foreign, too) | synthesizer (it turns a file into a
+    file; its model must hold public texts)."""
     epsilon: float | None = None
     """The claimed epsilon, which the audit tests. You may leave it out for the mechanisms random
     and identity."""
@@ -183,8 +177,9 @@ class AuditConfig:
     """For a mechanism from outside adept whose inputs are the whole numbers 0 to K-1: the number
     K."""
     memoised: bool = False
-    """Set this to true to declare that a mechanism from outside adept has a memory. Either it
-    answers a repeated record with its earlier release, or it stops when its epsilon is spent."""
+    """Set this to true to declare that a mechanism from outside adept remembers records. Such a
+    mechanism answers a repeated record with the earlier release, or stops when its epsilon is
+    spent."""
     randomness: str = "mechanism"
     """Who has to seed the noise of a mechanism from outside adept: mechanism (the mechanism itself)
     | caller (the program that calls the mechanism). With mechanism, the audit reports a violation
@@ -218,17 +213,17 @@ class EvaluateConfig(ReadingOptions):
 
     # --- Columns of both files
     text_column: str | None = None
-    """Name of the column that holds the text. With null, this is the column that the privacy
-    statement beside the file train names. Without such a statement, it is the column text."""
+    """Name of the column that holds the text. With null, the privacy statement beside the file
+    train names the column. Without a statement, the column is called text."""
     label_column: str | None = None
-    """Name of the column that holds the label. With null, this is the column that the privacy
-    statement beside the file train names. Without such a statement, it is the column intent."""
+    """Name of the column that holds the label. With null, the privacy statement beside the file
+    train names the column. Without a statement, the column is called intent."""
 
     # --- What is evaluated
     train: Any = REQUIRED
     """File on which a classifier is trained to predict the label of a text, such as a rewritten
-    file. If you give several files [A,B], the classifier is trained on all of them. It is also
-    trained again without each of the files, and these accuracies are shown, too."""
+    file. If you give several files [A,B], the classifier is trained on all of them together. It is
+    also trained once without each file, to show what that file contributes."""
     test: str = REQUIRED
     """File of original texts on which the classifier is tested."""
     reference: str | None = None
@@ -308,8 +303,9 @@ class StudyConfig(Columns):
     seed: int | None = None
     """Seed of the random choices in a simulation."""
     model_dir: str | None = None
-    """For study=sensitivity: directory of a model. If given, the study also counts, among the
-    latents of this model's training texts, the pairs that the original does not expect."""
+    """For study=sensitivity: directory of a model. If given, the study also measures pairs of
+    latents of this model's training texts. It counts the pairs that are farther apart than the
+    original paper assumes."""
     data: DataConfig = field(default_factory=DataConfig)
 
     def __post_init__(self) -> None:

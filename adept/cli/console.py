@@ -1,4 +1,4 @@
-"""Output of results, as tables on the terminal and as JSON in files, and progress bars."""
+"""Printing of results and tables, writing of JSON, and progress bars."""
 
 import json
 import math
@@ -23,7 +23,7 @@ def write_json(result: Any, path: Path) -> None:
 
 
 def show(title: str, rows: Iterable[Iterable[str]]) -> None:
-    """Print a title, and below it one line for each pair of a name and a value."""
+    """Print a title, and below the title one line for each pair of a name and a value."""
     sys.stdout.write(f"{title}\n")
     sys.stdout.flush()  # what follows has a writer of its own
     _print(Table(show_header=False, box=None, pad_edge=False), rows)
@@ -35,21 +35,21 @@ def warn(line: str) -> None:
 
 
 def show_lines(lines: Iterable[str]) -> None:
-    """Print lines of text."""
+    """Print lines to stdout."""
     sys.stdout.writelines(f"{line}\n" for line in lines)
 
 
 def show_table(title: str, headings: list[str], rows: Iterable[Iterable[str]]) -> None:
-    """Print a table."""
+    """Print a table to stdout."""
     _print(Table(*headings, title=title, title_justify="left", box=None, pad_edge=False), rows)
 
 
 @contextmanager
 def progress(title: str, estimate: Callable[[], int | None] = lambda: None) -> Iterator[Callable[..., None]]:
-    """Show a progress bar with rate and remaining time, but only if stderr is a terminal.
+    """Show a progress bar, but only if stderr is a terminal.
 
-    Yield a function that moves the bar. Its arguments are the number of steps that are done and,
-    unless ``estimate`` gives this number, the number of all steps.
+    Yield a function that moves the bar: its arguments are the number of finished steps and, if
+    ``estimate`` does not return it, the total number of steps.
     """
     if not sys.stderr.isatty():
         yield lambda done, total=None: None
@@ -61,8 +61,6 @@ def progress(title: str, estimate: Callable[[], int | None] = lambda: None) -> I
 
 
 class _Rate(ProgressColumn):
-    """A column of the progress bar: steps per second, or seconds per step if steps are long."""
-
     def render(self, task: Task) -> Text:
         if not task.speed:
             return Text("")

@@ -20,7 +20,7 @@ COMPARED = {"reference": "the originals instead", "examples": "public examples a
 
 
 def main(config: EvaluateConfig) -> None:
-    """Train and test the classifiers, and print their accuracies and other measures."""
+    """Train and test the classifiers, and print their accuracies."""
     found = run(config)
     rows = [
         ("macro-F1", _figure(found.macro_f1)),
@@ -33,11 +33,7 @@ def main(config: EvaluateConfig) -> None:
 
 
 def run(config: EvaluateConfig) -> Evaluation:
-    """Train and test the classifiers, write ``result.json``, and return the measures.
-
-    Raises:
-        AdeptError: something is wrong that the user can correct.
-    """
+    """Test the classifiers, and write ``result.json``; raise AdeptError for a user's mistake."""
     names = _names(config.train)
     named = {name: path for name in COMPARED if (path := getattr(config, name)) is not None}
     config.check_used([*names, config.test, *named.values()])
@@ -65,7 +61,6 @@ def run(config: EvaluateConfig) -> Evaluation:
 
 
 def _names(given: object) -> list[str]:
-    """Return the names of the training files; raise ConfigurationError if one is given twice."""
     listed: list[Any] = given if isinstance(given, list) else [given]
     names = [name for name in listed if isinstance(name, str)]
     if not names or len(set(names)) < len(listed):
@@ -76,10 +71,9 @@ def _names(given: object) -> list[str]:
 
 
 def _read(config: EvaluateConfig, location: str, stated: dict[str, Any]) -> Corpus:
-    """Read a file, and find its columns of texts and labels by their names.
+    """Read the texts and labels of a file.
 
-    These names come from the options. If an option is missing, they come from the privacy
-    statement, and without a statement from the defaults.
+    An option names the column. Without the option, the privacy statement names it, if there is one.
     """
     asked = {name: getattr(config, name) or stated.get(name) for name in ("text_column", "label_column")}
     named: dict[str, Any] = {name: column for name, column in asked.items() if isinstance(column, str)}
@@ -87,7 +81,7 @@ def _read(config: EvaluateConfig, location: str, stated: dict[str, Any]) -> Corp
 
 
 def _flat(found: Evaluation) -> dict[str, Any]:
-    """Return a classifier's fields of ``result.json``, with separate fields for the intervals."""
+    """Return a classifier's fields of ``result.json``; each interval gets a field."""
     fields = {name: value for name, value in vars(found).items() if name != "others"}
     intervals = {name: getattr(found, name) for name in ("accuracy", "macro_f1")}
     fields |= {name: interval.value for name, interval in intervals.items()}

@@ -1,7 +1,6 @@
 """A command's exit status, its one-line errors, and its handling of signals and streams.
 
-The commands use this module before they import PyTorch, because this import takes seconds, and an
-error or a signal may come earlier.
+This module imports no PyTorch, because an error or a signal may come while PyTorch is imported.
 """
 
 import contextlib
@@ -31,8 +30,7 @@ _late: list[int] | None = None  # signals that came in a command's last step or 
 def guard(action: Callable[[], int]) -> int:
     """Run a command and return its exit status; report an error in one line on stderr.
 
-    The line quotes the messages of adept's own errors only. The message of any other error may
-    quote a private record.
+    Only errors of adept are quoted: the message of another error may quote a private record.
     """
     global _late
     _arrived.clear()
@@ -49,7 +47,7 @@ def guard(action: Callable[[], int]) -> int:
 
 
 def _verdict(error: BaseException) -> tuple[str, int]:
-    """Return the line that describes an error to the user, and the exit status that it leads to."""
+    """Return the line that describes an error to the user, and the exit status."""
     if _arrived or isinstance(error, KeyboardInterrupt):
         return f"interrupted: {error}" if isinstance(error, Interrupted) else "interrupted", INTERRUPTED
     if isinstance(error, AdeptError):
@@ -68,16 +66,13 @@ def _verdict(error: BaseException) -> tuple[str, int]:
 
 
 def is_interrupted() -> bool:
-    """Return True if a signal has come, even if a library caught the exception that it raised."""
+    """Return True if a signal has come, even if a library caught its exception."""
     return bool(_arrived)
 
 
 @contextlib.contextmanager
 def last_step() -> Iterator[None]:
-    """Keep signals from interrupting a command's last step.
-
-    A signal that comes during this step is ignored, unless the step fails.
-    """
+    """Ignore signals during a command's last step, unless the step fails."""
     global _late
     _late = []
     try:
@@ -102,31 +97,27 @@ class Interruptible:
 
 
 def begin_imports() -> None:
-    """Prepare the process for imports: let a signal end it at once, and collect no garbage.
-
-    If a signal comes during imports, nothing needs to be cleaned up. Collecting garbage would only
-    cost time, because imports produce almost none.
-    """
+    """Let a signal end the process at once, and switch garbage collection off."""
     gc.disable()
     _handle(_leave)
 
 
 def resume_collection() -> None:
-    """Switch garbage collection on again, but not for imported objects, which stay in memory."""
+    """Switch garbage collection on for all objects that are created from now on."""
     if not gc.isenabled():
         gc.freeze()
         gc.enable()
 
 
 def end_process() -> None:
-    """Ignore further signals, which come too late, and skip the last garbage collection."""
+    """Ignore further signals, and skip the last garbage collection."""
     _handle(signal.SIG_IGN)
     gc.disable()
     gc.freeze()
 
 
 def interrupt_on_signals() -> None:
-    """Let later signals raise KeyboardInterrupt, so that the code which cleans up is run."""
+    """Let later signals raise KeyboardInterrupt, so that clean-up code is run."""
     _handle(_interrupt)
 
 
@@ -151,7 +142,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 class _Lossy(io.FileIO):
-    """An output stream that ignores errors of writing, such as a pipe whose reader has ended."""
+    """An output stream that ignores errors of writing, such as a closed pipe."""
 
     def write(self, data: Any) -> int:
         try:
@@ -161,11 +152,9 @@ class _Lossy(io.FileIO):
 
 
 def keep_streams() -> None:
-    """Replace stdout and stderr by streams to which writing never fails.
+    """Replace stdout and stderr by streams that ignore errors of writing.
 
-    Otherwise a closed stream, or a file name that it cannot encode, would change the exit status.
-
-    The records of a release to standard output (``output=-``) do not go through these streams.
+    Without this, a closed stream or a file name that cannot be encoded changes the exit status.
     """
     for number, mode in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
         try:

@@ -1,4 +1,4 @@
-"""The text that ``--help`` prints, and the check that a command has all options that were given."""
+"""The text that ``--help`` prints, and the check that all given options exist."""
 
 import ast
 import inspect
@@ -42,11 +42,7 @@ class Option:
 
 
 def options(command: str) -> list[Option]:
-    """Return a command's options.
-
-    Some options choose one of the files in a folder (a *group*) of ``conf/``. The sentence of such
-    an option lists the names of these files.
-    """
+    """Return a command's options; for a choice among files of ``conf/``, add the files' names."""
     found = list(options_of(configuration(command)))
     for group, default in groups(command).items():
         choice = f"{' | '.join(names(group, command))}."
@@ -62,7 +58,7 @@ def options(command: str) -> list[Option]:
 
 
 def configuration(command: str) -> type[Any]:
-    """Return the dataclass of a command's configuration, without any import that takes long."""
+    """Return the dataclass of a command's options, without an import of PyTorch."""
     from adept.cli import config
 
     found: type[Any] = getattr(config, f"{command.capitalize()}Config")
@@ -70,7 +66,7 @@ def configuration(command: str) -> type[Any]:
 
 
 def mechanism_options(name: str) -> list[Option]:
-    """Return a mechanism's options, such as ``mechanism.delta``; this function imports PyTorch."""
+    """Return a mechanism's options, such as ``mechanism.delta``; imports PyTorch."""
     from adept.mechanisms import BY_NAME
 
     if name not in BY_NAME:
@@ -80,7 +76,7 @@ def mechanism_options(name: str) -> list[Option]:
 
 
 def options_of(schema: type[Any], *, prefix: str = "", heading: str = "") -> Iterator[Option]:
-    """Yield the fields of a dataclass, of the dataclasses inside it, and of its base classes."""
+    """Yield the fields of a dataclass, of its base classes, and of the dataclasses inside it."""
     lines, classes = _source(schema.__module__)
     body = classes[schema.__name__].body
     described = dict(ATTRIBUTE.findall(inspect.cleandoc(schema.__doc__ or "").partition("Attributes:")[2]))
@@ -110,7 +106,6 @@ def options_of(schema: type[Any], *, prefix: str = "", heading: str = "") -> Ite
 
 @cache
 def _source(module: str) -> tuple[list[str], dict[str, ast.ClassDef]]:
-    """Return the lines of a module's source, and the syntax trees of its classes by their names."""
     source = inspect.getsource(sys.modules[module])
     return source.splitlines(), {node.name: node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)}
 
@@ -127,7 +122,7 @@ def groups(command: str) -> dict[str, str | None]:
 
 
 def names(group: str, command: str) -> list[str]:
-    """Return the names of the files in a group of ``conf/`` that are meant for this command."""
+    """Return the names of the files in a folder of ``conf/`` that are meant for a command."""
     files = sorted((config_directory() / group).glob("*.yaml"))
     return [file.stem for file in files if group != "experiment" or f"# adept {command} " in file.read_text("utf-8")]
 
@@ -141,7 +136,7 @@ def config_directory() -> Path:
 def write_out(command: str, arguments: list[str]) -> list[str]:
     """Write short forms of arguments in full.
 
-    A first argument without a name gets one, such as ``statement=``. For ``adept audit``,
+    A first argument without a name gets its name, such as ``statement=``. For ``adept audit``,
     ``mechanism=MODULE:ATTRIBUTE`` becomes ``foreign=MODULE:ATTRIBUTE``.
     """
     if command in BARE_WORDS and arguments and "=" not in arguments[0] and not arguments[0].startswith("-"):
@@ -152,7 +147,7 @@ def write_out(command: str, arguments: list[str]) -> list[str]:
 
 
 def check_options(command: str, arguments: list[str]) -> None:
-    """Raise ConfigurationError for an unknown option or value; its message names a similar one."""
+    """Raise ConfigurationError for an unknown option or value; the message names a similar one."""
     known = [option.name for option in options(command)]
     whole = [name[: dot.start()] for name in known for dot in re.finditer(r"\.", name)]  # which Hydra can set
     for argument in arguments:
@@ -179,10 +174,7 @@ def _meant(name: str, known: list[str]) -> str:
 
 
 def help_text(command: str, sentence: str, arguments: list[str]) -> str:
-    """Return a command's help.
-
-    If ``mechanism=NAME`` is among the arguments, the help has this mechanism's options, too.
-    """
+    """Return a command's help; ``mechanism=NAME`` adds the options of this mechanism."""
     chosen = [argument.partition("=")[2] for argument in arguments if argument.startswith("mechanism=")]
     listed = [*options(command), *(option for name in chosen for option in mechanism_options(name))]
     width = max(72, min(120, shutil.get_terminal_size((100, 24)).columns))
@@ -201,7 +193,6 @@ def help_text(command: str, sentence: str, arguments: list[str]) -> str:
 
 
 def _entry(option: Option, width: int) -> str:
-    """Return the lines of help about one option: its name, its default and its sentence."""
     star = "*" if option.default == REQUIRED else " "
     value = _place(option.kind) if option.default in (None, REQUIRED) else typed_as(option.default)
     name = f"{star} {option.name}={value}"
@@ -212,7 +203,7 @@ def _entry(option: Option, width: int) -> str:
 
 
 def _place(kind: str) -> str:
-    """Return the word, such as TEXT, that help shows as the value of an option without default."""
+    """Return the placeholder of a value in the help, such as TEXT."""
     kind = kind.removesuffix(" | None")
     if listed := re.fullmatch(r"list\[(\w+)\]", kind):
         return f"[{PLACEHOLDERS[listed[1]]},...]"

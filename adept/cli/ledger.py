@@ -1,8 +1,4 @@
-"""``adept ledger``: list earlier releases and the sums of their budgets; set a limit.
-
-The *ledger* is a file that lists releases, and adds up the epsilons for each row and each
-person.
-"""
+"""``adept ledger``: list the releases in a ledger and the sums of their budgets, or set a limit."""
 
 from contextlib import closing
 from pathlib import Path
@@ -21,7 +17,7 @@ HEADINGS = ["begun (UTC)", "finished", "mechanism", "epsilon", "times", "delta",
 
 
 def main(config: LedgerConfig) -> None:
-    """Print the sums of the budgets in a ledger, and then the releases that it lists."""
+    """Print the sums of the budgets in a ledger, and the releases that the ledger lists."""
     entries, summed, limit = run(config)
     show(f"{summed.releases} release{'s' * (summed.releases != 1)}", _lines(entries, summed, limit))
     show_table(_place(config), HEADINGS, [_line(entry) for entry in entries])
@@ -40,11 +36,7 @@ def run(config: LedgerConfig) -> tuple[list[LedgerEntry], LedgerSum, float | Non
 
 
 def _place(config: LedgerConfig) -> str:
-    """Return the name of the ledger's file; if ``limit=`` is given, the file need not exist yet.
-
-    Raises:
-        DataError: the file does not exist, and no limit is given.
-    """
+    """Return the ledger's file; raise DataError if the file is missing and no limit is given."""
     if config.ledger is None:
         try:
             made = key_location().is_file() or config.limit is not None
@@ -62,7 +54,6 @@ def _place(config: LedgerConfig) -> str:
 
 
 def _lines(entries: list[LedgerEntry], summed: LedgerSum, limit: float | None) -> list[tuple[str, str]]:
-    """Return the names and values that describe the ledger's sums, its limit and its approvals."""
     spent = f"{words(summed.epsilon)}, delta {words(summed.delta)}, in all releases together"
     rows = [("different rows", str(summed.rows)), ("most for one row", spent)]
     if any(entry.everywhere for entry in entries):

@@ -1,7 +1,4 @@
-"""Conversion of a command's arguments NAME=VALUE into its configuration.
-
-Hydra calls such arguments *overrides*. Only this module imports Hydra.
-"""
+"""Conversion of a command's arguments NAME=VALUE into its configuration, by means of Hydra."""
 
 import re
 import sys
@@ -42,11 +39,7 @@ def register_mechanisms() -> None:
 
 
 def compose(command: str, arguments: list[str]) -> Any:
-    """Return a command's configuration, or print it and return None if the user asked for that.
-
-    Raises:
-        ConfigurationError: an option has a value that is not allowed.
-    """
+    """Return a command's configuration, or print it for ``--cfg job`` and return None."""
     interrupt_on_signals()
     schema = configuration(command)
     register_mechanisms()
@@ -68,7 +61,7 @@ def compose(command: str, arguments: list[str]) -> Any:
 
 
 def _plain(message: str) -> str:
-    """Reword Hydra's most frequent error messages in the style of adept's own."""
+    """Reword Hydra's most frequent error messages in the style of adept's messages."""
     if several := re.search(r"Ambiguous value for argument '(\S+?)=(.*?)' ", message):
         name, value = several.groups()
         if DECIMAL_COMMA.fullmatch(value):
@@ -87,10 +80,10 @@ def _plain(message: str) -> str:
 
 
 def literal_overrides(arguments: list[str], schema: type[Any]) -> list[str]:
-    """Quote the values of options that are texts, so that Hydra takes them literally.
+    """Quote the values of text options, so that Hydra takes each character literally.
 
-    Where a list is expected, ``@FILE`` becomes a list whose only entry is this text. A leading
-    ``~/`` becomes the home directory.
+    ``@FILE`` becomes a list with this text if the option is a list. ``~/`` becomes the home
+    directory.
     """
     kinds = dict(_text_fields(schema))
     return [_literal(argument, kinds) for argument in arguments]
@@ -117,7 +110,7 @@ def _quoted(value: str) -> str:
 
 
 def _text_fields(schema: type[Any], prefix: str = "") -> Iterator[tuple[str, bool]]:
-    """Yield the names of all options that are texts or lists of texts, with True for a list."""
+    """Yield the name of each option that holds texts, and True if it holds a list of texts."""
     for name, hint in get_type_hints(schema).items():
         kinds = [kind for kind in get_args(hint) if kind is not type(None)] if isinstance(hint, UnionType) else [hint]
         if is_dataclass(hint):

@@ -20,7 +20,7 @@ MAX_PORTS = 20  # ports to try, beginning with the one that was asked for
 
 
 def main(config: PlayConfig) -> None:
-    """Serve the page until a signal comes; raise AdeptError for errors that users can correct."""
+    """Serve the page until a signal comes; raise AdeptError for a mistake of the user."""
     if sys.stderr.isatty():
         warn("the page takes some seconds to start")
     try:
@@ -56,7 +56,7 @@ def main(config: PlayConfig) -> None:
 
 
 def _listen(config: PlayConfig) -> socket.socket:
-    """Return a socket at the requested port or, if this port is in use, at the next free port."""
+    """Return a socket at the requested port, or at the next free port."""
     if not 0 <= config.port < 2**16:
         raise ConfigurationError(f"port must be between 1 and 65535, got {config.port}")
     family, reason = socket.AF_INET6 if ":" in config.host else socket.AF_INET, ""

@@ -74,7 +74,7 @@ class SynthesizeConfig(FileNames, LedgerOptions, CentralOptions):
     """Number of topics (codewords) among which the records of each label are counted. With null, a
     rule computes this number from the budget and the public texts."""
     dry_run: bool = False
-    """Check all options and the file, tell you how many rows would count, but release nothing.
+    """Check all options and the file, and print how many rows would count, but release nothing.
     Without epsilon, show for several values of epsilon how well a person is hidden, and how
     frequent a topic must be to stand out from the noise."""
     expected_rows: int | None = None
@@ -90,8 +90,9 @@ class SynthesizeConfig(FileNames, LedgerOptions, CentralOptions):
 
     # --- Interrupted runs, and records that were released before
     ledger: str | None = None
-    """File of the ledger, which lists earlier releases. If it already lists a release, you must
-    also set again=true. With null, the default ledger is used; with none, no ledger is kept."""
+    """File of the ledger, which lists earlier releases. If the ledger already lists a release, you
+    must also set again=true. With null, the default ledger is used; with none, no ledger is
+    kept."""
 
     def __post_init__(self) -> None:
         check_choice(NEIGHBOURS, neighbours=self.neighbours)
@@ -130,8 +131,8 @@ class LedgerConfig:
     """Name of an output, as the ledger lists it. The ledger notes that a person approved the newest
     release with this name. You must also set approved_by."""
     approved_by: str | None = None
-    """Name of the person who approved the release. The ledger stores and lists this name and the
-    time."""
+    """Name of the person who approved the release. The ledger stores and lists this name, and the
+    time of the approval."""
 
     def __post_init__(self) -> None:
         if (self.approve is None) != (self.approved_by is None):

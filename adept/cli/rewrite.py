@@ -1,7 +1,4 @@
-"""``adept rewrite``: rewrite the texts of a file, and write a statement of the guarantee.
-
-``adept synthesize`` also uses the functions from ``run_release`` on.
-"""
+"""``adept rewrite``: rewrite the texts of a file, and write a statement of the guarantee."""
 
 import math
 import os
@@ -55,11 +52,7 @@ def main(config: RewriteConfig) -> None:
 
 
 def run(config: RewriteConfig, inputs: Inputs, public: list[str] | None) -> PrivacyStatement:
-    """Rewrite a file, and return the privacy statement.
-
-    Raises:
-        AdeptError: something is wrong that the user can correct.
-    """
+    """Rewrite a file and return its privacy statement; raise AdeptError for a user's mistake."""
     rewriter, options = open_release(config)
     first = inputs.first_records(FIRST_TEXTS)
     packaged, by_label = is_packaged(config.model_dir), _goes_by_label(config, first, rewriter, options)
@@ -89,7 +82,7 @@ def run(config: RewriteConfig, inputs: Inputs, public: list[str] | None) -> Priv
 
 
 def _column_lines(config: RewriteConfig, records: list[Record]) -> list[str]:
-    """Return lines about columns that are not written, although they may hold labels or persons."""
+    """Return notes on columns that the output leaves out, if they may hold labels or persons."""
     first = next(iter(records), {})
     others = [name for name in first if name not in (config.text_column, config.person_column, *config.keep_columns)]
     asked = config.labels != "copy" or config.label_column or config.output.endswith(TEXT_ENDINGS)
@@ -109,7 +102,7 @@ def _column_lines(config: RewriteConfig, records: list[Record]) -> list[str]:
 
 
 def _goes_by_label(config: RewriteConfig, records: list[Record], rewriter: Rewriter, options: ReleaseOptions) -> bool:
-    """Return True if labels are copied, and a record's label determines its possible codewords."""
+    """Return True if labels are copied and each label has its own possible codewords."""
     if not options.by_label or label_mechanism(rewriter.model, epsilon=rewriter.mechanism.epsilon) is None:
         return False
     found = find_label_column(next(iter(records), {}), config.label_column)
@@ -117,7 +110,6 @@ def _goes_by_label(config: RewriteConfig, records: list[Record], rewriter: Rewri
 
 
 def _public_texts(config: RewriteConfig, inputs: Inputs) -> list[str] | None:
-    """Return the public texts of the file ``expect``; refuse the input file, which is private."""
     if config.expect is None:
         return None
     if config.public is not True:
@@ -136,7 +128,7 @@ def _public_texts(config: RewriteConfig, inputs: Inputs) -> list[str] | None:
 
 
 def _same(one: str, other: str) -> bool:
-    """Return True if two names mean the same file; ``-`` means the file behind standard input."""
+    """Return True if both names mean the same file; ``-`` is the file behind standard input."""
     try:
         return os.path.samestat(Path(one).stat(), os.fstat(0) if other == STANDARD_STREAM else Path(other).stat())
     except OSError:  # whoever reads them says what is wrong
@@ -144,10 +136,7 @@ def _same(one: str, other: str) -> bool:
 
 
 def summary(statement: PrivacyStatement, *, output: str, place: str | None) -> list[str]:
-    """Return lines about the output and its guarantee.
-
-    ``place`` is the file of the privacy statement; in a dry run, there is none.
-    """
+    """Summarise the release in lines; ``place`` is the statement's file, or None in a dry run."""
     samples = f", {statement.samples} texts each" if statement.samples > 1 else ""
     by = f"by {statement.mechanism.name}{samples}"
     done = f"rewritten {by}: {output}" if place else f"would be rewritten {by}: dry run, nothing was released"
@@ -163,7 +152,7 @@ def summary(statement: PrivacyStatement, *, output: str, place: str | None) -> l
 
 
 def _guaranteed(statement: PrivacyStatement) -> Iterator[str]:
-    """Yield the epsilons of the guarantee, and the largest change of odds that they allow."""
+    """Yield each epsilon of the guarantee, and the largest change of odds that it allows."""
     if math.isinf(statement.epsilon):
         yield "nothing, epsilon is infinite"
         return
@@ -178,7 +167,6 @@ def _guaranteed(statement: PrivacyStatement) -> Iterator[str]:
 
 
 def _person_lines(statement: PrivacyStatement) -> list[str]:
-    """Return a line about a person's total epsilon, or no line if no column names persons."""
     total, most = statement.person_epsilon, statement.max_records_per_person
     if total is None or math.isinf(total):
         return []
@@ -187,7 +175,7 @@ def _person_lines(statement: PrivacyStatement) -> list[str]:
 
 
 def _parts(statement: PrivacyStatement) -> str:
-    """Return the parts of the epsilon that text and label spend; "" if no label is randomised."""
+    """Return how text and label share the epsilon, or "" if no label is randomised."""
     if statement.label_epsilon is None:
         return ""
     if statement.labels == "joint_response":
@@ -196,7 +184,6 @@ def _parts(statement: PrivacyStatement) -> str:
 
 
 def _warnings(config: RewriteConfig, statement: PrivacyStatement) -> Iterator[str]:
-    """Yield warnings about files that could not be removed, and about limits of the guarantee."""
     publication = Publication.of(config.output, config.statement, card=config.card, report=config.report)
     if not config.dry_run and (left := publication.leftovers):
         yield (
@@ -220,9 +207,8 @@ def run_release(
 ) -> Stated:
     """Make a release with an open ledger and a progress bar, and return its statement.
 
-    The function ``release`` makes the release; it gets the arguments ``resume``, ``ledger`` and
-    ``progress``. ``title`` is printed beside the progress bar. ``begin`` is called whenever the bar
-    moves.
+    The function ``release`` takes the arguments ``resume``, ``ledger`` and ``progress``. The
+    function ``begin`` is called before each step of the progress bar, which is called ``title``.
     """
 
     def advance(count: int) -> None:
@@ -237,22 +223,22 @@ def run_release(
 
 
 def tell_curator(lines: list[str]) -> None:
-    """Print lines to stderr that only the holder of the file should see: they are not released."""
+    """Print lines for the holder of the private file to stderr; they must not be released."""
     for line in lines:
         warn(f"not part of the release: {line}")
 
 
 def foreign_lines(writer: Rewriter | Synthesizer, texts: list[str]) -> list[str]:
-    """Return warnings about input texts that are unlike those on which the model was trained."""
+    """Return warnings about input texts that are unlike the model's training texts."""
     return foreign_warnings(writer.tokenizer, texts, max_length=writer.model.config.max_length)
 
 
 def print_lines(config: ReleaseConfig, lines: list[str]) -> None:
-    """Print the last lines of a command to stdout, or to stderr if stdout holds the output."""
+    """Print lines to stdout, or to stderr if stdout holds the output."""
     stream = sys.stderr if config.output == STANDARD_STREAM else sys.stdout
     stream.writelines(f"{line}\n" for line in lines)
 
 
 def statement_place(config: ReleaseConfig) -> str | None:
-    """Return the name of the statement's file; None for a dry run, which writes no statement."""
+    """Return the file of the privacy statement, or None for a dry run."""
     return None if config.dry_run else config.statement or config.output + STATEMENT

@@ -49,10 +49,7 @@ def study_rows(config: StudyConfig) -> Iterator[Any]:
 
 
 def _options(config: StudyConfig) -> dict[str, Any]:
-    """Return the options that were set, by the names that the study gives them.
-
-    An option that the study does not use raises ConfigurationError.
-    """
+    """Return the given options by their names in the study; refuse options that it does not use."""
     study, options = STUDIES[config.study], {}
     for name in OPTIONS:
         value = getattr(config, name)
@@ -65,10 +62,7 @@ def _options(config: StudyConfig) -> dict[str, Any]:
 
 
 def model_rows(config: StudyConfig) -> list[sensitivity.SensitivityRow]:
-    """Measure the latents of a trained model, clipped as in training.
-
-    Habernal (2021) simulated latents, without any model.
-    """
+    """Measure distances between the latents of a trained model, clipped as in training."""
     model, tokenizer = load_model(config.model_dir or "")
     clip_norm = model.config.clip_norm
     rewriter = Rewriter.for_measurement(model, tokenizer, mechanism=Identity(clip_norm=clip_norm))

@@ -37,11 +37,7 @@ def main(config: SynthesizeConfig) -> None:
 
 
 def run(config: SynthesizeConfig, inputs: Inputs) -> CentralStatement:
-    """Write synthetic records, and return the statement.
-
-    Raises:
-        AdeptError: something is wrong that the user can correct.
-    """
+    """Write synthetic records and return the statement; raise AdeptError for a user's mistake."""
     check_label_set(config, bool(config.label_set))
     if config.epsilon is None:
         raise ConfigurationError("epsilon must be given, got nothing: add epsilon=1")
@@ -69,10 +65,7 @@ def run(config: SynthesizeConfig, inputs: Inputs) -> CentralStatement:
 
 
 def summary(statement: CentralStatement, *, output: str, place: str | None) -> list[str]:
-    """Return lines about the output and its guarantee.
-
-    ``place`` is the file of the privacy statement; in a dry run, there is none.
-    """
+    """Summarise the release in lines; ``place`` is the statement's file, or None in a dry run."""
     protected = f"epsilon {words(statement.epsilon)} for each {statement.unit}"
     most = statement.votes.votes_per_person
     persons = f", of whom at most {most} record{'s' * (most > 1)} counted" if statement.persons else ""

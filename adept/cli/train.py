@@ -38,7 +38,7 @@ class TrainResult:
 
 
 def main(config: TrainConfig) -> None:
-    """Train a model, and print its directory, its validation loss and other results."""
+    """Train a model, and print its directory and its validation loss."""
     overrides = [a for a in sys.argv[1:] if not _key(a).startswith("hydra")]
     result = run(config, overrides=overrides)
     rows = [
@@ -54,10 +54,10 @@ def main(config: TrainConfig) -> None:
 
 
 def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResult:
-    """Train and save a model; raise AdeptError for errors that the user can correct.
+    """Train and save a model; raise AdeptError for a mistake of the user.
 
-    ``overrides`` are the options of the command line. They are stored in the run's directory, so
-    that a command with ``resume_from`` needs no other options.
+    The options of the command line, ``overrides``, are stored in the run's directory. A command
+    with ``resume_from`` reads them from there.
     """
     splits = load(config.data, config)
     if config.labels == "joint":
@@ -116,7 +116,7 @@ def _resumable(directory: Path) -> Iterator[None]:
 
 
 def _labelled(name: str, splits: dict[str, Corpus]) -> Corpus:
-    """Return a split without the records whose labels do not occur in the train split."""
+    """Return a split without the records whose labels are missing from the train split."""
     corpus, known = splits[name], set(splits["train"].labels or [])
     if corpus.labels is None:
         raise DataError(f"the {name} split must have labels for labels=joint: name their column with label_column=")
@@ -124,7 +124,7 @@ def _labelled(name: str, splits: dict[str, Corpus]) -> Corpus:
 
 
 def _prepare(config: TrainConfig) -> tuple[Path, Path | None]:
-    """Return the directory of the training run, and the checkpoint if an earlier run goes on."""
+    """Return the run's directory, and the checkpoint if an earlier run is continued."""
     if config.resume_from is None:
         return new_directory(config.output_dir or ""), None
     directory = Path(config.resume_from)
@@ -139,7 +139,7 @@ def _prepare(config: TrainConfig) -> tuple[Path, Path | None]:
 
 
 def _write_overrides(config: TrainConfig, overrides: list[str], directory: Path) -> None:
-    """Store a run's options, with absolute paths, so that any working directory can continue it."""
+    """Store a run's options with absolute paths: the run may be continued from any directory."""
     kept = [override for override in overrides if _key(override) not in (*PATHS, "resume_from", "output_dir")]
     paths = {f"data.{name}": getattr(config.data, name) for name in ("path", "broad")}
     kept += [f"{name}={Path(path).absolute()}" for name, path in paths.items() if path is not None]
@@ -147,7 +147,7 @@ def _write_overrides(config: TrainConfig, overrides: list[str], directory: Path)
 
 
 def complete(given: list[str]) -> list[str]:
-    """Add the options of the run that ``resume_from`` continues, unless they are given again."""
+    """Add the stored options of the run that ``resume_from`` names, unless they are given again."""
     directories = [argument.partition("=")[2] for argument in given if argument.startswith("resume_from=")]
     if not directories:
         return given

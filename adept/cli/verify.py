@@ -1,7 +1,4 @@
-"""``adept verify``: check a privacy statement, and the output and model that it describes.
-
-A privacy statement is a file OUTPUT.privacy.json. It states the guarantee of a release.
-"""
+"""``adept verify``: check a privacy statement, and the output and model that it describes."""
 
 import sys
 from pathlib import Path
@@ -31,7 +28,7 @@ def _restate(said: Json) -> Json | None:
 
 
 def _model(name: str | None) -> str | None:
-    """Return the model's directory, or the packaged model's directory if its name is given."""
+    """Return the model's directory; the name of the packaged model stands for its directory."""
     if name is None or Path(name).exists():
         return name
     from adept.rewriting.loading import PACKAGED_MODEL, packaged_directory  # seconds to import, and rarely needed
