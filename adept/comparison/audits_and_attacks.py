@@ -1,17 +1,13 @@
 """Further evidence on a comparison's page: audits, attacks and examples of rewrites.
 
 An audit tests a mechanism's privacy claim. An attack tries to find the record behind each release.
+Mechanisms that turn text into text are not attacked, because the attacks need latents.
 
-The attacks are those of ``adept.attacks.reconstruction``, on releases that are made for them. They
-need a latent, so mechanisms that turn text into text are not attacked.
-
-A rule that looks at no text chooses the examples. If the data are not public, examples are shown
-only on request (``examples=true``), because every text on a shared page is a release. Even then,
-the page omits the original records, the texts of the look-up (the nearest public texts), the texts
-of a mechanism with a false claim, and every text that repeats a training text of the model. Texts
-are not compared with the original records: if the page marked those that are equal, it would reveal
-what the release hides. With ``protocol=paper`` the model was trained on these records, so no
-example of private data is shown.
+If the data are not public, every text on a shared page is a release. So examples are shown only on
+request (``examples=true``), and never with ``protocol=paper``, where models read the records. Even
+then, the page omits the original records, the texts of the look-up and the texts of a mechanism
+with a false claim. It also omits texts that repeat a training text. The page does not mark rewrites
+that equal their record, because the mark would reveal the record.
 """
 
 import re
@@ -35,7 +31,7 @@ WITHHELD = "(withheld: the model was trained on it)"
 
 
 def judge(trial: Trial, cell: Cell) -> AuditVerdict:
-    """Audit the mechanism of a cell, which is the recipe for one row of the comparison's table."""
+    """Audit the privacy claim of the mechanism in one row of the table."""
     result, guarantee = (_audit_text if cell.mechanism in ALTERNATIVES else _audit)(trial, cell)
     strongest = result.strongest if result.violated else None
     evidence = f"{strongest.evidence} ({strongest.kind})" if strongest else ""
@@ -67,7 +63,7 @@ def _audit_text(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
 
 
 def attack(trial: Trial, cell: Cell) -> AttackedRelease:
-    """Attack releases by the mechanism of a cell, which is the recipe for one row of the table."""
+    """Attack releases by the mechanism in one row of the table."""
     rewriter = trial.rewriter(cell)
     game = AttackGame(
         rewriter=rewriter,
@@ -91,7 +87,7 @@ def attack(trial: Trial, cell: Cell) -> AttackedRelease:
 def choose_examples(trial: Trial, rows: list[tuple[Cell, ResultRow]]) -> list[Example]:
     """Return some private records with their rewrites, as examples for the page.
 
-    The records lie at equal distances in the list of the private records of the first seed.
+    The records are chosen by their positions in the list, whatever their texts say.
     """
     config, records, public = trial.config, trial.private.texts, trial.config.data.public
     if not (public or (config.examples and config.protocol != PAPER)):
@@ -112,10 +108,7 @@ def choose_examples(trial: Trial, rows: list[tuple[Cell, ResultRow]]) -> list[Ex
 
 
 def bare(text: str) -> str:
-    """Return the words of a text in lower case and without punctuation.
-
-    Tokenizers change case and punctuation, so texts are compared without them.
-    """
+    """Return the words of a text in lower case and without punctuation."""
     return " ".join(re.findall(r"\w+", text.lower()))
 
 
@@ -126,9 +119,9 @@ def spread(total: int, count: int) -> list[int]:
 
 
 def _choose_shown(rows: list[tuple[Cell, ResultRow]], *, public: bool) -> list[tuple[Cell, ResultRow]]:
-    """Return the rows with examples: ``random``, and mechanisms at the least and largest epsilon.
+    """Return the rows that have examples, all of the first seed and classifier.
 
-    Only rows of the first seed and the first classifier have examples.
+    These are the rows of ``random``, and of mechanisms at the smallest and the largest epsilon.
     """
     budgets = {row.claimed_epsilon for _, row in rows if row.claimed_epsilon is not None}
     outermost = {min(budgets), max(budgets)} if budgets else set()

@@ -1,8 +1,7 @@
-"""Computation of a row of the table: release records, write texts, train a classifier on them.
+"""Computation of one row of the table: release records, write texts, train a classifier on them.
 
-A *cell* is the recipe for a row (``adept.comparison.plan``). A decoder writes a text from a
-release. Apart from the release, the decoder reads only released labels, public text and public
-numbers.
+A *cell* is the recipe for a row (``adept.comparison.plan``). A decoder writes texts. Its only
+inputs are the releases, released labels, public texts and public numbers.
 """
 
 import math
@@ -48,7 +47,7 @@ Source = tuple[Columns, Callable[[], list[Pair]]]  # and the writer; a label bes
 def obtain_row(trial: Trial, cell: Cell) -> ResultRow:
     """Return the row of a cell; compute it unless it is stored.
 
-    If the cell says so, the row includes measures of the quality of its texts.
+    If ``cell.measured``, the row includes measures of the quality of its texts.
     """
     row = trial.obtain(ResultRow, cell, _make_row)
     if cell.measured and row.words is None:
@@ -143,9 +142,9 @@ def _list_promise(trial: Trial, cell: Cell, promise: Guarantee) -> Columns:
 
 
 def build_alternative(trial: Trial, cell: Cell) -> TextMechanism:
-    """Build an alternative to a rewriter, which turns text into text.
+    """Build a mechanism that turns text into text, without a latent.
 
-    The record's epsilon is divided among the words of the record.
+    The mechanism divides the epsilon among the words of a record.
     """
     texts, epsilon = trial.public.texts, cell.text_epsilon
     if cell.mechanism == plan.REDACTED:
@@ -161,11 +160,7 @@ def build_alternative(trial: Trial, cell: Cell) -> TextMechanism:
 
 
 def _open_look_up(trial: Trial, cell: Cell) -> Source:
-    """Return columns of the row, and a function that writes texts by look-up, without a model.
-
-    The function releases each record's latent, which a linear encoder computes, and writes the
-    public text with the nearest latent.
-    """
+    """Return the row's columns, and a function that writes the public text nearest to a release."""
 
     def write() -> list[Pair]:
         encode = fit_linear_encoder(trial.public, seed=trial.seed)
@@ -180,9 +175,7 @@ def _open_look_up(trial: Trial, cell: Cell) -> Source:
 def _open_rewriter(trial: Trial, cell: Cell) -> Source:
     """Return columns of the row, and a function that rewrites all private records.
 
-    Each record is released once, and all of its rewrites are written from this release.
-
-    If a release covers the label, too, the label is released with the text.
+    All rewrites of a record are written from one release of the record.
     """
     rewriter, texts, samples = trial.rewriter(cell), trial.private.texts, cell.samples
 
@@ -206,8 +199,8 @@ def _open_rewriter(trial: Trial, cell: Cell) -> Source:
 def _open_synthesizer(trial: Trial, cell: Cell) -> Source:
     """Return columns of the row, and a function that writes synthetic records.
 
-    They are made from noisy counts of the private records, from exact counts (``identity``), or
-    from no records (``random``).
+    Synthetic records are made from noisy counts of the private records, from exact counts
+    (``identity``), or from no records (``random``).
     """
     private = trial.private
     synthesizer = Synthesizer(

@@ -33,32 +33,32 @@ class CompareConfig(Columns):
 
     # --- What is compared
     output_dir: str = "???"
-    """Directory for the page, the table and all results. If the directory holds this comparison
-    already, the comparison continues there."""
+    """Directory for the page, the table and all results. If the directory already holds the same
+    comparison, the command continues this comparison."""
     mechanisms: list[str] = field(default_factory=lambda: ["original", "l1", "sqrt_n"])
     """Names of the mechanisms to compare. The comparison always adds the references none (the
-    original text), identity (rewriting without noise) and random (texts that know nothing of the
+    original text), identity (rewriting without noise) and random (texts that do not depend on the
     records). With labels=copy or trust=central, it also adds the accuracy that can be reached with
     the names of the labels alone."""
     epsilons: list[float] = field(default_factory=lambda: [8.0, 32.0, 128.0, 512.0])
-    """Values of epsilon that the mechanisms claim. Each of them covers a record together with its
+    """Values of epsilon that the mechanisms claim. Each value covers a record together with its
     label, unless the label is copied."""
     seeds: list[int] = field(default_factory=lambda: [0, 1, 2])
     """One seed for each repetition of the comparison. Each repetition computes everything again,
     with fresh noise."""
     model_dir: str | None = None
-    """Directory of a model. The word utterances stands for the model that comes with the package.
-    With null, the comparison trains a model for each seed, and for each set into which latents are
+    """Directory of a model. The word utterances means the model that comes with the package. With
+    null, the comparison trains a model for each seed, and for each set into which latents are
     clipped."""
     label_codewords: str = "off"
-    """Codewords by label, for copied labels and a model of broad text, as in adept rewrite: off | auto
-    (the comparison adds the row by_label, whose texts the names of the labels help to choose)."""
+    """Codewords by label, for copied labels and a model of broad text, as in adept rewrite: off |
+    auto (the comparison adds the row by_label, whose texts are chosen with the names of the
+    labels)."""
     trust: str = "local"
-    """Whom the people behind the records must trust: local (nobody) | central (the holder of the
-    file, who releases noisy counts; the options mechanisms and labels are ignored) | all (a figure
-    with all kinds of trust, including somebody who shuffles the releases; the option labels is
-    ignored).
-    """
+    """Party that the people behind the records must trust: local (nobody) | central (the holder of
+    the file, who releases noisy counts; the options mechanisms and labels are ignored) | all (a
+    figure with all kinds of trust, including somebody who shuffles the releases; the option labels
+    is ignored)."""
     protocol: str = "disjoint"
     """Records that are rewritten: disjoint (records on which the model was not trained) | paper
     (the records on which the model was trained, so no guarantee holds)."""
@@ -71,32 +71,33 @@ class CompareConfig(Columns):
     probability, it is replaced by a random one)."""
     label_epsilon: float | None = None
     """For labels=randomized_response: the epsilon that is spent on the label. The text gets the
-    rest of each value of epsilons."""
+    rest of each epsilon."""
     label_share: float | None = None
-    """For labels=randomized_response: the fraction of each value of epsilons that is spent on the
-    label. Set either this option or label_epsilon."""
+    """For labels=randomized_response: the fraction of each epsilon that is spent on the label. Set
+    either label_share or label_epsilon."""
     classifiers: list[str] = field(default_factory=lambda: ["tfidf"])
     """Classifiers that are trained on the rewrites: one or both of tfidf and lstm."""
 
     # --- Texts, and what else is measured
     samples: int = 1
-    """Number of rewrites of each record. All of them are written from one release of the record."""
+    """Number of rewrites of each record. All rewrites of a record are written from one release of
+    the record."""
     baselines: bool = False
-    """Also show results of the look-up (each release is answered with the nearest public text), of
-    a classifier that is trained on labelled public text, and measures of the quality of
+    """Also show two references: the look-up (it writes the public text nearest to each release),
+    and a classifier that is trained on labelled public text. Also measure the quality of the
     rewrites."""
     alternatives: bool = False
     """Also show alternatives to a rewriter: mechanisms that replace each word of a text at random,
     DP-Prompt (which draws the words of a paraphrase) with our decoder, and redaction of words by
     rules."""
     attacks: bool = False
-    """Also try to find the records behind the releases of each mechanism at each epsilon. This is
-    done for the first seed only."""
+    """Also try to find the records behind the releases of each mechanism at each epsilon. Only
+    releases of the first seed are attacked."""
     examples: bool = False
     """Show examples of rewrites even if the data are not public. With public data, the page always
     shows examples."""
     processes: int = 1
-    """Number of processes that compute at the same time. Each of them computes all results of one
+    """Number of processes that compute at the same time. Each process computes all results of one
     model and one seed."""
     data: DataConfig = field(default_factory=DataConfig)
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
@@ -194,7 +195,7 @@ class CompareConfig(Columns):
         return MechanismChoice(BY_NAME[name]).build(epsilon=epsilon, clip_norm=self.model.clip_norm)
 
     def label_part(self, epsilon: float | None) -> float | None:
-        """Return the part of a claimed epsilon that the label gets; None if it gets no part."""
+        """Return the label's part of a claimed epsilon; None if the label gets no part of it."""
         if self.label_share is None:
             return self.label_epsilon
         return None if epsilon is None else self.label_share * epsilon

@@ -1,7 +1,4 @@
-"""One seed of a comparison: the data, labels, models and rewriters that its cells share.
-
-A *cell* is the recipe for one row of the comparison's table (``adept.comparison.plan``).
-"""
+"""One seed of a comparison: data, labels, models and rewriters that several rows share."""
 
 import math
 from collections.abc import Callable
@@ -28,10 +25,10 @@ KNOWN_WORDS, WORD_DIM = 1000, 64  # public words of the mechanisms that go word 
 
 
 class Trial:
-    """One seed of a comparison, with everything that several of its cells share.
+    """One seed of a comparison, with everything that several of its rows share.
 
-    ``unseen`` is False if models were trained on the private records (``protocol=paper``). Then no
-    privacy claim holds.
+    A row is given by its recipe, a :class:`Cell`. If ``unseen`` is False, models were trained on
+    the private records (``protocol=paper``), so no privacy claim holds.
     """
 
     def __init__(self, store: Store, splits: dict[str, Corpus], seed: int) -> None:
@@ -50,7 +47,7 @@ class Trial:
     def labels(self, cell: Cell) -> list[str]:
         """Return the private records' labels, unchanged or randomised as the cell says.
 
-        Randomised labels are drawn once for all cells with the same epsilon for the label.
+        Randomised labels are drawn once for all rows with the same epsilon for the label.
         """
         own = self.private.labels or []
         if cell.label_epsilon is None:
@@ -75,11 +72,7 @@ class Trial:
         return Rewriter.for_measurement(model, tokenizer, mechanism=mechanism, decoding=decoding)
 
     def model(self, cell: Cell) -> tuple[Autoencoder, Tokenizer]:
-        """Return the model of a cell with its tokenizer.
-
-        If no model was given, the comparison trains one for each seed, unless an earlier run
-        trained it.
-        """
+        """Return the model of a cell with its tokenizer; train the model if necessary."""
         kind = model_kind(cell)
         if kind not in self._models:
             run = self.store.model(self.seed, kind)
@@ -114,10 +107,7 @@ class Trial:
 
     @cached_property
     def broad_codec(self) -> Codec:
-        """Codec of the packaged model, with which names of labels are turned into sentences.
-
-        A codec numbers public sentences; this one has sentences about many things.
-        """
+        """The packaged model's codec, which numbers public sentences about many things."""
         model, _ = load_model()
         if model.codec is None:
             raise ModelError("the packaged model must have a codec: install adept again")
@@ -125,7 +115,7 @@ class Trial:
 
     @cached_property
     def words(self) -> WordVectors:
-        """Frequent words of the public text, and their vectors computed from this text."""
+        """Frequent words of the public text, with vectors computed from this text."""
         return learn_word_vectors(self.public.texts, size=KNOWN_WORDS, dim=WORD_DIM)
 
 

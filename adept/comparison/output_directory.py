@@ -1,17 +1,15 @@
 """The directory of a comparison. Only this module knows its files and their names.
 
-A directory belongs to one comparison. If the comparison is interrupted, it resumes where it
-stopped. The file ``comparison.json`` holds all settings. Those in ``GROWING`` may change between
-two runs, and all others must stay the same.
+A directory belongs to one comparison. The file ``comparison.json`` holds all settings. Settings in
+``GROWING`` may change between two runs; all others must stay the same.
 
-Each other file holds a result of a *cell*, which is the recipe for a row of the comparison's table,
-or belongs to a model. The name of the file contains everything on which its content depends, apart
-from the settings: for example, the mechanism, the epsilon and the seed. Each file is written whole
-or not at all. If a file is damaged later, an error names the file, and no part of it is used.
+The name of a file contains everything on which its content depends, apart from the settings: for
+example, the mechanism, the epsilon and the seed. Each file is written whole or not at all. If a
+file is damaged later, an error names the file.
 
     models/        a run of training for each model and seed
     labels/        every record's released label, drawn once for all rows that use it
-    rewrites/      texts that were written from one release of every record, their labels, and the epsilon spent
+    rewrites/      texts written from one release of every record, their labels, and the epsilon spent
     rows/          a classifier's accuracy, and the quality of the texts where it was measured
     audits/        verdicts on the mechanisms' claims
     attacks/       the success of reconstruction, on separate releases
@@ -66,15 +64,15 @@ class Store:
         return self._models / f"{_model_key(model)}-seed{seed}"
 
     def find(self, kind: type[Stored], seed: int, cell: Cell) -> Stored | None:
-        """Return a result of a cell or, if it is not stored, None; refuse a damaged file."""
+        """Return a stored result of a cell, or None; raise DataError if its file is damaged."""
         path = self._path(kind, seed, cell)
         with _refuse_damage(path):
             return _parse(kind, path.read_bytes()) if path.exists() else None
 
     def keep(self, value: Stored, seed: int, cell: Cell) -> Stored:
-        """Store a result of a cell, and return it.
+        """Store a result of a cell, and return the result.
 
-        A row may be stored a second time, when its texts' quality was measured.
+        A row replaces an earlier row. Any other result may be stored only once.
         """
         path = self._path(type(value), seed, cell)
         if isinstance(value, ResultRow):
@@ -98,7 +96,11 @@ class Store:
 
 
 def open_directory(config: CompareConfig) -> Path:
-    """Make the directory of a comparison, or check an existing one; write the settings into it."""
+    """Make or check the directory of a comparison; write the settings into the directory.
+
+    Raises:
+        DataError: the directory holds other files or another comparison, or cannot be written.
+    """
     directory = Path(config.output_dir)
     path = directory / SETTINGS
     settings = _from_anywhere(json.loads(json.dumps({"layout": LAYOUT, **asdict(config)})))

@@ -1,9 +1,9 @@
-"""The plan of a comparison. It consists of *cells*: each is the recipe for one row of the table.
+"""The plan of a comparison: *cells*, each of which is the recipe for one row of the table.
 
-This module decides all properties of a cell, such as its treatment of labels and the label's part
-of the epsilon. Later steps read them from the cell, and not from the configuration. A new mechanism
-needs no change here. A new reference, decoder, baseline or alternative needs a name below, a place
-in ``_list_rows``, and a function in ``adept.comparison.compute_row`` that computes its texts.
+A cell fixes all properties of its row. Later steps read the cell and not the configuration. A new
+mechanism needs no change here. A new reference, decoder, baseline or alternative needs a name
+below, a place in ``_list_rows``, and a function in ``adept.comparison.compute_row`` that computes
+its texts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -42,8 +42,8 @@ IDENTITY, IDENTITY_SAMPLES = "identity", 2  # its texts repeat nothing
 class ModelKind:
     """A kind of model of a comparison.
 
-    ``clip`` is the set into which the vectors (latents) that encode texts are clipped. ``content``
-    says if these vectors consist of topics.
+    ``clip`` is the set into which latents are clipped. ``content`` is "topics" if latents consist
+    of topics, and "none" otherwise.
     """
 
     clip: str
@@ -52,7 +52,7 @@ class ModelKind:
 
 @dataclass(frozen=True)
 class Cell:
-    """The recipe for one row of the table with any seed."""
+    """The recipe for one row of the table, for every seed."""
 
     mechanism: str  # or what stands in its place
     budget: float | None  # claimed, of text and label together
@@ -72,7 +72,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Schedule:
-    """All cells of a comparison, and those that are attacked and audited with the first seed."""
+    """All cells of a comparison, and the cells to attack and to audit with the first seed."""
 
     cells: list[Cell]  # of every seed's rows, in the order of the table
     attacked: list[Cell]  # one for each release
@@ -80,7 +80,7 @@ class Schedule:
 
     @property
     def models(self) -> list[ModelKind | None]:
-        """The models in the order of the table; the first is None, for cells without a model."""
+        """The kinds of models, in the order of the table; None stands for rows without a model."""
         return list(dict.fromkeys(cell.model for cell in self.cells))
 
 
@@ -111,10 +111,6 @@ def _list_rows(config: CompareConfig) -> Iterator[tuple[str, ModelKind | None]]:
 
 
 def _choose_model(config: CompareConfig, name: str) -> ModelKind:
-    """Return the kind of model that a mechanism needs.
-
-    Mechanisms for the l2 ball and mechanisms for the sphere use the same model.
-    """
     kind = LearnedCodebook if name in (SYNTHESIZER, BY_LABEL) else BY_NAME[name]
     content = config.training.for_mechanism(kind).content.kind
     if kind.serves == {"l1"}:
@@ -158,11 +154,7 @@ def _treat_labels(config: CompareConfig, name: str, budget: float | None) -> tup
 
 
 def _choose_attacked(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
-    """Return the cells to attack: one for each model, mechanism and epsilon.
-
-    Cells that differ only in the classifier have the same releases, so only one of them is
-    attacked.
-    """
+    """Return one cell for each model, mechanism and epsilon, whatever the classifier."""
     releases: dict[tuple[object, ...], Cell] = {}
     for cell in cells:
         if cell.model and cell.budget is not None and cell.mechanism not in (*ALTERNATIVES, BY_LABEL):
@@ -171,9 +163,6 @@ def _choose_attacked(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
 
 
 def _choose_audited(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
-    """Return the cells to audit: for each mechanism, its first cell at the smallest epsilon.
-
-    The synthesizer and rows without an epsilon are not audited.
-    """
+    """Return each mechanism's first cell at the smallest epsilon, without the synthesizer."""
     least = {cell.mechanism: cell for cell in reversed(cells) if cell.budget == min(config.epsilons)}
     return [least[name] for name in (*config.mechanisms, *ALTERNATIVES) if name in least and name != SYNTHESIZER]

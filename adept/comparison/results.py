@@ -1,8 +1,7 @@
 """Results of a comparison: rows of its table, texts, verdicts of audits, attacks and examples.
 
-To add a column to the table, add a field with a default to :class:`ResultRow`; then rows of older
-versions can still be read. Measures of text are computed in ``adept.evaluation.metrics``, and
-``adept.report.table`` chooses those that are shown.
+To add a column to the table, add a field with a default to :class:`ResultRow`; then stored rows of
+earlier versions can still be read.
 """
 
 from dataclasses import asdict, dataclass
@@ -114,10 +113,7 @@ def _figures(row: AttackRow) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Example:
-    """A private record with its rewrites, one for each row that is shown.
-
-    ``original`` is None if the record must stay hidden.
-    """
+    """A private record (None if it must stay hidden) with its rewrites, one for each row."""
 
     original: str | None
     rewrites: list[tuple[ResultRow, str]]

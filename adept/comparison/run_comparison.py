@@ -1,13 +1,11 @@
-"""Run of a comparison: from its configuration, compute and collect all of its results.
+"""Run of a comparison: compute and collect the results that its configuration asks for.
 
-There are two protocols. With ``paper``, the model is trained on the same records that it rewrites,
-as ADePT was. With ``disjoint``, the model is trained on one half of the training split, without
+There are two protocols. With ``paper``, the model is trained on the records that it rewrites, as
+ADePT was. With ``disjoint``, the model is trained on one half of the training split, without
 labels, and rewrites the other half.
 
-Read the modules of this package in the following order: ``plan`` (the recipes for the rows of the
-table, called cells), this module, ``one_seed`` (data and models that the rows of a seed share),
-``compute_row`` (from a cell to its row), ``audits_and_attacks`` (audits, attacks and examples),
-``results``. All results are stored by ``output_directory``.
+Read the modules of this package in this order: ``plan``, this module, ``one_seed``,
+``compute_row``, ``audits_and_attacks``, ``results``, ``output_directory``.
 """
 
 import multiprocessing
@@ -75,7 +73,7 @@ class Comparison:
         yield from in_processes(jobs, processes=self.config.processes)
 
     def collect(self) -> Results:
-        """Return all results, and write those of rows and attacks as csv files."""
+        """Return all results, and write rows and attacks into csv files."""
         trials, directory = list(self._trials()), self.store.directory
         rows = [(cell, obtain_row(trial, cell)) for trial in trials for cell in self.schedule.cells]
         write_table([row for _, row in rows], directory / "results.csv")
@@ -105,7 +103,8 @@ def _make_aside(trial: Trial, schedule: Schedule, model: ModelKind | None) -> in
 def in_processes(jobs: Sequence[Callable[[], int]], *, processes: int) -> Iterator[int]:
     """Run jobs in several processes; yield the result of each job when the job ends.
 
-    The processes share the processor's cores, and they end when this process ends.
+    Raises:
+        DataError: a process was killed.
     """
     threads, others = max(1, torch.get_num_threads() // processes), multiprocessing.active_children()
     spawn = multiprocessing.get_context("spawn")
@@ -131,10 +130,7 @@ def _begin_process(threads: int) -> None:
 
 
 def _end_with_parent() -> None:
-    """Wait for the end of the parent process, and then end this process.
-
-    Otherwise a process of a pool would wait forever if its parent is killed.
-    """
+    """Wait for the end of the parent process, and then end this process."""
     if parent := multiprocessing.parent_process():
         parent.join()
         os._exit(1)

@@ -1,14 +1,9 @@
 """Classifiers that are trained on private text and tested on text that people wrote.
 
-The classifier "tfidf" is a logistic regression. It reads a text's TF-IDF (weighted counts of words
-and word pairs) and the mean of the vectors of its words. Cross-validation chooses the *strength* of
-the regression: the larger it is, the more closely the regression fits the training texts. If copies
-of a text were in both the training and the validation part, a regression of large strength could
-memorise the label. So all copies of a text are in one fold, and so are all texts of one record.
-
-If a word of a tested text is missing in the training texts, it is replaced by their most similar
-word. The vectors and the similarity of words come from a lexicon of English. For texts in another
-language, only TF-IDF is used.
+The classifier "tfidf" is a logistic regression. Its inputs are TF-IDF (weighted counts of words and
+word pairs) and the mean of the vectors of a text's words. The vectors come from a lexicon of
+English; for texts in another language, only TF-IDF is used. If a word of a tested text is missing
+in the training texts, the lexicon's most similar known word replaces it.
 """
 
 from collections import Counter
@@ -48,9 +43,9 @@ Encoder = Callable[[Sequence[str]], NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A classifier's accuracy and other measures on the test records, with 95 % intervals.
+    """A classifier's accuracy and other measures on the test records.
 
-    The intervals come from a bootstrap over the test records.
+    The 95 % intervals come from a bootstrap over the test records.
     """
 
     accuracy: ConfidenceInterval
@@ -94,9 +89,10 @@ def evaluate(
 def score(predicted: list[str], test: Corpus, *, learned: Sequence[str], majority: Sequence[str] = ()) -> Evaluation:
     """Compare predicted labels with the labels of ``test``.
 
-    ``learned`` are the labels of the training records. The commonest of them is a baseline: the
-    accuracy of always guessing this label. If labels are given as ``majority``, the commonest of
-    these is taken instead.
+    Args:
+        predicted: one predicted label for each record of ``test``.
+        learned: labels of the training records.
+        majority: labels whose commonest one is the baseline's guess; by default ``learned``.
     """
     known, labels = Counter(majority or learned), test.labels or []
     truth, guesses = codes(labels, predicted)
@@ -171,7 +167,7 @@ class TextClassifier:
         return softmax_regression(self._features, self._counts(), strength=scaled, start=self._start)
 
     def predict(self, texts: Sequence[str], weights: Tensor) -> list[str]:
-        """Return for each text the label that is most likely."""
+        """Return the likeliest label of each text, given the weights of ``fit``."""
         texts = text_list(texts)
         common = commonness(self._features, weights, self._counts(), noisy_labels=self.noisy_labels)
         words = self._tfidf.transform(self._replace_unknown(texts)).tocsr()
@@ -191,12 +187,12 @@ class TextClassifier:
         return [" ".join(synonyms.get(word, word) for word in row) for row in rows]
 
     def tune(self) -> float:
-        """Choose the strength by cross-validation: raise the strength as long as this helps.
+        """Choose the strength of the regression by cross-validation: the inverse of its penalty.
 
-        Up to STANDARD_STRENGTH, a larger strength helps if it makes the labels of held-out texts
-        likelier, after the scores were multiplied by the best factor. Above STANDARD_STRENGTH, it
-        helps if the number of correct labels grows by more than a standard error
-        (``docs/decisions.md``, "Strength").
+        The strength is raised as long as this helps. Up to STANDARD_STRENGTH, a larger strength
+        helps if the labels of held-out texts become likelier, at the temperature that suits them
+        best. Above STANDARD_STRENGTH, the number of correct labels must grow by more than a
+        standard error (``docs/decisions.md``, "Strength").
         """
         parts = self._folds()
         if not parts:
@@ -226,6 +222,8 @@ class TextClassifier:
         return HeldOut(float(likelihood.max()) / texts, share, error, weights)
 
     def _folds(self) -> list[Fold]:
+        # All copies of a text and all texts of a record are in one fold: if they were on both sides, a
+        # large strength would memorise their labels.
         records = len(self.rows) // self.samples
         _, firsts = np.unique(self.rows, return_index=True)
         fold = (np.random.default_rng(0).permutation(records) % FOLDS)[firsts // self.samples][self.rows]
@@ -236,10 +234,7 @@ class TextClassifier:
         return parts if records >= MIN_RECORDS_TO_TUNE and judged else []
 
     def _counts(self, chosen: NDArray[np.bool_] | slice = slice(None)) -> Tensor:
-        """Count how often each of m different texts has each of L labels (m, L).
-
-        Only the chosen ones of the training texts are counted.
-        """
+        """Return how often each of m different texts has each of L labels, as a tensor (m, L)."""
         size = len(self.names)
         cells = np.bincount(self.rows[chosen] * size + self.columns[chosen], minlength=self._distinct * size)
         return torch.from_numpy(cells.astype(np.float32)).reshape(self._distinct, size)
@@ -248,10 +243,11 @@ class TextClassifier:
 def fit_linear_encoder(public: Corpus, *, dim: int = LINEAR_DIM, seed: int) -> Encoder:
     """Fit a linear encoder to public text: a function from N texts to unit vectors (N, dim).
 
-    The encoder computes TF-IDF of words and word pairs. It projects them onto their first singular
-    directions, except for the very first one, which is close to their mean. Then it whitens the
-    result and scales it to length 1. If there are fewer than ``dim`` directions, the other
-    coordinates are zero. A vector that would be zero becomes the first unit vector.
+    The encoder projects TF-IDF of words and word pairs onto singular directions, except for the
+    first direction, and whitens the result. Missing directions give coordinates that are zero.
+
+    Raises:
+        DataError: the texts have no words, or are all equal.
     """
     from sklearn.decomposition import TruncatedSVD  # takes seconds to import
     from sklearn.feature_extraction.text import TfidfVectorizer
@@ -272,7 +268,7 @@ def fit_linear_encoder(public: Corpus, *, dim: int = LINEAR_DIM, seed: int) -> E
     if found < 2:
         raise DataError(f"public text must have different texts, got {len(texts)}: set baselines=false")
     decomposition = TruncatedSVD(found, random_state=seed).fit(matrix)
-    scores = decomposition.transform(matrix)
+    scores = decomposition.transform(matrix)  # the first direction is close to their mean
     mean, scale = scores.mean(axis=0), np.maximum(scores.std(axis=0), 1e-9)
 
     def encode(others: Sequence[str]) -> NDArray[np.float64]:

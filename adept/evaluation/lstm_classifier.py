@@ -45,7 +45,7 @@ class LSTMClassifier(lightning.LightningModule):
 
 
 def predict_lstm(train: Corpus, texts: list[str], *, seed: int) -> list[str]:
-    """Train a classifier for EPOCHS epochs; return for each text the label that is most likely."""
+    """Train a classifier for EPOCHS epochs; return the likeliest label of each text."""
     lightning.seed_everything(seed, verbose=False)
     tokenizer = Tokenizer.train(train.texts)
     texts, names = text_list(texts), sorted(set(train.labels or []))

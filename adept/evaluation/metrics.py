@@ -1,9 +1,8 @@
 """Measures of predicted labels and of rewritten texts, and their confidence intervals.
 
-To add a measure of rewritten text, add it to the result of ``measure``, and add a field with its
-name to ``comparison.results.ResultRow``. If the measure compares a record with its rewrite, also
-add one whose name ends in ``_other``, which compares the record with another record's rewrite. If
-both are equally large, the measure says nothing about the record.
+To add a measure of rewritten text, add it to the result of ``measure`` and to the fields of
+``comparison.results.ResultRow``. A measure that compares a record with its rewrite needs a partner,
+whose name ends in ``_other``. The partner compares the record with another record's rewrite.
 """
 
 import math
@@ -39,10 +38,7 @@ def accuracy(truth: Labels, predicted: Labels) -> float:
 
 
 def macro_f1(truth: Labels, predicted: Labels) -> float:
-    """Return the mean of the F1 scores of all labels in ``truth``.
-
-    A label that is never predicted has an F1 score of 0.
-    """
+    """Return the mean F1 score of all labels in ``truth``; a label never predicted has score 0."""
     size = int(max(truth.max(), predicted.max())) + 1
     hits = np.bincount(truth[truth == predicted], minlength=size)
     occurrences, predictions = np.bincount(truth, minlength=size), np.bincount(predicted, minlength=size)
@@ -51,7 +47,7 @@ def macro_f1(truth: Labels, predicted: Labels) -> float:
 
 
 def codes(*columns: Sequence[str]) -> tuple[Labels, ...]:
-    """Return lists of labels as arrays of integers; all lists use the same numbers."""
+    """Return lists of labels as arrays of integers; equal labels have equal integers."""
     numbering = {label: code for code, label in enumerate(sorted(set().union(*columns)))}
     return tuple(np.array([numbering[label] for label in column], dtype=np.int64) for column in columns)
 
@@ -59,10 +55,7 @@ def codes(*columns: Sequence[str]) -> tuple[Labels, ...]:
 def bootstrap(
     metric: Callable[[Labels, Labels], float], truth: Labels, predicted: Labels, *, resamples: int = 1000, seed: int = 0
 ) -> ConfidenceInterval:
-    """Return a metric with its 95 % confidence interval.
-
-    The interval is that of the percentile bootstrap over records (Efron 1979).
-    """
+    """Return a metric with its 95 % interval, by the percentile bootstrap (Efron 1979)."""
     rng = np.random.default_rng(seed)
     draws = (rng.integers(len(truth), size=len(truth)) for _ in range(resamples))
     values = [metric(truth[draw], predicted[draw]) for draw in draws]
@@ -94,8 +87,7 @@ def plain(text: str) -> str:
 def slot_share(values: Sequence[Sequence[str]], rewrites: Sequence[str]) -> float | None:
     """Return the share of slot values that occur in the rewrite of their record.
 
-    A slot value is a detail of a record, such as a city. Without any slot values, the result is
-    None.
+    A slot value is a detail of a record, such as a city. Without slot values, the result is None.
     """
     kept = [
         f" {plain(value)} " in f" {plain(rewrite)} "
@@ -113,7 +105,7 @@ def exact(records: Sequence[str], rewrites: Sequence[str]) -> float:
 def deal_to_others(rewrites: Sequence[str]) -> list[str] | None:
     """Return for each record the rewrite of another record; None if there is only one record.
 
-    All records are put into a fixed random circle, and each gets the rewrite of its neighbour.
+    The assignment is random, but always the same for the same number of records.
     """
     if len(rewrites) < 2:
         return None
@@ -127,10 +119,10 @@ class NgramModel:
     """An n-gram model of words with Witten-Bell smoothing (Witten and Bell 1991, method C).
 
     The probability of a word w after the words v is p(w | v) = (c(v, w) + T(v) * p(w | v')) / (c(v)
-    + T(v)). Here c counts how often a sequence of words occurs, T(v) is the number of different
-    words that occur after v, and v' is v without its first word. The recursion ends with the
-    uniform distribution over the vocabulary and one unknown word. Empty words are added before the
-    first and after the last word of each text.
+    + T(v)). Here c counts how often a sequence of words occurs, and T(v) counts the different words
+    that occur after v. v' is v without its first word. The recursion ends with the uniform
+    distribution over the vocabulary and one unknown word. Empty words are added before the first
+    and after the last word of each text.
     """
 
     def __init__(self, texts: Sequence[str], *, order: int) -> None:
@@ -141,7 +133,7 @@ class NgramModel:
         self._followers = Counter(window[:-1] for window in self._seen)
 
     def probability(self, *window: str) -> float:
-        """Return the probability of the last of some words, given the words before it."""
+        """Return the probability of the last word of ``window`` after the words before it."""
         before = window[:-1]
         followers = self._followers[before]
         less = self.probability(*window[1:]) if before else 1 / (followers + 1)
@@ -161,13 +153,12 @@ def _windows(text: str, size: int) -> list[tuple[str, ...]]:
 def measure(
     private: Corpus, rewrites: Sequence[str], *, trained_on: Sequence[str], other: Sequence[str]
 ) -> dict[str, float | None]:
-    """Return all measures of rewritten text, given one rewrite of each record.
-
-    Some measures do not apply to all data; they are None.
+    """Return all measures of rewritten text; measures that do not apply to the data are None.
 
     Args:
+        rewrites: one rewrite of each private record.
         trained_on: the rewriter's training texts.
-        other: texts that are neither records nor training texts; the measure "fluency" needs them.
+        other: texts that are neither records nor training texts, for the measure "fluency".
     """
     records, strangers, public = private.texts, deal_to_others(rewrites), set(trained_on)
     fluent, spoken, written = NgramModel([*map(plain, other)], order=3), [*map(plain, records)], [*map(plain, rewrites)]

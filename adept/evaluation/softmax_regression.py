@@ -1,10 +1,8 @@
-"""Logistic regression that takes as much time for many equal rows as for one row.
+"""Logistic regression with one row for each different text, however many records repeat the text.
 
-Each different row of features has counts: how many records have these features and each label.
-
-As in scikit-learn's ``LogisticRegression``, the weights W minimise the sum over all records of
--strength * log p(label | features), plus |W|^2 / 2. The intercept does not count in |W|. The
-minimum is found by L-BFGS from a given start.
+Each row has counts: the number of records with this text and each label. The weights W minimise
+|W|^2 / 2 - strength * (sum of log p(label | text) over all records), as in scikit-learn's
+``LogisticRegression``. The intercept does not count in |W|.
 """
 
 import warnings
@@ -23,11 +21,10 @@ NOISY_COMMONNESS = 0.4  # where labels were randomised
 
 @dataclass(frozen=True)
 class Features:
-    """A float32 matrix (m, d) of features, in blocks of columns that are dense or sparse.
+    """A float32 matrix (m, d) of features, in dense or sparse blocks of columns.
 
-    Each block is stored together with its transpose.
-
-    ``known`` are fixed logits (m, L) or (1, L). They are added to the logits that the weights give.
+    Each block is a pair: the block and its transpose. ``known`` are fixed logits (m, L) or (1, L)
+    that are added to the logits of the weights.
     """
 
     blocks: tuple[tuple[Tensor, Tensor], ...]
@@ -53,7 +50,7 @@ class Features:
     def gradient(self, errors: Tensor, weights: Tensor, *, ridge: float) -> Tensor:
         """Return the gradient (d + 1, L) of the loss, given the errors (m, L) of the predictions.
 
-        The penalty adds ``ridge`` times the weights to it, except for the intercept.
+        The gradient of the penalty is ``ridge`` times the weights, except for the intercept.
         """
         pairs = zip(self.blocks, self._split(weights), strict=True)
         slopes = [torch.addmm(slopes * ridge, columns, errors) for (_, columns), slopes in pairs]
@@ -80,7 +77,7 @@ def _sparse(matrix: csr_matrix) -> Tensor:
 def softmax_regression(
     features: Features, counts: Tensor, *, strength: float, start: Tensor | None = None, steps: int = MAX_STEPS
 ) -> Tensor:
-    """Fit the regression, and return its weights (d + 1, L), whose last row is the intercept.
+    """Fit the regression by L-BFGS; return weights (d + 1, L), whose last row is the intercept.
 
     Args:
         features: (m, d), one row for each different text.
@@ -111,19 +108,18 @@ def softmax_regression(
 
 
 def commonness(features: Features, weights: Tensor, counts: Tensor, *, noisy_labels: bool = False) -> Tensor:
-    """Return for each label a number (L,) that is subtracted from the label's logits.
+    """Return numbers (L,) to subtract from the logits, so that common labels are not preferred.
 
-    Without this subtraction, a classifier whose training texts are mostly noise would give every
-    text the commonest label. The number is a share, between 1/2 and 3/4, of the logarithm of the
-    label's frequency. The share is chosen so that, on the training records, each label is predicted
-    about as often as it occurs. For randomised labels, the share is NOISY_COMMONNESS. (Menon et al.
-    2021, section 4; ``docs/decisions.md``, "Common labels".)
+    Without this subtraction, a classifier of noisy training texts gives every text the commonest
+    label. Each number is a share of the logarithm of the label's frequency. The share is chosen
+    from COMMONNESS so that each label is predicted about as often as it occurs in the training
+    records. For randomised labels, the share is NOISY_COMMONNESS. Source: Menon et al. 2021,
+    section 4; ``docs/decisions.md``, "Common labels".
 
     Args:
         features: (m, d), one row for each different text.
         weights: (d + 1, L), as :func:`softmax_regression` returns them.
-        counts: (m, L), the counts to which the weights were fitted, with at least one record for
-            each label.
+        counts: (m, L), with at least one record for each label.
         noisy_labels: True if the labels were randomised.
     """
     times, labels = counts.sum(dim=1), counts.sum(dim=0)
@@ -139,9 +135,5 @@ def commonness(features: Features, weights: Tensor, counts: Tensor, *, noisy_lab
 
 
 def best_labels(features: Features, weights: Tensor, common: Tensor) -> Tensor:
-    """Return the index of the best label for each row, as a tensor (m,).
-
-    It is the label for which the difference between the logit and ``common`` is largest;
-    :func:`commonness` computes ``common``.
-    """
+    """Return the index (m,) of the label whose logit exceeds ``common`` (L,) most, for each row."""
     return (features.scores(weights) - common).argmax(dim=1)

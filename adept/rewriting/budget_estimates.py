@@ -1,7 +1,6 @@
-"""The table from which a user chooses epsilon: estimates of what a rewrite keeps at each budget.
+"""A table that helps to choose epsilon: for each epsilon, how much a rewrite keeps of a text.
 
-Every estimate and every example comes from public texts (``adept.rewriting.expected_content``); no
-record is read.
+The table is made from public texts and reads no record.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -26,13 +25,13 @@ SHARE_HEADINGS = ("topic kept (by chance)", "words kept (by chance)", "word for 
 
 @dataclass(frozen=True)
 class Budget:
-    """One line of the table: a budget, and how much a rewrite keeps at this budget.
+    """One line of the table: an epsilon, and how much a rewrite keeps with this epsilon.
 
     Attributes:
-        epsilon: the budget, as a user would ask for it.
-        rewriter: a rewriter with this budget.
-        kept: estimated shares of a text's topic and words that its rewrite keeps; None if the model
-            has no public texts for an estimate.
+        epsilon: the epsilon, in nats.
+        rewriter: a rewriter with this epsilon.
+        kept: estimated shares of a text's topic and words that its rewrite keeps; None if there are
+            too few public texts for an estimate.
         examples: pairs of a public sentence and its rewrite.
     """
 
@@ -43,10 +42,7 @@ class Budget:
 
     @property
     def shares(self) -> list[str]:
-        """The estimated shares as strings, one for each of SHARE_HEADINGS.
-
-        The strings are empty if there is no estimate.
-        """
+        """The shares as strings, one for each of SHARE_HEADINGS; empty if there is no estimate."""
         if (kept := self.kept) is None:
             return [""] * len(SHARE_HEADINGS)
         topic = "" if kept.topic is None else f"{kept.topic:.0%} ({kept.topic_of_others:.0%})"
@@ -56,10 +52,11 @@ class Budget:
 def preview_budgets(
     open_rewriter: Callable[[float], Rewriter], public: Sequence[str] | None = None
 ) -> Iterator[Budget]:
-    """Yield a line of the table for each of TABLE_BUDGETS, estimated on public texts.
+    """Yield a line of the table for each of TABLE_BUDGETS.
 
-    ``open_rewriter`` returns a rewriter for an epsilon. If ``public`` is None, the texts are those
-    that were held out from the training of the model.
+    Args:
+        open_rewriter: a function that returns a rewriter for an epsilon.
+        public: texts for the estimate; if None, texts that were held out from training the model.
     """
     for epsilon in TABLE_BUDGETS:
         rewriter = open_rewriter(epsilon)
@@ -75,7 +72,7 @@ def rewrite_examples(
 
 
 def short_texts(texts: Sequence[str], count: int) -> list[str]:
-    """Return the first ``count`` texts that have as many words as EXAMPLE_WORDS permits.
+    """Return the first ``count`` texts whose number of words is in EXAMPLE_WORDS.
 
     If there are fewer than ``count`` such texts, return the first ``count`` texts of any length.
     """

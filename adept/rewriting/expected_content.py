@@ -1,10 +1,8 @@
-"""Estimates and warnings before a release.
+"""Estimates of how much a rewrite keeps of its record, and warnings before a release.
 
-An estimate uses public texts, by default texts that the model has not seen. It compares each text
-with its own rewrite and, to measure agreement by chance, with the rewrite of another text. Two
-texts have the same *topic* if the same codeword is nearest to both, in the model's codebook of
-about TOPIC_CODEWORDS codewords. A warning (of text in another language, or of overlong text)
-depends on records without any noise, so it goes only to standard error.
+Estimates use public texts only, by default texts that the model has not seen. Two texts have the
+same *topic* if the same codeword of the model is nearest to both. Warnings about another language
+or overlong texts depend on the records without any noise, so they go only to standard error.
 """
 
 import json
@@ -46,7 +44,7 @@ NUMBERS = re.compile(r"\S*\d\S*")  # numbers and codes, which belong to no langu
 
 @dataclass(frozen=True)
 class Expectation:
-    """Shares of records' topics and words that their rewrites keep.
+    """Shares of a record's topic and words that its rewrite keeps, estimated on public texts.
 
     For comparison, the fields that end in ``of_others`` compare a record with the rewrite of
     another record.
@@ -79,9 +77,10 @@ def expected_lines(
 ) -> list[str]:
     """Return sentences that state how much of public texts a rewriter keeps.
 
-    If ``public`` is None, the texts are those that were held out from the training of the model.
-    ``packaged`` is True for the model that comes with the package. ``by_label`` is True if labels
-    are copied, and if the release will use the public sentences that a label's name suggests.
+    Args:
+        public: texts for the estimate; if None, texts that were held out from training the model.
+        packaged: True for the model that comes with the package.
+        by_label: True if labels are copied and the names of labels choose the released sentences.
     """
     expected = expectation(rewriter, public)
     lines = expected.lines if expected else []
@@ -92,7 +91,7 @@ def expected_lines(
 
 
 def probe_texts(rewriter: Rewriter, public: Sequence[str] | None = None) -> list[str]:
-    """Return public texts for an estimate: the user's or, if None, texts held out from training.
+    """Return public texts for an estimate: by default, texts held out from the model's training.
 
     The list is empty if there are fewer than MIN_TEXTS texts, or if the model writes labels.
     """
@@ -102,21 +101,19 @@ def probe_texts(rewriter: Rewriter, public: Sequence[str] | None = None) -> list
 
 
 def rewrite_public(rewriter: Rewriter, texts: Sequence[str]) -> list[str]:
-    """Rewrite public texts, for an estimate.
-
-    If text and label are released together, every text gets the first label: the distribution of a
-    released text does not depend on the label. If the release is by label, every text gets a label
-    without words, whose cell holds the codec's first sentences (``adept.models.label_sentences``).
-    """
+    """Rewrite public texts for an estimate, with a stand-in label if the rewriter needs labels."""
+    # With a joint release, the distribution of the text does not depend on the label. By label, a
+    # name without words chooses the codec's first sentences.
     label = rewriter.joint.labels[0] if rewriter.joint else NO_NAME if is_by_label(rewriter.mechanism) else None
     labels = None if label is None else [label] * len(texts)
     return [text for text, _ in rewriter.rewrite_pairs(list(texts), labels)]
 
 
 def expectation(rewriter: Rewriter, public: Sequence[str] | None = None) -> Expectation | None:
-    """Estimate how much a rewriter keeps; return None if there are too few texts.
+    """Estimate how much a rewriter keeps of a record.
 
-    The result is also None if the model writes labels.
+    The result is None if there are fewer than MIN_TEXTS public texts, or if the model writes
+    labels.
     """
     texts = probe_texts(rewriter, public)
     if not texts:
@@ -146,7 +143,7 @@ def _same_topic(rewriter: Rewriter, texts: Sequence[str], written: Sequence[str]
 
 
 class Survival(NamedTuple):
-    """Shares of a record's topics and words that its own rewrite keeps, and that another has."""
+    """Shares of a record's topic and words that occur in its own rewrite and in another rewrite."""
 
     topic: float
     topic_of_others: float
@@ -156,10 +153,7 @@ class Survival(NamedTuple):
 
 @cache
 def unseen_figures() -> dict[str, dict[float, Survival]]:
-    """Return the shares measured on each subject unknown to the model, by epsilon.
-
-    ``benchmarks/domains.py`` measured them.
-    """
+    """Return shares measured on subjects unknown to the model: subject -> epsilon -> shares."""
     table = json.loads((packaged_directory() / UNSEEN_FILE).read_text("utf-8"))
     return {
         subject: {float(epsilon): Survival(*shares) for epsilon, shares in row.items()}
@@ -168,10 +162,10 @@ def unseen_figures() -> dict[str, dict[float, Survival]]:
 
 
 def unseen_line(rewriter: Rewriter) -> str | None:
-    """Return a sentence with the shares of ``unseen_figures`` at the rewriter's epsilon.
+    """Return a sentence that states how much a rewrite keeps on subjects unknown to the model.
 
-    The result is None if epsilon is smaller than every epsilon that was measured, if the mechanism
-    is not the default one, or if text and label are released together.
+    The result is None if the rewriter's epsilon is smaller than every measured epsilon. It is also
+    None if the mechanism is not the default one, or if text and label are released together.
     """
     epsilon, figures = rewriter.guarantee.epsilon, unseen_figures()
     own = best_exact(rewriter.model, epsilon=epsilon).name == rewriter.mechanism.name
@@ -197,15 +191,12 @@ def _interpolate(row: dict[float, Survival], epsilon: float) -> Survival:
 
 
 def first_texts(records: Iterator[Record], column: str) -> list[str]:
-    """Return the texts among the first FIRST_TEXTS records.
-
-    Records without a text are left out: the release itself reports such errors.
-    """
+    """Return the texts of the first FIRST_TEXTS records, without records that have no text."""
     return [text for record in islice(records, FIRST_TEXTS) if isinstance(text := record.get(column), str)]
 
 
 def foreign_warnings(tokenizer: Tokenizer, texts: Sequence[str], *, max_length: int) -> list[str]:
-    """Return warnings if many words are unknown to the model, or many texts are too long for it.
+    """Return warnings if the model does not know many words, or if many texts are too long for it.
 
     Only the first FIRST_TEXTS texts are read. The model can write at most ``max_length`` tokens.
     """

@@ -1,20 +1,18 @@
-"""The coding of releases by label: a record is released as a sentence from its label's cell.
+"""The coding of releases by label: each record is released as a public sentence about its label.
 
-A *cell* is a set of public sentences that depends on a label's public name
-(``adept.models.label_sentences``). A record's label determines only the cell. The record's text
-determines which sentences of the cell are likely to be released: the sentences nearest to it. Claim
-and proof of privacy: ``adept.mechanisms.description``.
+The sentences of a label are chosen by the label's public name (``adept.models.label_sentences``).
+They are called the label's *cell*. A sentence of the cell is likely to be released if it is near to
+the record's text. Claim and proof of privacy: ``adept.mechanisms.description``.
 
-The distance of a sentence from a record is the sum of two terms. The first term is their distance
-by words (``adept.models.codec.nearest_text``). The second term compares their topics: it is one
-minus the cosine between their topics, times a multiple of the total weight of the record's words.
-Topics tell subjects apart, and words tell texts on the same subject apart. If the model has no
-topics, or if a cell has more than MAX_UNGROUPED sentences, the second term compares meanings
-(``adept.models.codec.meaning``) instead of topics.
+The distance between a sentence and a record is the sum of two distances. The first distance
+compares their words (``adept.models.codec.nearest_text``). The second distance compares their
+topics: one minus the cosine between the topics, times a multiple of the total weight of the
+record's words. If the model has no topics, or if a cell has more than MAX_UNGROUPED sentences,
+meanings are compared instead of topics (``adept.models.codec.meaning``).
 
-*Claim*: the sentences found for a record depend on the record, the cell and public facts alone.
-*Proof*: the words, topics and meaning of a text are whole numbers that depend on this text alone,
-and products and sums of these numbers are exact in any order. Equal distances are ordered by the
+*Claim*: the sentences found for a record depend only on the record, the cell and public facts.
+*Proof*: the words, topics and meaning of a text are whole numbers that depend on this text alone.
+Products and sums of these numbers are exact in any order. Equal distances are ordered by the
 sentences' places. So no other record of a batch changes a distance or an order. QED.
 """
 
@@ -52,12 +50,12 @@ Whole = NDArray[np.int64]
 
 
 class CellSearch:
-    """A search for the sentences of a cell that are nearest to a record.
+    """A search for the sentences nearest to a record, among the sentences of a label (its cell).
 
     Args:
         index: the index of all sentences of a codec.
         topics: the topics of words; if None, meanings are compared instead of topics.
-        first: the number of sentences at the beginning of the index that belong to every cell.
+        first: the number of sentences at the beginning of the index that belong to every label.
     """
 
     def __init__(self, index: MeaningIndex, topics: WordTopics | None = None, *, first: int = 0) -> None:
@@ -68,11 +66,11 @@ class CellSearch:
         self._of_first = torch.from_numpy(self._table[:first]).float().T
 
     def nearest(self, records: Texts, places: NDArray[np.int32], count: int) -> Whole:
-        """Return the positions (B, ``count``) in ``places`` of the sentences nearest to a record.
+        """Return positions (B, ``count``) of the sentences nearest to each of B records, ascending.
 
-        ``places`` (k,) are the places of the cell's sentences in the index, in ascending order;
-        they begin with the ``first`` ones. The positions of each of B records ascend too. With more
-        than MAX_UNGROUPED places, the search may miss some near sentences.
+        ``places`` (k,) are the ascending indices of a label's sentences among all sentences of the
+        codec. They begin with 0, 1, ..., ``first`` - 1. A position is an index into ``places``.
+        With more than MAX_UNGROUPED places, the search may miss some near sentences.
         """
         few = len(places) <= MAX_UNGROUPED
         find, most = (self._find_in_few, MAX_DISTANCES // len(places)) if few else (self._find_in_many, MAX_RECORDS)
@@ -112,26 +110,23 @@ class CellSearch:
 
 
 class CellCoding(Coding):
-    """The coding of one label's records as sentences of the label's cell.
+    """The coding of one label's records as sentences of this label (its cell).
 
-    A row holds the places of sentences among all sentences of the codec.
+    A row of codes holds numbers of sentences of the codec.
     """
 
     def __init__(self, codec: Codec, search: CellSearch, cell: Places, *, top: int) -> None:
         self.codec, self.search, self.cell, self.top = codec, search, cell, top
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return the places of each text's t nearest sentences in the cell, as (B, 2 t).
-
-        The places are those among all sentences of the codec, packed as by ``pack``.
-        """
+        """Return the numbers (B, 2 t) of each text's t nearest sentences, packed as by ``pack``."""
         return _pack_places(self.cell[self._describe(texts)])
 
     def release_records(self, texts: Sequence[str], labels: Sequence[str | None] | None, mechanism: Any) -> Tensor:
         return self._release(self._describe(texts), mechanism)
 
     def release(self, encoded: Tensor, mechanism: Any) -> Tensor:
-        """Return the place of one released sentence for each record, packed into (B, 2)."""
+        """Return the number of one released sentence for each record, packed into (B, 2)."""
         return self._release(np.searchsorted(self.cell, encoded[:, 1::2].numpy()), mechanism)
 
     def _describe(self, texts: Sequence[str]) -> NDArray[np.int64]:
@@ -147,7 +142,7 @@ class CellCoding(Coding):
 
 
 class LabelCoding(Coding):
-    """The coding of records as sentences, each from the cell of the record's own label.
+    """The coding of records as sentences, each chosen among the sentences of the record's label.
 
     Args:
         model: a model of broad text, whose codec can describe a record by whole sentences.
@@ -157,8 +152,7 @@ class LabelCoding(Coding):
             labelled examples are used.
 
     Raises:
-        ModelError: the model is not one of broad text, or its codec has no more sentences than a
-            cell.
+        ModelError: the model has no codec of broad text, or the codec has too few sentences.
     """
 
     probes = 40
@@ -194,9 +188,9 @@ class LabelCoding(Coding):
         return CellCoding(self.codec, self.search, self.cells.of([label])[label], top=self.top)
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return the places of each text's t nearest sentences in its label's cell, as (B, 2 t).
+        """Return the numbers (B, 2 t) of the sentences of its label that are nearest to each text.
 
-        The places are packed as by ``pack``.
+        The numbers are packed as by ``pack``.
         """
         encoded = torch.empty((len(texts), 2 * self.top), dtype=torch.int64)
         for coding, rows in self._groups(texts, labels):
@@ -215,7 +209,7 @@ class LabelCoding(Coding):
     def _groups(
         self, texts: Sequence[str], labels: Sequence[str | None] | None
     ) -> Iterator[tuple[CellCoding, list[int]]]:
-        """Yield each label's coding with the records that have this label."""
+        """Yield each label's coding with the indices of the records that have this label."""
         beside = [None] * len(texts) if labels is None else list(labels)
         self.check_labels(beside)
         rows: dict[str, list[int]] = {}
