@@ -1,8 +1,4 @@
-"""Rewrite utterances under local differential privacy, with guarantees that are true.
-
-The package imports each of the classes, functions and modules below only when a program first uses
-it, so that ``adept --help`` does not wait for PyTorch.
-"""
+"""Rewrite utterances under local differential privacy, with guarantees that are true."""
 
 import importlib
 from typing import TYPE_CHECKING, Any
@@ -25,6 +21,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    # Imported when first used, so that ``adept --help`` does not wait for PyTorch.
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
     if name in __all__:

@@ -1,15 +1,14 @@
-"""Errors that a user can correct, with one class for each kind of cause.
+"""Errors that a user can correct, and the interruption of a run.
 
-All errors in this module except ``Interrupted`` are subclasses of ``AdeptError``. Their messages
-say how to correct them. If such an error ends a command, the exit status is 2. If an exception that
-this module does not define ends a command, it is a bug of adept, and the exit status is 70.
+A command that ends with an ``AdeptError`` has exit status 2. Any exception that this module does
+not define is a bug of adept, with exit status 70.
 """
 
 
 class AdeptError(Exception):
-    """Base class of the errors that a user can correct.
+    """Base class of errors that a user can correct.
 
-    Their messages read ``<what is wrong>: <what to do>``.
+    Each message reads ``<what is wrong>: <what to do>``.
     """
 
 

@@ -66,10 +66,7 @@ class Drawing:
 
 @contextmanager
 def drawing(rows: int, columns: int, *, size: tuple[float, float], share_rows: bool = False) -> Iterator[Drawing]:
-    """Open a figure that has a grid of axes, with ``rows`` rows and ``columns`` columns.
-
-    At the end of the block, the figure is written into its attribute ``svg``.
-    """
+    """Open a figure with rows and columns of axes; its attribute ``svg`` is written at the end."""
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(
             rows, columns, figsize=size, layout="constrained", squeeze=False, sharey="row" if share_rows else "none"
@@ -119,8 +116,5 @@ def legend(figure: Any, *axes: Any, columns: int) -> None:
 
 
 def number(value: float | None, *, digits: int = 3) -> str:
-    """Return the text of a number in a table.
-
-    The text is empty for None, and "inf" or "nan" for a number that is not finite.
-    """
+    """Return a number as text: "" for None, and "inf" or "nan" for a number that is not finite."""
     return "" if value is None else f"{value:.{digits}f}" if math.isfinite(value) else str(value)

@@ -1,10 +1,9 @@
 """Choice of Arrow types for values without declared types, such as the values of a jsonl file.
 
-The type of a column is chosen from all values of the column, before any value is written. It must
-give every value back unchanged. If a column holds whole numbers and fractions, its type is that of
-fractions, provided that it holds every whole number exactly. Null fits any type. Objects become
-structs, which have the keys of all objects of the column. A column is refused if one object has
-null for a key and another object lacks that key, because a struct cannot tell the two apart.
+The type of a column is chosen from all values of the column, and gives every value back unchanged.
+Null fits any type. Objects become structs, which have the keys of all objects of the column. A
+column is refused if one object has null for a key and another object lacks that key, because a
+struct cannot tell the two apart.
 """
 
 import json
@@ -26,10 +25,7 @@ class UnfitValues(Exception):
 
 
 class SeenValues:
-    """The kinds of values that were seen in one place of the data.
-
-    A place is a column, the items of the lists in a column, or one key of the objects in a column.
-    """
+    """The kinds of values in a column, in its lists, or under one key of its objects."""
 
     def __init__(self) -> None:
         self.count, self.nulls = 0, 0
@@ -74,9 +70,10 @@ class SeenValues:
             raise UnfitValues(f"objects with more than {MAX_KEYS:,} different keys")
 
     def arrow_type(self) -> pyarrow.DataType:
-        """Return the narrowest Arrow type that fits all values seen; or raise UnfitValues.
+        """Return the narrowest Arrow type that fits all values; the type of text if all are null.
 
-        If all values are null, the type is that of text.
+        Raises:
+            UnfitValues: no type fits.
         """
         match sorted(self.kinds):
             case [] | ["text"]:
@@ -115,10 +112,7 @@ class SeenValues:
 
 
 def is_same(value: Any, back: Any) -> bool:
-    """Return True if ``back``, which Arrow gave back for a value, is equal to this value.
-
-    A key that an object lacked may come back with null.
-    """
+    """Return True if two values are equal; a key that ``value`` lacks may be null in ``back``."""
     match value:
         case dict():
             held = isinstance(back, dict) and value.keys() <= back.keys()

@@ -1,10 +1,9 @@
 """Messages about missing columns, which help the user but never print a record.
 
-The schema of a Parquet file holds no records, so a message lists all column names in it. The first
-line of a csv file may be a record instead of a header, and the keys of a JSON object may be data.
-So for these files, a message lists only entries that look like column names. In a central release,
-which computes one result from all records, a message lists only names from the fixed list
-USUAL_NAMES.
+The first line of a csv file may be a record, and the keys of a JSON object may be data. So messages
+list only entries that look like column names. The schema of a Parquet file holds no records,
+so messages list all of its names. In a central release, which computes one result from all records,
+messages list only names from the fixed list USUAL_NAMES.
 """
 
 import re
@@ -49,7 +48,7 @@ def missing_column(names: Sequence[str], column: str, option: str, *, number: in
 
 
 def list_names(names: Iterable[object]) -> str:
-    """Return one text that lists the names that look like column names, and counts the others."""
+    """Return a text with the names that look like column names, and the number of other names."""
     listed, others = _listed(list(names))
     return ", ".join([*listed, *([f"{others} more"] if others else [])])
 

@@ -36,10 +36,9 @@ Slot = tuple[str, str]  # name and value, such as a city or a date that a task w
 
 @dataclass(frozen=True)
 class Corpus:
-    """Texts, with labels and slots if they have any.
+    """Texts, with labels and slots if they have any: one entry for each text, or None.
 
-    A *slot* is a named value in a text, such as a city or a date. ``labels`` and ``slots`` are each
-    None, or hold one entry for each text.
+    A *slot* is a named value in a text, such as a city or a date.
     """
 
     texts: list[str]
@@ -89,8 +88,8 @@ class DataConfig:
     hub_label_column: str = "intent"
     """The column that holds the labels in the Hub's data set."""
     seed: int = 0
-    """Seed that chooses the data.most records to keep and, if the data have no validation split,
-    draws one."""
+    """Seed for the choice of data.most records, and for a validation split if the data have
+    none."""
     sizes: list[int] = field(default_factory=lambda: [6000, 600, 1000])
     """For air_travel: numbers of records in the training, validation and test split; the default
     uses all records."""
@@ -107,8 +106,8 @@ class DataConfig:
 def text_of(record: Record, column: str, *, number: int) -> str:
     """Return the string that a record holds in ``column``.
 
-    Raise DataError if the column is missing or holds no string. The message names the column and
-    the number of the record.
+    Raises:
+        DataError: the column is missing or holds no string.
     """
     if column not in record:
         raise missing_column(list(record), column, "text_column", number=number)
@@ -119,10 +118,7 @@ def text_of(record: Record, column: str, *, number: int) -> str:
 
 
 def find_label_column(record: Record, label_column: str | None) -> str | None:
-    """Return the name of the label column, or None if there is no label column.
-
-    It is the given name, or else "intent" if the first record has a column of this name.
-    """
+    """Return the given label column, or "intent" if the record has this column, or None."""
     return label_column or ("intent" if "intent" in record else None)
 
 
@@ -136,7 +132,7 @@ def read_corpus(
 ) -> Corpus:
     """Read the texts, labels and slots of a file.
 
-    If no label column is given, labels are read from the column "intent", if there is one.
+    The default label column is "intent", if there is such a column.
     """
     named = [("label_column", label_column)] if labelled and label_column else []
     required = RequiredColumns((("text_column", text_column), *named))
@@ -154,10 +150,7 @@ def read_corpus(
 
 
 def join(corpora: Sequence[Corpus]) -> Corpus:
-    """Join several corpora into one, without slots.
-
-    The result has labels only if all of the corpora have labels.
-    """
+    """Join corpora into one without slots; it has labels only if all corpora have labels."""
     labels = [corpus.labels for corpus in corpora]
     texts = [text for corpus in corpora for text in corpus.texts]
     return Corpus(texts, None if None in labels else [label for own in labels for label in own or []])
@@ -166,7 +159,7 @@ def join(corpora: Sequence[Corpus]) -> Corpus:
 def find_slots(rows: Sequence[str], tags: Sequence[object]) -> list[list[Slot]] | None:
     """Return the slots of each text; the tag of each word says to which slot the word belongs.
 
-    Return None if there are no tags, or if the tags of a text do not fit its words.
+    The result is None if there are no tags, or if the tags of a text do not fit its words.
     """
     found = [_slots(text.split(), tagged) for text, tagged in zip(rows, tags, strict=True)]
     slots = [own for own in found if own is not None]
@@ -189,8 +182,8 @@ def _slots(words: Sequence[str], tagged: object) -> list[Slot] | None:
 def samples_of(location: str, options: ReadingOptions | None = None) -> int:
     """Return the number of rows that a file holds for each record.
 
-    If there are several, the column ``sample`` numbers the rows of each record 0, 1, 2 and so on.
-    The rows of the first record are counted. Without such a column, the number is 1.
+    The column ``sample`` numbers the rows of each record 0, 1, 2 and so on. Without this column,
+    the result is 1.
     """
     count = 0
     for record in read_records(location, options=options):
@@ -203,8 +196,10 @@ def samples_of(location: str, options: ReadingOptions | None = None) -> int:
 def load(config: DataConfig, columns: Columns | None = None) -> dict[str, Corpus]:
     """Load the splits of a data set: "train", "validation", and "test" if there is one.
 
-    If there is no validation split, a tenth of the training split takes its place. ``columns``
-    names the columns of the files in ``data.path``.
+    If there is no validation split, a tenth of the training split takes its place.
+
+    Args:
+        columns: the names of the columns in the files of ``data.path``.
 
     Raises:
         DataError: a file is missing or unreadable, or the Hub cannot be reached.
@@ -251,9 +246,9 @@ class PublicText(NamedTuple):
 
 
 def read_public_texts(directories: Iterable[str | Path]) -> list[PublicText]:
-    """Read the public texts in directories: the columns text, source and domain of their files.
+    """Read public texts from files ``train.*`` and ``part-*`` in each of some directories.
 
-    In each directory, the files whose names begin with ``train.`` or ``part-`` are read.
+    The files have the columns text and source, and may have the column domain.
     """
     texts = []
     for directory in map(Path, directories):
@@ -271,9 +266,9 @@ def read_public_texts(directories: Iterable[str | Path]) -> list[PublicText]:
 def thin_texts(public: Iterable[PublicText], *, seed: int = 0) -> list[PublicText]:
     """Select different texts of at most MAX_WORDS words, and return them in random order.
 
-    A *template* is a text without its rare words and numbers. Of all texts with the same template,
-    only MAX_OF_TEMPLATE are kept. This limit does not hold for texts that have neither rare words
-    nor numbers. The number of texts of each subject and of each source is limited, too.
+    A *template* is a text without its rare words and numbers. At most MAX_OF_TEMPLATE texts with
+    the same template are kept, except for texts that have neither rare words nor numbers. The
+    number of texts of each subject and of each source is limited, too.
     """
     order = list(public)
     random.Random(seed).shuffle(order)

@@ -4,22 +4,21 @@ To find the end, the reader goes through the row character by character, and acc
 quote at the beginning of a cell opens a quoted cell. In a cell that is not quoted, a quote is an
 ordinary character. In a quoted cell, two quotes together stand for one quote character, and a
 single quote ends the quoted part. The characters after it, up to the delimiter, are not quoted. *A
-row ends at the first CR or LF outside quotes, or where the file ends.* An empty line is not a row,
-so CRLF ends one row and not two.
+row ends at the first CR or LF outside quotes, or where the file ends*. An empty line is not a row.
+So CRLF ends one row and not two.
 
-*Claim*: where row n ends depends only on where the row begins and on the row's own characters.
-*Proof*: the rule reads the characters of the row in order. It remembers only a state: at the
-beginning of a cell, in a cell that is not quoted, inside quotes, or at a quote that was read inside
-quotes. The state is the same at the beginning of every row. The rule remembers nothing else of
-earlier rows, and stops at the row's own last character. QED.
+*Claim*: the end of a row depends only on the place where the row begins and on the row's own
+characters. *Proof*: the reader goes through the row in order and remembers only a state. The four
+states are: at the beginning of a cell, in a cell that is not quoted, inside quotes, and after a
+quote inside quotes. The state is the same at the beginning of every row, so nothing remains of
+earlier rows. The reader stops at the row's own last character. QED.
 
-If all quotes of a row close, adding or removing this row changes no other row, because the next row
-begins where this row ends, in the same state. The only exception is a row with a quote that is
-never closed: such a row takes everything that follows.
+Let all quotes of a row close. Then adding or removing the row changes no other row, because the
+next row begins where this row ends, in the same state. The only exception is a row with a quote
+that is never closed: the row takes everything that follows.
 
-In a valid file, these rows are the rows of RFC 4180. The reader checks a row only after it knows
-where the row ends. The row must be valid and not too long, must not hold the character NUL, and
-must have the right number of cells. At most ``MAX_CHARACTERS`` characters of a row are kept.
+In a valid file, these rows are the rows of RFC 4180. At most ``MAX_CHARACTERS`` characters of a row
+are kept.
 """
 
 import csv
@@ -67,10 +66,10 @@ def _patterns(delimiter: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def state_after(text: str, delimiter: str) -> str:
-    """Return the state in which the reader of a row is after ``text``.
+    """Return the state in which the reader of a row is after ``text``, the beginning of a row.
 
-    ``text`` is the beginning of a row. It may also be an earlier state, followed by the characters
-    read since then, because each state is spelled as a beginning of a row that leads to it.
+    ``text`` may also be an earlier state followed by the characters read since then. For each state
+    is spelled as a beginning of a row that leads to this state.
     """
     if '"' not in text:
         return CELL_BEGINS if not text or text.endswith(delimiter) else BARE
@@ -89,8 +88,7 @@ def state_after(text: str, delimiter: str) -> str:
 class Rows:
     """The rows of a csv stream, one after the other, each as a text.
 
-    If ``raises``, a row that is too long raises TooLong. Otherwise, None takes the place of the
-    row.
+    A row that is too long raises TooLong if ``raises`` is True, and gives None otherwise.
     """
 
     def __init__(self, stream: IO[str], delimiter: str, *, raises: bool = False) -> None:
@@ -138,16 +136,15 @@ def read_csv(
 ) -> Iterator[Record]:
     """Yield a record for each row below the header of a csv file.
 
-    Our writer puts an apostrophe before cells that a spreadsheet would run as formulas. The reader
-    removes these apostrophes.
+    The reader removes the apostrophe that ``write_csv`` puts before each cell that looks like a
+    formula.
 
     Args:
         stream: text, opened with ``newline=""``.
         tolerant: True if no single row may raise an error, as in ``adept.data.reading``.
         sure: True if the user chose the delimiter; only then is a header of one cell accepted.
-        named: the columns of a file without a header. Files that adept writes do have a header. So,
-            unless ``tolerant``, the first row is taken for a header if all of its cells are among
-            these names.
+        named: the columns of a file without a header. Unless ``tolerant``, the first row is still
+            taken for a header if all of its cells are among these names.
         on_header: called with the names of the columns before any record is read; it may raise.
     """
     rows = Rows(stream, delimiter, raises=not tolerant)
@@ -198,14 +195,11 @@ def _header(
 
 
 def _cells(rows: Rows, *, tolerant: bool) -> Iterator[list[str]]:
-    """Yield the cells of each row; with ``tolerant``, a damaged row has no cells.
-
-    ``csv.reader`` gets the text of one row at a time. It reads quotes as ``Rows`` does. After an
-    error, it begins anew with the next row.
-    """
+    """Yield the cells of each row; with ``tolerant``, a damaged row has no cells."""
     csv.field_size_limit(MAX_CHARACTERS)
     damaged_as_empty = ("" if text is None or "\0" in text else text for text in rows)
     texts = damaged_as_empty if tolerant else map(check_text, filter(None, rows))
+    # This reader gets one row at a time, reads quotes as ``Rows`` does, and goes on after an error.
     reader = csv.reader(texts, delimiter=rows.delimiter, strict=True)
     while True:
         try:
@@ -236,16 +230,15 @@ def is_formula(cell: str) -> bool:
 def write_csv(stream: IO[str], columns: Sequence[str], types: Any = None, delimiter: str = ",") -> Iterator[Write]:
     """Write the header; yield a function that writes records as rows below the header.
 
-    The function puts an apostrophe before each cell that a spreadsheet would run as a formula. The
-    lines of the file end with LF. Python's csv writer ends its lines with CRLF, so that it quotes
-    cells that hold CR or LF; each CRLF at the end of a line is then replaced by LF.
+    An apostrophe is put before each cell that a spreadsheet would run as a formula. Lines end with
+    LF.
     """
     rows = csv.writer(_LineFeeds(stream), delimiter=delimiter)
     rows.writerow(map(to_cell, columns))
     yield lambda records: rows.writerows([to_cell(record[column]) for column in columns] for record in records)
 
 
-class _LineFeeds:
+class _LineFeeds:  # Python's csv writer must end lines with CRLF: else it leaves cells with CR unquoted
     def __init__(self, stream: IO[str]) -> None:
         self.stream = stream
 

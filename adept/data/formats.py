@@ -1,8 +1,8 @@
 """Formats of data files: their names, the rules that they have in common, and the format txt.
 
-In a central release, which computes one result from all records, only the name of a file and
-``ReadingOptions`` decide about compression, format, delimiter and header. If the content of the
-file decided, one record (the first row) could change how all other rows are read.
+A central release computes one result from all records. For such a release, only a file's name and
+``ReadingOptions`` determine compression, format, delimiter and header. If the file's content
+determined them, one record (the first row) could change how all other rows are read.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -146,8 +146,6 @@ def tells_format(location: str) -> bool:
 def format_of_name(location: str) -> str | None:
     """Return the format that the name of a file shows, or None if it shows no format.
 
-    Upper case and a final ``.gz`` make no difference.
-
     Raises:
         DataError: the name is that of a spreadsheet, a document or another kind of compressed file.
     """
@@ -162,7 +160,11 @@ def format_of_name(location: str) -> str | None:
 
 
 def file_format(location: str, given: str | None = None) -> str:
-    """Return the format of an input file: ``given``, or else the format that its name shows."""
+    """Return the format of an input file: ``given``, or else the format that its name shows.
+
+    Raises:
+        DataError: no format is given, and the name shows none.
+    """
     if found := given or format_of_name(location):
         return found
     if location == STANDARD_STREAM:
@@ -177,18 +179,15 @@ def _unknown(location: str) -> DataError:
 
 
 def delimiter_of(location: str, given: str | None = None) -> str:
-    """Return the character that separates the cells of a csv file.
-
-    The option ``given`` decides, or else the name of the file.
-    """
+    """Return the delimiter of a csv file: the option ``given``, or else the one for its name."""
     return DELIMITERS[given or ("tab" if _ending(location) == "tsv" else "comma")]
 
 
 def written_format(target: str, options: ReadingOptions, sources: Iterable[str]) -> str:
     """Return the format in which an output is written, such as ``jsonl`` or ``csv:tab``.
 
-    The name of the output decides. If it shows no format, the option ``format`` decides, or else
-    the name of the first input.
+    The name of the output determines the format. If this name shows no format, the option
+    ``format`` determines it, or else the name of the first input.
     """
     named = target != STANDARD_STREAM and format_of_name(target)
     model = target if named else next(iter(sources), target)

@@ -1,17 +1,17 @@
 """Reading and writing of JSON: one object on each line (jsonl), or one array of objects (json).
 
-The reader of an array splits it into the texts of its elements. It reads the array part by part, so
-the file may be larger than the memory.
+The reader splits an array into the texts of its elements. It reads the file in parts, so the file
+may be larger than the memory.
 
-*Claim*: where an element ends depends only on where the element begins and on the element's own
-characters. *Proof*: an element ends before the first comma outside the element's own strings, lists
-and objects. The scan keeps a state (the number of open brackets), which is zero at the beginning of
-every element. It remembers nothing of earlier elements. A tolerant reader treats a closing bracket
-that no bracket opened as an ordinary character of the element, and it treats the end of the file as
-the end of the array. QED.
+*Claim*: the end of an element depends only on the place where the element begins and on the
+element's own characters. *Proof*: an element ends before the first comma outside the element's own
+strings, lists and objects. The reader remembers the number of open brackets. This number is zero at
+the beginning of every element, so nothing remains of earlier elements. A tolerant reader treats a
+closing bracket that no bracket opened as an ordinary character of the element. It treats the end of
+the file as the end of the array. QED.
 
 An element is parsed only after its end is known. The only exception to the claim is an element with
-a string or bracket that is never closed: such an element takes everything that follows.
+a string or bracket that is never closed: the element takes everything that follows.
 """
 
 import datetime
@@ -107,10 +107,7 @@ def _is_deep(record: Record) -> bool:
 
 
 def array_elements(stream: IO[str], *, tolerant: bool = False) -> Iterator[str | None]:
-    """Yield the text of each element of a JSON array.
-
-    An element of more than ``MAX_CHARACTERS`` characters yields None.
-    """
+    """Yield the text of each element of a JSON array; None for one above MAX_CHARACTERS."""
     if (text := _read_opening(stream)) is None:
         return
     element: list[str] | None = []

@@ -3,8 +3,6 @@
 *Claim*: the label that a release reads or writes for a record depends only on the value of the
 label column in this record. *Proof*: ``label_of`` returns ``plain_text`` of this one value, or
 raises an error if the value has no text. The number of the record appears only in the error. QED.
-
-A record without a label is refused, because an empty label in the output would mark the record.
 """
 
 import os
@@ -26,14 +24,13 @@ def label_of(record: Record, column: str, *, number: int) -> str:
     """Return the label of a record as text.
 
     Raises:
-        DataError: the column is missing, or its value is missing or has no text; the message names
-            the record only by its number.
+        DataError: the column is missing, or its value is missing or has no text.
     """
     if column not in record:
         raise missing_column(list(record), column, "label_column", number=number)
     if (label := plain_text(record[column])) is not None:
         return label
-    if is_missing(record[column]):
+    if is_missing(record[column]):  # an empty label in the output would mark the record
         raise DataError(
             f"record {number} has no label in column {column!r}: give such records one, for example none, or leave "
             "labels out"
@@ -45,7 +42,7 @@ def label_of(record: Record, column: str, *, number: int) -> str:
 
 
 def is_missing(value: Any) -> bool:
-    """Return True if a value is missing, in any file format: null, NaN, an empty or blank cell."""
+    """Return True if a value is null, NaN, an empty string or a blank string."""
     return is_null(value) or (isinstance(value, str) and not value.strip())
 
 
@@ -73,13 +70,13 @@ def label_set_of(labels: Iterable[Any]) -> tuple[str, ...]:
 
 
 def read_label_descriptions(location: str | None) -> dict[str, tuple[str, ...]]:
-    """Read a file of public sentences that describe labels; return the sentences for each label.
+    """Read a file of public sentences that describe labels; return the sentences of each label.
 
     Each line of the file holds a label and one or more sentences, separated by tabs.
 
     Raises:
         DataError: the file cannot be read.
-        ConfigurationError: a line holds something else; the message names the line.
+        ConfigurationError: a line holds something else.
     """
     found: dict[str, tuple[str, ...]] = {}
     options = ReadingOptions(format="txt")
@@ -96,14 +93,11 @@ def read_label_descriptions(location: str | None) -> dict[str, tuple[str, ...]]:
 
 
 def read_label_set(given: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the public label set that is given as an option.
-
-    A single entry ``@FILE`` stands for the lines of this file that are not blank.
+    """Return a public label set; a single entry ``@FILE`` stands for the file's non-blank lines.
 
     Raises:
         DataError: the file cannot be read.
-        ConfigurationError: the file holds no labels, or two that are equal; the message names the
-            lines.
+        ConfigurationError: the file holds no labels, or two equal labels.
     """
     labels = list(given or [])
     if len(labels) != 1 or not str(labels[0]).startswith(FROM_FILE):

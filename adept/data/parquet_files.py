@@ -1,10 +1,9 @@
 """Reading and writing of Parquet files, which keep the types of their columns.
 
-Each row is read as a ``PlacedRecord``, which remembers its Arrow batch. If a column goes into
-another Parquet file, its values are copied from this batch. So nanoseconds, decimals, maps and
-dates beyond Python's calendar come back unchanged. Metadata are not copied. A dictionary (the list
-of different values in a categorical column) may hold values that no row has. So it is not copied,
-but built again from the values that are written.
+Each row is read as a ``PlacedRecord``, which remembers its Arrow batch. Values for another Parquet
+file are copied from this batch. So nanoseconds, decimals, maps and dates beyond Python's calendar
+stay unchanged. The dictionary of a categorical column (the list of its values) may hold values that
+no row has. So this dictionary is not copied, but built again from the written values.
 
 *Claim*: a value of a ``PlacedRecord`` depends only on this value of the file, and not on other rows
 of its batch. *Proof*: if a whole column can be converted, the same function converts every value.
@@ -46,7 +45,7 @@ def read_parquet(
     columns: Collection[str] | None = None,
     on_header: Callable[[Sequence[str]], None] = lambda names: None,
 ) -> Iterator[Record]:
-    """Yield the rows of a Parquet file with the given columns, or with all if none are given.
+    """Yield the rows of a Parquet file, with the given ``columns`` or with all columns.
 
     Before the first row is read, ``on_header`` is called with the names of all columns.
     """
@@ -88,7 +87,7 @@ def _searchable(stream: Any) -> Any:
 def _without_dictionaries(source: Any) -> Any:
     """Return the metadata of a file, changed so that categorical columns are read as plain columns.
 
-    Arrow refuses a whole dictionary of categories if one of its texts is damaged.
+    Otherwise Arrow refuses all categories of a column if the text of one category is damaged.
     """
     size = source.seek(0, io.SEEK_END)
     source.seek(max(0, size - 8))
@@ -142,8 +141,8 @@ def _microseconds(column: Any) -> Any:
 def file_types(stream: IO[bytes]) -> dict[str, Any]:
     """Return the Arrow type of each column of a Parquet file.
 
-    If the file has several parts, the parts of a categorical column may hold different categories.
-    So the type gets indices that are long enough for all of them.
+    The type of a categorical column has indices that are long enough for the categories of all
+    parts of the file.
     """
     try:
         file = parquet.ParquetFile(_searchable(stream))
@@ -162,7 +161,7 @@ def long_indices(kind: Any) -> Any:
 
 
 def bare_type(kind: Any, *, inside: bool = False) -> Any:
-    """Return a type without the metadata of inner fields and without inner dictionaries.
+    """Return a type whose inner fields have no metadata and no dictionaries.
 
     Inner fields are the items of lists, the fields of structs, and the keys and values of maps.
     """

@@ -1,19 +1,17 @@
 """Reading of records from data files of any format, compressed or not.
 
-Files of any size are read record by record. No error message repeats a record. The first record of
-a csv file without a header may be mistaken for column names, so messages do not repeat such names
-either. A *tolerant* reader refuses no file because of one record. It yields a damaged record as a
-record without columns.
+Files of any size are read record by record. No error message repeats a record. A *tolerant* reader
+refuses no file because of one record: it yields a damaged record as a record without columns.
 
 *Claim*: adding or removing one row of a txt, jsonl or csv file changes the records that a tolerant
 reader yields only by the record of that row. *Proof*. (1) The bytes of one row do not change the
-characters of another row: no byte of a line end belongs to a longer UTF-8 sequence, and a sequence
-that is cut short becomes U+FFFD before the next row begins. (2) Where a row ends depends only on
-where the row begins and on its own characters. In txt and jsonl, a row ends at the first CR or LF.
-For csv, ``adept.data.csv_files`` has the proof. An empty line is not a row, so CRLF ends one row,
-even if a row was removed between CR and LF. (3) A record is a function of its own row, and of the
-column names in the header of a csv file or in the options. A byte order mark is dropped at the
-beginning of every row, not only of the first. QED.
+characters of another row. No byte of a line end belongs to a longer UTF-8 sequence. A sequence that
+is cut short becomes U+FFFD before the next row begins. (2) The end of a row depends only on the
+place where the row begins and on its own characters. In txt and jsonl, a row ends at the first CR
+or LF. For csv, ``adept.data.csv_files`` has the proof. An empty line is not a row, so CRLF ends one
+row, even if a row was removed between CR and LF. (3) A record is a function of its own row, and of
+the column names in the header of a csv file or in the options. A byte order mark is dropped at the
+beginning of every row, not only of the first row. QED.
 
 ``adept.data.json_files`` proves (2) for the elements of a JSON array. The claim has two exceptions:
 a quote in a csv file that is never closed, and a string or bracket in a JSON array that is never
@@ -90,15 +88,13 @@ def read_records(
 
     Args:
         options: how to read the file; if None, the name of the file decides.
-        tolerant: True to raise no error because of one record. Then a damaged record has no
-            columns, and a file may be empty.
+        tolerant: True to raise no error because of one record or because the file is empty.
         columns: the columns that are used; other columns of a parquet file are not read.
         required: columns that a csv's header or a Parquet file's schema must name.
 
     Raises:
         DataError: the file is missing, empty, not UTF-8, of an unknown format or damaged, or it
-            becomes shorter while it is read. The message names a record only by its number, counted
-            from 1.
+            becomes shorter while it is read.
     """
     options = options or ReadingOptions()
     parts, kind = data_files(location, options.format)
@@ -117,9 +113,11 @@ def read_files(
 ) -> Iterator[Record]:
     """Yield the records of several files, one file after the other, as ``read_records`` does.
 
-    Raise DataError if all of the files are empty, unless ``tolerant``. If there are several csv
-    files, a file without any lines needs no header. ``sizes`` holds the smallest size in bytes that
-    each file must have.
+    If there are several csv files, a file without any lines needs no header. ``sizes`` holds the
+    smallest size in bytes that each file must have.
+
+    Raises:
+        DataError: as for ``read_records``; all files are empty, unless ``tolerant``.
     """
     number = 0
     for part, least in zip(parts, sizes or [0] * len(parts), strict=True):
@@ -195,9 +193,9 @@ def declared_columns(location: str, options: ReadingOptions) -> list[str] | None
 
 
 def mismatch(location: str, options: ReadingOptions) -> str | None:
-    """Return a warning if the first bytes of a file contradict its name and the options, or None.
+    """Return a warning if the first bytes of a file contradict its name and the options.
 
-    The warning is for the curator, who may see the records.
+    Only the curator, who may see the records, may read the warning.
     """
     kind = file_format(location, options.format)
     with open_input(location, kind="parquet", tolerant=True) as stream:
@@ -215,10 +213,9 @@ def mismatch(location: str, options: ReadingOptions) -> str | None:
 
 
 def data_files(location: str, given: str | None) -> tuple[list[str], str | None]:
-    """Return the files for which a location stands, and the format of all these files.
+    """Return the files of a location, and their format: None if the name of each file decides.
 
-    A location is a file, ``-`` (standard input) or a directory. The format is None if each file's
-    own name decides.
+    A location is a file, ``-`` (standard input) or a directory.
     """
     if location == STANDARD_STREAM or not os.path.isdir(location):  # noqa: PTH112 - Path.is_dir raises for a long name
         return [location], given
@@ -226,9 +223,10 @@ def data_files(location: str, given: str | None) -> tuple[list[str], str | None]
 
 
 def part_files(directory: str) -> list[str]:
-    """Return the files in a directory, sorted by name.
+    """Return the files in a directory, sorted by name, without names that begin with . or _.
 
-    Files whose names begin with a dot or an underscore are left out.
+    Raises:
+        DataError: the directory cannot be read, has no files, or holds directories.
     """
     try:
         found = sorted(path for path in Path(directory).iterdir() if not path.name.startswith((".", "_")))
@@ -263,9 +261,11 @@ def _data_errors(location: str, records: Callable[[], int]) -> Iterator[None]:
 def open_input(location: str, *, kind: str, at_least: int = 0, tolerant: bool = False) -> Iterator[Any]:
     """Open a file or standard input, as bytes for parquet and as text for all other formats.
 
-    A line of text may end with LF, CRLF or CR. With ``tolerant``, only the name of the file decides
-    how the file is opened. Otherwise its first bytes are looked at, too. UnfitFile is raised for a
-    spreadsheet, for UTF-16, and for other compression than gzip.
+    With ``tolerant``, only the name of the file decides how the file is opened. Otherwise the first
+    bytes of the file are looked at, too.
+
+    Raises:
+        UnfitFile: the file is a spreadsheet, UTF-16, or compressed in another way than gzip.
     """
     with ExitStack() as stack:
         raw = _Source(os.dup(0)) if location == STANDARD_STREAM else _Source(location, at_least)
@@ -290,8 +290,7 @@ def open_input(location: str, *, kind: str, at_least: int = 0, tolerant: bool = 
 class _Source(io.FileIO):
     """A file or pipe whose first bytes can be looked at before it is read.
 
-    If the file becomes shorter while it is read, an error is raised, because records would be
-    missing.
+    If the file becomes shorter while it is read, an error is raised, because records are missing.
     """
 
     read, readall = io.RawIOBase.read, io.RawIOBase.readall  # type: ignore[assignment]  # by ``readinto``, unlike FileIO's own

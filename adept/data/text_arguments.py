@@ -1,17 +1,13 @@
 """Conversion of lists, arrays, columns and data frames of one column to lists of texts.
 
-``text_list`` reads the column types of common libraries, and refuses anything else. The elements of
-a string are characters and those of a dict are keys, so neither holds one element for each record.
-The texts of a generator could not all be checked before the first of them is released. No error
+``text_list`` reads the column types of common libraries, and refuses anything else. No error
 message repeats an element. Files of different formats may hold the same value as "1", as 1 or as
-1.0. ``plain_text`` returns the same text for all of these.
+1.0; ``plain_text`` returns the same text for all of these.
 
-*Claim*: the text that ``plain_text`` returns for a value depends only on this value, and not on
-other rows, on the type of the column or on the format of the file. *Proof*: ``plain_text`` is a
-function of its one argument. It keeps no state and reads nothing else. QED.
-
-So the spelling of a value does not link its record to other records. If each record votes for its
-label, the vote is a function of this one record.
+*Claim*: the text that ``plain_text`` returns for a value depends only on this value. It does not
+depend on other rows, on the type of the column or on the format of the file. *Proof*:
+``plain_text`` is a function of its one argument. It keeps no state and reads nothing else. QED. So
+if each record votes for its label, the vote is a function of this one record.
 """
 
 import numbers
@@ -54,11 +50,10 @@ def text_list(texts: object, name: str = "texts", *, first: int = 1) -> list[str
         texts: a sequence; a NumPy array of strings (N,) or (N, 1); a Series of pandas or polars; an
             Arrow array; a column of ``datasets``; or a data frame, table or data set of one column.
         name: the name of the argument in error messages.
-        first: the position of the first text, for callers who pass only a part of their texts.
+        first: the position of the first text in error messages.
 
     Raises:
-        DataError: ``texts`` has another type, or an element is not a string; the message gives the
-            element's position, counted from 1.
+        DataError: ``texts`` has another type, or an element is not a string.
     """
     values = _elements(texts, name)
     if set(map(type, values)) <= {str}:
@@ -73,9 +68,7 @@ def text_list(texts: object, name: str = "texts", *, first: int = 1) -> list[str
 
 
 def value_list(values: object, count: int, name: str) -> list[Any]:
-    """Return one value for each record, such as its label or its person.
-
-    A missing value becomes None. A string of any string type becomes a plain string.
+    """Return one value for each record, such as its label or its person; None if it is missing.
 
     Args:
         values: as ``texts`` in ``text_list``, but with elements of any type.
@@ -94,8 +87,7 @@ def value_list(values: object, count: int, name: str) -> list[Any]:
 def instance_of(value: object, kinds: Iterable[tuple[str, str]]) -> tuple[str, str] | None:
     """Return the first of some classes, given as (library, class), to which a value belongs.
 
-    Return None if it belongs to none of them. The names of classes are compared, so no library is
-    imported.
+    The result is None if there is none. No library is imported.
     """
     own = {(base.__module__.partition(".")[0], base.__name__) for base in type(value).__mro__}
     return next((kind for kind in kinds if kind in own), None)
@@ -119,6 +111,7 @@ def _elements(values: object, name: str, wanted: str = "a list of strings") -> l
         raise DataError(f"{name} must be {wanted}, got one string: put it into a list")
     if isinstance(values, Sequence) and not isinstance(values, bytes | bytearray | memoryview | range):
         return list(values)
+    # The texts of a generator could not all be checked before the first text is released.
     raise DataError(f"{name} must be {wanted}, got {_kind(values)}: {LIST_ADVICE}")
 
 

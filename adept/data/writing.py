@@ -42,7 +42,7 @@ WRITERS: dict[str, Callable[[Any, Sequence[str], Types | None], AbstractContextM
 def record_writer(location: str, *, format: str, columns: Sequence[str], types: Types | None = None) -> Iterator[Write]:
     """Open a file for writing, and yield a function that appends records with exactly ``columns``.
 
-    A txt file holds the first column alone. In a parquet file, each column has the type given in
+    A txt file holds only the first column. In a parquet file, each column has the type given in
     ``types``, or holds text if no type is given.
     """
     compressed = is_gzip_name(location.removesuffix(".partial"))
@@ -61,10 +61,9 @@ def check_value(value: Any, format: str) -> None:
 
 
 def write_table(rows: Sequence[Any], path: Path) -> None:
-    """Write all rows of a table into a csv file; an existing file is replaced.
+    """Write rows, which are dataclasses or dictionaries with equal keys, into a new csv file.
 
-    The rows are dataclasses, or dictionaries with equal keys. None becomes an empty cell. Infinite
-    and undefined numbers become "inf" and "nan".
+    An existing file is replaced. None becomes an empty cell.
     """
     temporary = path.with_name(f"{path.name}.partial")
     lines = [row if isinstance(row, dict) else asdict(row) for row in rows]
@@ -78,7 +77,7 @@ def write_table(rows: Sequence[Any], path: Path) -> None:
 def user_directory(variable: str, usual: str) -> Path:
     """Return the directory "adept" inside a directory of the user.
 
-    The environment ``variable`` names the user's directory; its default is ``usual`` in the home
+    The environment ``variable`` names the user's directory; the default is ``usual`` in the home
     directory.
     """
     given = os.environ.get(variable)
@@ -97,7 +96,7 @@ def publish(partial: Path, final: Path) -> None:
     """Give a finished file its final name and the usual permissions, and wait until it is on disk.
 
     Raises:
-        FileExistsError: another file took the name meanwhile; that file is left unchanged.
+        FileExistsError: another file has this name; it is left unchanged.
     """
     os.umask(mask := os.umask(0o077))  # there is no other way to read it
     with suppress(PermissionError):  # of file systems that have no modes
@@ -119,10 +118,7 @@ def sync_directory(directory: Path) -> None:
 
 
 def give_name(partial: Path, final: Path) -> None:
-    """Give a file its final name, even if the file system has no hard links.
-
-    Raise FileExistsError if another file has this name already.
-    """
+    """Give a file its final name; raise FileExistsError if another file has this name."""
     try:
         os.link(partial, final)
     except OSError as error:
@@ -152,8 +148,6 @@ def new_private_file(path: Path) -> Iterator[Path]:
 
 def write_once(path: Path, content: str) -> None:
     """Write a small file completely or not at all.
-
-    A temporary file that an earlier crash left behind is replaced.
 
     Raises:
         DataError: a file of this name exists, or the disk is full or cannot be written.

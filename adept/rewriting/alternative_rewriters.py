@@ -34,7 +34,7 @@ NUMBER_WORDS = frozenset([
 
 
 def common_length(lengths: Iterable[int]) -> int:
-    """Return a length T, at least 1, that nine in ten lengths of public texts do not exceed."""
+    """Return the length T, at least 1, that nine in ten of the given lengths do not exceed."""
     return max(1, int(np.quantile(np.array(list(lengths) or [1]), COMMON_SHARE, method="lower")))
 
 
@@ -64,16 +64,16 @@ class InPositions:
 
 @dataclass(frozen=True, kw_only=True)
 class WordByWord(InPositions):
-    """A mechanism that reads a record as T symbols, and releases a random symbol for each of them.
+    """A mechanism that releases a random symbol for each of the T symbols of a record.
 
-    A record is read as exactly T symbols: its first T words and, if it is shorter, padding. One
-    symbol stands for all words outside the public vocabulary. A subclass defines
-    ``_release_symbols``, which maps the symbols (N T,) of N records to released symbols (N T,).
+    The symbols of a record are its first T words and, if it is shorter, padding. One symbol stands
+    for all words outside the public vocabulary. A subclass defines ``_release_symbols``, which maps
+    the symbols (N T,) of N records to released symbols (N T,).
 
-    Claim: if each position is released by an (eps / T)-LDP mechanism on the common set of symbols,
-    with fresh random numbers, the T released symbols are eps-LDP for any two records. Proof: two
-    records differ in at most T positions, and the probabilities of independent releases multiply.
-    The share of a position is eps / T, rounded down, so T times this share is at most eps
+    Claim: let each position be released by an (eps / T)-LDP mechanism on the common set of symbols,
+    with fresh random numbers. Then the T released symbols are eps-LDP for any two records. Proof:
+    two records differ in at most T positions, and the probabilities of independent releases
+    multiply. The share of a position is eps / T, rounded down, so T times this share is at most eps
     (`adept.mechanisms.guarantee.share`). The released text is computed from the released symbols
     alone (post-processing). T and the vocabulary come from public text.
     """
@@ -126,16 +126,16 @@ class TokenResponse(WordByWord):
 
 @dataclass(frozen=True, kw_only=True)
 class TokenExponential(WordByWord):
-    """The exponential mechanism at every position: words near to the record's word are likely.
+    """The exponential mechanism at every position, which prefers words near to the record's word.
 
-    This is the method CusText (Chen et al. 2023) with one output set: any public word can replace
-    any other one.
+    This is CusText (Chen et al. 2023) with one output set: any public word can replace any other
+    one.
 
     The score of a released word y for a record's word x is ``1 - |x - y| / D``. Here ``|x - y|`` is
-    the distance between the vectors of the two words, and D is the largest distance between any two
-    public vectors, so the score is within [0, 1]. The score is 1 between padding and padding, and 0
-    between padding and a word. Each position is (eps / T)-LDP (`exponential_choice`), so a whole
-    record is eps-LDP (`WordByWord`).
+    the distance between the vectors of the words, and D is the largest of all these distances. So
+    the score is within [0, 1]. The score is 1 between padding and padding, and 0 between padding
+    and a word. Each position is (eps / T)-LDP (`exponential_choice`), so a whole record is eps-LDP
+    (`WordByWord`).
     """
 
     name: ClassVar[str] = "token_exponential"
@@ -159,17 +159,16 @@ class TokenExponential(WordByWord):
 class PromptSampling(InPositions):
     """An autoencoder without noise in its latent, whose decoder draws each token at random.
 
-    This is DP-Prompt (Utpala, Hooker and Chen, Findings of EMNLP 2023).
+    This is DP-Prompt (Utpala, Hooker and Chen, Findings of EMNLP 2023). The decoder reads the
+    latent of a record *without* noise, and draws at most T tokens. The probability of a token
+    depends on its logit, which is clipped to the interval from b1 to b2.
 
-    The decoder reads the latent of a record *without* noise, and draws at most T tokens. The
-    probability of a token depends on its logit, which is clipped to the interval from b1 to b2.
-
-    Claim: the text is eps-LDP for any two records, with eps / T for each token. Proof: given the
-    tokens before it, which were released, a token is drawn by the exponential mechanism over a
-    public set of tokens (`exponential_choice`). Its score is ``(l - b1) / (b2 - b1)``, where l is
-    the clipped logit. Each token may depend on the tokens before it, and the budgets of T such
-    draws add up (adaptive composition, Dwork and Roth 2013, Theorem 3.16). T is public and the same
-    for all records; cutting a text at its end is post-processing.
+    Claim: the text is eps-LDP for any two records, with eps / T for each token. Proof: the earlier
+    tokens of the text are released. Given these tokens, a token is drawn by the exponential
+    mechanism over a public set of tokens (`exponential_choice`). Its score is ``(l - b1) / (b2 -
+    b1)``, where l is the clipped logit. Each token may depend on the earlier tokens. The budgets of
+    T such draws add up (adaptive composition, Dwork and Roth 2013, Theorem 3.16). T is public and
+    the same for all records; cutting a text at its end is post-processing.
     """
 
     model: Autoencoder = field(repr=False)  # not trained on the records

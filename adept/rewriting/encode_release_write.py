@@ -5,8 +5,9 @@
     write     rows -> texts      computed from released rows and public data alone
 
 A row holds the latent of a record (a vector of its text), or the numbers of its nearest
-descriptions in the model's codec. If labels are released too, the index of the label ends the row.
-To add a kind of release, write another subclass of ``Coding``, and let ``Rewriter`` choose it.
+descriptions in the model's codec. If labels are released too, each row ends with the index of the
+label. To add a kind of release, write another subclass of ``Coding``, and let ``Rewriter`` choose
+it.
 """
 
 import secrets
@@ -59,10 +60,7 @@ class Coding(ABC):
 
     @abstractmethod
     def write(self, released: Tensor, *, samples: int) -> list[Pair]:
-        """Write ``samples`` texts, with their labels, from each released row (B, n).
-
-        This is post-processing: it reads no record.
-        """
+        """Write ``samples`` texts with labels from each released row (B, n), without any record."""
 
     def pack(self, values: Any) -> Tensor:
         rows: Tensor = values
@@ -75,8 +73,8 @@ class Coding(ABC):
 class LatentCoding(Coding):
     """Coding by a model's encoder and decoder.
 
-    The constructor raises ModelError if texts are to be written as the nearest public texts, but
-    the model holds none.
+    Raises:
+        ModelError: ``decoding`` asks for the nearest public texts, but the model holds none.
     """
 
     def __init__(
@@ -101,7 +99,7 @@ class LatentCoding(Coding):
             self.tokenizer.label_ids(labels)
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return clipped latents (B, n) of texts; a model that writes labels reads them too."""
+        """Return clipped latents (B, n) of texts, and of labels if the model writes labels."""
         rows = self.tokenizer.encode(texts, max_length=self.model.config.max_length, labels=labels)
         return self.model.encode_records(rows)
 
@@ -129,10 +127,10 @@ class LatentCoding(Coding):
 
     @torch.inference_mode()
     def fittest(self, released: Tensor) -> Tensor:
-        """Decode several texts from each latent (B, n); return the token ids (B, T) of the best.
+        """Decode several texts from each latent (B, n); return token ids (B, T) of the best text.
 
-        The best text is the likeliest one, given the latent. If the model's encoder is one of
-        topics, the best text is the one whose own topics are nearest to the latent.
+        The best text is the likeliest text, given the latent. If the model's encoder finds topics,
+        the best text is the one whose topics are nearest to the latent.
         """
         count = self.decoding.candidates if self.decoding.strategy == "sample" else 1
         latents = released.repeat_interleave(count, dim=0)
@@ -153,18 +151,18 @@ def pool_size(codewords: int) -> int:
 
 
 class Pools:
-    """Pools of texts: each codeword has one, for all records that are released as this codeword.
+    """A pool of texts for each codeword, shared by all records that are released as this codeword.
 
-    A *codeword* is one of a few public vectors that some mechanisms release, so that many records
-    can have the same release.
+    A *codeword* is one of a few public vectors that some mechanisms release, so many records can
+    have the same release.
 
-    *Claim*: if a text of a pool is written only when it is first drawn, the outputs have the same
+    *Claim*: a text of a pool may be written when it is first drawn: the outputs have the same
     distribution as if the whole pool had been written before. *Proof*: the texts of a codeword are
-    drawn independently of each other, from one distribution that depends on the codeword alone. To
-    choose a record's text, the program draws a place in the pool, and reads no text for this. So it
-    does not matter when a text is written. QED. All of this reads only released codewords, so it is
-    post-processing and costs no budget. All random numbers come from the operating system, so no
-    seed reveals which record came first.
+    drawn independently, from one distribution that depends on the codeword alone. A record's text
+    is chosen by a random place in the pool, and no text is read for this choice. So it does not
+    matter when a text is written. QED. Only released codewords are read, so drawing is
+    post-processing. All random numbers come from the operating system, so no seed reveals which
+    record came first.
     """
 
     def __init__(self, size: int) -> None:
@@ -175,7 +173,7 @@ class Pools:
         return Pools, (self.size,)
 
     def draw(self, released: Tensor, *, samples: int, decode: Callable[[Tensor], list[Pair]]) -> list[Pair]:
-        """Draw ``samples`` texts for each released codeword (B, n) from its pool.
+        """Draw ``samples`` texts for each released codeword (B, n) from the codeword's pool.
 
         If ``samples`` is larger than the pool, texts repeat.
         """
@@ -195,10 +193,7 @@ class Pools:
 
 
 class DescriptionCoding(Coding):
-    """Coding by a model's codec, which describes a text by one of K numbers.
-
-    A row holds such a number as two int64 halves.
-    """
+    """Coding by a model's codec, which describes a text by a number, stored as two int64 halves."""
 
     size: int
     probes = 40  # each is searched for
@@ -212,10 +207,7 @@ class DescriptionCoding(Coding):
             self.codec.describe_by_several([], size=self.size, count=self.top)  # refused before any record is read
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return the number of each text's nearest description (B, 2), or of its t nearest.
-
-        The numbers of t descriptions form a row (B, 2 t).
-        """
+        """Return the numbers of each text's t nearest descriptions, as rows (B, 2 t)."""
         if self.top == 1:
             return pack(self.codec.describe(texts, size=self.size))
         several = self.codec.describe_by_several(texts, size=self.size, count=self.top)
@@ -244,7 +236,8 @@ class PairCoding(Coding):
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
         """Return rows (B, n + 1) of texts and labels.
 
-        Raises ConfigurationError if a label is missing or outside the label set.
+        Raises:
+            ConfigurationError: a label is missing, or is outside the label set.
         """
         return self.join_labels(self.text.encode(texts), labels or [None] * len(texts))
 

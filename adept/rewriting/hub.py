@@ -30,9 +30,10 @@ class HubModel(ModelHubMixin, library_name="adept", tags=TAGS):
 
 
 def fetch(name: str, **options: Any) -> tuple[Autoencoder, Tokenizer]:
-    """Load a model from the Hub; raise ModelError on failure.
+    """Load a model from the Hub, with options of ``snapshot_download``.
 
-    The ``options`` are passed to ``snapshot_download``.
+    Raises:
+        ModelError: the Hub cannot be reached, or does not have a suitable model of this name.
     """
     with _explain_errors(f"{printable(name)} is neither a model directory nor a model that the Hub gives"):
         directory = snapshot_download(name, allow_patterns=HUB_FILES, **options)
@@ -40,9 +41,7 @@ def fetch(name: str, **options: Any) -> tuple[Autoencoder, Tokenizer]:
 
 
 def publish(model: Autoencoder, tokenizer: Tokenizer, name: str, *, accept_private_model: bool, **options: Any) -> str:
-    """Push a model to the Hub and return the commit's URL.
-
-    The ``options`` are passed to ``ModelHubMixin.push_to_hub``.
+    """Push a model to the Hub, with options of ``push_to_hub``; return the URL of the commit.
 
     Raises:
         ReleaseRefused: the training text was not declared public, and ``accept_private_model`` is

@@ -66,11 +66,12 @@ class CellSearch:
         self._of_first = torch.from_numpy(self._table[:first]).float().T
 
     def nearest(self, records: Texts, places: NDArray[np.int32], count: int) -> Whole:
-        """Return positions (B, ``count``) of the sentences nearest to each of B records, ascending.
+        """Return the positions (B, ``count``) of the sentences that are nearest to each record.
 
         ``places`` (k,) are the ascending indices of a label's sentences among all sentences of the
-        codec. They begin with 0, 1, ..., ``first`` - 1. A position is an index into ``places``.
-        With more than MAX_UNGROUPED places, the search may miss some near sentences.
+        codec. They begin with 0, 1, ..., ``first`` - 1. The positions are indices into ``places``,
+        ascending for each of B records. With more than MAX_UNGROUPED places, the search may miss
+        some near sentences.
         """
         few = len(places) <= MAX_UNGROUPED
         find, most = (self._find_in_few, MAX_DISTANCES // len(places)) if few else (self._find_in_many, MAX_RECORDS)

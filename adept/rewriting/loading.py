@@ -37,17 +37,14 @@ def check_release(
     accept_inexact: bool = False,
     accept_private_model: bool = False,
 ) -> None:
-    """Raise ReleaseRefused if a release is not safe, unless the user accepts this.
+    """Raise ReleaseRefused if a release is not safe, unless an argument permits this release.
 
     Args:
-        guarantee, training_data: the guarantee of the release, and the origin of the model's
-            training text.
-        accept_broken_claim: True to go on even if the claim of privacy is false or empty (an
-            infinite epsilon).
-        accept_inexact: True to go on even if no proof covers the rounding errors of floating-point
-            noise.
-        accept_private_model: True to go on even if the model can write the private text that it was
-            trained on.
+        accept_broken_claim: True to permit a privacy claim that is false or has an infinite
+            epsilon.
+        accept_inexact: True to permit floating-point noise, whose rounding errors no proof covers.
+        accept_private_model: True to permit a model that can write the private text of its
+            training.
     """
     if not (guarantee.holds and math.isfinite(guarantee.epsilon)) and not accept_broken_claim:
         raise ReleaseRefused(f"{guarantee.text} Choose another mechanism, or add accept_broken_claim=true")
@@ -68,7 +65,12 @@ def fit_mechanism(
 ) -> tuple[JointResponse | None, LocalRandomizer]:
     """Return two mechanisms with the model's codewords: for text with label, and for text.
 
-    The first one is None if the mechanism does not release text and label together.
+    The first mechanism is None unless text and label are released together.
+
+    Raises:
+        ConfigurationError: the clip radius of the mechanism and the model differ, or a description
+            by label is to release private labels.
+        ModelError: the model is not suitable for the mechanism.
     """
     if isinstance(mechanism, JointResponse):
         if is_by_label(mechanism.mechanism):
@@ -110,20 +112,17 @@ def _with_codewords(mechanism: Randomizer, model: Autoencoder, *, most: int | No
 
 
 def is_by_label(mechanism: LocalRandomizer) -> bool:
-    """Return True if a mechanism releases a record as a sentence from the cell of its label."""
+    """Return True if the mechanism releases a public sentence chosen for the label of a record."""
     return isinstance(mechanism, Description) and mechanism.by_label
 
 
 def label_mechanism(model: Autoencoder, *, epsilon: float) -> Description | None:
-    """Return the mechanism that releases by label, or None if the model is not suitable for it.
+    """Return the mechanism that releases public sentences by label; None for an unsuitable model.
 
-    A release by label is a public sentence from the cell of the record's label. The model must be
-    one of broad text, whose codec describes records by whole sentences, and must have more
-    sentences than a cell.
-
-    An adapted model is not suitable, because its codewords lie nearer to the records than sentences
-    that are chosen by the names of labels. But if it has labelled examples, it is suitable at an
-    epsilon below MAX_EXAMPLES_EPSILON.
+    A suitable model is one of broad text, with more sentences in its codec than one label needs.
+    The codewords of an adapted model are nearer to the records than sentences chosen by label. So
+    an adapted model is suitable only if it has labelled examples and epsilon is below
+    MAX_EXAMPLES_EPSILON.
     """
     sentences = model.codec.sentences if model.codec else 0
     near = model.training_data.examples and not (model.label_examples and epsilon < MAX_EXAMPLES_EPSILON)
@@ -147,21 +146,16 @@ def packaged_directory() -> Path:
 
 
 def is_packaged(directory: str | Path | None) -> bool:
-    """Return True if ``directory`` stands for the model that comes with the package.
-
-    It does if it is None, or if it is the name PACKAGED_MODEL and no directory has this name.
-    """
+    """Return True for None, or for PACKAGED_MODEL if no directory has this name."""
     return directory is None or (str(directory) == PACKAGED_MODEL and not Path(PACKAGED_MODEL).exists())
 
 
 def load_model(directory: str | Path | None = None) -> tuple[Autoencoder, Tokenizer]:
     """Load model and tokenizer from a model or run directory, or from the package.
 
-    The program tries both on some fixed texts first, so that they do not fail later because of a
-    record.
-
     Raises:
-        ModelError: the directory is incomplete or damaged.
+        ModelError: the directory is incomplete or damaged, or the model fails on fixed public
+            texts.
     """
     directory = Path(packaged_directory() if directory is None or is_packaged(directory) else directory)
     try:
@@ -184,6 +178,7 @@ def _sha256(path: Path) -> str:
 
 @torch.inference_mode()
 def _probe(model: Autoencoder, tokenizer: Tokenizer, directory: Path) -> None:
+    # Model and tokenizer must not fail later because of a record.
     rows = tokenizer.encode(PROBE_TEXTS, max_length=model.config.max_length)
     latents = model.encode(pad(rows))
     if not all(bool(numbers.isfinite().all()) for numbers in (latents, model(latents, pad(rows)))):

@@ -1,7 +1,4 @@
-"""Rewriting of texts in batches: encode -> release -> write.
-
-The module ``adept.rewriting.encode_release_write`` has these three steps.
-"""
+"""Rewriting of texts in batches: encode -> release -> write (``encode_release_write``)."""
 
 import os
 import re
@@ -36,8 +33,7 @@ HUB_OPTIONS = ("revision", "cache_dir", "force_download", "local_files_only", "t
 def _await_ended_threads() -> None:
     """Wait at most a second for threads that ended in Python but still run in the operating system.
 
-    Such a thread may hold a lock on the memory of the library MKL. In a process that is forked at
-    that time, this lock would stay closed forever.
+    Such a thread may hold a lock of the library MKL, which would stay closed in a forked process.
     """
     own, end = {thread.native_id for thread in threading.enumerate()}, time.monotonic() + 1
     others = [task for task in THREADS.iterdir() if int(task.name) not in own] if THREADS.is_dir() else []
@@ -62,10 +58,10 @@ class Rewriter:
 
     Args:
         model, tokenizer: a model and its tokenizer, saved together.
-        mechanism: the mechanism that randomises a text's latent (its vector), or the number of its
-            description in the model's codec. A ``JointResponse`` releases text and label as one
-            symbol, and ``Description(by_label=True)`` releases a sentence from the label's cell;
-            both need the label of every record.
+        mechanism: a mechanism for latents or for descriptions in the model's codec. A
+            ``JointResponse`` releases text and label together. ``Description(by_label=True)``
+            releases a public sentence that is chosen for the label. Both need the label of every
+            record.
         decoding: options for writing texts from released latents. Sampled texts use new random
             numbers in every call.
         batch_size: number of records that go through the model at once.
@@ -75,7 +71,7 @@ class Rewriter:
         ModelError: the model clips latents in a way that the mechanism cannot use, or lacks the
             codewords or the codec that the mechanism needs.
         ConfigurationError: the mechanism and the model clip latents to different radiuses.
-        ReleaseRefused: releases would not be safe (``check_release``), and no option accepts this.
+        ReleaseRefused: releases would not be safe (``check_release``).
     """
 
     def __init__(
@@ -115,7 +111,7 @@ class Rewriter:
 
     @classmethod
     def for_measurement(cls, model: Autoencoder, tokenizer: Tokenizer, **options: Any) -> "Rewriter":
-        """Return a rewriter for measurements; it accepts any mechanism, but releases no file."""
+        """Return a rewriter for measurements, which accepts any mechanism but releases no file."""
         rewriter = cls(
             model, tokenizer, accept_broken_claim=True, accept_inexact=True, accept_private_model=True, **options
         )
@@ -131,7 +127,6 @@ class Rewriter:
         Args:
             directory: the directory of the model or of its training run; or "utterances" for the
                 packaged model; or "owner/model" for a model on the Hub.
-            mechanism: as for the constructor.
             options: options of the constructor and, for the Hub, revision, cache_dir,
                 force_download, local_files_only and token.
         """
@@ -153,16 +148,16 @@ class Rewriter:
         """Release every text once, and write ``samples`` texts from each release.
 
         The texts are a list, array or column of strings (``adept.data.text_arguments``). All of
-        them are checked before the first release. In the result, the texts written from one release
-        follow each other.
+        them are checked before the first release. The result lists the texts written from the first
+        release, then those from the second release, and so on.
         """
         return [text for text, _ in self.rewrite_pairs(texts, samples=samples)]
 
     def rewrite_pairs(self, texts: Any, labels: Any = None, *, samples: int = 1) -> list[Pair]:
         """Release each record once, and write ``samples`` pairs (text, label) from each release.
 
-        Give labels only if the mechanism releases them with the text, if it releases by label, or
-        if the model writes labels. In all other cases the label of each pair is None.
+        Give labels only if the mechanism reads labels or the model writes labels. Otherwise the
+        label of each pair is None.
 
         Raises:
             DataError: texts or labels are not lists, a text is not a string, or the lengths differ.
@@ -190,11 +185,10 @@ class Rewriter:
         return given, beside
 
     def by_label(self, descriptions: Mapping[str, Sequence[str]] | None = None) -> "Rewriter":
-        """Return a rewriter with the same budget that releases sentences by label.
+        """Return a rewriter with the same epsilon that releases public sentences chosen for labels.
 
-        A release by label is a public sentence from the cell of the record's label
-        (``adept.rewriting.label_coding``). The method returns this rewriter itself if the model is
-        not suitable for it (``label_mechanism``), or if text and label are released together.
+        The method returns this rewriter itself if the model is not suitable (``label_mechanism``),
+        or if text and label are released together.
 
         Args:
             descriptions: public sentences that explain the labels.
@@ -210,9 +204,11 @@ class Rewriter:
     def of_label(self, label: str | None) -> "Rewriter":
         """Return the rewriter for the records of one label.
 
-        If the codewords do not depend on labels, ``label`` must be None, and this rewriter itself
-        is returned. Raises ConfigurationError if a label is given but has no effect, or is needed
-        but missing.
+        If releases do not depend on labels, ``label`` must be None, and the result is this
+        rewriter.
+
+        Raises:
+            ConfigurationError: a label is given but has no effect, or is needed but missing.
         """
         if isinstance(self.coding, LabelCoding) == (label is None):
             wrong = (
@@ -226,17 +222,14 @@ class Rewriter:
         return view
 
     def encode(self, texts: Any, labels: Any = None) -> Tensor:
-        """Return the secret rows of B records, which the mechanism randomises.
-
-        Each row depends on its own record alone.
-        """
+        """Return one secret row, which the mechanism randomises, for each of B records."""
         batches = self._batches(*self._check(texts, labels))
         return torch.cat([self.coding.encode(*batch) for batch in batches])
 
     def release(self, texts: Any, labels: Any = None) -> Tensor:
         """Return the released rows of B records: latents (B, n) or numbers of descriptions (B, 2).
 
-        If labels are released too, the index of the label ends each row.
+        If labels are released too, each row ends with the index of the label.
         """
         mechanism, batches = self.joint or self.mechanism, self._batches(*self._check(texts, labels))
         return torch.cat([self.coding.release_records(*batch, mechanism) for batch in batches])
