@@ -1,8 +1,7 @@
 """Releases inside other libraries: a callable for ``datasets.Dataset.map``, and lists of texts.
 
-Every call is a release with new noise, so texts that are passed twice are released twice. With
-``ledger=FILE``, a list of released records, a second release of a text is refused. With
-``again=True`` a second release is allowed, and the budgets of both releases add up.
+Every call is a release with new noise, so a text that is passed twice is released twice. With
+``ledger=FILE``, a second release of a text is refused, unless ``again=True``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,24 +25,19 @@ CHECK_ROWS = 1000  # records that ``check`` holds in memory
 class DatasetRewriter:
     """A callable for ``dataset.map(..., batched=True)`` that rewrites the texts of a batch.
 
-    Pass ``remove_columns=dataset.column_names`` to ``map``, so that no original column remains.
-
-    A call returns only the rewritten text. Columns that ``map`` does not remove stay in the data
-    set and are not private. A call checks only its own batch, so call ``check`` on the whole data
-    set first. Never pass this object to ``set_transform`` or ``with_transform``: they would call it
-    whenever a row is read, and each call is a release.
+    Pass ``remove_columns=dataset.column_names`` to ``map``: any other column of the data set stays,
+    and is not private. Call ``check`` on the whole data set first, because ``map`` checks one batch
+    at a time. Never pass this object to ``set_transform`` or ``with_transform``: they would release
+    a row again whenever somebody reads the row.
 
     Attributes:
-        ledger: the file that lists released records; None means that no list is written.
+        ledger: file that lists released records; None for no list.
         again: True if texts that the ledger lists may be released again.
-        key: the file with the secret key for the ledger's digests; None means
-            ``~/.config/adept/key``.
-        name: the name under which the ledger lists the output.
-        ledger_limit: the largest total epsilon that a text may reach in the ledger. If the ledger
-            stores a limit of its own, the smaller one applies.
-        text_column: the name of the column with the texts.
-        label_column: the name of the column with the labels of the texts. It is needed if each
-            label has codewords of its own.
+        key: file with the secret key for the ledger's digests; None for ``~/.config/adept/key``.
+        name: name of the output in the ledger.
+        ledger_limit: largest total epsilon of a text; a smaller limit in the ledger applies, too.
+        text_column: name of the column with the texts.
+        label_column: name of the column with labels; needed if each label has its own codewords.
     """
 
     rewriter: Rewriter

@@ -30,10 +30,9 @@ def approval_page(described: Json, examples: Sequence[tuple[str, str]], *, title
     """Return the page for approval as HTML.
 
     Args:
-        described: the fields of the privacy statement, as read from the statement's file.
-        title, statement: the file names of the output and of the statement, without directories.
-        examples: pairs of a public text and its rewrite. If the release does not rewrite rows, the
-            second text of each pair is "".
+        described: fields of the privacy statement, as read from the statement's file.
+        title, statement: file names of the output and of the statement, without directories.
+        examples: pairs of a public text and its rewrite, which is "" if no rows are rewritten.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -71,7 +70,6 @@ def _list_facts(said: Json) -> list[tuple[str, str]]:
 
 
 def _state_guarantee(said: Json) -> list[str]:
-    """Return sentences about a release's budgets and its guarantee, one fact in each sentence."""
     epsilon, person = _number(said["epsilon"]), _number(said["person_epsilon"])
     if math.isinf(epsilon):
         return ["Nothing is guaranteed: epsilon is infinite."]

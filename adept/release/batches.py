@@ -1,11 +1,10 @@
-"""Batches of records: how they are released, and how output rows are written from the releases.
+"""Batches of records: their random choices, and the output rows that are written from them.
 
-To *release* a record means to pass it to a mechanism, which returns a random value, the *release*.
-The texts of the record are written from this value. To *draw* for a batch means to make all its
-random choices. The result, an *entry*, is stored in the journal, a file with which an interrupted
-run can continue. Only ``draw`` passes records to a mechanism. ``rows`` and ``last_rows`` return
-output rows made from an entry, and read only copied columns of the records themselves. So a run can
-write all its rows again from a journal that holds all entries.
+A mechanism turns a record into a random value, the *release*, from which the record's texts are
+written. ``draw`` makes all random choices for a batch. The result, an *entry*, is stored in the
+journal, a file with which an interrupted run can continue. ``rows`` and ``last_rows`` make output
+rows from an entry, and read only copied columns of the records. So a run can write all its rows
+again from a journal that holds all entries.
 """
 
 import base64
@@ -40,10 +39,7 @@ JOINT_TREATMENTS = ("joint", "joint_response")  # treatments that put the label 
 
 
 class PlainBatches:
-    """A writer of rows in the order of the input; if ``copied``, Arrow copies the kept columns.
-
-    The kept columns are those that the user wants in the output unchanged.
-    """
+    """A writer of rows in the order of the input; ``copied`` lets Arrow copy unchanged columns."""
 
     def __init__(
         self, rewriter: Rewriter, label_column: str | None, options: ReleaseOptions, *, copied: bool = False
@@ -62,7 +58,7 @@ class PlainBatches:
         return self.rewriter.release(texts, self._labels(batch) if with_labels else None)
 
     def randomise_labels(self, batch: Sequence[Record]) -> list[Any] | None:
-        """Randomise a batch's labels if they have a budget of their own; otherwise return None."""
+        """Randomise a batch's labels, or return None if labels have no budget of their own."""
         labels, response = self._labels(batch), self.options.response
         return response.privatize(labels) if labels is not None and isinstance(response, RandomizedResponse) else None
 
@@ -76,10 +72,7 @@ class PlainBatches:
         return entry
 
     def rows(self, batch: Sequence[Record], entry: Entry) -> Iterator[Record]:
-        """Yield the output rows of a batch; ``entry`` holds their texts.
-
-        A row copies from its record only the kept columns and, if labels are copied, the label.
-        """
+        """Yield a batch's output rows: texts of the entry, and copied columns of the records."""
         labels, options = entry.get("labels"), self.options
         if labels is None:
             labels = _repeat(self._labels(batch) or [], options.samples)
@@ -94,7 +87,7 @@ class PlainBatches:
             yield row
 
     def last_rows(self) -> Iterator[list[Record]]:
-        """Yield no rows, because ``rows`` has yielded all rows already."""
+        """Yield no rows, because ``rows`` has already yielded all of them."""
         return iter(())
 
     def _labels(self, batch: Sequence[Record]) -> list[Any] | None:
@@ -109,9 +102,8 @@ class PlainBatches:
 class ShuffledBatches:
     """A writer of shuffled rows: it releases all records, permutes the releases, then writes texts.
 
-    The permutation is uniform, comes from the operating system's entropy, and is not stored. Until
-    the permutation is drawn, each release stays in memory with its record's copied or randomised
-    label. If several releases are equal, the memory holds their bytes only once.
+    The permutation is uniform, comes from the operating system's entropy, and is not stored. Before
+    the permutation, memory holds each release with its record's copied or randomised label.
     """
 
     def __init__(self, batches: PlainBatches) -> None:
@@ -121,7 +113,7 @@ class ShuffledBatches:
         self._kind = ""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle this object without its releases, because a worker process does not need them."""
+        """Pickle this object without its releases, which a worker process does not need."""
         return ShuffledBatches, (self._batches,)
 
     def draw(self, batch: Sequence[Record]) -> Entry:
@@ -162,12 +154,7 @@ def _repeat(values: Sequence[Any], times: int) -> list[Any]:
 
 
 class Drawing:
-    """The release of all records in one run.
-
-    For each batch, the run first claims the records, which means that it adds their budget to the
-    ledger (the list of released records). Then it draws, stores the result in the journal, and
-    writes the rows.
-    """
+    """The release of all records in one run: it draws each batch, and writes its rows."""
 
     def __init__(self, plan: "LocalPlan", run: "Run[PrivacyStatement]") -> None:
         self._plan, self._run = plan, run
@@ -178,9 +165,9 @@ class Drawing:
         return self._run.ledger if self._run.ledger and self._run.ledger.keeps else None
 
     def claim_all(self) -> None:
-        """Check all records and add them to the ledger before anything is drawn.
+        """Check all records, and list them in the ledger before anything is drawn.
 
-        If the input can be read only once, each batch is added later, just before it is drawn.
+        If the input can be read only once, each batch is listed later, just before it is drawn.
         """
         plan, count = self._plan, 0
         if ledger := self._ledger:
@@ -240,7 +227,7 @@ class Drawing:
             yield batch, digest
 
     def _claim(self, batch: Sequence[Record], digest: bytes, before: int) -> None:
-        """Add the records of a batch to the ledger, unless ``claim_all`` has added them."""
+        """List the records of a batch in the ledger, unless ``claim_all`` has listed them."""
         if (ledger := self._ledger) and self._collected.get(before) != _shorten(digest):
             ledger.collect_records(batch, before=before)
             ledger.claim()

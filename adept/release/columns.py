@@ -1,18 +1,19 @@
 """Columns of a local release: which ones are read and written, their types, and their checks.
 
-A record is a text and perhaps a label. A column may name the person who contributed each record; it
-is used for counting, and is never written. *Kept* columns are those that the user asks for with
-``keep_columns``: they are copied unchanged, so they are not private. All other columns are left out
-of the output.
+A column of persons is read for counting, and is never written. *Kept* columns are those that the
+user asks for with ``keep_columns``: they are copied unchanged, so they are not private. Of all
+other columns, only the text and the label are written.
 
 *Claim*: every kept value is unchanged in the output, except that some values become text, as
 ``docs/operation.md`` says. If a value cannot be kept, the release is refused before anything is
-drawn for the record's batch; if the input can be read twice, it is refused before anything is drawn
-at all. *Proof*. If input and output are Parquet, Arrow copies each value with the type of its
-column, and a file whose schema has another type is refused. Any other value is converted to its
-written form as soon as it is read; for a Parquet output the written form is also converted back and
-compared with the value. A batch is read completely before anything is drawn for its records. An
-input that can be read twice is read and checked once before the first draw. QED.
+drawn for the record's batch. If the input can be read twice, the release is refused before anything
+is drawn at all.
+
+*Proof*. If input and output are Parquet, Arrow copies each value with the type of its column, and a
+file whose schema has another type is refused. Any other value is converted to its written form as
+soon as it is read. For a Parquet output, the written form is also converted back and compared with
+the value. A batch is read completely before anything is drawn for its records. An input that can be
+read twice is read and checked once before the first draw. QED.
 """
 
 import hashlib
@@ -45,18 +46,7 @@ RANDOMISED_TREATMENTS = ("randomized_response", "joint_response")  # treatments 
 
 @dataclass(kw_only=True)
 class ReleaseOptions(FileOptions):
-    """Options of a local release, with the mechanism that randomises labels.
-
-    Codewords are the public texts or vectors among which the mechanism chooses. A model is broad if
-    it was trained on text of many domains.
-
-    Attributes:
-        label_codewords: "auto" gives each copied label codewords of its own if the model is broad;
-            "off" gives all labels the same codewords.
-        label_set: public labels whose codewords are computed before the first record is released.
-        label_descriptions: public sentences that describe each label; the codewords of the label
-            are chosen near these sentences.
-    """
+    """Options of a local release; ``ReleaseRequest`` explains the options about labels."""
 
     label_response: RandomizedResponse | JointResponse | None = None
     label_codewords: str = "off"
@@ -74,7 +64,7 @@ class ReleaseOptions(FileOptions):
 
     @property
     def by_label(self) -> bool:
-        """True if each copied label gets codewords of its own, provided that the model is broad."""
+        """True if each copied label may have separate codewords."""
         return self.labels == "copy" and self.label_codewords == "auto"
 
     @property
@@ -102,10 +92,7 @@ class ReleaseOptions(FileOptions):
 
 
 def find_label(first: Record, options: ReleaseOptions) -> str | None:
-    """Return the name of the output's label column, or None if the output has no labels.
-
-    With labels=joint the model writes labels, so the output has them even if the input has none.
-    """
+    """Return the name of the output's label column, or None if no labels are written."""
     found = find_label_column(first, options.label_column)
     if options.labels == "drop":
         if found in options.keep_columns:
@@ -117,7 +104,7 @@ def find_label(first: Record, options: ReleaseOptions) -> str | None:
 
 
 def output_columns(label_column: str | None, options: ReleaseOptions) -> list[str]:
-    """Return the output's columns; refuse equal names, so no kept column replaces the rewrite."""
+    """Return the names of the output's columns; raise ConfigurationError if two are equal."""
     if options.person_column in options.keep_columns:
         raise ConfigurationError("keep_columns must not hold the person column, which is never written: drop it there")
     labels = [label_column] if label_column else []
@@ -133,21 +120,20 @@ def output_columns(label_column: str | None, options: ReleaseOptions) -> list[st
 
 
 class CheckedRecords:
-    """An iterable that checks each record when it is read, and notes on the records read so far.
+    """An iterable that checks each record when it is read, and counts the records.
 
     If a person contributed more than ``max_records_per_person`` records, excess=drop leaves the
-    later ones out, and excess=refuse raises an error.
+    later records out, and excess=refuse raises DataError.
 
     *Claim*: with excess=drop, only the number of earlier records of the same person decides whether
     a record is left out. *Proof*: ``_Persons`` counts the records of each name separately, and
     decides before it reads anything else of a record. QED. So if the content of a person's records
-    changes, but the person stays the same, every other record keeps its place in the output. And a
-    resumed run with the same records leaves the same ones out.
+    changes, every other record keeps its place in the output. A resumed run with the same records
+    leaves the same records out.
 
     Args:
-        label_column: the name of the label column in the output.
-        labels: the public labels that a record may have; None allows any label. No error message
-            repeats a record's label.
+        label_column: name of the output's label column.
+        labels: public labels that a record may have; None for any label.
     """
 
     def __init__(
@@ -197,12 +183,12 @@ class CheckedRecords:
 
     @property
     def smallest_group(self) -> int:
-        """Number of records with the rarest copied label; if no label is copied, of all records."""
+        """Number of records with the rarest copied label, or of all records if none is copied."""
         return min(self._groups.values(), default=0)
 
     @property
     def lines(self) -> list[str]:
-        """Lines about records that were left out, for the owner of the file only."""
+        """Lines about records that were left out, for the holder of the file only."""
         if not self._persons or not (left_out := self._persons.left_out):
             return []
         exceed = "were left out, as they are beyond max_records_per_person"
@@ -241,10 +227,7 @@ class _Persons:
 
 @dataclass(frozen=True)
 class KeptColumns:
-    """The kept columns with their Parquet types.
-
-    ``copied`` is True if Arrow copies the values from a Parquet input to a Parquet output.
-    """
+    """The kept columns and their Parquet types; ``copied`` is True if Arrow copies their values."""
 
     columns: tuple[str, ...] = ()
     format: str = "jsonl"
@@ -252,10 +235,7 @@ class KeptColumns:
     copied: bool = False
 
     def check(self, records: Iterator[Record]) -> Iterator[Record]:
-        """Yield records after checking every kept value.
-
-        An error names the column and the number of the record, and never shows a value.
-        """
+        """Yield the records after checking every kept value; no error message shows a value."""
         for number, record in enumerate(records, start=1):
             for column in record.keys() & self.columns:
                 self._check_value(record, column, number)
@@ -291,7 +271,7 @@ def _is_readable_as(found: Any, kind: Any) -> bool:
 
 
 def decide_kept(inputs: Inputs, options: ReleaseOptions, output_format: str, first: Record) -> KeptColumns:
-    """Return the kept columns with their types; to find types, this may read the whole input."""
+    """Return the kept columns with their types; this may read the whole input."""
     columns = tuple(options.keep_columns)
     # Elsewhere no types are needed
     formats = inputs.formats if columns and output_format == "parquet" else set()
@@ -380,10 +360,7 @@ def _plain(kind: Any) -> Any:
 
 
 def _unite(column: str, schemas: list[dict[str, Any]]) -> Any:
-    """Return the type that a column has in all input files.
-
-    A file in which the column holds only nulls may have another type for it.
-    """
+    """Return a column's type in the input; a file in which it holds only nulls does not count."""
     if any(column not in schema for schema in schemas):
         raise DataError(f"column {column!r} is missing in a file of the input: correct keep_columns=")
     found = [kind for schema in schemas if not types.is_null(kind := schema[column])]

@@ -2,16 +2,14 @@
 
 A ledger is a file that lists released records with their budgets. The default ledger refuses a
 release only if the total epsilon of a record would exceed the ledger's limit. If the default ledger
-cannot be written (there is no home directory, the disk is full, or another run holds the ledger for
-long), the release continues without it, and one line tells the user. Records that it has listed
-before stay listed. But if the ledger has a limit, the release is refused, because the limit could
-not be checked. An empty file beside a ledger shows that the ledger has a limit (``mark_limited``),
-even if the ledger itself is gone or cannot be read.
+cannot be used, for example because the disk is full, a line tells the user, and the release
+continues. But if the ledger has a limit, the release is refused, because the limit cannot be
+checked. An empty file beside a ledger shows that the ledger has a limit, even if the ledger is
+lost.
 
-The ledger stores keyed digests of the records. The name of the default ledger's file holds a
-fingerprint of the secret key, so each key has a default ledger of its own. If the ledger of another
-key has a limit, and this ledger has none, a line tells the user that the limit does not apply to
-this release.
+The name of the default ledger's file holds a fingerprint of the secret key, so there is one default
+ledger for each key. If the ledger of another key has a limit, and this ledger has none, a line
+tells the user that the limit does not apply to this release.
 """
 
 import hashlib
@@ -64,7 +62,7 @@ def _guard(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class DefaultLedger(Ledger):
-    """An open default ledger; if it has no limit, a release goes on without it after an error."""
+    """An open default ledger; if it fails and has no limit, the release continues without it."""
 
     required = False
 
@@ -85,7 +83,7 @@ class DefaultLedger(Ledger):
             tell(f"the default ledger of another key has a limit, which does not hold for this release ({path})")
 
     def identity(self, *, text_column: str, person_column: str | None) -> Identity:
-        """Return the columns that identify records; only the text if the file lacks one of them."""
+        """Return the columns that identify records, or only the text column if one is missing."""
         try:
             return super().identity(text_column=text_column, person_column=person_column)
         except (ConfigurationError, DataError, OSError) as error:
@@ -98,7 +96,7 @@ class DefaultLedger(Ledger):
             return self._identity
 
     def _usual_roles(self, person_column: str | None) -> tuple[Role, ...]:
-        """Identify records by text alone, so one ledger serves files with and without persons."""
+        """Identify records by text alone, because some files name no persons."""
         return (TEXT_ROLE,)
 
     def collect(self, subjects: Iterable[tuple[bytes, int]]) -> None:
@@ -119,7 +117,7 @@ class DefaultLedger(Ledger):
     finish = _guard(Ledger.finish)
 
     def _lose(self, reason: str) -> None:
-        """Stop using the ledger, and tell the user; raise ReleaseRefused if it has a limit."""
+        """Stop using the ledger, and tell the user; raise ReleaseRefused if there is a limit."""
         if not self.keeps:
             return
         self.keeps = False
@@ -129,7 +127,7 @@ class DefaultLedger(Ledger):
 
 
 def mark_limited(ledger: str) -> None:
-    """Create the file that marks a default ledger as limited; do nothing for other ledgers."""
+    """Create the file which shows that a default ledger has a limit; ignore all other ledgers."""
     try:
         is_default = Path(ledger).resolve().parent == _state_directory().resolve()
     except RuntimeError:
@@ -160,9 +158,8 @@ def find_key(options: LedgerOptions, *, needed: bool = False) -> bytes | None:
 def open_ledger(options: LedgerOptions, key: bytes | None, *, tell: Tell = LOG.warning) -> Iterator[Ledger | None]:
     """Open the ledger of a release as a context; yield None if the release has no ledger.
 
-    Args:
-        key: the secret key for digests; None if no key can be stored.
-        tell: function that is called with one line of text if the default ledger cannot be used.
+    ``key`` is the secret key for digests, or None if no key can be stored. ``tell`` is called with
+    one line of text if the default ledger cannot be used.
     """
     ledger: Ledger | None = None
     limit, columns = options.ledger_limit, options.record_columns
@@ -191,13 +188,10 @@ def claim_records(
 ) -> Iterator[None]:
     """List records in a ledger while the body of the context releases them.
 
-    To *claim* records means to list them in the ledger with the budget of their release. If the
-    release has no ledger, nothing is claimed.
-
     *Claim*: a call that fails leaves the ledger as it was, and after a call that returns, the
-    ledger lists its records. *Proof*. All records are claimed in one transaction before the body
+    ledger lists its records. *Proof*. All records are listed in one transaction before the body
     begins. No caller sees a result before the context ends. If anything fails until then, the
-    ledger removes the claims, and nobody has read any of the rewrites. QED.
+    records are removed from the ledger again, and nobody has read any of the rewrites. QED.
     """
     run = secrets.token_hex(8)
     with open_ledger(options, None if options.ledger == NO_LEDGER else find_key(options)) as ledger:
@@ -220,7 +214,7 @@ def claim_records(
 
 
 def describe_overlap(ledger: Ledger | None) -> list[str]:
-    """Return lines about earlier releases of the same records, for the owner of the file only."""
+    """Return lines about earlier releases of the same records, for the holder of the file only."""
     if ledger is None or not ledger.keeps or not ledger.overlap.epsilon:
         return []
     overlap = ledger.overlap

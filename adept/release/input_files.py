@@ -30,10 +30,8 @@ class Inputs:
     """The sources of records, in order: files, or standard input alone.
 
     Attributes:
-        sizes: sizes of the files in bytes when the run starts; None if one of the files can be read
-            only once.
-        also: columns that are read only because they identify a record in the ledger, the list of
-            released records.
+        sizes: sizes of the files in bytes at the start; None if a file can be read only once.
+        also: columns that are read only because the ledger identifies records by them.
     """
 
     locations: tuple[str, ...]
@@ -63,19 +61,15 @@ class Inputs:
         columns: Collection[str] | None = None,
         required: RequiredColumns | None = None,
     ) -> Iterator[Record]:
-        """Return the records of all files, as ``read_files`` does.
-
-        A file that has shrunk since the run started raises DataError.
-        """
+        """Return the records of all files, as ``read_files`` does; refuse a file that shrank."""
         options: dict[str, Any] = {"options": self.options, "sizes": self.sizes, "tolerant": tolerant}
         wanted = None if columns is None else (*columns, *self.also)
         return read_files(self.locations, columns=wanted, required=required, **options)
 
     def first_records(self, most: int) -> list[Record]:
-        """Return the first ``most`` records.
+        """Return the first ``most`` records, or none if the input can be read only once.
 
-        The list ends before the first damaged record. It is empty if the input can be read only
-        once.
+        The list ends before the first damaged record.
         """
         found: list[Record] = []
         with suppress(DataError):  # the release itself reports errors
@@ -99,10 +93,7 @@ class Inputs:
         return [{name: long_indices(bare_type(kind)) for name, kind in zip(schema.names, schema.types, strict=True)}]
 
     def check_columns(self, required: RequiredColumns) -> None:
-        """Raise DataError unless each file has the required columns.
-
-        Standard input and pipes are not checked here but while they are read.
-        """
+        """Raise DataError if a file lacks a required column; standard input is not checked."""
         for location in self.locations if self.repeatable else ():
             if (names := declared_columns(location, self.options)) is not None:
                 header = self.options.columns is None and file_format(location, self.options.format) == "csv"
@@ -115,7 +106,7 @@ class Inputs:
         return [sentence for sentence in found if sentence]
 
     def estimate(self) -> int | None:
-        """Return the approximate number of records; None if the input's lines cannot be counted."""
+        """Return the approximate number of records, or None if lines cannot be counted."""
         if not self.repeatable or "parquet" in self.formats or any(map(is_gzip_name, self.locations)):
             return None
         return sum(map(_count_lines, self.locations))
@@ -140,7 +131,6 @@ def _sizes(locations: Sequence[str]) -> list[int] | None:
 
 
 def _check_different(locations: Sequence[str]) -> None:
-    """Refuse two names of the same file, because each of its records would be released twice."""
     names: dict[tuple[int, int], str] = {}
     for location in locations:
         found = Path(location).stat()

@@ -10,19 +10,23 @@ mechanism, together with the randomised label if labels are randomised.
 matter how often, and at which moments, the run is killed and resumed. So the budget in the
 statement is spent once.
 
-*Proof*. (1) A row becomes visible only after ``sync`` has put its entry on the disk: ``sync`` is
-called before rows are written to standard output, and before the output file gets its final name.
-(2) Entries are numbered in the order of the input, added by one process at a time, and never
-changed. A lock ensures this; the kernel releases it when the process that holds it dies. Without
-locks, no run begins. If machines do not share locks, the claim is about the runs of one machine.
-(3) A crash loses whole entries, and only the last ones. Lost entries were not on the disk, so by
-(1) none of their rows was visible. Other damage is refused, as shown below. (4) A run first reads
-the stored entries, one after the other, together with the records to which they belong. It draws
-for a record only if no entry holds the record. So exactly one entry holds a record whose rows are
-visible, in this run and in every earlier one. (5) An entry belongs to its record: it holds a keyed
-digest of all rows of the input up to its last record, and a run with another input is refused. A
-run is also refused if its model, mechanism, budget, options, or the versions of the programs that
-draw and write are not those of the first run. QED.
+*Proof*.
+
+1. A row becomes visible only after ``sync`` has put its entry on the disk: ``sync`` is called
+   before rows are written to standard output, and before the output file gets its final name.
+2. Entries are numbered in the order of the input, added by one process at a time, and never
+   changed. A lock ensures this; the kernel releases the lock when the process that holds it dies.
+   Without locks, no run begins. If machines do not share locks, the claim is about the runs of one
+   machine.
+3. A crash loses whole entries, and only the last ones. Lost entries were not on the disk, so by (1)
+   none of their rows was visible. Other damage is refused, as shown below.
+4. A run first reads the stored entries, one after the other, together with the records to which
+   they belong. It draws for a record only if no entry holds the record. So exactly one entry holds
+   a record whose rows are visible, in this run and in every earlier one.
+5. An entry belongs to its record: the entry holds a keyed digest of all rows of the input up to its
+   last record, and a run with another input is refused. A run is also refused if its model,
+   mechanism, budget, options, or the versions of the programs that draw and write are not those of
+   the first run. QED.
 
 *Damage*. The journal is an SQLite file. A batch is committed to SQLite's write-ahead log, which
 survives the death of the process. ``sync`` moves the log into the file itself, and waits until the
@@ -31,10 +35,10 @@ loses only entries that were never visible. The pages of the file have no checks
 the file's table stores a digest of its number and content, and one row stores the number of
 entries. A file is refused if a digest or the number of entries is wrong.
 
-If draws were lost before they were on the disk, nobody has seen them. Such draws cost no budget if
-the moment at which the run dies does not depend on the drawn values. If the moment did depend on
-the values, only some outputs would survive, and this selection could at worst double the epsilon of
-those records. Nothing in this program makes the moment depend on a value.
+*Lost draws*. If draws were lost before they were on the disk, nobody has seen them. Such draws cost
+no budget if the moment at which the run dies does not depend on the drawn values. Nothing in this
+program makes the moment depend on a value. If it did, only some outputs would survive, and this
+selection could at worst double the epsilon of those records.
 
 An entry holds only drawn values: written texts, with randomised or written labels. If this run
 shuffles, an entry holds the releases instead of texts. Copied labels and kept columns are read from
@@ -42,8 +46,7 @@ the input again.
 
 A journal cannot detect that it was replaced by an older copy. The ledger, the list of released
 records, can detect this, because it stores how many records may have been read
-(``adept.release.publication``). Entries are not stored in the ledger, because draws in the order of
-the input, together with digests of the input's rows, would undo a shuffle.
+(``adept.release.publication``).
 """
 
 import errno
@@ -86,8 +89,8 @@ Entry = dict[str, Any]
 class Database(sqlite3.Connection):
     """An open SQLite file (journal or ledger) whose errors name its path and give advice.
 
-    A method that reads or writes raises OSError if the run can be continued later, for example
-    because the disk is full or another run holds the file. All other errors are DataError.
+    OSError means that the run can be continued later, for example because the disk was full. All
+    other errors are DataError.
     """
 
     path = damaged = advice = ""
@@ -128,7 +131,7 @@ class Database(sqlite3.Connection):
             return self.execute(query, values).fetchall()
 
     def row(self, query: str, *values: object) -> tuple[Any, ...]:
-        """Return the first row of the result of an SQL query that has at least one."""
+        """Return the first row of an SQL query's result, which must have at least one row."""
         with self.reported():
             found: tuple[Any, ...] = self.execute(query, values).fetchone()
             return found
@@ -138,8 +141,8 @@ class Journal:
     """An open journal, which this process has locked.
 
     Attributes:
-        run: the identifier of the release; a resumed run has the identifier of the first run.
-        records: the number of records for which the journal holds draws.
+        run: identifier of the release; a resumed run has the identifier of the first run.
+        records: number of records whose random choices are stored.
         finished: True if all files of the release have been published.
     """
 
@@ -157,7 +160,7 @@ class Journal:
 
     @property
     def begun(self) -> bool:
-        """True if this run or an earlier one has drawn for any record."""
+        """True if this run or an earlier run has made random choices for any record."""
         return self.records > 0
 
     @property
@@ -168,11 +171,8 @@ class Journal:
     def begin(self, terms: Entry) -> None:
         """Store the terms of a release: the options and facts that all its runs must share.
 
-        If an earlier run has drawn for any record, only compare the terms with the stored ones.
-
-        Raises:
-            DataError: the terms differ from those of the earlier run, or the journal cannot be
-                written.
+        If the journal holds draws, compare the terms with the stored terms instead. Raise DataError
+        if the terms differ, or if the journal cannot be written.
         """
         terms = json.loads(json.dumps(terms))
         if self.begun:
@@ -199,7 +199,7 @@ class Journal:
             yield json.loads(content)
 
     def append(self, entry: Entry, *, durable: bool) -> None:
-        """Store the draws for the next records; if ``durable``, wait until the disk has them."""
+        """Store the draws for the next records; if ``durable``, wait until they are on the disk."""
         number, records = self._entries + 1, self.records + entry["records"]
         self._write({number: entry, PROGRESS: _progress(number, records)})
         self._entries, self.records = number, records
@@ -356,11 +356,7 @@ def _open(path: Path) -> int:
 
 
 def _check_owner(path: Path, owner: int) -> None:
-    """Refuse a file that belongs to another user, because its owner could read it.
-
-    The owner of the directory may also own the file: on some network disks every file belongs to
-    the owner of its directory.
-    """
+    """Refuse another user's file; on some disks, the directory's owner owns every file in it."""
     if owner not in (os.geteuid(), path.parent.stat().st_uid):
         raise DataError(f"{path} belongs to somebody else (user {owner}): choose another output")
 

@@ -1,10 +1,10 @@
 """The ledger: released records with their budgets, so nobody releases a record twice by mistake.
 
-The ledger holds a line for each release and, for each local release, a keyed digest of every record
-and of every person (``adept.release.record_identity``). In a local release each record is
-randomised on its own; in a central release, noise is added to counts over all records. The key is
-stored in another file, so nobody can test with the ledger alone whether it lists a guessed record.
-``adept.release.ledger_file`` reads and writes the file.
+The ledger holds a line for each release. For a local release, which randomises each record by
+itself, the ledger also holds a keyed digest of every record and of every person
+(``adept.release.record_identity``). A central release adds noise to counts over all records. The
+key is stored in another file, so nobody can test with the ledger alone whether it lists a guessed
+record.
 
 A record is *claimed*, that is, listed with its budget, before it is released. So an interrupted run
 has spent the budget of the records that it has claimed. A claim is checked and written in one
@@ -104,9 +104,10 @@ ON CONFLICT DO UPDATE SET times = MAX(times, excluded.times)
 class Overlap:
     """Earlier releases of the records of this run.
 
-    ``records`` is the number of records that were released before, ``releases`` is the largest
-    number of earlier releases of one record, and ``epsilon`` is the largest total of a record,
-    including this run.
+    Attributes:
+        records: number of records that were released before.
+        releases: largest number of earlier releases of one record.
+        epsilon: largest total of a record, including this run.
     """
 
     records: int = 0
@@ -120,9 +121,8 @@ class Ledger(LedgerFile):
     Args:
         path, key, seconds: as for ``LedgerFile``; a ledger needs the same key each time.
         again: True if records may be released that the ledger lists already.
-        limit: the largest total epsilon that a record or person may reach. If the ledger stores a
-            limit of its own, the smaller one applies.
-        record_columns: the columns that identify a record; None: those that the ledger stores.
+        limit: largest total epsilon of a record or person; a smaller stored limit applies, too.
+        record_columns: columns that identify a record; None for the columns that the ledger stores.
     """
 
     _identity: Identity  # of records
@@ -151,7 +151,7 @@ class Ledger(LedgerFile):
 
     @property
     def limit(self) -> float | None:
-        """The smaller one of the limit stored in the ledger and the limit of this run."""
+        """The limit stored in the ledger or the limit of this run, whichever is smaller."""
         limits = (self._own_limit(), self._asked_limit)
         return min((limit for limit in limits if limit is not None), default=None)
 
@@ -160,11 +160,7 @@ class Ledger(LedgerFile):
         self._database.run("UPDATE adept SET epsilon_limit = ?", check_limit(limit, "limit"))
 
     def identity(self, *, text_column: str, person_column: str | None) -> Identity:
-        """Return the columns that identify records.
-
-        These are the columns that the ledger stores or, in a new ledger, those that this run asks
-        for.
-        """
+        """Return the columns that identify records; this run chooses them for a new ledger."""
         asked = choose_roles(self.record_columns, text_column=text_column, person_column=person_column)
         kept = self._kept_roles()
         if asked and kept and asked != kept:
@@ -191,7 +187,7 @@ class Ledger(LedgerFile):
     # --- Claims
 
     def begin(self, run: str, spending: Spending, output: str) -> None:
-        """Begin a release of this process; ``claim`` stores it in the ledger later."""
+        """Begin a release; the next call of ``claim`` stores the release in the ledger."""
         self._run, self._spending = run, spending
         self._output = os.fsencode(output).decode("utf-8", "backslashreplace")  # a file name need not be text
         self._database.run("DELETE FROM asked")
@@ -202,10 +198,7 @@ class Ledger(LedgerFile):
             self._database.executemany(COLLECT, subjects)
 
     def collect_records(self, records: Iterable[Record], *, before: int = 0) -> None:
-        """Collect the digests of records and of their persons for the next call of ``claim``.
-
-        ``before`` is the number of records of the input that come before these.
-        """
+        """Collect digests of records and persons for ``claim``; ``before`` records come earlier."""
         numbered = enumerate(records, start=before + 1)
         self.collect(found for number, record in numbered for found in self._identity.subjects(record, number))
 
@@ -329,10 +322,7 @@ class Ledger(LedgerFile):
         return int(self._database.row("SELECT COALESCE(MAX(shown), 0) FROM releases WHERE run = ?", run)[0])
 
     def forget(self, run: str) -> None:
-        """Remove a release from the ledger, if nobody can have read any of its rows.
-
-        If no other release is listed, also remove the choice of the columns that identify records.
-        """
+        """Remove a release from the ledger, if nobody can have read any of its rows."""
         with self._database.transaction():
             chosen = "(SELECT id FROM releases WHERE run = ? AND NOT shown)"
             self._database.execute(f"DELETE FROM claims WHERE release IN {chosen}", (run,))
@@ -341,10 +331,7 @@ class Ledger(LedgerFile):
             self._database.execute("UPDATE asked SET claimed = 0")
 
     def finish(self, run: str) -> None:
-        """Mark a release as complete, with the present time.
-
-        For a central release, the day on which it began is stored instead of the time.
-        """
+        """Store when a release ended, or only the day on which it began if it is central."""
         ended = f"CASE scope WHEN '{EVERYWHERE}' THEN started ELSE ? END"
         self._database.run(f"UPDATE releases SET finished = {ended} WHERE run = ?", _now(), run)
 

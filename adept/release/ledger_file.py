@@ -1,15 +1,16 @@
 """The file of a ledger: an SQLite database (mode 0600), its damage checks, and exact sums.
 
-A ledger lists released records with their budgets. A *claim* is an entry of the ledger for one
-record or person in one release.
+A *claim* is an entry of the ledger for one record or person in one release.
 
 *Claim*: if one bit changes on the disk, or the end of the file is lost, either an error is raised,
-or every record is still known and no limit has grown. *Proof*. SQLite stores each claim twice, in
-the tree of the table and in the tree of the index ``claims_again``, and these trees share no page.
-A claim is looked up in both, and if the answers differ, the ledger is refused. The tables
-``adept``, ``releases`` and ``approvals`` are small; whenever the file is opened, each of them is
-compared with an index of all its columns. SQLite itself refuses a file that is shorter than its
-header says; an empty file, and a file that lacks a table, are refused here. QED.
+or every record is still known and no limit has grown.
+
+*Proof*. SQLite stores each claim twice, in the tree of the table and in the tree of the index
+``claims_again``, and these trees share no page. Each claim is looked up in both trees, and if the
+answers differ, the ledger is refused. The tables ``adept``, ``releases`` and ``approvals`` are
+small; whenever the file is opened, each of them is compared with an index of all its columns.
+SQLite itself refuses a file that is shorter than its header says; an empty file, and a file that
+lacks a table, are refused here. QED.
 """
 
 import math
@@ -88,9 +89,9 @@ class Spending:
     Attributes:
         persons: True if a column names the person who contributed each record.
         central: True if the budget is added to the total of every record of the ledger.
-        per_row: factor by which epsilon is multiplied in the total of a record.
-        per_person: factor by which epsilon is multiplied in the total of a person. In a local
-            release, this amount is added for each of the person's records.
+        per_row: factor of epsilon in the total of a record.
+        per_person: factor of epsilon in a person's total; if local, for each of the person's
+            records.
     """
 
     mechanism: str
@@ -159,9 +160,8 @@ class LedgerSum:
 
     Attributes:
         rows, persons: numbers of different records and of different persons in local releases.
-        equal: the largest number of equal records in one release.
-        person_epsilon: largest total epsilon of a person; infinite if only some releases name
-            persons, None if no release names persons.
+        equal: largest number of equal records in one release.
+        person_epsilon: infinite if some releases name no persons; None if no release names persons.
         nameless: number of releases that name no persons.
     """
 
@@ -179,8 +179,8 @@ class LedgerFile:
     """The file of an open ledger, and the sums of its releases.
 
     Args:
-        path: the name of the file, which is created if it does not exist.
-        key: the secret key for digests; with None, only the list of releases can be read.
+        path: name of the file, which is created if it does not exist.
+        key: secret key for digests; with None, only the list of releases can be read.
         seconds: longest time to wait for other runs that use the file.
     """
 
@@ -251,11 +251,7 @@ class LedgerFile:
         return [LedgerEntry(*row) for row in self._database.run(ENTRIES.format(approved))]
 
     def approve(self, output: str, by: str) -> None:
-        """Store who approved the newest complete release of an output, and the present time.
-
-        Raises:
-            DataError: the ledger lists no complete release of this output.
-        """
+        """Store who approved the newest complete release of an output; refuse an unknown output."""
         with self._database.transaction():
             (release,) = self._database.row(
                 "SELECT MAX(id) FROM releases WHERE output = ? AND finished NOT NULL", output
@@ -275,7 +271,7 @@ class LedgerFile:
         return bool(self._database.row("SELECT COUNT(*) FROM sqlite_master WHERE name = 'approvals'")[0])
 
     def sum(self) -> LedgerSum:
-        """Return the sums over all releases; raise DataError if the ledger was damaged."""
+        """Return the sums over all releases; raise DataError if the ledger is damaged."""
         self._check_tables()
         self._run = ""  # no current release: all count
         found, spent = self._every_claim(), self._spent()
@@ -304,7 +300,7 @@ class LedgerFile:
         return {release: exact(epsilon) for release, epsilon in rows}
 
     def _everywhere(self, kind: int) -> Budget:
-        """Return the epsilon that other central releases add to each record or each person."""
+        """Return the epsilon that the other central releases add to each record or person."""
         factor = "per_row" if kind == ROW_KIND else "per_person"
         rows = self._database.run(
             f"SELECT epsilon, {factor} FROM releases WHERE scope = '{EVERYWHERE}' AND run != ?", self._run
@@ -326,10 +322,7 @@ def _check_file(path: str) -> None:
 
 
 def _definitions(database: sqlite3.Connection) -> dict[str, list[str]]:
-    """Return the SQL text that defines each table and index.
-
-    The caller compares this text, because SQLite does not notice damage in it.
-    """
+    """Return the SQL text of each table and index; SQLite does not notice damage in this text."""
     rows = database.execute("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_stat%'")
     return {name: (sql or "").split() for name, sql in rows}
 
@@ -342,7 +335,7 @@ def _own_definitions(*, approvals: bool) -> dict[str, list[str]]:
 
 
 def group_claims(rows: Iterable[tuple[int, int, int, str | None, int]]) -> Counter[Asked]:
-    """Return the number of digests of each kind for each set of releases that have claimed them."""
+    """Count the digests that the same releases have listed, for each kind (record or person)."""
     groups: Counter[Asked] = Counter()
     for kind, first, times, found, count in rows:
         pairs = (claim.split(":") for claim in found.split(",")) if found else ()
@@ -360,11 +353,7 @@ def exact(budget: float) -> Budget:
 
 
 def add_up(spent: Mapping[int, Budget], claims: Iterable[tuple[int, int]]) -> Budget:
-    """Return the sum of a digest's budgets: for each claim, the release's epsilon times the count.
-
-    ``spent`` maps each release to its epsilon. A claim whose release is not in ``spent`` is not
-    counted.
-    """
+    """Return the total epsilon of a digest's claims; ``spent`` maps a release to its epsilon."""
     return sum((spent[release] * times for release, times in claims if release in spent), Fraction())
 
 

@@ -1,10 +1,8 @@
-"""The local release of a file: each record is randomised on its own and written as private text.
+"""The local release of a file: each record is randomised by itself and written as private text.
 
-``open_release`` chooses the model, the mechanism and the budget, divides the budget among the
-records of a person if asked, and refuses unsafe releases. ``release_file`` decides which parts of a
-file reach the output: the rewritten text, the label as the option ``labels`` says, and the columns
-that are to be kept. The results of all random draws are stored in a journal before anybody can see
-a row (``adept.release.journal``).
+``open_release`` chooses the model, the mechanism and the budget. ``release_file`` writes the
+output. The results of all random draws are stored in a journal before anybody can see a row
+(``adept.release.journal``).
 """
 
 import math
@@ -63,8 +61,7 @@ def open_release(
 
     Raises:
         ModelError: the directory holds no model, or the mechanism cannot use it.
-        ConfigurationError: the budget is missing or given twice, a value is out of range, or
-            options contradict each other.
+        ConfigurationError: the budget is missing, or options are out of range or contradictory.
         ReleaseRefused: the release would make a promise that it cannot keep.
     """
     model, tokenizer = loaded or load_model(request.model_dir)
@@ -99,7 +96,6 @@ def open_release(
 
 
 def _share(request: ReleaseRequest, epsilon: float | None) -> float | None:
-    """Return the share of a budget that each record gets; the mechanism checks its range."""
     if epsilon is None or request.epsilon_per == "record" or not (epsilon > 0 and math.isfinite(epsilon)):
         return epsilon
     return share(epsilon, request.max_records_per_person or 1)
@@ -143,16 +139,15 @@ def release_file(
 
     Args:
         rewriter, options: the two results of ``open_release``.
-        source: the name of a file, a pattern of file names, or ``-`` for standard input.
-        target: the name of a file, or ``-`` for standard output, to which rows are written as they
-            are released.
+        source: a file, a pattern of file names, or ``-`` for standard input.
+        target: a new file, or ``-`` for standard output.
         resume, key, ledger, progress, tell: as for ``release``; resuming needs a key.
 
     Raises:
-        DataError: the input cannot be read as asked, an output exists already, or an earlier run
-            was interrupted and ``resume`` is False.
+        DataError: the input cannot be read, an output exists already, or an earlier run was
+            interrupted and ``resume`` is False.
         ConfigurationError: options contradict each other, the input or the model.
-        ReleaseRefused: the rewriter was made for measurement, or the ledger forbids the release.
+        ReleaseRefused: the rewriter is for measurement, or the ledger forbids the release.
     """
     if resume and key is None:
         raise ConfigurationError("key must be given for resume=true, got none: use secret_key()")
@@ -163,7 +158,7 @@ def release_file(
 def prepare_file(
     rewriter: Rewriter, source: str, target: str, *, options: ReleaseOptions, ledger: Ledger | None = None
 ) -> tuple[Publication, Callable[[], "LocalPlan"]]:
-    """Return the first two arguments of ``release``: the files, and a planning function."""
+    """Return the files of a release and the function that plans it, as ``release`` takes them."""
     inputs, publication = find_files(source, target, options, card=options.card, ledger=ledger)
     if ledger:
         identity = ledger.identity(text_column=options.text_column, person_column=options.person_column)
@@ -176,10 +171,9 @@ class LocalPlan(Plan[PrivacyStatement]):
     """The plan of a local release: all that is decided before its first record is randomised.
 
     Attributes:
-        labels: the public labels that may be written instead of a record's own label.
-        label_type: the integer type with which labels are written; None if they are text.
-        begun: an iterator over all records, of which the first has been read from the input
-            already.
+        labels: public labels that may be written instead of a record's label.
+        label_type: integer type with which labels are written; None if they are text.
+        begun: iterator over all records, of which the first has been read already.
     """
 
     same = (
@@ -227,7 +221,7 @@ class LocalPlan(Plan[PrivacyStatement]):
         )
 
     def type_labels(self, rows: list[Record]) -> list[Record]:
-        """Return the rows, with each label converted to the type of the output's label column."""
+        """Return the rows, with labels converted to the type of the output's label column."""
         column = self.label_column or ""
         return [row | {column: int(row[column])} for row in rows] if self.label_type else rows
 
@@ -236,7 +230,7 @@ class LocalPlan(Plan[PrivacyStatement]):
         return CheckedRecords(self.kept.check(records), self.label_column, self.options, labels=self.labels or None)
 
     def records(self) -> Iterator[Record]:
-        """Return all records, read again from the start of the input if that is possible."""
+        """Return all records, if possible read again from the start of the input."""
         return self.inputs.records(columns=self.options.used_columns) if self.inputs.repeatable else self.begun
 
     def own_terms(self) -> dict[str, Any]:
@@ -254,11 +248,7 @@ class LocalPlan(Plan[PrivacyStatement]):
         }
 
     def statement(self, checked: CheckedRecords | None = None, *, output_sha256: str | None = None) -> PrivacyStatement:
-        """Return the privacy statement.
-
-        Before any record is released, ``output_sha256`` is None, and the statement describes the
-        plan.
-        """
+        """Return the privacy statement; without ``output_sha256``, the statement of a plan."""
         rewriter, options = self.writer, self.options
         dim, mechanism = rewriter.model.config.latent_dim, rewriter.mechanism
         response = options.response if self.label_column else None
@@ -329,7 +319,7 @@ def plan_local(rewriter: Rewriter, inputs: Inputs, publication: Publication, opt
 
 
 def _with_label_codewords(rewriter: Rewriter, label_column: str | None, options: ReleaseOptions) -> Rewriter:
-    """Return a rewriter with codewords of its own for each copied label, if options ask for it."""
+    """Return the rewriter, with separate codewords for each copied label if options ask so."""
     copied = label_column is not None and options.labels == "copy"
     writer = rewriter.by_label(options.label_descriptions) if copied and options.by_label else rewriter
     if isinstance(writer.coding, LabelCoding):

@@ -3,7 +3,7 @@
 Each file is first written under a temporary name beside its final name. A link then gives the file
 its final name; this fails if another file has taken the name meanwhile. The data file gets its
 final name last. So a statement with the digest of the data file always lies beside it. The
-temporary names stay until the release is complete, so that a resumed run recognises its own files.
+temporary names stay until the release is complete, so that a resumed run recognises its files.
 
 A run stores its draws (the results of all random choices) in the *journal*, and *claims* the
 records in the *ledger*, that is, adds them to the list of released records. A release into a file
@@ -19,24 +19,30 @@ Every step is on the disk before the next begins.
 | published | every draw       | claims, marked readable  | complete        | all             |
 | tidied    | gone             | finished                 | gone            | all             |
 
-*Claim*: after any crash, on a disk that keeps what was synchronised, (a) a release with claims in
-the ledger has a journal, or is published; (b) if a journal holds draws for a record, the ledger
-holds a claim of that record; (c) once all files have their final names, every resumed run finds
-that the release is complete; (d) no record has two visible releases. *Proof*. (a) Records are
-claimed after the terms are on the disk. The journal is removed only after publication, or after the
-ledger has removed the claims. (b) Records are drawn after they are claimed, and a run that gives up
-deletes the draws before the ledger removes the claims. A run that finds a journal without draws
-begins anew, and first removes the claims. (c) ``complete`` reads only the files under their final
-names: the data file counts as published if the statement beside it holds the digest of its content.
-The remaining steps are repeated until they are done. (d) This is the claim of
-``adept.release.journal`` for a journal that was not damaged. The ledger detects a journal that was
-replaced by an older copy or has lost its end: before records can be read, the ledger stores their
-number, and a journal with draws for fewer records is not resumed. So the ledger removes only claims
-of records that nobody can have read. QED. On standard output rows become visible batch by batch.
-The records of each batch are drawn, stored in the journal, marked as readable in the ledger, and
-only then written. If an error made the run stop using a default ledger
-(``adept.release.default_ledger``), the ledger keeps its earlier claims, and a resumed run uses the
-ledger again.
+*Claim*: after any crash, on a disk that keeps what was synchronised,
+(a) a release with claims in the ledger has a journal, or is published;
+(b) if a journal holds draws for a record, the ledger holds a claim of that record;
+(c) once all files have their final names, every resumed run finds that the release is complete;
+(d) no record has two visible releases.
+
+*Proof*.
+(a) Records are claimed after the terms are on the disk. The journal is removed only after
+    publication, or after the ledger has removed the claims.
+(b) Records are drawn after they are claimed, and a run that gives up deletes the draws before the
+    ledger removes the claims. A run that finds a journal without draws begins anew, and first
+    removes the claims.
+(c) ``complete`` reads only the files under their final names: the data file counts as published if
+    the statement beside it holds the digest of its content. The remaining steps are repeated until
+    they are done.
+(d) This is the claim of ``adept.release.journal`` for a journal that was not damaged. The ledger
+    detects a journal that was replaced by an older copy or has lost its end: before records can be
+    read, the ledger stores their number, and a journal with draws for fewer records is not resumed.
+    So the ledger removes only claims of records that nobody can have read. QED.
+
+On standard output, rows become visible batch by batch. The records of each batch are drawn, stored
+in the journal, marked as readable in the ledger, and only then written. If an error made the run
+stop using a default ledger (``adept.release.default_ledger``), the ledger keeps its earlier claims,
+and a resumed run uses the ledger again.
 """
 
 import hashlib
@@ -71,7 +77,7 @@ class Publication:
     def of(
         cls, target: str, statement: str | None, *, card: bool, report: bool = False, others: tuple[str, ...] = ()
     ) -> "Publication":
-        """Name the files of a release; raise DataError if the run uses a name for two purposes."""
+        """Name the files of a release; raise DataError if one name has two purposes."""
         if target == STANDARD_STREAM and (statement is None or card or report):
             raise DataError(
                 "statement= must name a file, and card=false and report=false, when the output is standard output"
@@ -92,7 +98,7 @@ class Publication:
 
     @property
     def streaming(self) -> bool:
-        """True if rows go to standard output, so that they are visible once they are written."""
+        """True if rows go to standard output, and are visible once they are written."""
         return self.target == STANDARD_STREAM
 
     @property
@@ -113,7 +119,7 @@ class Publication:
 
     @property
     def leftovers(self) -> str:
-        """Names of those temporary files and files of the journal that exist; "" if none exists."""
+        """Names of the temporary files and files of the journal that exist; "" if none exists."""
         return ", ".join(str(path) for path in self._working_files if os.path.lexists(path))
 
     @property
@@ -121,7 +127,7 @@ class Publication:
         return [*self.temporary, *journal_files(self.journal)]
 
     def check_free(self, *, resume: bool = False) -> None:
-        """Refuse final names that exist already, unless a journal shows an interrupted run."""
+        """Raise DataError if an output file exists, unless a journal shows an interrupted run."""
         if self.journal.exists():
             return
         if resume and self.streaming and os.path.lexists(self.statement):
@@ -133,7 +139,7 @@ class Publication:
         self.check_leftovers()
 
     def check_names(self, *, begun: bool = False) -> None:
-        """Refuse final names that exist already, so that no file is overwritten."""
+        """Raise DataError if an output file exists, so that no file is overwritten."""
         if taken := [name for name in self.names if os.path.lexists(name)]:
             advice = "move it away, and continue with resume=true" if begun else "remove it or choose another name"
             others = "".join(f", nor is {name}" for name in taken[:-1])
@@ -147,12 +153,12 @@ class Publication:
         self._synchronise()  # or a final name could outlive the temporary one
 
     def check_leftovers(self) -> None:
-        """Refuse to begin if temporary files of another run exist, but no journal."""
+        """Raise DataError if another run has left temporary files."""
         if left := self.leftovers:
             raise DataError(f"a run that was killed left {left}: remove them if no other run is writing them")
 
     def refuse_to_restart(self, done: str) -> None:
-        """Refuse to begin the release again; ``done`` says in words what the earlier run did."""
+        """Raise DataError for an interrupted release; ``done`` says what the earlier run did."""
         raise DataError(
             f"an interrupted run {done} and left {self.leftovers}: resume=true continues it; removing them and "
             "running again is a second release of those records, and budgets add up"
@@ -189,7 +195,7 @@ class Publication:
 
     @property
     def complete(self) -> dict[str, Any] | None:
-        """The statement's fields if all files of the release are published; otherwise None."""
+        """The statement's fields if all files of the release are published, or None."""
         if self.streaming or not all(map(os.path.isfile, self.names)):
             return None
         try:
@@ -200,10 +206,7 @@ class Publication:
         return described if found else None
 
     def withdraw(self, *, all_ours: bool = False) -> None:
-        """Remove those final names that an earlier run had given to its files before it was killed.
-
-        With ``all_ours``, remove all final names.
-        """
+        """Remove the final names of this release's files or, with ``all_ours``, all final names."""
         for name in self.names:
             if all_ours or _ours(name):
                 Path(name).unlink(missing_ok=True)
@@ -227,7 +230,7 @@ def digest(path: str) -> str:
 
 
 def _ours(name: str) -> bool:
-    """Return True if a final name and its temporary name are links to the same file."""
+    """Return True if a final name and its temporary name are links to one file."""
     try:
         return Path(name).samefile(name + PARTIAL)
     except OSError:

@@ -1,7 +1,6 @@
 """Drawing on a Ray cluster: many machines draw, one process writes the journal and the output.
 
-To draw for a batch of records means to make the random choices of its release. The journal stores
-the results, so that an interrupted run can continue.
+To draw means to make the random choices for a batch of records.
 
 *Claim*: all visible rows of a record are written from a single release of this record, however
 often workers die and Ray repeats their work. *Proof*. The draws of a worker leave the worker only
@@ -11,10 +10,9 @@ attempt were only in the memory of the cluster. So exactly one draw of a record 
 before any of its rows is visible, and from there on the proof of ``adept.release.journal`` applies.
 QED. As in that proof, the death of a worker does not depend on its draws.
 
-You must trust the cluster like your own machine: its memory holds records, and Ray writes data that
-do not fit into the memory to the cluster's disks. A cluster that this module starts accepts only
-connections from this machine (127.0.0.1), and requires a secret token, which is drawn for this
-cluster.
+You must trust the cluster like your own machine: its memory and its disks hold records. A cluster
+that this module starts accepts only connections from this machine (127.0.0.1), and requires a
+secret token, which is drawn for this cluster.
 """
 
 import io
@@ -49,10 +47,7 @@ Draw = Callable[[Sequence[Record]], Entry]
 
 
 def draw_parts(draw: Draw, parts: Iterator[Part], options: PersonOptions) -> Iterator[tuple[Part, Entry]]:
-    """Yield each part with the result of ``draw`` for its batch of records.
-
-    A part is a tuple, and the batch is its first element.
-    """
+    """Yield each part, a tuple that begins with a batch, with the result of ``draw`` for it."""
     if options.engine == "ray":
         return draw_on_cluster(draw, parts, workers=options.workers)
     return ((part, draw(part[0])) for part in parts)
@@ -61,12 +56,8 @@ def draw_parts(draw: Draw, parts: Iterator[Part], options: PersonOptions) -> Ite
 def draw_on_cluster(draw: Draw, parts: Iterator[Part], *, workers: int | None) -> Iterator[tuple[Part, Entry]]:
     """Yield each part, in order, with the result of ``draw`` that a worker computed for its batch.
 
-    A part is a tuple, and the batch is its first element. A few parts are read ahead.
-
-    Args:
-        draw: function that makes the random choices for a batch of records; it can be pickled.
-        workers: number of worker processes, each with one CPU; None: one for each CPU. They run on
-            the cluster that the variable RAY_ADDRESS names, or else on this machine.
+    ``workers`` is the number of processes, each with one CPU; None means one for each CPU. They run
+    on the cluster that the variable RAY_ADDRESS names, or else on this machine.
     """
     with _environment():
         yield from _draw(draw, parts, workers=workers)
@@ -133,7 +124,7 @@ def _environment() -> Iterator[None]:
 
 @contextmanager
 def _own_signals() -> Iterator[None]:
-    """Restore our signal handlers after the body of the context, because Ray replaces them."""
+    """Restore adept's signal handlers after the body of the context, because Ray replaces them."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield

@@ -1,15 +1,13 @@
 """Identity of records and persons in journal and ledger: keyed digests, and their secret key.
 
-The journal stores the draws of a run, and the ledger lists released records. Both contain digests
-of records. If digests had no key, anybody could find a record by computing the digests of likely
-utterances. So digests have a secret key, which lies outside journal and ledger in a file that only
-its owner can read. If the journal or the ledger is shared by mistake, its digests reveal nothing.
+Journal and ledger contain digests of records. Without a key, anybody could find a record by
+computing the digests of likely utterances. So the digests have a secret key, which lies in another
+file that only its owner can read.
 
-A ledger's first release decides which columns identify a record. The ledger stores these columns as
-*roles*: the text, the person, or a column with a given name. So it also recognises records of files
-in which the columns of text and person have other names, and texts in a list. Two records with the
-same values in the identifying columns are one record, even if their other columns differ: "yes" on
-two days is one record unless an id or a day is among these columns.
+The first release in a ledger decides which columns identify a record. The ledger stores these
+columns as *roles*: the text, the person, or a column with a given name. So the ledger also
+recognises records of files with other names for the columns of text and person. Two records with
+equal values in the identifying columns are one record, even if their other columns differ.
 
 *Claim*: the digest of a record depends on its identifying values alone, not on the file's format.
 *Proof*: each value becomes text by ``identity_text``, a function of that value alone, which maps
@@ -49,9 +47,8 @@ UNWRITTEN = "a value that cannot be written down"  # stands for all such values,
 def identity_text(value: Any) -> str | None:
     """Return the text that represents a value in its record's digest; None for a missing value.
 
-    If ``plain_text`` returns a text for the value, that text is used. Otherwise fractions are
-    written as Python writes a float, dates in ISO 8601, bytes as the text that they encode, and
-    nested values as JSON with sorted keys.
+    Fractions are written as Python writes a float, dates in ISO 8601, bytes as the text that they
+    encode, and nested values as JSON with sorted keys.
     """
     if (text := plain_text(value)) is not None or value is None or isinstance(value, str):
         return text and _spelled(text)
@@ -90,10 +87,7 @@ def _spelled(text: str) -> str:
 
 @dataclass(frozen=True)
 class Identity:
-    """The secret key of digests, and the columns that identify records.
-
-    ``columns`` holds sorted pairs of a role and the name of the column with this role in the file.
-    """
+    """The secret key of digests, and the columns that identify records, as pairs (role, name)."""
 
     key: bytes
     columns: tuple[tuple[Role, str], ...]
@@ -101,11 +95,7 @@ class Identity:
 
     @classmethod
     def of(cls, key: bytes, roles: Sequence[Role], *, text_column: str, person_column: str | None) -> "Identity":
-        """Return the ``Identity`` for the records of a file.
-
-        Raise ConfigurationError if the ledger identifies records by their person, and the file has
-        no column of persons.
-        """
+        """Return the columns that identify a file's records; refuse a missing column of persons."""
         if PERSON_ROLE in roles and person_column is None:
             raise ConfigurationError(
                 "person_column must be given, got none: the ledger identifies records by their person too; name the column, or "
@@ -115,10 +105,7 @@ class Identity:
         return cls(key, tuple((role, plays.get(role, role[1])) for role in sorted(roles)), person_column)
 
     def subjects(self, record: Mapping[str, Any], number: int) -> Iterator[tuple[bytes, int]]:
-        """Yield a pair of digest and kind for the record, and another pair for its person.
-
-        If no column names persons, there is only the first pair.
-        """
+        """Yield the record's digest and kind, and those of the person if a column names persons."""
         yield self._record(record, number), ROW_KIND
         if self.person_column is not None:
             name = person_name(record.get(self.person_column)) or ""
@@ -141,7 +128,7 @@ class Identity:
 def choose_roles(
     columns: Sequence[str] | None, *, text_column: str, person_column: str | None
 ) -> tuple[Role, ...] | None:
-    """Return the sorted roles of the given columns; None if no columns are given."""
+    """Return the sorted roles of the given columns, or None if no columns are given."""
     if columns is None:
         return None
     if not columns or len(set(columns)) < len(columns):
@@ -170,10 +157,7 @@ def key_location() -> Path:
 
 
 def secret_key(path: str | None = None) -> bytes:
-    """Return the 32-byte key from its file, which is created (mode 0600) if it does not exist.
-
-    Raise DataError if other users can read the file, or if its content is no key.
-    """
+    """Return the 32-byte key from its file; create the file (mode 0600) if it does not exist."""
     advice = "give key=FILE"
     try:
         location = Path(path) if path else key_location()
@@ -199,10 +183,7 @@ def throwaway_key() -> bytes:
 
 
 def row_digest(key: bytes, record: Mapping[str, Any]) -> bytes:
-    """Return the keyed digest (16 bytes) of a row.
-
-    The digest depends on the types of the values, but not on the order of the columns.
-    """
+    """Return the keyed digest (16 bytes) of a row; the order of its columns does not matter."""
     content = repr(sorted(record.items(), key=lambda item: item[0])).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(content, key=key, digest_size=DIGEST_BYTES, person=b"adept row").digest()
 

@@ -1,10 +1,8 @@
 """The steps of every release: plan or continue it, draw, publish, and tidy up afterwards.
 
 To draw means to make all random choices. The proofs of ``adept.release.journal`` and
-``adept.release.publication`` depend on the order of these steps. There are two kinds of plans: for
-local releases (``adept.release.local_release``), and for central ones
-(``adept.release.central_release``). The *curator* is the person who holds the file and runs the
-release.
+``adept.release.publication`` depend on the order of these steps. The *curator* is the person who
+holds the file and runs the release.
 """
 
 import json
@@ -43,7 +41,7 @@ def ignore(notes: Any) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(ABC, Generic[Stated]):
-    """The plan of a release: everything that is decided before its first record is drawn."""
+    """The plan of a release: everything that is decided before the first random choice."""
 
     same: ClassVar[tuple[str, ...]]  # fields that two statements of the same release have in common
     released: ClassVar[tuple[str, ...]]  # fields that are known once everything is released
@@ -80,7 +78,7 @@ class Plan(ABC, Generic[Stated]):
 
     @abstractmethod
     def own_terms(self) -> dict[str, Any]:
-        """Return those terms that only this kind of release has."""
+        """Return the terms that this kind of release has beside the terms of all releases."""
 
     @abstractmethod
     def preview(self) -> tuple[Stated, Any]:
@@ -92,20 +90,14 @@ class Plan(ABC, Generic[Stated]):
 
     @abstractmethod
     def draw(self, run: "Run[Stated]") -> tuple[Stated, Any]:
-        """Draw for all records, write all rows; return the statement, and the curator's notes."""
+        """Draw for all records, write all rows; return the statement, and notes for the curator."""
 
     @abstractmethod
     def examples(self) -> list[tuple[str, str]]:
-        """Return pairs of a public text and its rewrite.
-
-        If this release rewrites no rows, the second text of each pair is "".
-        """
+        """Return pairs of a public text and its rewrite, which is "" if no rows are rewritten."""
 
     def complete(self, described: dict[str, Any]) -> Stated:
-        """Return the statement of a complete release, given the fields of its statement file.
-
-        Raise DataError if that release had other options.
-        """
+        """Return the statement of a complete release; raise DataError if it had other options."""
         stated = self.expected_statement()
         fields = json.loads(json.dumps(stated.to_json()))
         for name in self.same:
@@ -122,10 +114,7 @@ class Plan(ABC, Generic[Stated]):
 def find_files(
     source: str, target: str, options: PersonOptions, *, card: bool = False, ledger: Ledger | None = None
 ) -> tuple[Inputs, Publication]:
-    """Find the input files and name the output files.
-
-    An output that would replace a file of this run, such as its input or ledger, is refused.
-    """
+    """Find the input files and name the output files; refuse to overwrite a file in use."""
     inputs = Inputs.of(source, options)
     read = [name for name in inputs.locations if name != STANDARD_STREAM]
     others = (*read, *([ledger.path] if ledger else []))
@@ -145,14 +134,13 @@ def release(
     """Release a file; if the release is complete already, return its statement.
 
     Args:
-        plan: function that plans the release. It is called after the names of the files and the
-            journal have been checked.
+        plan: function that plans the release, called after the names of all files were checked.
         resume: True to continue an interrupted release; if there is none, a new release begins.
-        key: the key of the digests by which a resumed run recognises its input.
-        ledger: the list of released records to which the records are added; None: no list.
-        progress: function that is called with the number of records that are done. If it has an
-            attribute ``last_step``, this attribute is a context manager that protects the
-            publication and all later steps from interrupts.
+        key: key of the digests by which a resumed run recognises its input.
+        ledger: the list of released records to which the records are added; None for no list.
+        progress: function that is called with the number of finished records. Its attribute
+            ``last_step``, if any, is a context manager that protects the publication from
+            interrupts.
         tell: function that is called with notes for the curator.
     """
     complete = publication.complete if resume else None
@@ -194,11 +182,10 @@ class Run(Generic[Stated]):
 
     @property
     def publication(self) -> Publication:
-        """Files of the release."""
         return self.plan.publication
 
     def begin(self, *, resume: bool) -> None:
-        """Store the terms of a new release; raise DataError if a resumed run has other terms."""
+        """Begin or continue a release; raise DataError if a resumed run has other options."""
         journal, ledger = self.journal, self.ledger
         if journal.begun and not resume:
             self.publication.refuse_to_restart(" ".join(self.plan.done).format(journal.records))
@@ -213,7 +200,7 @@ class Run(Generic[Stated]):
         journal.begin(self.plan.terms() | noted)
 
     def finish(self) -> Stated:
-        """Release the records that are not released yet, write all files, and publish them."""
+        """Release all remaining records, write all files, and publish them."""
         keep = self.publication.streaming or self.journal.begun
         try:
             self.publication.withdraw(all_ours=self.publication.streaming and self.journal.finished)
@@ -235,15 +222,12 @@ class Run(Generic[Stated]):
         return statement
 
     def show(self) -> None:
-        """Store in the ledger that somebody may have read everything drawn so far."""
+        """Store in the ledger that somebody may have read all records drawn so far."""
         if self.ledger:
             self.ledger.show(self.journal.run, self.journal.records)
 
     def tidy(self) -> None:
-        """Remove files that a complete release no longer needs.
-
-        If this fails, the next resumed run does it.
-        """
+        """Remove the working files of a complete release; after an error, a resumed run does."""
         with suppress(OSError, AdeptError, KeyboardInterrupt):
             self.journal.finish()
             if self.ledger:
@@ -266,11 +250,7 @@ class Run(Generic[Stated]):
             publication.publish()
 
     def _leave(self, error: BaseException, *, keep: bool) -> None:
-        """After an error, keep the files that a resumed run needs.
-
-        No file is left if nothing was drawn, or if a user's mistake stopped the first run before
-        anybody could read a row.
-        """
+        """Keep the files that a resumed run needs after an error, and remove all other files."""
         self.publication.withdraw()
         self.publication.clear()
         if not self.journal.begun or (isinstance(error, AdeptError) and not keep):
@@ -287,10 +267,7 @@ class Run(Generic[Stated]):
             ) from None
 
     def _give_up(self) -> None:
-        """Delete the draws and the ledger's claims, because nobody can have read any row.
-
-        If this fails, the next run does it.
-        """
+        """Delete the draws and the ledger's claims, because nobody can have read any row."""
         with suppress(OSError, AdeptError):
             self.journal.give_up()
             if self.ledger:

@@ -1,9 +1,4 @@
-"""The release of a data frame or a data set, as ``adept rewrite`` releases a file.
-
-The plan, the checks, the batches, the ledger and the statement are the same as in ``adept
-rewrite``. The statement is the only output file. Neither pandas nor datasets is imported here: a
-caller who has such a table has imported its library already.
-"""
+"""The release of a data frame or a data set; imports neither pandas nor datasets."""
 
 import json
 import os
@@ -61,26 +56,23 @@ def rewrite_frame(
 
     Args:
         frame: a ``pandas.DataFrame`` or a ``datasets.Dataset``.
-        text: the name of the column with the texts.
-        statement: the file to which the statement is written; it must not exist yet.
-        epsilon: the privacy budget of each record.
-        label: the name of the column with the labels. With None, no labels are written, unless
-            ``labels="joint"`` lets the model write them.
-        person: the name of the column that names the person who contributed each record. It needs
+        text: name of the column with the texts.
+        statement: new file for the statement.
+        epsilon: privacy budget of each record.
+        label: name of the column with labels; None for no labels, except with ``labels="joint"``.
+        person: name of the column that names the person who contributed each record. It needs
             ``max_records_per_person``, and is not in the returned table.
-        options: the options of ``adept rewrite``, except those for files; ``mechanism`` may be an
+        options: options of ``adept rewrite`` that are not about files; ``mechanism`` may be an
             object.
 
     Returns:
         A table of the same kind with a new index and the columns for text, label, ``keep_columns``
         and ``sample`` (if ``samples > 1``). Labels are whole numbers if their column and the label
-        set have that type; otherwise they are text. Kept columns have the same types as before,
-        with two exceptions: categories without a row are left out, and class labels become their
-        names.
+        set have that type; otherwise they are text. Kept columns keep their types, but categories
+        without a row are left out, and class labels become their names.
 
     Raises:
-        AdeptError: for the same reasons as the command; also if a column is missing, or ``frame``
-            is neither of the two kinds of tables.
+        AdeptError: for the same reasons as the command, or if ``frame`` or a column is unsuitable.
     """
     table = table_of(frame)
     request = _request(
@@ -154,7 +146,7 @@ def _choice(mechanism: Any) -> MechanismChoice | None:
 
 
 def _checked_columns(table: "Table", request: ReleaseRequest) -> list[str]:
-    """Return the columns to read: those that the release uses or, with a ledger, all columns."""
+    """Return the columns to read: the columns in use or, with a ledger, all columns."""
     named = {"text": request.text_column, "label": request.label_column, "person": request.person_column}
     used = [(option, name) for option, name in named.items() if name is not None]
     used += [("keep_columns", name) for name in request.keep_columns]
@@ -213,14 +205,11 @@ class Table:
 
     @property
     def names(self) -> list[Any]:
-        """Names of the columns.
-
-        In pandas a name may have any type, and several columns may have the same name.
-        """
+        """Names of the columns; in pandas, a name may have any type and occur several times."""
         return list(self.frame.columns)
 
     def values(self, name: str) -> list[Any]:
-        """Return the values of a column, with None in the place of missing values."""
+        """Return the values of a column, with None for missing values."""
         return value_list(self.frame[name], len(self.frame), name)
 
     def records(self, names: Sequence[str]) -> list[PlacedRecord]:
@@ -230,7 +219,7 @@ class Table:
         return [PlacedRecord(dict(zip(names, row, strict=True)), None, place) for place, row in rows]
 
     def integer_types(self, names: Sequence[str]) -> dict[str, Any]:
-        """Return the Arrow types of those columns that are declared as whole numbers."""
+        """Return the Arrow types of the columns that are declared as whole numbers."""
         types = {name: self._integer_type(name) for name in names}
         return {name: kind for name, kind in types.items() if kind is not None}
 
@@ -246,12 +235,9 @@ class Table:
     ) -> Any:
         """Return a new table of the same kind with the given rows and columns.
 
-        Args:
-            types: the Arrow types of those columns that do not hold text.
-            text: the name of the column with the texts.
-            keep: the names of the columns that are copied from this table, with their types.
-            places: for each row, the position of its record in this table; used only if columns are
-                kept.
+        ``keep`` names the columns that are copied from this table, and ``places`` holds the
+        position of each row's record in this table. ``types`` holds the Arrow types of columns
+        without text.
         """
         made = {
             name: self._take(name, places)
@@ -300,10 +286,7 @@ class _DataSet(Table):
         return self.frame.select_columns([name]).with_format("arrow")[:].column(name)
 
     def _take(self, name: str, places: Any) -> Any:
-        """Return a column's values at the given places, and the feature (type) of the new column.
-
-        Class labels are replaced by their names.
-        """
+        """Return a column's values at the given places, and its type; class labels become names."""
         import pyarrow as pa
 
         library, feature = sys.modules["datasets"], self.frame.features[name]

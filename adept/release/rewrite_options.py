@@ -1,7 +1,4 @@
-"""Options of `adept rewrite`, `adept synthesize` and `rewrite_frame`, except input and output.
-
-Nothing here imports PyTorch.
-"""
+"""Options of `adept rewrite`, `adept synthesize` and `rewrite_frame`; imports no PyTorch."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,7 +25,8 @@ class PersonOptions(Columns):
 
     # --- Persons
     person_column: str | None = None
-    """Column that names the person who contributed each record; it is not written to the output."""
+    """Name of the column that names the person who contributed each record. This column is not
+    written to the output."""
     max_records_per_person: int | None = None
     """Largest number of records that one person may contribute. In adept rewrite, the total epsilon
     of a person is this number times the epsilon of a record."""
@@ -207,8 +205,8 @@ class ReleaseRequest(LedgerOptions, FileOptions):
 
     # --- Labels
     label_epsilon: float | None = None
-    """Privacy budget of each record's label with labels=randomized_response; it is spent in
-    addition to epsilon."""
+    """Privacy budget of each record's label with labels=randomized_response. The label's budget is
+    spent in addition to epsilon."""
     label_set: list[str] | None = None
     """Public labels among which random labels are drawn: [A,B], or @FILE with one label on each
     line; null: the model's labels. With labels=copy, no label is drawn, and the codewords of these

@@ -2,36 +2,37 @@
 
 A shuffled file hides which record each row comes from, so its guarantee for the file as a whole
 (the *central* guarantee) is stronger. A *release* is the randomised value from which the texts of a
-record are written. ``adept.mechanisms.shuffling`` proves the central guarantee for
-every function of the *unordered* releases and of coins (random choices) that nobody can guess.
+record are written. ``adept.mechanisms.shuffling`` proves the central guarantee for every function
+of the *unordered* releases and of coins (random choices) that nobody can guess.
 
 *Claim*: a shuffled file is such a function. If labels are copied, it is such a function of the
-unordered pairs of release and label. *Proof*, for ``shuffle=true``. Every record is released before
-any text is written. Then the operating system's entropy permutes the releases, each together with
-its label. So the new order is a function of the unordered releases and of these coins. The code
-that writes texts gets only the releases in their new order. A resumed run permutes again with other
-coins, so its file is another such function of the same releases.
+unordered pairs of release and label.
 
-With ``shuffled_records=N`` rows are written in the old order, and somebody else moves them. Each
-row is a function of its record's release, of its own coins, and of pools that are the same for all
-rows. A pool holds texts that are written once for a codeword (a possible value of a release), and
-all records that release this codeword take their texts from it. (1) Words, and places in pools, are
-drawn from the operating system's entropy, by no generator that has a seed or a state
+*Proof*, for ``shuffle=true``. Every record is released before any text is written. Then the
+operating system's entropy permutes the releases, each together with its label. So the new order is
+a function of the unordered releases and of these coins. The code that writes texts gets only the
+releases in their new order. A resumed run permutes again with other coins, so its file is another
+such function of the same releases.
+
+*Proof*, for ``shuffled_records=N``. Rows are written in the old order, and somebody else moves
+them. Each row is a function of its record's release, of separate coins, and of pools that are the
+same for all rows. A pool holds texts for one codeword (a possible value of a release). All records
+that release this codeword take their texts from the pool. (1) Words, and places in pools, are drawn
+from the operating system's entropy, by no generator that has a seed or a state
 (``adept.models.decoding``, ``adept.rewriting.encode_release_write``). (2) No number that decides
 about a text is rounded differently in another place of a batch (``adept.models.lstm_autoencoder``),
 except the numbers that say which of several candidates fits best; releases with several candidates
 are refused. (3) The texts of a pool do not depend on the rows that take texts from it. So moving
 the rows has the same result as moving the releases before their rows are written. QED.
 
-A row may hold nothing else about its record, so kept columns are refused. Nobody may read a release
-in the old order. The journal, the file with which an interrupted run can continue, holds the
-releases in the old order. It belongs to the user who runs the release (mode 0600), and is removed
-when the output is complete, but its blocks may stay on the disk. Against somebody who reads the
-journal, only the local guarantee of each record holds.
+A row may hold nothing else about its record, so kept columns are refused. The journal, with which
+an interrupted run can continue, holds the releases in the old order. It is removed when the output
+is complete, but its blocks may stay on the disk. Against somebody who reads the journal, only the
+local guarantee of each record holds.
 
 If labels are copied, a record is hidden only among the records with the same label, so the label
 with the fewest records determines the guarantee. If labels are copied, and the user declares that
-fewer records are shuffled together than the file holds, no record counts as hidden among others.
+fewer records are shuffled together than the file holds, no record counts as hidden.
 """
 
 from dataclasses import dataclass
@@ -53,8 +54,7 @@ class Shuffled:
     Attributes:
         here: True if this run shuffled the file; False if somebody else shuffles it.
         records: number of records that are shuffled together.
-        smallest: smallest number of records among which a record is hidden; if labels are copied,
-            only records with the same label are counted.
+        smallest: smallest number of records among which a record is hidden.
         epsilon, delta: the central guarantee for replacing one record.
     """
 
@@ -89,7 +89,7 @@ def check_shuffling(rewriter: Rewriter, target: str, options: ReleaseOptions) ->
 def find_shuffled(
     mechanism: LocalRandomizer, options: ReleaseOptions, *, dim: int, records: int, smallest: int
 ) -> Shuffled | None:
-    """Return the guarantee from shuffling; None if nobody shuffles or nothing was released."""
+    """Return the guarantee from shuffling, or None if nobody shuffles or nothing was released."""
     if not options.shuffled or not smallest:
         return None
     together = min(records, options.shuffled_records or records)

@@ -1,9 +1,7 @@
 """A scikit-learn transformer that releases texts, and this process's memory of released texts.
 
-Cross-validation clones the transformer and transforms a text once for each fold. So the memory of
-released texts belongs to the process and not to the transformer. The memory holds digests of texts,
-and each process draws a new secret key for these digests. A forked process begins with a copy of
-its parent's memory.
+The memory belongs to the process, because cross-validation clones the transformer. The memory holds
+digests of texts under a random secret key. A forked process begins with a copy of the memory.
 """
 
 import os
@@ -33,12 +31,11 @@ os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_i
 class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A pipeline step that rewrites texts: ``make_pipeline(PrivateText(rewriter), ...)``.
 
-    ``fit`` learns nothing and releases nothing. ``transform`` releases: each call draws new noise.
-    Cross-validation transforms the same texts many times, and their budgets would add up. So this
-    step refuses a text that any ``PrivateText`` of this process has released before: rewrite the
-    texts once, before the cross-validation. With ``again=True`` a text is released again, and
-    ``spent`` returns its total epsilon. Only a ledger, a file that lists released records, counts
-    the releases of other processes, such as the worker processes with ``n_jobs=2``.
+    ``fit`` releases nothing; each call of ``transform`` is a release with new noise. ``transform``
+    refuses a text that any ``PrivateText`` of this process has released before. So rewrite the
+    texts once, before a cross-validation: otherwise the budgets of all folds would add up. With
+    ``again=True`` a text is released again, and ``spent`` returns its total epsilon. Only a ledger,
+    a file that lists released records, counts the releases of other processes.
 
     Args:
         rewriter, ledger, again, key, ledger_limit: as for ``DatasetRewriter``.
