@@ -1,13 +1,12 @@
 """Attribute inference: guess a property of a record, such as a city, from its release.
 
-Secrets are drawn uniformly from the private records. So the prior probability of a value, such as a
-certain city, is its frequency among these records. There are three attackers:
+Secrets are drawn uniformly from the private records. There are three attackers:
 
 - ``static`` trains a classifier of the attribute on public text that was not rewritten, and applies
   it to the rewrite of the secret;
 - ``adaptive`` trains the classifier on rewrites of the public text by the same rewriter;
 - ``release`` computes the exact posterior probability of each private record, and sums these
-  probabilities over the records with the same value.
+  probabilities over the records with the same value of the attribute.
 """
 
 from collections.abc import Sequence
@@ -56,10 +55,7 @@ class TextReader:
         return [str(value) for value in self._model.predict(texts)]
 
     def confidence(self, texts: Sequence[str], values: Sequence[str]) -> NDArray[np.float64]:
-        """Return the logit of the probability that the classifier gives to a class, for each text.
-
-        The argument ``values`` names this class for each text.
-        """
+        """Return the logit of the probability that each text has the class in ``values``."""
         texts = text_list(texts)
         chances, places = np.full(len(texts), UNSEEN_CHANCE), {value: i for i, value in enumerate(self.classes)}
         if len(self.classes) > 1:

@@ -1,7 +1,7 @@
 """The game that all attacks play: secrets are drawn at random, released once, and guessed.
 
-A *round* is one secret with its release and the guess. Rounds are independent of each other, so the
-bounds in ``adept.attacks.success_bounds`` hold for the share of right guesses.
+The secrets are drawn independently of each other, so the bounds in ``adept.attacks.success_bounds``
+hold for the share of right guesses.
 """
 
 import random
@@ -45,24 +45,19 @@ class AttackRow:
 
     @property
     def beyond_bound(self) -> bool:
-        """True if the whole interval of the rate lies above the bound of the true epsilon.
-
-        This would show a bug or a violation.
+        """True if the interval of the rate lies above the true epsilon's bound: a bug or a
+        violation.
         """
         return self.rate.low > self.bound
 
     @property
     def refutes_any(self) -> bool:
-        """True if this row refutes the claimed epsilon or the true epsilon.
-
-        The rate can refute either of them. A release that changes the odds by more than the claim
-        allows refutes the claimed epsilon too.
-        """
+        """True if the rate refutes an epsilon, or the odds change more than the claim allows."""
         return self.refutes_claim or self.beyond_bound or bool(self.detail.get("beyond_claim"))
 
     @property
     def words(self) -> str:
-        """A sentence with the success rate and its bounds. It also says if the claim is refuted."""
+        """A sentence with the success rate, its bounds and, if it is refuted, the claim."""
         of_100 = f"Of 100 guesses {per_hundred(self.rate.value)} are right"
         without = f"{per_hundred(self.without_release)} without any release"
         allowed = f"at most {per_hundred(self.bound)} are possible at the true epsilon"
@@ -132,8 +127,8 @@ class AttackGame:
     ) -> AttackRow:
         """Return the row of an attack: its success rate, and the bounds on this rate.
 
-        The argument ``right`` (m,) says for each of the m guesses if it is right. The argument
-        ``prior`` holds the prior probability of each possible value.
+        ``right`` (m,) says for each of the m guesses if it is right. ``prior`` holds the prior
+        probability of each possible value.
         """
         promise = self.rewriter.guarantee
         epsilons = promise.epsilon, promise.claimed_epsilon

@@ -6,10 +6,9 @@ often, among all attacks that see z. To guess a property of the record, the best
 class of candidates with the largest sum of pi_x p(z|x).
 
 The likelihoods in this module omit constant factors. For additive noise, p(z|x) is the density of
-the noise at z - x, where x is the candidate's clipped latent on the grid of the release. Codebooks
-and descriptions have finitely many possible releases, which we call *symbols*: a codeword for each
-block, or a description. Under a candidate, some symbols are *heavy* and have the likelihood A, and
-all others have the likelihood 1.
+the noise at z - x, where x is the candidate's clipped latent. A release of a codebook or a
+description is a *symbol*: a codeword for each block, or a description. Under a candidate, some
+symbols are *heavy* and have the likelihood A, and all others have the likelihood 1.
 """
 
 from collections.abc import Callable
@@ -34,9 +33,8 @@ MAX_SCORES = 2**24  # scores of releases under candidates in memory at a time: 6
 class Candidates:
     """The candidates for the record behind a release, in the form that the mechanism reads.
 
-    The field ``views`` holds this form for j candidates. It is one tensor of clipped latents (j,
-    n), one tensor of heavy codewords (j, t) for each block of a codebook, or one tensor of heavy
-    descriptions (j, 2 t), each of which is a pair of numbers.
+    ``views`` is one tensor of clipped latents (j, n), one tensor of heavy codewords (j, t) for each
+    block of a codebook, or one tensor of heavy descriptions (j, 2 t), as pairs of numbers.
     """
 
     mechanism: LocalRandomizer
@@ -51,9 +49,7 @@ class Candidates:
         return Candidates(self.mechanism, tuple(map(torch.cat, zip(self.views, others.views, strict=True))), self.dim)
 
     def log_likelihood(self, released: Tensor) -> Tensor:
-        """Return ln p(z|x), up to a constant for each release z.
-
-        The rows are m releases z, and the columns are j candidates x.
+        """Return ln p(z|x) for m releases z (rows) and j candidates x, up to a constant for each z.
         """
         score = _score(self)
         return torch.cat([score(part) for part in torch.split(released, COMPARED_RELEASES)])
@@ -119,9 +115,8 @@ def _cap_score(mechanism: PrivUnit, views: Tensor, released: Tensor) -> Tensor:
 def _one_sided_score(mechanism: DPText, views: Tensor, released: Tensor) -> Tensor:
     """Return the log likelihood of each release (rows) under each candidate (columns) for `dptext`.
 
-    This noise is never negative. So a candidate is impossible if one of its coordinates exceeds the
-    release. If half of all coordinates have no noise, a coordinate that agrees to the last bit is
-    stronger evidence than any density.
+    The noise is never negative, so a candidate is impossible if a coordinate exceeds the release. A
+    coordinate that agrees to the last bit is stronger evidence than any density.
     """
     scale = mechanism.guarantee(views.shape[1]).scale or 1.0
     difference = released.to(views.dtype)[:, None] - views[None].to(released.dtype).to(views.dtype)
@@ -154,10 +149,7 @@ def _codebook_score(mechanism: Codebook, candidates: Candidates) -> Callable[[Te
 
 
 def released_symbols(mechanism: Codebook, released: Tensor) -> Tensor:
-    """Return the index of the released codeword for each block (m, blocks).
-
-    If several codewords of a block are equal, this is the smallest of their indices.
-    """
+    """Return the smallest index of a codeword that equals the release, per block (m, blocks)."""
     blocks = mechanism.layout(released.shape[1])
     parts = torch.split(released.double(), [block.shape.dim for block in blocks], dim=1)
     return torch.stack(
@@ -177,8 +169,7 @@ class Guesses(NamedTuple):
 def guess(candidates: Candidates, released: Tensor, *, prior: Tensor, classes: Tensor | None = None) -> Guesses:
     """Name the likeliest candidate, and the likeliest class, for each of m releases.
 
-    The argument ``classes`` (j,) holds the class of each candidate. Without it, each candidate is a
-    class of its own.
+    ``classes`` (j,) holds the class of each candidate. By default, each candidate is a class.
     """
     rows = max(1, MAX_SCORES // len(candidates))
     parts = [_guess(candidates, part, prior.log(), classes) for part in torch.split(released, rows)]

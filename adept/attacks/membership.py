@@ -2,7 +2,7 @@ r"""Membership: was a record rewritten to train a classifier, or is it in a file
 
 *Among rewrites.* Private records with the same label are paired. For each pair, a coin decides
 which of the two records is rewritten. A classifier is trained on all rewrites with their labels.
-The attacker sees the classifier, knows both texts of a pair, and guesses which one was rewritten.
+The attacker sees the classifier, knows both texts of a pair, and guesses which text was rewritten.
 This is the offline attack of LiRA (Carlini et al. 2022): the attacker trains *shadow classifiers*
 on rewrites of public text. For each text of the pair, the attacker computes how far the
 classifier's confidence in the text's label lies above the mean confidence of the shadow
@@ -10,17 +10,16 @@ classifiers, in standard deviations. The attacker names the text for which this 
 
 *Claim*: consider the number of right answers to "which of the two", over all N pairs of all
 classifiers. If the pure epsilon is true, this number is stochastically at most Binomial(N, e^eps /
-(1 + e^eps)). So Clopper and Pearson's interval is valid, although the answers about one classifier
-depend on each other. *Proof* (Steinke, Nasr and Jagielski 2023, Theorem 5.2): given the classifier
-and the coins of the earlier pairs, a pair's coin has odds between e^-eps and e^eps, like the
-releases of its two texts. So every answer is right with probability at most e^eps / (1 + e^eps),
-whatever came before. QED.
+(1 + e^eps)). So Clopper and Pearson's interval is valid. *Proof* (Steinke, Nasr and Jagielski 2023,
+Theorem 5.2): given the classifier and the coins of the earlier pairs, a pair's coin has odds
+between e^-eps and e^eps, like the releases of its two texts. So every answer is right with
+probability at most e^eps / (1 + e^eps), whatever came before. QED.
 
 *In a file.* The noisy counts of a file are released. The attacker knows the rows of one person and
-all other rows of the file, sees the released counts, and guesses whether the person's rows are in
-the file. The score of the attack is the likelihood of the counts with the person's rows, divided by
-their likelihood without these rows. At the same rate of false alarms, no other attack finds the
-person more often (Neyman and Pearson 1933).
+all other rows of the file, and guesses from the counts whether the person's rows are in the file.
+The score of the attack is the likelihood of the counts with the person's rows, divided by their
+likelihood without these rows. At the same rate of false alarms, no other attack finds the person
+more often (Neyman and Pearson 1933).
 """
 
 import random
@@ -43,9 +42,7 @@ Pairs = list[tuple[int, int]]
 
 
 def pair_records(labels: Sequence[str], draw: random.Random) -> Pairs:
-    """Pair records of the same label at random.
-
-    If a label has an odd number of records, one of its records is left out.
+    """Pair records of the same label at random; leave out one record of a label with an odd number.
     """
     groups: defaultdict[str, list[int]] = defaultdict(list)
     for place, label in enumerate(labels):
@@ -59,9 +56,7 @@ def pair_records(labels: Sequence[str], draw: random.Random) -> Pairs:
 
 
 def play(game: AttackGame, *, models: int) -> list[AttackRow]:
-    """Attack ``models`` classifiers of rewritten private records.
-
-    As many shadow classifiers are trained.
+    """Attack ``models`` classifiers of rewritten private records, with as many shadow classifiers.
     """
     private, draw = game.private, random.Random(game.seed)
     if private.labels is None or game.public.labels is None:
@@ -89,9 +84,7 @@ def play(game: AttackGame, *, models: int) -> list[AttackRow]:
 def _train_shadows(
     game: AttackGame, texts: tuple[list[str], list[str]], labels: list[str], models: int, draw: random.Random
 ) -> tuple[Floats, Floats]:
-    """Return how certain each shadow classifier (row) is of the label of each pair (column).
-
-    The first array is for the first texts of the pairs, and the second array is for the second
+    """Return each shadow classifier's (row) confidence in each pair's label (column), for both
     texts.
     """
     by_label: defaultdict[str, list[str]] = defaultdict(list)
@@ -138,10 +131,9 @@ def play_file(files: NeighbouringFiles, *, rounds: int, confidence: float = 0.99
 
 
 def area(inside: Floats, outside: Floats) -> float:
-    """Return the area under the ROC curve of a score that tells members from others.
+    """Return the area under the ROC curve of scores: of members, ``inside``, against ``outside``.
 
-    The arguments ``inside`` and ``outside`` are the scores of members and of others. If a member
-    and another have the same score, this pair counts as half.
+    If a member and another record have the same score, this pair counts as half.
     """
     if not len(inside) or not len(outside):
         return 0.5

@@ -5,15 +5,13 @@ secret. There are three attacks, from strong to weak:
 
 - ``pool``: the candidates are the private texts, and the prior probability of a text is its
   frequency. The attacker names the candidate with the largest exact posterior probability.
-- ``crowd``: the attacker guesses in the same way, but there are many plausible candidates, all
-  equally likely: private texts, public texts, and new texts that a language model of the public
-  texts writes.
+- ``crowd``: the attacker guesses in the same way among many equally likely candidates: private
+  texts, public texts, and new texts that a language model of the public texts writes.
 - ``text``: the candidates are the private texts, and the attacker sees only the rewritten text. The
-  public encoder turns the rewrite into a latent, and the candidates with the nearest latents form a
-  short list. For each of these candidates, the attacker computes how likely the decoder writes the
-  rewrite from the candidate's latent or codeword, and names the likeliest one. For descriptions,
-  the attacker instead lets the codec describe the rewrite, and names the candidate that this
-  description suggests.
+  candidates whose latents are nearest to the rewrite's latent form a short list. The attacker names
+  the candidate of this list from which the decoder most likely writes the rewrite. For
+  descriptions, the attacker instead names the candidate that the codec's description of the rewrite
+  suggests.
 
 A guess is *good enough* if it has the same slot values as the secret. The candidates with the same
 slot values form a *class*.
@@ -61,7 +59,7 @@ def gather_candidates(
 ) -> Pool:
     """Return the pool of the different texts among ``texts``, weighted by their frequencies.
 
-    The argument ``values`` holds the slot values of each text, which define the classes.
+    ``values`` holds the slot values of each text, which define the classes.
     """
     texts = text_list(texts)
     counts = Counter(texts)
@@ -96,10 +94,7 @@ class Round:
         return self.row(knows, self.guesses.best == self.places, optimum=optimum, **detail)
 
     def row(self, knows: str, right: Tensor, *, optimum: float | None = None, **detail: float) -> AttackRow:
-        """Return the result of an attack that must name the exact text.
-
-        The argument ``right`` says for each guess if it is right.
-        """
+        """Return the result of an attack on exact texts; ``right`` is True for each right guess."""
         detail = {"candidates": len(self.pool.texts)} | detail
         return self.game.row(ATTACK, knows, "exact", right, self.pool.prior, optimum=optimum, detail=detail)
 
@@ -139,11 +134,7 @@ def _good_enough(played: Round) -> list[AttackRow]:
 
 
 def crowd_texts(pool: Pool, public: Corpus, candidates: int, draw: random.Random) -> list[str]:
-    """Return up to ``candidates`` texts for the crowd, all different.
-
-    They are the pool's texts, then public texts in random order, and then new texts of the language
-    model.
-    """
+    """Return up to ``candidates`` different texts: the pool's, then public ones, then new ones."""
     others = sorted(set(public.texts) - set(pool.texts))
     draw.shuffle(others)
     texts = (pool.texts + others)[:candidates]

@@ -80,17 +80,17 @@ def best_success(candidates: Candidates, prior: Tensor, classes: Tensor) -> floa
         sum over v of max over classes c of sum over x in c of pi_x Q(v|x),
 
     and the attack that names the maximising class reaches this probability. Proof: given v, a guess
-    c is right with probability sum_{x in c} pi_x Q(v|x) / P(v). QED. If a guess must be an exact
-    match, every record is a class of its own.
+    c is right with probability sum_{x in c} pi_x Q(v|x) / P(v). QED.
 
     A symbol v is *heavy* under x if Q(v|x) is A times as large as for most other symbols. The
-    program sums separately only over symbols that are heavy under at least one candidate. For each
-    other symbol, the best attack names the class with the largest prior probability.
+    program sums separately only over symbols that are heavy under a candidate. For each other
+    symbol, the best attack names the class with the largest prior probability.
 
     Args:
         candidates: the candidates, in the form that the mechanism reads.
         prior: the prior probability of each candidate (j,); the sum is one.
-        classes: the class of each candidate (j,), whole numbers from 0 on.
+        classes: the class of each candidate (j,), whole numbers from 0 on. If a guess must be an
+            exact match, each candidate is a class.
     """
     found = _distribution(candidates)
     if found is None:
@@ -110,10 +110,7 @@ def best_success(candidates: Candidates, prior: Tensor, classes: Tensor) -> floa
 
 
 def _distribution(candidates: Candidates) -> tuple[Tensor, float, float] | None:
-    """Return each candidate's heavy symbols (j, t), the odds A, and the number k of symbols.
-
-    A heavy symbol is A times as likely as any other symbol.
-    """
+    """Return each candidate's heavy symbols (j, t), the odds A, and the number k of symbols."""
     mechanism, views = candidates.mechanism, candidates.views
     symbols = mechanism.symbols(candidates.dim)
     if len(symbols) != 1:

@@ -1,7 +1,4 @@
 """Mechanisms: each one randomises latents, descriptions, labels or counts and states its guarantee.
-
-A latent is the vector of numbers into which an encoder turns a text. A description is the number
-that a public codec gives to a text.
 """
 
 from adept.mechanisms.base import LocalRandomizer, Mechanism

@@ -1,14 +1,14 @@
 """Base classes of mechanisms, and the choice of a mechanism by name.
 
 A mechanism replaces each record by a random output, which is called the *release* of the record.
-Most mechanisms read a *latent*: the vector of numbers into which an encoder turns a text. Others
-read a *description*: the number that a public codec gives to a text.
+Most mechanisms read a *latent*: the vector of numbers into which an encoder turns a text. The
+others read a *description*: the number that a public codec gives to a text.
 
-Any two records are neighbours, so a guarantee compares the releases of any two records. A guarantee
-for latents covers a bounded set of latents only: an l1 ball, an l2 ball or a sphere of radius C.
-``project`` clips any latent into this set and rounds it to a public grid of points
-(``adept.mechanisms.clip_to_grid``). Every proof starts from these projected latents. So the
-sensitivity, the largest distance between two records' latents, is the diameter of the set.
+Any two records are neighbours. A guarantee for latents covers a bounded set of latents: an l1 ball,
+an l2 ball or a sphere of radius C. ``project`` clips each latent into this set and rounds it to a
+public grid of points (``adept.mechanisms.clip_to_grid``). Every proof starts from these projected
+latents. So the sensitivity, the largest distance between two records' latents, is the diameter of
+the set.
 """
 
 from abc import ABC, abstractmethod
@@ -36,14 +36,11 @@ class Symbols(NamedTuple):
 class LocalRandomizer(ABC):
     """A mechanism that releases the text of one record, given as a latent or as a description.
 
-    A ``Mechanism`` takes latents, and a ``Description`` takes descriptions, which are numbers.
-
     Attributes:
         epsilon: the privacy budget that the mechanism *claims* to keep, in nats.
         name: the mechanism's name in configurations and reports.
-        clip: the set of latents that the guarantee covers. "l1" and "l2" are balls of radius C, and
-            "sphere" is the sphere of l2 radius C. A mechanism on descriptions has the clip of the
-            model that its codec comes with.
+        clip: the set of latents that the guarantee covers: an "l1" or "l2" ball, or a "sphere". A
+            mechanism on descriptions has the clip of the model that comes with its codec.
         serves: the values of ``clip`` of the models with which the mechanism can be used.
         randomises: the form of the text that the mechanism reads, "latent" or "description".
     """
@@ -56,10 +53,7 @@ class LocalRandomizer(ABC):
 
     @abstractmethod
     def privatize(self, values: Any, /) -> Any:
-        """Release one value for each input, with random bits from the operating system.
-
-        No seed can repeat these bits.
-        """
+        """Release one value for each input, with unseeded random bits from the operating system."""
 
     @abstractmethod
     def guarantee(self, dim: int) -> Guarantee:
@@ -76,17 +70,16 @@ class LocalRandomizer(ABC):
         return None
 
     def certificate(self, dim: int) -> list[Part] | None:
-        """Return the parts of the certificate, one for each random draw; None if there is none.
+        """Return the public numbers that prove the guarantee, in one part for each random draw.
 
-        A certificate holds the public numbers that prove the guarantee
-        (``adept.mechanisms.guarantee``).
+        The result is None if the mechanism has no certificate.
         """
         return None
 
     def symbols(self, dim: int) -> tuple[Symbols, ...]:
-        """Return the alphabet's sizes for each random draw of one release.
+        """Return the sizes of the alphabet for each random draw of one release.
 
-        The result is an empty tuple if the outputs are not symbols of a finite alphabet.
+        The tuple is empty if the outputs are not symbols of a finite alphabet.
         """
         return ()
 
@@ -95,9 +88,9 @@ class LocalRandomizer(ABC):
 class Mechanism(LocalRandomizer):
     """A mechanism that maps latents (B, n) to randomised latents (B, n) and states its guarantee.
 
-    Latents are CPU or CUDA tensors of float32 or float64 numbers. The output has the shape, the
-    dtype and the device of the input. Each row is the latent of one record. If a row holds NaN or
-    Inf, a constant replaces the row before any other code reads it.
+    Latents are CPU or CUDA tensors of float32 or float64 numbers, with one row for each record. The
+    output has the shape, the dtype and the device of the input. A constant replaces each row that
+    holds NaN or Inf.
 
     Attributes:
         epsilon: the privacy budget that the mechanism *claims* to keep, in nats; positive and
@@ -126,10 +119,7 @@ class Mechanism(LocalRandomizer):
         return self.clip_norm
 
     def project(self, latents: Tensor) -> Tensor:
-        """Clip latents (B, n) and round them to the public grid.
-
-        The results are floats, and their norms are at most C exactly.
-        """
+        """Clip latents (B, n) to norm C, exactly, and round them to the public grid, as floats."""
         return from_grid(self.clip_to_units(latents), clip_norm=self.clip_norm, like=latents)
 
     def clip_to_units(self, latents: Tensor) -> Tensor:
@@ -151,10 +141,7 @@ class Mechanism(LocalRandomizer):
 
     @abstractmethod
     def expected_squared_error(self, dim: int) -> float:
-        """Return the expected value of ||privatize(x) - x||^2, for any latent x in the clipped set.
-
-        Its unit is the square of the latents' unit.
-        """
+        """Return the mean of ||privatize(x) - x||^2 for latents x in the clipped set."""
 
 
 class SymbolRandomizer(LocalRandomizer):
@@ -162,12 +149,10 @@ class SymbolRandomizer(LocalRandomizer):
 
     Each record has t *heavy* symbols, which are likelier than the others to be released for it. A
     *rank* orders all k symbols for one record: its heavy symbols have the ranks 0 to t - 1.
-    ``JointResponse`` turns the mechanism into one that releases a text and a label as one symbol.
 
     Attributes:
         symbol: the word that guarantees use for a symbol, such as "codeword".
-        proviso: words for a further condition of the guarantee, with which its sentence ends. They
-            are empty if there is no such condition.
+        proviso: a further condition, which ends the guarantee's sentence; empty if there is none.
     """
 
     symbol: ClassVar[str]
@@ -180,7 +165,7 @@ class SymbolRandomizer(LocalRandomizer):
 
     @property
     def heavy(self) -> int:
-        """The number t of heavy symbols, which are likelier than the others."""
+        """The number t of heavy symbols of each record."""
         return 1
 
     @property
@@ -190,23 +175,18 @@ class SymbolRandomizer(LocalRandomizer):
 
     @abstractmethod
     def beside(self, labels: int) -> Self:
-        """Return a copy for joint releases of a text and one of ``labels`` possible labels.
-
-        The copy's number of symbols suits such a release.
+        """Return a copy sized for joint releases of a text and one of ``labels`` possible labels.
         """
 
     @abstractmethod
     def choose(self, values: Any, ranks: Sequence[int]) -> Any:
-        """Return the symbol at the given rank for each record.
-
-        Each record's heavy symbols have the first ranks.
-        """
+        """Return the symbol at the given rank for each record."""
 
     @abstractmethod
     def choose_symbols(self, numbers: Sequence[int], ranks: Sequence[int]) -> list[int]:
         """Return the number of the symbol at the given rank for each record.
 
-        Here every record is itself a symbol, and ``numbers`` holds the numbers of these symbols.
+        Each record is itself a symbol, and ``numbers`` holds the numbers of these symbols.
         """
 
     @abstractmethod
@@ -219,10 +199,7 @@ Kind = type[LocalRandomizer]
 
 @dataclass(frozen=True)
 class MechanismChoice:
-    """A mechanism to build later, given by its class and its options.
-
-    The budget and the radius of the mechanism may still be missing.
-    """
+    """The class, the budget, the radius and the options of a mechanism to build later."""
 
     kind: Kind
     epsilon: float | None = None
@@ -230,19 +207,13 @@ class MechanismChoice:
     options: dict[str, Any] = field(default_factory=dict)
 
     def budget(self, epsilon: float | None = None) -> float | None:
-        """Return the budget given here, or else that of the choice.
-
-        Raises:
-            ConfigurationError: both budgets are given, and they differ.
-        """
+        """Return the given budget, or else this choice's budget; refuse two different budgets."""
         if epsilon is not None and self.epsilon not in (None, epsilon):
             raise ConfigurationError(f"epsilon must be given once, got {epsilon} and {self.epsilon}: drop one of them")
         return self.epsilon if epsilon is None else epsilon
 
     def build(self, *, epsilon: float | None = None, clip_norm: float) -> LocalRandomizer:
-        """Build the mechanism.
-
-        If this choice has a radius of its own, ``clip_norm`` is ignored.
+        """Build the mechanism; ``clip_norm`` is its radius unless this choice already has a radius.
         """
         budget, own = self.budget(epsilon), {part.name: part for part in fields(self.kind)}
         if budget is None and own["epsilon"].default is MISSING:

@@ -1,54 +1,45 @@
 r"""Central DP by counting: each record votes for a public cell, and each count gets exact noise.
 
-This mechanism is for a *curator*, who holds all records and publishes counts once. A *cell* is a
-public category for which records can vote. There are M cells. A public rule v assigns each record
-one cell, which is the record's *vote*, or none. For a collection D of records, h(D) holds the
-number of votes for each cell. The release is y = h(D) + X, where X holds M independent random
-integers with the discrete Laplace distribution: P(x) is proportional to exp(-|x| / b).
+A *curator* holds all records and publishes counts once. A *cell* is a public category; there are M
+cells. A public rule v gives each record one cell, which is the record's *vote*, or no cell. For a
+collection D of records, h(D) holds the number of votes for each cell. The release is y = h(D) + X,
+where X holds M independent random integers with the discrete Laplace distribution: P(x) is
+proportional to exp(-|x| / b).
 
-*Neighbours*. The curator chooses one of two relations. Under ``add_or_remove``, two collections are
-neighbours if one of them has all rows of the other and the rows of one more *person*. Under
-``replace``, they are neighbours if only the rows of one person differ; the number of records is
-then public knowledge. At most m votes of a person are counted, and a rule that reads only this
-person's rows chooses them. If the data do not say which records belong to which person, each record
+*Neighbours*. Under ``add_or_remove``, two collections are neighbours if one of them has all rows of
+the other and the rows of one more *person*. Under ``replace``, they are neighbours if only the rows
+of one person differ; the number of records is then public. At most m votes of a person are counted,
+and a rule that reads only this person's rows chooses them. If the data name no persons, each record
 counts as a person, and m = 1.
 
 *Claim*. Let s = m for ``add_or_remove`` and s = 2 m for ``replace``. If b >= s / eps, the release
-is eps-DP (pure): for neighbours D, D' and every set S of outputs, P(y(D) in S) <= e^eps P(y(D') in
-S). The same holds for everything that is computed from y and public data.
+is eps-DP (pure): P(y(D) in S) <= e^eps P(y(D') in S) for all neighbours D, D' and every set S of
+outputs. The same holds for everything that is computed from y and public data.
 
 *Proof*. (1) The l1 distance between h(D) and h(D') is at most s. The rule that chooses a person's
 votes reads no other rows, so all other people's votes are the same in D and D'. The person in whom
-D and D' differ has at most m votes in D and at most m votes in D', and each vote increases one
-count by one. Under ``add_or_remove``, this person has no votes in one of the two collections. (2)
-For every y, P(h + X = y) / P(h' + X = y) = exp(sum_z (|y_z - h'_z| - |y_z - h_z|) / b) <= exp(||h -
-h'||_1 / b) <= exp(s / b) <= e^eps, by the triangle inequality; the sum is over all cells z. (3)
-Everything computed from y and public data is a function of y, of these data and of random bits. The
-data and the bits do not depend on D. QED.
+D and D' differ has at most m votes in each of them, and each vote increases one count by one. Under
+``add_or_remove``, this person has no votes in one of the two collections. (2) For every y, P(h + X
+= y) / P(h' + X = y) = exp(sum_z (|y_z - h'_z| - |y_z - h_z|) / b) <= exp(||h - h'||_1 / b) <= exp(s
+/ b) <= e^eps, by the triangle inequality; the sum is over all cells z. (3) Everything computed from
+y and public data is a function of y, of these data and of random bits. The data and the bits do not
+depend on D. QED.
 
-*Claim for one row of a person*. Suppose that a person's counted votes are those of this person's
-first m rows with a vote. Then, for every m, adding or removing one row changes h by at most 2 in l1
-norm. Replacing one row by any other row, of the same person or of another one, changes h by at most
-4. So the epsilon of one row is at most 2 eps / s for adding or removing it, and at most 4 eps / s
-for replacing it. For m = 1 and ``add_or_remove``, these are 2 eps and 4 eps.
+*Claim for one row of a person*. Suppose that the counted votes are those of the person's first m
+rows with a vote. Then adding or removing one row changes h by at most 2 in l1 norm, for every m.
+Replacing one row by any other row, of any person, changes h by at most 4. So the epsilon of one row
+is at most 2 eps / s for adding or removing it, and at most 4 eps / s for replacing it.
 
 *Proof*. Let v_1, .., v_n be the votes of a person's rows in order, of which the first m are
 counted. Removing a row without a vote, or a row whose vote comes after the first m, changes
 nothing. If v_i with i <= m is removed, the other counted votes are still counted, because each of
 them keeps its place or moves forward. One place becomes free, and v_(m+1) takes it if it exists. So
 one count falls by one, and at most one count rises by one. Adding a row reverses a removal.
-Replacing a row is removing one row and adding one, perhaps one of another person, so the changes
-sum to at most 2 + 2. By (2) the ratio of probabilities is at most e^(2 / b) or e^(4 / b), and 1 / b
-<= eps / s. QED. For m = 1 all these bounds are attained: if a person's first vote is removed, this
-person's second vote, for another cell, is counted instead. If each record counts as a person, one
-row is one record, and (1) holds with m = 1.
+Replacing a row removes one row and adds one, so the changes sum to at most 2 + 2. By (2) the ratio
+of probabilities is at most e^(2 / b) or e^(4 / b), and 1 / b <= eps / s. QED.
 
 The rule v, the cells and their number, m, eps and the neighbouring relation must be fixed before
-anyone looks at the records. Under ``add_or_remove`` the number of records is protected too: the
-release reveals it only through sum(y), which is noisy.
-
-The noise is drawn without any rounding (``adept.mechanisms.discrete_laplace``), and *every* cell
-gets noise, with or without votes. If the release left out the cells without votes, a missing cell
+anyone looks at the records. *Every* cell gets noise, also a cell without votes: a missing cell
 would reveal that nobody voted for it.
 
 Source: Dwork, McSherry, Nissim and Smith 2006, "Calibrating noise to sensitivity in private data
@@ -87,8 +78,6 @@ Counts = NDArray[np.int64]
 class Votes:
     """A pure eps-DP release of the number of votes for each cell, in exact arithmetic.
 
-    The module ``adept.mechanisms.central_counts`` explains votes, cells and neighbours.
-
     Attributes:
         epsilon: the budget of each person, or of each record if records are not grouped by person,
             in nats, from 1e-3 to 600.
@@ -115,10 +104,7 @@ class Votes:
 
     @property
     def scale(self) -> float:
-        """The scale b of the noise.
-
-        It is the smallest number of 24 significant bits with sensitivity / b <= epsilon.
-        """
+        """The scale b of the noise: sensitivity / epsilon, rounded up (``smallest_scale``)."""
         return smallest_scale(self.sensitivity, epsilon=self.epsilon)
 
     def privatize(self, counts: Counts) -> Counts:
@@ -142,8 +128,8 @@ class Votes:
     def guarantee(self, *, persons: bool | None = None) -> Guarantee:
         """Return the guarantee of one release.
 
-        ``persons`` is True if a column of the data names the person of each record, False if no
-        column does, and None if this is unknown.
+        ``persons`` says if a column of the data names the person of each record; None means
+        unknown.
         """
         return Guarantee.pure(
             epsilon=self.epsilon,
@@ -156,7 +142,6 @@ class Votes:
         )
 
     def _compared(self, persons: bool | None) -> str:
-        """Return words for the step to a neighbour, such as "adding or removing one record"."""
         most = self.votes_per_person
         person = f"one person, of whose records at most {most} count{'s' * (most == 1)},"
         who = {True: person, False: "one record", None: f"{person} or one record where no persons are named,"}[persons]
@@ -164,7 +149,6 @@ class Votes:
 
 
 def _check(counts: Counts) -> None:
-    """Raise ConfigurationError unless all counts are whole numbers from 0 to 2^40 (int64)."""
     if not np.issubdtype(counts.dtype, np.int64):
         raise ConfigurationError(f"counts must be int64, got {counts.dtype}")
     if counts.size and not 0 <= counts.min() <= counts.max() <= MAX_CELL_VOTES:

@@ -1,11 +1,9 @@
 """Public grid for latents: clip latents, round them to the grid, and convert them back to floats.
 
-Exact mechanisms calculate with integers, so they first round each latent to a grid. Let C be the
-radius of the ball into which latents are clipped, written as C = m * 2^e with 1 <= m < 2. The grid
-consists of all vectors whose numbers are multiples of ``step = 2^(e - 20)``. The step depends on C
-alone, so the grid is public. Each number of a latent is rounded toward zero. The program divides
-the result by the step, which gives a vector of integers, and checks the norm of this vector in
-integer arithmetic. Every grid point of the ball is also exactly representable in float32.
+Let C be the radius of the ball into which latents are clipped, written as C = m * 2^e with 1 <= m <
+2. The grid consists of all vectors whose numbers are multiples of ``step = 2^(e - 20)``. The step
+depends on C alone, so the grid is public. Exact mechanisms represent a grid point by integers: its
+numbers, divided by the step. Every grid point of the ball is also exactly representable in float32.
 """
 
 import math
@@ -31,10 +29,9 @@ def check_latents(latents: Tensor) -> None:
 def clip_latents(latents: Tensor, *, clip: str, clip_norm: float) -> Tensor:
     """Clip latents (..., n) in floating point; gradients flow through the result.
 
-    Let r be one latent. For "l1" and "l2" the result is r * min(1, C / ||r||) (Habernal 2021, Eq. 9
-    and Section 6). So a latent that lies inside the ball comes back unchanged to the last bit. For
-    "sphere" the result is C * r / ||r||; for r = 0 it is C times the unit vector along the first
-    axis.
+    For "l1" and "l2", a latent r becomes r * min(1, C / ||r||) (Habernal 2021, Eq. 9 and Section
+    6). A latent inside the ball stays unchanged to the last bit. For "sphere", r becomes C * r /
+    ||r||, and a zero latent becomes C times the unit vector along the first axis.
     """
     largest = torch.finfo(latents.dtype).max
     peak = latents.detach().abs().amax(dim=-1, keepdim=True)
@@ -87,9 +84,8 @@ def from_grid(units: Tensor, *, clip_norm: float, like: Tensor) -> Tensor:
 def round_to_grid(values: Tensor, *, clip_norm: float, like: Tensor) -> Tensor:
     """Round float64 values (B, n) to the public grid; return the dtype and device of ``like``.
 
-    Mechanisms with floating-point noise need this step: the rounding errors in the low bits of
-    their sums depend on the input and would reveal it. Rounding to the grid removes the low bits.
-    No proof covers this step.
+    The rounding errors of floating-point noise depend on the input, and low bits would reveal them.
+    Rounding to the grid removes the low bits. No proof covers this step.
     """
     step = grid_step(clip_norm)
     return ((values / step).round() * step).to(like.device, like.dtype)

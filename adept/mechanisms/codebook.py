@@ -6,10 +6,10 @@ codeword for the record. It draws each codeword in S_x with probability A / W an
 codeword with probability B / W. Here A >= B are integers with A <= e^eps B, and W = t A + (k - t)
 B. To do so, it draws a *rank* for each record: ranks 0 to t - 1 stand for the heavy codewords, and
 ranks t to k - 1 stand for the others. For t = 1 this is k-ary randomised response. For k ->
-infinity and t / k = q it becomes PrivUnit (``adept.mechanisms.privunit``), which draws mostly from
-a cap of probability q around the record. Sources for subset selection over a random codebook:
-Feldman and Talwar 2021, "Lossless compression of efficient private local randomizers"; Shah et al.
-2022, "Optimal compression of locally differentially private mechanisms".
+infinity and t / k = q it becomes PrivUnit (``adept.mechanisms.privunit``) with a cap of probability
+q. Sources for subset selection over a random codebook: Feldman and Talwar 2021, "Lossless
+compression of efficient private local randomizers"; Shah et al. 2022, "Optimal compression of
+locally differentially private mechanisms".
 
 Claim: the release is pure eps-LDP, exactly, for any two records, whatever floating-point numbers
 their latents hold. Proof: every S_x is a set of exactly t indices, which the program verifies in
@@ -18,14 +18,12 @@ integers for every record. So W is the same for every x, and any codeword has pr
 e^eps. Rounding errors, ties, duplicate codewords and the size of the batch can only change *which*
 t codewords are heavy, independently of the draw. The proof uses no norm and no sensitivity. The
 program computes A from eps, read as an exact rational number
-(``adept.mechanisms.random_draws.exact_odds``). It draws with Python's module ``secrets``, which
-reads the operating system's entropy.
+(``adept.mechanisms.random_draws.exact_odds``).
 
-Blocks: a larger budget needs a larger codebook, and one codebook of the allowed size serves budgets
-only up to about eps = 12. For a larger budget, the program cuts the n coordinates of a latent into
-m blocks. Block j has n_j coordinates, and the program releases it by a draw of its own with the
-budget eps n_j / n. The draws are independent given x, so their budgets add up. As fractions, their
-sum is exactly eps.
+Blocks: one codebook of the allowed size serves budgets only up to about eps = 12. For a larger
+budget, the program cuts the n coordinates of a latent into m blocks. Block j has n_j coordinates,
+and a separate draw with the budget eps n_j / n releases it. The draws are independent given x, so
+their budgets add up. As fractions, their sum is exactly eps.
 
 The rule for k and m: k is the smallest power of two from 2^12 to 2^14 that is at least 10 / q,
 where q is the cap probability of PrivUnit (or 2^14 if none is). m is the power of two for which the
@@ -72,24 +70,20 @@ class Shape:
 
     @property
     def odds(self) -> tuple[int, int]:
-        """The integer weights (A, B) of a codeword inside S_x and of one outside S_x."""
+        """The integer weights (A, B) of a heavy codeword and of any other codeword."""
         return exact_odds(self.epsilon)
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """One block of coordinates: the public numbers of its draw, and its codewords.
-
-    The codewords are a float32 tensor (k, n_j) on the CPU.
+    """A block of coordinates: the numbers of its draw, and codewords (k, n_j), float32 on the CPU.
     """
 
     shape: Shape
     codewords: Tensor
 
     def nearest(self, latents: Tensor) -> Tensor:
-        """Return S_x, the t codewords nearest to each row of latents (B, n_j).
-
-        The result holds the codewords' indices in ascending order, as int64 (B, t).
+        """Return the t codewords nearest to each latent (B, n_j): ascending indices, int64 (B, t).
         """
         codewords = self.codewords.to(latents.device)
         chunks = torch.split(latents.to(torch.float32), max(1, MAX_SCORES // self.shape.size))
@@ -109,7 +103,7 @@ class Block:
 
         Ranks 0 to t - 1 are the members of S_x, and ranks t to k - 1 are the other codewords, both
         in ascending order of their indices. So the ranks of every row are a permutation of the k
-        codewords, which is all that the proof needs.
+        codewords.
         """
         near, top = self.nearest(latents), self.shape.top
         ranks = ranks.to(near.device)
@@ -124,10 +118,10 @@ class Block:
 class Codebook(Mechanism):
     """A mechanism that releases a public codeword near the direction of each latent.
 
-    The release is pure eps-LDP for any two records, in exact arithmetic; the module's docstring
-    states the claim, its proof and the sources. The release is the codeword itself, scaled to the
-    length C, and not an unbiased estimate of the latent. It depends only on the direction of the
-    latent. A zero or non-finite latent counts as the unit vector along the first axis.
+    The release is pure eps-LDP for any two records, in exact arithmetic. It is the codeword itself,
+    scaled to the length C, and not an unbiased estimate of the latent. It depends only on the
+    direction of the latent. A zero or non-finite latent counts as the unit vector along the first
+    axis.
 
     Attributes:
         size: the number k of codewords in the codebook of each block, from 2 to 2^20. By default,
@@ -182,14 +176,11 @@ class Codebook(Mechanism):
         return self._join(chosen, like=latents) + mean - mean.detach()
 
     def _parts(self, centres: Tensor) -> Iterator[tuple[Block, Tensor]]:
-        """Pair each block with its coordinates of the latents."""
         blocks = self.layout(centres.shape[1])
         return zip(blocks, torch.split(centres, [block.shape.dim for block in blocks], dim=1), strict=True)
 
     def _join(self, chosen: list[Tensor], *, like: Tensor) -> Tensor:
-        """Join the codewords of all blocks into latents (B, n).
-
-        The codeword of a block of n_j coordinates is scaled to the length sqrt(n_j / n) C.
+        """Join the codewords of all blocks, scaled to length sqrt(n_j / n) C, into latents (B, n).
         """
         dim = like.shape[1]
         scaled = [word.to(torch.float64) * (self.clip_norm * (word.shape[1] / dim) ** 0.5) for word in chosen]
@@ -206,35 +197,24 @@ class Codebook(Mechanism):
         )
 
     def mean_cosine(self, dim: int) -> float:
-        """Return the expected cosine between a latent and its release.
-
-        The expectation is over the draw, over random codebooks, and over latents in a uniformly
-        random direction.
+        """Return the mean cosine of latent and release, over random latents, codebooks and draws.
         """
         return layout_cosine(tuple(block.shape for block in self.layout(dim)))
 
     def expected_squared_error(self, dim: int) -> float:
-        """Return the expected squared error of a release, 2 C^2 (1 - ``mean_cosine``).
-
-        The expectation is over latents in a uniformly random direction and over random codebooks.
-        """
+        """Return the mean squared error 2 C^2 (1 - ``mean_cosine``) for random directions."""
         return 2 * self.clip_norm**2 * (1 - self.mean_cosine(dim))
 
 
 def released_ranks(records: int, shape: Shape) -> Tensor:
-    """Draw a rank for each record in exact arithmetic; return ranks (B,).
-
-    Each of the first t ranks has the weight A, and each other rank has the weight B.
+    """Draw a rank (B,) for each record in exact arithmetic: weight A for ranks below t, or else B.
     """
     ranks = exact_ranks(records, near=shape.top, far=shape.size - shape.top, odds=shape.odds)
     return torch.tensor(ranks, dtype=torch.int64)
 
 
 def simulated_ranks(latents: Tensor, shape: Shape, generator: torch.Generator | None) -> Tensor:
-    """Draw a rank for each record from a seeded generator; return ranks (B,).
-
-    The ranks have the same distribution as those of ``released_ranks``, but they are not private.
-    """
+    """Draw ranks (B,) as ``released_ranks`` does, but from a seeded generator and not private."""
     heavy, light = shape.odds
     near = shape.top * heavy / (shape.top * heavy + (shape.size - shape.top) * light)
     draws = torch.rand(2, len(latents), dtype=torch.float64, device=latents.device, generator=generator)
@@ -247,9 +227,7 @@ def simulated_ranks(latents: Tensor, shape: Shape, generator: torch.Generator | 
 def random_codewords(dim: int, size: int, seed: int) -> Tensor:
     """Return ``size`` random unit vectors (size, dim) in float32, the same on every machine.
 
-    NumPy guarantees that its generator PCG64 yields the same integers everywhere. The vectors
-    computed from them may differ in their last bits between platforms. Rounding to multiples of
-    2^-20 removes these bits.
+    Rounding to multiples of 2^-20 removes the last bits, which may differ between platforms.
     """
     raw = np.random.PCG64(seed).random_raw(size * dim)
     gaussian = ndtri(((raw >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52).reshape(size, dim)
@@ -259,9 +237,7 @@ def random_codewords(dim: int, size: int, seed: int) -> Tensor:
 
 @lru_cache(maxsize=16)
 def random_layout(dim: int, *, epsilon: float, size: int | None, seed: int, blocks: int | None) -> tuple[Block, ...]:
-    """Return the blocks of a random codebook.
-
-    The rule in the module's docstring replaces each option that is None.
+    """Return the blocks of a random codebook; the module's rule replaces each option that is None.
     """
     count = blocks or default_blocks(dim, epsilon=epsilon, size=size)
     shapes = layout_shapes(dim, epsilon=epsilon, size=size, blocks=count)
@@ -269,10 +245,7 @@ def random_layout(dim: int, *, epsilon: float, size: int | None, seed: int, bloc
 
 
 def default_blocks(dim: int, *, epsilon: float, size: int | None) -> int:
-    """Return the number of blocks for which the expected cosine of latent and release is largest.
-
-    It is a power of two, at most n / 2.
-    """
+    """Return the number of blocks, a power of two, for which the expected cosine is largest."""
     best, best_cosine = 1, 0.0
     for power in range(max(1, (dim // 2).bit_length()) if epsilon >= BUDGETS[0] * dim else 1):
         shapes = layout_shapes(dim, epsilon=epsilon, size=size, blocks=1 << power)
@@ -282,9 +255,7 @@ def default_blocks(dim: int, *, epsilon: float, size: int | None) -> int:
 
 
 def layout_shapes(dim: int, *, epsilon: float, size: int | None, blocks: int) -> tuple[Shape, ...]:
-    """Cut ``dim`` coordinates into blocks of nearly equal size.
-
-    The budget of each block is exactly proportional to its number of coordinates.
+    """Cut ``dim`` coordinates into blocks of nearly equal size, with exactly proportional budgets.
     """
     if blocks > max(1, dim // 2):
         raise ConfigurationError(f"blocks must be at most half of the {dim} coordinates, got {blocks}")
@@ -295,8 +266,7 @@ def layout_shapes(dim: int, *, epsilon: float, size: int | None, blocks: int) ->
 def block_shape(dim: int, *, epsilon: Fraction, size: int | None = None, top: int | None = None) -> Shape:
     """Return the public numbers that define the draw for a block of ``dim`` coordinates.
 
-    By default t = round(q k), where q is the cap probability of PrivUnit, and the rule in the
-    module's docstring chooses k.
+    By default, the module's rule sets k, and t = round(q k) with the cap probability q of PrivUnit.
     """
     share = optimal_cap(dim, epsilon=float(epsilon)).probability
     low, high = DEFAULT_SIZES
@@ -307,11 +277,7 @@ def block_shape(dim: int, *, epsilon: Fraction, size: int | None = None, top: in
 
 
 def layout_cosine(shapes: tuple[Shape, ...]) -> float:
-    """Return the expected cosine between a latent and its release.
-
-    The release joins the codewords of all blocks. The expectation is over latents in a uniformly
-    random direction and over random codebooks.
-    """
+    """Return the expected cosine between a latent and its release, which joins all blocks."""
     whole = sum(shape.dim for shape in shapes)
     return sum(mean_length(shape.dim, whole) * math.sqrt(shape.dim / whole) * draw_cosine(shape) for shape in shapes)
 
@@ -338,10 +304,7 @@ def draw_cosine(shape: Shape) -> float:
 
 
 def mean_length(dim: int, whole: int) -> float:
-    """Return the mean length of a part of a uniformly random unit vector.
-
-    The part consists of ``dim`` of the ``whole`` coordinates of the vector.
-    """
+    """Return the mean length of ``dim`` out of ``whole`` coordinates of a random unit vector."""
     if dim == whole:
         return 1.0
     rest = (whole - dim) / 2

@@ -14,26 +14,21 @@ number.
 members, so W is the same for all records. Any number has probability A / W or B / W under any
 record. So its probabilities under two records differ by a factor of at most A / B <= e^eps. QED.
 (Subset selection: Ye and Barg 2018, "Optimal schemes for discrete distribution estimation under
-locally differential privacy"; t = 1 is K-ary randomised response.) If the mechanism draws from the
-numbers outside S(x), it never returns a member of S(x). If it could, the true eps would be larger
-than claimed.
+locally differential privacy"; t = 1 is K-ary randomised response.)
 
-The codec needs only four properties. First, it describes every text, if need be with a constant
-number. Second, it reads one record at a time. Third, K, t and the codec are fixed without private
-data. Fourth, the random bits of the codec are independent of those of the release. The codec may be
-a neural network or a search, and it may err: an error makes the release less useful, never less
-private.
+The proof needs four properties of the codec. First, the codec describes every text, if need be with
+a constant number. Second, it reads one record at a time. Third, K, t and the codec are fixed
+without private data. Fourth, the random bits of the codec are independent of those of the release.
+An error of the codec makes the release less useful, never less private.
 
 The rule for K, if t = 1, chooses the K for which a release transmits the most information about its
-record, if all descriptions are equally common (``best_size``). At every eps >= 2, this information
-is at least 99.7 % of the capacity of eps-LDP. The capacity is the most that any eps-LDP release can
-transmit: u - 1 - ln u nats with u = eps e^eps / (e^eps - 1).
+record, if all descriptions are equally common (``best_size``).
 
 A codec of *broad* text, which covers many subjects instead of one domain, describes a record by a
-whole public sentence. All K sentences of the codec are candidates (``Codec.choose_size``). The t
-sentences nearest to the record are *heavy*: they are the set S(x). The rule for t makes the odds of
-releasing a heavy sentence about s to one, with s = eps - ODDS_BELOW_EPSILON: t = K s / (e^eps + s),
-rounded, at least 1 (``docs/decisions.md``, "Heavy sentences").
+whole public sentence. S(x) consists of the t sentences nearest to the record, among all K sentences
+of the codec. The rule for t makes the odds of releasing a sentence of S(x) about s to one, with s =
+eps - ODDS_BELOW_EPSILON, at least 1. This needs t = K s / (e^eps + s), rounded, at least 1
+(``docs/decisions.md``, "Heavy sentences").
 
 *Descriptions by label.* If the output copies the labels of records unchanged, the K descriptions of
 a record may be the *cell* of its label c. The cell of c consists of K public sentences that depend
@@ -47,16 +42,11 @@ one certificate covers all labels. Nothing is claimed for two records with diffe
 cells differ, so a released text can reveal its label with certainty. Deleting the label column
 later therefore does not hide the labels.
 
-The rule for the size of cells: K = LABEL_CELL for an epsilon between the two CELL_EPSILONS. Below
-them, K halves for every two nats less. Above them, K doubles for every two nats more, until every
-cell holds all sentences of the codec.
-
-The rule for t in cells uses the formula above with other odds s. Up to an epsilon of 8, s is eps -
-2, but at least 4/3. From 8 to 12, s is eps / 2 + 2. From 12 on, s is eps - 4.
-
-Every cell begins with the first sentences of the codec, which are the same in all cells. They make
-up the share FIRST_SHARE of each cell if epsilon is at least FIRST_EPSILON. For a smaller epsilon,
-this share is smaller in proportion.
+The rule for the size of cells: K = LABEL_CELL for an epsilon between the two CELL_EPSILONS. K
+halves for every two nats below them. It doubles for every two nats above them, until every cell
+holds all sentences of the codec. The rule for t in cells is the formula above with s = max(4/3,
+min(eps - 2, eps/2 + 2), eps - 4). All cells begin with the same sentences, the first sentences of
+the codec (``first_share``).
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, and for labels
 ``same_label_is_private``.
@@ -90,8 +80,6 @@ Described = int | Sequence[int]  # of one record: its description, or its t desc
 @dataclass(frozen=True, kw_only=True)
 class Description(SymbolRandomizer):
     """A pure eps-LDP release of one integer in {0, .., K-1}, in exact arithmetic.
-
-    The module's docstring states the claim and its proof.
 
     Attributes:
         epsilon: the budget in nats, from 1e-3 to 600.
@@ -144,7 +132,6 @@ class Description(SymbolRandomizer):
         return [symbols_part(of, epsilon=Fraction(self.epsilon), size=self.count, top=self.heavy, odds=self.odds)]
 
     def symbols(self, dim: int | None = None) -> tuple[Symbols, ...]:
-        """Return the alphabet's sizes for the only draw of a release: K and t."""
         return (Symbols(self.count, self.heavy),)
 
     def privatize(self, descriptions: Sequence[Described]) -> list[int]:
@@ -159,30 +146,20 @@ class Description(SymbolRandomizer):
 
     @property
     def own_symbol(self) -> str:
-        """The words that describe a record's own descriptions in a sentence."""
         return f"{self._own} description{'s' * (self.heavy > 1)}"
 
     def beside(self, labels: int) -> "Description":
-        """Return a copy for joint releases of a text and one of ``labels`` possible labels.
-
-        The copy has ``joint_size`` descriptions, unless a size was set.
-        """
+        """Return a copy for joint releases with labels; its default size is ``joint_size``."""
         return replace(self, size=self.size or joint_size(self.epsilon, labels))
 
     def over_broad_text(self, sentences: int) -> Self:
-        """Return a copy for a codec of broad text with ``sentences`` sentences.
-
-        The rule in the module's docstring chooses t.
-        """
+        """Return a copy for a codec of ``sentences`` broad sentences; the module's rule sets t."""
         odds = max(1.0, self.epsilon - ODDS_BELOW_EPSILON)
         top = self.top or max(1, round(sentences * odds / (math.exp(self.epsilon) + odds)))
         return replace(self, size=sentences, top=top)
 
     def over_label_cells(self) -> Self:
-        """Return a copy whose descriptions are the sentences of a label's cell.
-
-        The rules in the module's docstring choose K and t.
-        """
+        """Return a copy whose descriptions are the sentences of a label's cell."""
         odds = max(CELL_ODDS, min(self.epsilon - 2, self.epsilon / 2 + 2), self.epsilon - ODDS_BELOW_EPSILON)
         top = self.top or max(1, round(self.count * odds / (math.exp(self.epsilon) + odds)))
         return replace(self, size=self.count, top=top, by_label=True)
@@ -200,18 +177,10 @@ class Description(SymbolRandomizer):
         return meant
 
     def choose_symbols(self, numbers: Sequence[int], ranks: Sequence[int]) -> list[int]:
-        """Return the number at the given rank for each record.
-
-        Here each record is itself one of the K numbers, and ``heavy_symbols`` gives its
-        descriptions.
-        """
         return self.choose([sorted(self.heavy_symbols(number)) for number in numbers], ranks)
 
     def heavy_symbols(self, number: int) -> set[int]:
-        """Return ``number`` and the t - 1 numbers that follow it.
-
-        The number 0 follows K - 1.
-        """
+        """Return ``number`` and the t - 1 numbers that follow it; the number 0 follows K - 1."""
         return {(number + place) % self.count for place in range(self.heavy)}
 
     def guarantee(self, dim: int | None = None) -> Guarantee:
@@ -229,12 +198,7 @@ class Description(SymbolRandomizer):
         return "the record's own" if self.heavy == 1 else f"one of the record's own {self.heavy:,}"
 
     def _checked(self, descriptions: Sequence[Described]) -> list[Sequence[int]]:
-        """Return each record's descriptions as a sequence of integers.
-
-        Raises:
-            ConfigurationError: a record has not exactly t different descriptions, as the proof
-                requires, or one of them is not an integer in {0, .., K-1}.
-        """
+        """Return each record's descriptions; refuse a record without exactly t different ones."""
         rows: list[Sequence[int]] = [[row] if isinstance(row, int) else row for row in descriptions]
         count = self.count
         for record, own in enumerate(rows, start=1):
@@ -287,13 +251,13 @@ def best_size(epsilon: float) -> int:
 def joint_size(epsilon: float, labels: int) -> int:
     """Return the number K of descriptions for releases of a text and one of L labels as one symbol.
 
-    With this K the released symbol transmits the most information about its record, if all K
+    With this K, the released symbol transmits the most information about its record, if all K
     descriptions are equally common. A description almost determines its label, so only K of the K L
-    symbols ever are a record's own symbol. With A = e^eps, the released symbol transmits I(K) = (A
-    ln A - (A + K - 1) ln((A + K - 1) / K)) / (A + K L - 1) nats: the entropy of the symbol, less
-    its entropy for a given record. For K well below A, I(K) is about ln K / (1 + K L / A). This is
-    largest where K (ln K - 1) = A / L. The solution is K = A / (L w), where w is the number with w
-    e^w = A / (e L).
+    symbols ever are a record's own symbol. With A = e^eps, the symbol transmits I(K) = (A ln A - (A
+    + K
+    - 1) ln((A + K - 1) / K)) / (A + K L - 1) nats. For K well below A, I(K) is about ln K / (1 + K
+      L / A). This is largest where K (ln K - 1) = A / L. The solution is K = A / (L w), where w is
+      the number with w e^w = A / (e L).
     """
     odds = math.exp(min(epsilon, 600.0)) / labels
     size = odds / float(lambertw(odds / math.e).real)
@@ -301,5 +265,4 @@ def joint_size(epsilon: float, labels: int) -> int:
 
 
 def _size_in_words(size: int) -> str:
-    """Return a number as words of a sentence; a long number is written as a power of two."""
     return f"{size:,}" if size < 10**6 else f"2^{math.log2(size):.1f}"

@@ -4,8 +4,8 @@ The sampler is that of Canonne, Kamath, Steinke 2020, Algorithms 1 and 2. It dra
 the distribution Lap_Z(b), in which P(z) is proportional to exp(-|z| / b). The scale is b = t / 2^k
 with integers t >= 1 and k >= 0.
 
-*Proof* that the program draws from Lap_Z(b). The steps describe functions that build on one
-another. Each random decision only compares an integer with a uniformly random integer.
+*Proof* that the program draws from Lap_Z(b). Each random decision only compares an integer with a
+uniformly random integer.
 
 1. ``below_each(m)`` draws integers uniformly from {0, .., m-1} (the counting lemma of
    `adept.mechanisms.random_bits`).
@@ -24,11 +24,10 @@ another. Each random decision only compares an integer with a uniformly random i
    2). QED
 
 Nothing is rounded: every number is an integer below 2^63 that is computed from random words of the
-operating system. The program cuts off extreme results. It limits the noise to the range from -L to
-L with L = 2^62 / 2^k, and the *sum* of a value and its noise to the range from -L / 2 to L / 2. The
-values themselves are in the second range, so noise beyond L moves the sum to an end of its range,
-whether or not the noise itself was cut off. So the result is a function of the exact sum, which is
-post-processing.
+operating system. With L = 2^62 / 2^k, the program limits the noise to the range from -L to L, and
+the *sum* of a value and its noise to the range from -L / 2 to L / 2. The values themselves are in
+the second range, so noise beyond L moves the sum to an end of its range, whether or not the noise
+itself was cut off. So the result is a function of the exact sum, which is post-processing.
 
 Checked proof: ``proofs/DiscreteLaplace.v``, ``signs_have_the_weights_of_the_noise``;
 ``proofs/Noise.v``, ``geometric_is_private``.
@@ -45,7 +44,7 @@ from torch import Tensor
 from adept.errors import ConfigurationError
 from adept.mechanisms.random_bits import below_each
 
-SCALE_BITS = 24  # significant bits of a scale: at most 2^-23 more noise than the smallest possible
+SCALE_BITS = 24  # significant bits of a scale, which is less than 2^-22 above the exact quotient
 MAX_MAGNITUDE, MAX_SCALE = 1 << 62, 1 << 58
 MAX_EPSILON = 1 << 30  # a larger epsilon is treated as this one
 
@@ -53,9 +52,7 @@ Integers = NDArray[np.int64]
 
 
 def smallest_scale(sensitivity: int, *, epsilon: float) -> float:
-    """Return the smallest scale b of 24 significant bits with ``sensitivity / b <= epsilon``.
-
-    The comparison is exact, in rational numbers.
+    """Return a scale b >= ``sensitivity / epsilon``, rounded up to at most 24 significant bits.
 
     Args:
         sensitivity: the largest distance between the inputs of two neighbours, in grid steps; at
@@ -75,8 +72,6 @@ def smallest_scale(sensitivity: int, *, epsilon: float) -> float:
 def exact_laplace(values: Tensor, *, scale: float) -> Tensor:
     """Add an independent integer z to each entry, with P(z) proportional to exp(-|z| / scale).
 
-    This is discrete Laplace noise.
-
     Claim: for two integer tensors x and x' at l1 distance d, the probabilities of any output differ
     by a factor of at most exp(d / scale), exactly. Proof: for each entry, P(z - x) / P(z - x') =
     exp((|z - x'| - |z - x|) / scale) <= exp(|x - x'| / scale) by the triangle inequality, and the
@@ -85,8 +80,7 @@ def exact_laplace(values: Tensor, *, scale: float) -> Tensor:
     Args:
         values: an int64 tensor of any shape on the CPU. Entries whose size exceeds 2^36 times the
             scale, or 2^61, are set to that limit.
-        scale: the scale b, in grid steps: positive, with 24 significant bits, as ``smallest_scale``
-            returns it.
+        scale: the scale b, in grid steps, as ``smallest_scale`` returns it.
     """
     t, shift = _fraction(scale)
     limit = MAX_MAGNITUDE >> shift + 1
@@ -95,10 +89,7 @@ def exact_laplace(values: Tensor, *, scale: float) -> Tensor:
 
 
 def laplace_noise(count: int, *, t: int, shift: int) -> Integers:
-    """Draw ``count`` integers z with P(z) proportional to exp(-2^shift |z| / t).
-
-    This is step 4 of the proof in the module's docstring.
-    """
+    """Draw integers z, P(z) proportional to exp(-2^shift |z| / t): step 4 of the proof."""
     noise = np.zeros(count, dtype=np.int64)
     open_places = np.arange(count)
     while len(open_places):
@@ -110,10 +101,7 @@ def laplace_noise(count: int, *, t: int, shift: int) -> Integers:
 
 
 def _magnitudes(count: int, *, t: int, shift: int) -> Integers:
-    """Draw ``count`` integers y >= 0 with P(y) proportional to exp(-2^shift y / t).
-
-    This is step 3 of the proof in the module's docstring.
-    """
+    """Draw integers y >= 0, P(y) proportional to exp(-2^shift y / t): step 3 of the proof."""
     parts = np.empty(0, dtype=np.int64)
     while len(parts) < count:  # the first so many that are kept
         drawn = below_each(t, _plenty(count - len(parts)))
@@ -124,10 +112,7 @@ def _magnitudes(count: int, *, t: int, shift: int) -> Integers:
 
 
 def _wholes(count: int) -> Integers:
-    """Draw ``count`` integers v >= 0 with P(v) proportional to exp(-v).
-
-    Each integer is the number of successes between two failures.
-    """
+    """Draw ``count`` integers v >= 0 with P(v) proportional to exp(-v): step 3 of the proof."""
     failures = np.empty(0, dtype=np.int64)
     drawn = 0
     while len(failures) < count:
@@ -139,18 +124,12 @@ def _wholes(count: int) -> Integers:
 
 
 def _plenty(count: int) -> int:
-    """Return a number of draws of which mostly at least ``count`` are kept.
-
-    Each draw is kept with probability 1 - 1/e.
-    """
+    """Return a number of draws, each kept with probability 1 - 1/e, that mostly suffices."""
     return count + 3 * count // 4 + 8
 
 
 def _decays(numerators: Integers, t: int) -> NDArray[np.bool_]:
-    """Return True with probability exp(-numerator / t) for each numerator in {0, .., t}.
-
-    This is step 2 of the proof in the module's docstring.
-    """
+    """Return True with probability exp(-u / t) for each numerator u <= t: step 2 of the proof."""
     odd = np.ones(len(numerators), dtype=bool)
     going, trial = np.arange(len(numerators)), 1
     while len(going):

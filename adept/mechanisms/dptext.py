@@ -85,11 +85,7 @@ class DPText(Mechanism):
         )
 
     def expected_squared_error(self, dim: int) -> float:
-        """Return the expected value of ||noise||^2.
-
-        For redrawn noise, which is exponential, it is 2 n b^2. For the option "zero" it is half of
-        this.
-        """
+        """Return the mean of ||noise||^2: 2 n b^2 for redrawn noise, and n b^2 for "zero"."""
         return dim * self._scale() ** 2 * (2 if self.nan == "redraw" else 1)
 
 

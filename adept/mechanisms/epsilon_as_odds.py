@@ -15,10 +15,7 @@ MIN_COUNT = 2  # least count of such cases: 1 of 100 may be far above the bound
 
 
 def odds_change(epsilon: float) -> str:
-    """Return words for the largest factor by which a release can change an attacker's odds.
-
-    The release is eps-DP or eps-LDP (pure) with this ``epsilon``.
-    """
+    """Return words for the largest change of an attacker's odds by a pure eps-DP release."""
     if epsilon >= MAX_STATED_EPSILON:
         return "may change more than 10^21-fold, so that next to nothing is guaranteed"
     most = Decimal(math.nextafter(math.exp(epsilon), math.inf))
@@ -57,10 +54,7 @@ def good_enough(kappa: float, *, epsilon: float, delta: float = 0.0) -> float:
 
 
 def risk(epsilon: float, delta: float = 0.0) -> str:
-    """Return words for an attacker's best chance to find the right record.
-
-    The attacker chooses among CANDIDATES equally likely records.
-    """
+    """Return words for an attacker's best chance to find the right one of CANDIDATES records."""
     found = cases(good_enough(1 / CANDIDATES, epsilon=epsilon, delta=delta))
     return found if found == ALL_CASES else f"at most {found}"
 
@@ -75,7 +69,6 @@ def cases(probability: float) -> str:
 
 
 def check_bound(epsilon: float, **shares: float) -> None:
-    """Raise ConfigurationError if epsilon is negative or a probability is not between 0 and 1."""
     if not epsilon >= 0:
         raise ConfigurationError(f"epsilon must be a number that is not negative, got {epsilon}")
     for name, value in shares.items():

@@ -3,14 +3,13 @@ r"""Gaussian noise on an l2-clipped latent, calibrated tightly for every epsilon
 The *continuous* Gaussian mechanism adds noise of standard deviation s to latents at l2 distance at
 most D. It is (eps, delta)-LDP if and only if delta >= Phi(-u) - exp(eps) Phi(-v) (Balle and Wang
 2018, Theorem 8). Here Phi is the standard normal distribution function, u = eps s / D - D / (2s)
-and v = eps s / D + D / (2s).
+and v = eps s / D + D / (2s). Let delta_continuous(eps) be the right-hand side.
 
 The release adds noise of the *discrete* Gaussian distribution on the public grid (Canonne, Kamath,
-Steinke 2020), sampled exactly. Its guarantee follows from that of the continuous Gaussian at almost
-no cost, because the grid is fine compared with the noise. All lengths below are in grid steps. Let
-d(y) be the probability of the integer y under the discrete Gaussian, which is proportional to
-exp(-y^2 / (2 s^2)). Let r(y) be the mass that the continuous Gaussian puts on [y - 1/2, y + 1/2].
-Then
+Steinke 2020), sampled exactly. Its guarantee follows from that of the continuous Gaussian, because
+the grid is fine compared with the noise. All lengths below are in grid steps. Let d(y) be the
+probability of the integer y under the discrete Gaussian, which is proportional to exp(-y^2 / (2
+s^2)). Let r(y) be the mass that the continuous Gaussian puts on [y - 1/2, y + 1/2]. Then
 
     r(y) / d(y) = N / (s sqrt(2 pi)) * E[exp(-t^2 / (2 s^2)) cosh(y t / s^2)],   t uniform on [-1/2, 1/2],
 
@@ -29,13 +28,11 @@ noise from d. By (*),
     P_d[S|x] - exp(eps) P_d[S|x'] <= exp(a) (P_r[S'|x] - exp(eps - 2a - c) P_r[S'|x']) + P_d[||Y|| > T - D]
                                   <= exp(a) delta_continuous(eps - 2a - c) + tail.                               (**)
 
-Here delta_continuous(eps) is the right-hand side of the first formula, the smallest delta of the
-continuous Gaussian, and *tail* is the last probability of the line before. Each coordinate of Y
-satisfies E exp(Y_i^2 / (4 s^2)) = N(s sqrt 2) / N(s) < 3/2. So Markov's inequality gives tail <=
-(3/2)^n exp(-(T - D)^2 / (4 s^2)), and T is chosen so that this bound is delta / 2^21. The scale s
-is chosen so that the first term of (**) is delta (1 - 2^-20). Then all of (**) is delta (1 -
-2^-21). This leaves room for a relative error of 4e-7 in the floating-point evaluation of the
-formula. The evaluation has an error of 1e-10 only.
+Here *tail* is the last probability of the line before. Each coordinate of Y satisfies E exp(Y_i^2 /
+(4 s^2)) = N(s sqrt 2) / N(s) < 3/2. So Markov's inequality gives tail <= (3/2)^n exp(-(T - D)^2 /
+(4 s^2)), and T is chosen so that this bound is delta / 2^21. The scale s is chosen so that the
+first term of (**) is delta (1 - 2^-20). Then all of (**) is delta (1 - 2^-21). This leaves room for
+a relative error of 4e-7 in the floating-point evaluation, whose error is 1e-10 only.
 """
 
 import math
@@ -63,10 +60,9 @@ DELTA_MARGIN = 2.0**-20
 class Gaussian(Mechanism):
     """Gaussian noise on latents clipped to l2 norm C: (eps, delta)-LDP for any two records.
 
-    The noise is calibrated for the l2 sensitivity 2C. Proof: two points of the l2 ball of radius C
-    are at l2 distance at most 2C. On the grid, the program verifies sum z^2 <= (C / step)^2 for
-    each vector z of integers, so two such vectors are at most 2C / step apart. Then the bound (**)
-    in the module's docstring applies.
+    Proof: two points of the l2 ball of radius C are at l2 distance at most 2C, the sensitivity. On
+    the grid, the program verifies sum z^2 <= (C / step)^2 for each vector z of integers, so two
+    such vectors are at most 2C / step apart. Then the bound (**) in the module's docstring applies.
 
     Attributes:
         delta: the delta of the guarantee, from 1e-100 to 0.5; choose it far below 1 / (number of
@@ -90,7 +86,6 @@ class Gaussian(Mechanism):
             raise ConfigurationError(f"calibration must be one of {', '.join(CALIBRATIONS)}, got {self.calibration!r}")
 
     def _scale(self, dim: int) -> float:
-        """Return the standard deviation of the noise, on the scale of the latents."""
         if self.calibration == "analytic":
             return 2 * self.clip_norm * analytic_scale(self.epsilon, delta=self.delta)
         return discrete_scale(self._distance(), dim=dim, epsilon=self.epsilon, delta=self.delta) * grid_step(
@@ -98,10 +93,7 @@ class Gaussian(Mechanism):
         )
 
     def _distance(self) -> float:
-        """Return the l2 diameter of the ball in grid steps.
-
-        It is exact, because the grid's step is a power of two.
-        """
+        """Return the ball's l2 diameter in grid steps, exact as the step is a power of two."""
         return 2 * self.clip_norm / grid_step(self.clip_norm)
 
     def privatize(self, latents: Tensor) -> Tensor:
@@ -150,15 +142,13 @@ class ClampedGaussian(Gaussian):
     """Gaussian noise on latents whose n numbers are each clamped to [-C / sqrt(n), C / sqrt(n)].
 
     The release is (eps, delta)-LDP for any two records, with noise calibrated to the l2 distance
-    2C. DP-BART (Igamberdiev and Habernal, Findings of ACL 2023, Section 3.2) clips each number of
-    the encoder's output to [-c, c] in this way and adds the analytic Gaussian noise. Clamping keeps
-    the signs of the numbers, but the l2 diameter of a cube, 2 c sqrt(n), grows with the dimension.
-    Proof: the cube of half side c = C / sqrt(n) lies in the l2 ball of radius C, because n c^2 =
-    C^2. Opposite corners of the cube are 2 c sqrt(n) = 2C apart. So the l2 sensitivity of the cube
-    is that of the ball, and the bound (**) of the module's docstring applies, also to discrete
-    noise. On the grid, let R be the largest sum of squares in the ball. Integers of magnitude at
-    most m = floor(sqrt(R / n)) have n m^2 <= R. (C / sqrt(n) is the root mean square of the numbers
-    of a latent of norm C.)
+    2C. Proof: the cube of half side c = C / sqrt(n) lies in the l2 ball of radius C, because n c^2
+    = C^2. So two points of the cube are at l2 distance at most 2C, and the bound (**) of the
+    module's docstring applies. On the grid, let R be the largest sum of squares in the ball.
+    Integers of magnitude at most m = floor(sqrt(R / n)) have n m^2 <= R.
+
+    Source: DP-BART clips each number of the encoder's output to [-c, c] in this way and adds the
+    analytic Gaussian noise (Igamberdiev and Habernal, Findings of ACL 2023, Section 3.2).
     """
 
     name: ClassVar[str] = "clamped_gaussian"
@@ -180,7 +170,7 @@ class ClampedGaussian(Gaussian):
 def log_delta(scale: float, *, epsilon: float) -> float:
     """Return ln delta for Gaussian noise of standard deviation ``scale``.
 
-    It is the smallest delta for two latents at l2 distance 1 (Balle and Wang 2018).
+    This delta is the smallest one for two latents at l2 distance 1 (Balle and Wang 2018).
     """
     centre, half = epsilon * scale, 1 / (2 * scale)
     low, high = centre - half, centre + half
@@ -217,10 +207,7 @@ def discrete_log_delta(scale: float, *, distance: float, dim: int, epsilon: floa
 
 @lru_cache(maxsize=256)
 def discrete_scale(distance: float, *, dim: int, epsilon: float, delta: float) -> float:
-    """Return the scale s for which (**) proves that the release is (epsilon, delta)-LDP.
-
-    The noise is discrete Gaussian; the module's docstring contains (**).
-    """
+    """Return the scale s for which (**) in the module's docstring proves (epsilon, delta)-LDP."""
     from scipy.optimize import brentq  # slow to import, and most releases do without
 
     target = math.log(delta) + math.log1p(-DELTA_MARGIN)

@@ -2,8 +2,8 @@ r"""Guarantees: claimed and true budgets, their words, and the public numbers th
 
 A *certificate* is a list of public numbers from which anyone can compute the guarantee of a
 release, as ``adept.release.verify_statement`` does. Releasing a record may take several random
-draws. Each *part* of a certificate describes one of them. A part describes only the distribution of
-the draw, never the drawn value. There are three kinds of parts:
+draws. Each *part* of a certificate describes the distribution of one draw, never the drawn value.
+There are three kinds of parts:
 
 - ``symbols``: subset selection, which draws one of k symbols. Of the symbols, t have the integer
   weight A and the others the integer weight B. The program draws one integer below W = t A + (k -
@@ -16,8 +16,8 @@ the draw, never the drawn value. There are three kinds of parts:
 - ``discrete_gaussian``: noise of parameter s on vectors of n integers at l2 distance at most D. It
   suffices that the bound (**) of ``adept.mechanisms.gaussian`` is at most delta.
 
-A certificate stores numbers that a float may not hold exactly as strings: integers, and fractions
-as "p/q".
+Integers and fractions are stored as strings, "p" and "p/q", because a float may not hold them
+exactly.
 
 Checked proof: ``proofs/Checker.v``, ``accepted_symbols_are_private``,
 ``accepted_noise_is_private``.
@@ -63,7 +63,7 @@ class Guarantee:
 
 
 def json_number(value: float | None) -> float | str | None:
-    """Return ``value`` in a form that JSON can hold: an infinite epsilon is the string "inf"."""
+    """Return ``value`` in a form that JSON can hold: an infinite number is the string "inf"."""
     return "inf" if value is not None and math.isinf(value) else value
 
 
@@ -85,10 +85,7 @@ def often(probability: Fraction) -> str:
 
 
 def total(*epsilons: float | Fraction, times: int = 1) -> float:
-    """Return the exact sum of privacy budgets, each spent ``times`` times.
-
-    The sum is rounded up once, at the end.
-    """
+    """Return the exact sum of budgets, each spent ``times`` times, rounded up to a float."""
     if not all(map(math.isfinite, epsilons)):
         return math.inf
     exact = times * sum((Fraction(epsilon) for epsilon in epsilons), Fraction(0))
@@ -100,10 +97,7 @@ def total(*epsilons: float | Fraction, times: int = 1) -> float:
 
 
 def share(epsilon: float, records: int) -> float:
-    """Return each record's share of a budget.
-
-    It is the largest float whose product with ``records`` is at most ``epsilon``.
-    """
+    """Return the largest float whose exact product with ``records`` is at most ``epsilon``."""
     part = epsilon / records
     while Fraction(part) * records > Fraction(epsilon):
         part = math.nextafter(part, 0.0)

@@ -1,11 +1,10 @@
 r"""Private labels: a record's text and label are released as one symbol, by subset selection.
 
-A record has a text and one of L public labels. A codebook or a codec (a public model that turns
-texts into numbers) maps the text to one of k *outcomes* v: a codeword, or a description (a number).
-So there are k L symbols (v, c) of an outcome and a label. The *heavy set* of a record consists of
-the t symbols {its t nearest outcomes} x {its own label}. The mechanism releases one symbol. It
-draws each heavy one with probability A / W and each other one with probability B / W, where A <=
-e^eps B are integers and W = t A + (k L - t) B.
+A record has a text and one of L public labels. A codebook or a codec maps the text to one of k
+*outcomes* v: a codeword, or a description (a number). So there are k L symbols (v, c) of an outcome
+and a label. The *heavy set* of a record consists of the t symbols {its t nearest outcomes} x {its
+own label}. The mechanism releases one symbol. It draws each heavy symbol with probability A / W and
+each other symbol with probability B / W, where A <= e^eps B are integers and W = t A + (k L - t) B.
 
 Claim: pure eps-LDP, exactly, for any two *pairs* of text and label. Proof: every record's heavy set
 has exactly t symbols, whatever its label is. So W is the same for all records, and each symbol's
@@ -15,14 +14,12 @@ The rank's symbol has the outcome of rank r mod k and the label of rank r div k.
 the outcomes in the order of their ranks are a permutation of all outcomes that begins with the t
 nearest (``Block.place``). The labels in the order of their ranks are a permutation of all labels
 that begins with the record's label (``RandomizedResponse.choose``). So each rank belongs to exactly
-one symbol, and the ranks below t are the heavy set. The program stores no table of the k L symbols.
-For t = 1, the default for descriptions, this is randomised response over k L symbols. QED.
+one symbol, and the ranks below t are the heavy set. QED.
 
 The text alone and the label alone each have an exact epsilon below eps. An outcome's weight, summed
 over labels, is A + (L - 1) B or L B. A label's weight, summed over outcomes, is t A + (k - t) B or
 k B. So the epsilon of the text alone is ln((A + (L - 1) B) / (L B)), and the epsilon of the label
-alone is ln((t A + (k - t) B) / (k B)). Two separate randomised responses, one for the text and one
-for the label, would have to split eps into two such budgets, whose sum is eps.
+alone is ln((t A + (k - t) B) / (k B)).
 
 The rules for codebooks read only the budget and L. t is .8 k L / (e^eps + 1), but at least 1. k is
 the largest power of two from 128 to 1024 for which the record's own symbol has a probability of
@@ -89,7 +86,6 @@ class JointResponse:
 
     @cached_property
     def _response(self) -> RandomizedResponse:
-        """The randomised response that orders the labels by rank for each record."""
         return RandomizedResponse(epsilon=self.mechanism.epsilon, labels=self.labels)
 
     @property
@@ -133,8 +129,7 @@ class JointResponse:
         """Release each record's text and label as one symbol, drawn in exact arithmetic.
 
         Args:
-            inputs: latents (B, n) if the mechanism is a codebook, and numbers if it is a
-                ``Description``.
+            inputs: latents (B, n) for a codebook, or numbers for a ``Description``.
             labels: one label of the public set for each record.
         """
         if len(inputs) != len(labels):
@@ -167,10 +162,7 @@ class JointResponse:
 
     @property
     def text_epsilon(self) -> float:
-        """The epsilon of the released text alone, rounded up.
-
-        It holds if the released label is not published.
-        """
+        """The epsilon of the released text alone, if its label is not published; rounded up."""
         heavy, light = self.odds
         count = len(self.labels)
         return self._log(Fraction(heavy + (count - 1) * light, count * light))
@@ -203,7 +195,7 @@ class JointResponse:
     def distribution(self) -> Callable[[Symbol], dict[Symbol, Fraction]] | None:
         """A function that returns the distribution of ``privatize`` for one symbol.
 
-        It is None if there are too many symbols to list.
+        The function is None if there are too many symbols to list.
         """
         return self._distribution if self.size <= MAX_AUDITED_SYMBOLS else None
 

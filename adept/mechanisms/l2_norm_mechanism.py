@@ -26,10 +26,8 @@ class L2Norm(Mechanism):
     sensitivity is ||x - x'||_2 <= 2C. Let f be the density of the noise. At any output z, the
     densities of the release satisfy f(z - x) / f(z - x') = exp(eps (||z - x'|| - ||z - x||) / (2C))
     <= exp(eps ||x - x'|| / (2C)) <= exp(eps) by the triangle inequality. Rounding to the public
-    grid is post-processing.
-
-    The proof covers the formula only. The program computes the noise in floating point and rounds
-    the sum to a grid, so ``exact`` is False.
+    grid is post-processing. The proof covers the formula, not the floating-point noise of the
+    program, so ``exact`` is False.
     """
 
     name: ClassVar[str] = "l2_norm"
@@ -37,7 +35,6 @@ class L2Norm(Mechanism):
     noise: ClassVar[str | None] = "l2_norm"
 
     def _scale(self) -> float:
-        """Return the scale b of the noise's radius, on the scale of the latents."""
         return 2 * self.clip_norm / self.epsilon
 
     def privatize(self, latents: Tensor) -> Tensor:

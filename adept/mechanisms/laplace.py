@@ -62,7 +62,6 @@ class _Laplace(Mechanism):
         return 2 * radius if self.clip == "l1" else 2 * math.isqrt(dim * radius)
 
     def _scale(self, dim: int) -> float:
-        """Return the scale of the noise, in grid steps."""
         return smallest_scale(self._assumed_diameter(dim), epsilon=self.epsilon)
 
     def privatize(self, latents: Tensor) -> Tensor:
@@ -120,10 +119,10 @@ class _Laplace(Mechanism):
 class OriginalLaplace(_Laplace):
     """ADePT as published: latents clipped to l2 norm C, plus Laplace noise of scale 2C / eps.
 
-    Its claim of eps-LDP is false for n > 1 (Habernal 2021, Theorems 3.1 and 5.1). Neighbours are
-    any two records. The true guarantee is pure (eps * sqrt(n))-LDP, attained by the two latents
-    C/sqrt(n) (1, ..., 1) and -C/sqrt(n) (1, ..., 1). The mechanism serves comparisons and audits,
-    which find the violation. The program refuses to release records with it.
+    Its claim of eps-LDP is false for n > 1 (Habernal 2021, Theorems 3.1 and 5.1). The true
+    guarantee is pure (eps * sqrt(n))-LDP for any two records. The latents C/sqrt(n) (1, ..., 1) and
+    -C/sqrt(n) (1, ..., 1) attain it. The program refuses to release records with this mechanism;
+    audits find the violation.
     """
 
     name: ClassVar[str] = "original"
@@ -137,9 +136,9 @@ class OriginalLaplace(_Laplace):
 class L1Laplace(_Laplace):
     """First remedy for ADePT: latents clipped to l1 norm C, plus Laplace noise of scale 2C / eps.
 
-    The release is pure eps-LDP for any two records (Habernal 2021, Section 6).
-    Proof: two points of the l1 ball of radius C are at l1 distance at most 2C, so the privacy loss
-    is at most 2C / b = eps.
+    The release is pure eps-LDP for any two records (Habernal 2021, Section 6). Proof: two points of
+    the l1 ball of radius C are at l1 distance at most 2C, so the privacy loss is at most 2C / b =
+    eps.
     """
 
     name: ClassVar[str] = "l1"
@@ -154,8 +153,7 @@ class L1Laplace(_Laplace):
 class SqrtNLaplace(_Laplace):
     """Second remedy for ADePT: latents clipped to l2 norm C, plus noise of scale 2C sqrt(n) / eps.
 
-    The noise is Laplace noise. The release is pure eps-LDP for any two records (Habernal 2021,
-    Section 6).
+    The release with Laplace noise is pure eps-LDP for any two records (Habernal 2021, Section 6).
     Proof: two points of the l2 ball of radius C are at l1 distance at most 2C sqrt(n), so the
     privacy loss is at most 2C sqrt(n) / b = eps.
     """

@@ -1,10 +1,9 @@
 r"""A small codebook learned from public latents; each codeword has a large probability.
 
-A codebook is a list of k public unit vectors, the codewords. Here they are learned from *public
-latents*, the latents of public texts. The t codewords nearest to a record are its *heavy*
-codewords, which are likelier than the others to be released for it. The release, its claim and its
-proof are those of ``adept.mechanisms.codebook``. The proof holds for *any* public codewords. So
-learning them from public text can change how useful a release is, but not its guarantee.
+A codebook is a list of k public unit vectors, the codewords. They are learned here from the latents
+of public texts. The t codewords nearest to a record are its *heavy* codewords, which are likelier
+than the others to be released for it. The release, its claim and its proof are those of
+``adept.mechanisms.codebook``. The proof holds for *any* public codewords.
 
 The rule for k: 2^round(4 + eps), but at least 32, at most 1024, and at most half the number of
 public latents.
@@ -16,10 +15,10 @@ nearest codeword alone would be released with probability .9 or more for t = 1. 
 
 A model of *broad* text, which covers many subjects instead of one domain, uses its largest
 codebook. If such a model was adapted to a domain, its smaller codebooks belong to that domain, and
-there is a gap between their sizes and those of the larger codebooks. Then the model uses at most
-four times the k of the rule above. t is chosen so that the odds of releasing a heavy codeword are s
-to one, with s = eps - 2 but at least 4/3. This needs t = k s / (e^eps + s) (``docs/decisions.md``,
-"Heavy codewords of broad text"). All these rules read only the budget and the public model.
+their sizes end far below those of the larger codebooks. Then the model uses at most four times the
+k of the rule above. t is chosen so that the odds of releasing a heavy codeword are s to one, with s
+= eps - 2 but at least 4/3. This needs t = k s / (e^eps + s) (``docs/decisions.md``, "Heavy
+codewords of broad text"). All these rules read only the budget and the public model.
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, and for labels
 ``same_label_is_private``.
@@ -62,7 +61,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
             to unit length here. None means random codewords, with the same guarantee, until a model
             provides codewords (``with_codewords``).
         size: the number k of codewords. By default, it follows from the budget
-        (``adept.mechanisms.learned_codebook`` states the rule).
+            (``adept.mechanisms.learned_codebook`` states the rule).
         top: the number t of heavy codewords: those nearest to a record, which are likelier than the
             others. By default, it follows from k and the budget
             (``adept.mechanisms.learned_codebook`` states the rule).
@@ -97,10 +96,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
 
     @property
     def heavy(self) -> int:
-        """The number t of heavy codewords of each record.
-
-        It is ``top``, or by default the number that the rule in the module's docstring chooses.
-        """
+        """The number t of heavy codewords of each record: ``top``, or else by the module's rule."""
         if self.top is not None:
             return self.top
         odds = math.exp(min(self.epsilon, 700.0))
@@ -108,10 +104,10 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return max(least, round(HEAVY_SHARE * self.count / (odds + 1)))
 
     def with_codewords(self, codebooks: Mapping[int, Tensor], *, most: int | None = None) -> Self:
-        """Return a copy that uses one of a model's codebooks.
+        """Return a copy with a model's largest codebook of at most ``most`` codewords.
 
-        ``codebooks`` maps the number of codewords to the codebook. The copy uses the largest
-        codebook that has at most ``most`` codewords.
+        ``codebooks`` maps each number of codewords to its codebook; ``most`` is by default the
+        rule's k.
         """
         if self.codewords is not None:
             return self
@@ -124,10 +120,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return replace(self, codewords=codebooks[max(fitting)], size=max(fitting))
 
     def over_broad_text(self, codebooks: Mapping[int, Tensor]) -> Self:
-        """Return a copy for a model of broad text.
-
-        The rule in the module's docstring chooses the codebook and t.
-        """
+        """Return a copy for a model of broad text, with the codebook and t by the module's rule."""
         found = self.with_codewords(codebooks, most=_without_gap(codebooks, most=BROAD_FACTOR * self.count))
         odds = max(MIN_ODDS, self.epsilon - BROAD_ODDS_BELOW_EPSILON)
         top = self.top or max(1, round(found.count * odds / (math.exp(min(self.epsilon, 700.0)) + odds)))
@@ -141,24 +134,19 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return (Block(shape, words),)
 
     def places(self, latents: Tensor, ranks: Sequence[int]) -> Tensor:
-        """Return the index (B,) of the codeword at the given rank for each latent.
-
-        Ranks below t are the nearest codewords, which are heavy.
-        """
+        """Return the index (B,) of the codeword at the given rank for each latent."""
         units = self.clip_to_units(latents)
         (block,) = self.layout(units.shape[1])
         return block.place(units, torch.tensor(ranks, dtype=torch.int64))
 
     @property
     def own_symbol(self) -> str:
-        """The words that describe a record's heavy codewords in a sentence."""
         return "its nearest codeword" if self.heavy == 1 else f"one of its {self.heavy} nearest codewords"
 
     def beside(self, labels: int) -> Self:
         """Return a copy for joint releases of a text and one of ``labels`` possible labels.
 
-        The copy has ``joint_codewords`` codewords, and the rule for labels chooses t
-        (``adept.mechanisms.joint_response``). A size or a ``top`` that was set is kept.
+        The rules of ``adept.mechanisms.joint_response`` choose k and t unless they were set.
         """
         size = self.count if self.size or self.codewords is not None else joint_codewords(self.epsilon, labels)
         odds = math.exp(min(self.epsilon, 700.0))
@@ -166,20 +154,13 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return replace(self, size=size, top=top)
 
     def choose(self, latents: Tensor, ranks: Sequence[int]) -> Tensor:
-        """Return the codeword (B, n), of length C, at the given rank for each latent.
-
-        Ranks below t are the nearest codewords, which are heavy.
-        """
+        """Return the codeword (B, n), of length C, at the given rank for each latent."""
         if not isinstance(latents, Tensor):
             raise ConfigurationError(f"latents must be a tensor, got {type(latents).__name__}")
         (block,) = self.layout(latents.shape[1])
         return self._join([block.codewords[self.places(latents, ranks)]], like=latents)
 
     def choose_symbols(self, numbers: Sequence[int], ranks: Sequence[int]) -> list[int]:
-        """Return the number of the codeword at the given rank for each record.
-
-        Here each record is itself a codeword, and ``numbers`` holds the numbers of these codewords.
-        """
         found: list[int] = self.places(self._own[list(numbers)], ranks).tolist()
         return found
 
@@ -194,9 +175,9 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return random_codewords(STAND_IN_DIM, self.count, 0) if self.codewords is None else self.codewords
 
     def mean_cosine(self, dim: int) -> float:
-        """Return the expected cosine between a latent and its release.
+        """Return the expected cosine between a uniformly chosen codeword and its release.
 
-        The latent is a uniformly chosen codeword or, without a model, a uniformly random direction.
+        Without a model, the expectation is over latents of uniformly random direction.
         """
         if self.codewords is None:
             return super().mean_cosine(dim)
@@ -223,8 +204,7 @@ def joint_codewords(epsilon: float, labels: int) -> int:
 def _without_gap(sizes: Iterable[int], *, most: int) -> int:
     """Return the size of the codebook for a model of broad text.
 
-    Start with the largest of ``sizes`` that is at most ``most``. Go on to the next larger size as
-    long as it is at most twice as large as the one before.
+    Start with the largest size up to ``most``. Go on while the next size is at most twice as large.
     """
     ordered = sorted(sizes)
     found = max((size for size in ordered if size <= most), default=ordered[0])
@@ -235,7 +215,6 @@ def _without_gap(sizes: Iterable[int], *, most: int) -> int:
 
 
 def _unit_codewords(codewords: Tensor) -> Tensor:
-    """Return codewords (k, n) scaled to unit length, as float32 on the CPU."""
     if not isinstance(codewords, Tensor):
         raise ConfigurationError(f"codewords must be a tensor, got {type(codewords).__name__}")
     check_latents(codewords)

@@ -10,8 +10,8 @@ the cap (Bhowmick et al. 2018, Algorithm 1).
 Mean: E V = m(g) x with m(g) = M(g) (e^eps - 1) / (1 + (e^eps - 1) q). Here M(g) = E[T; T >= g] =
 s^a / ((n - 1) B(1/2, a)), and T is the first coordinate of a uniformly random unit vector. So V /
 m(g) is an unbiased estimate of x with the squared error 1/m(g)^2 - 1, and the best g maximises m.
-The derivative of m vanishes where m(g) = g, at one point (because dM/dg = -g f(g) and dq/dg =
--f(g), where f is the density of T). For this g the release is V / g, and g is the expected cosine
+The derivative of m vanishes where m(g) = g, at one point, because dM/dg = -g f(g) and dq/dg =
+-f(g), where f is the density of T. For this g the release is V / g, and g is the expected cosine
 between V and x. With these parameters PrivUnit has the least variance in a large family of unbiased
 eps-LDP releases of a unit vector (Asi, Feldman, Talwar 2022).
 
@@ -54,19 +54,15 @@ class Cap:
 class PrivUnit(Mechanism):
     """A random vector for each latent; its mean is the vector of length C in the same direction.
 
-    It is pure eps-LDP for any two records, and its squared error is C^2 (1/g^2 - 1). Every latent
-    is first projected onto the sphere of radius C, also from inside the ball. So the release
-    depends only on its direction. (To keep the length of a latent r, append sqrt(C^2 - ||r||^2) as
-    one more coordinate. A zero latent becomes C times the unit vector along the first axis.)
+    The release is pure eps-LDP for any two records, and its squared error is C^2 (1/g^2 - 1). It
+    depends only on the latent's direction. A zero latent becomes C times the unit vector along the
+    first axis.
 
     Proof: the density of V is p/q on the cap and (1 - p)/(1 - q) on its complement, for any x. The
     ratio of these two numbers, p (1 - q) / (q (1 - p)), is e^eps by the choice of p. So the
-    densities under two records differ by at most this factor anywhere.
-
-    The proof covers the formula only. The program draws in floating point, from the operating
-    system's entropy; only the choice between the cap and its complement is exact. It rounds the
-    release C V / g to a coarse public grid. No proof covers these rounding errors, so ``exact`` is
-    False.
+    densities under two records differ by at most this factor anywhere. The proof covers the
+    formula, not the rounding errors of the program, so ``exact`` is False. Only the choice between
+    the cap and its complement is exact.
     """
 
     name: ClassVar[str] = "privunit"
@@ -162,18 +158,15 @@ def log_overshoot(logit: float, *, dim: int) -> float:
 
 
 def cap_probability(squared_sine: float, *, dim: int) -> float:
-    """Return q, the probability of a cap under the uniform distribution on the sphere.
-
-    The cap has a threshold g >= 0 with 1 - g^2 = ``squared_sine``.
-    """
+    """Return q, the cap's share of the sphere, from ``squared_sine`` = 1 - g^2 with g >= 0."""
     return float(betainc((dim - 1) / 2, 0.5, squared_sine)) / 2
 
 
 def cap_angles(cap: Cap, inside: Tensor, uniform: Tensor, *, dim: int) -> tuple[Tensor, Tensor]:
     """Return the cosine and the sine (B, 1) of the angle between x and V.
 
-    The angles are computed from uniform random numbers ``uniform`` (B,). The mask ``inside`` (B,)
-    is True where V falls inside the cap.
+    ``uniform`` (B,) holds uniform random numbers, and ``inside`` (B,) is True where V is in the
+    cap.
     """
     u, q = uniform.numpy(), cap.probability
     # P(T >= t): below q inside the cap, between q and 1 outside; beyond 1/2 the other tail keeps its digits.

@@ -20,8 +20,6 @@ finite tape of bits.
    to each remaining item with probability 1/(n-1), and so on. So there are n! equally likely
    sequences of choices, one for each order of the items.
 
-Tests enumerate all tapes for small m and confirm that the program draws as the lemma says.
-
 Checked proof of 1 to 3: ``proofs/Sampler.v``, ``ranks_have_their_weights``,
 ``remainders_are_uniform``.
 """

@@ -8,8 +8,6 @@ The first word of a function's name says which of three kinds of random numbers 
   rounding errors that no proof covers.
 - ``simulated_``: ordinary floating-point numbers from a seeded generator, which protect nothing
   (Mironov 2012, "On significance of the least significant bits for differential privacy").
-
-A *rank* orders the possible outputs for one record: its likelier outputs have the first ranks.
 """
 
 import math
@@ -40,10 +38,9 @@ def _gaussian_measurement(scale: float) -> Measurement:
 def exact_gaussian(values: Tensor, *, scale: float) -> Tensor:
     """Add an independent integer z to each entry: P(z) is proportional to exp(-z^2 / (2 scale^2)).
 
-    This is discrete Gaussian noise. OpenDP samples it from the operating system's entropy with
-    integer arithmetic alone (Canonne, Kamath, Steinke 2020, Algorithm 3). Sums beyond the range of
-    int64 are set to its ends, which is post-processing. ``adept.mechanisms.gaussian`` proves the
-    guarantee.
+    OpenDP samples this discrete Gaussian noise from the operating system's entropy with integer
+    arithmetic alone (Canonne, Kamath, Steinke 2020, Algorithm 3). Sums beyond the range of int64
+    are set to its ends, which is post-processing.
 
     Args:
         values: an int64 tensor of any shape on the CPU.
@@ -57,11 +54,7 @@ def exact_gaussian(values: Tensor, *, scale: float) -> Tensor:
 def exact_odds(epsilon: Fraction) -> tuple[int, int]:
     """Return integers A >= B = 2^64 with A <= exp(epsilon) * B, up to a relative error of 2^-60.
 
-    A is the result of `exponential_series`, divided by 2^64 and rounded down.
-
-    Args:
-        epsilon: the exact rational budget, at least zero. The running time grows with epsilon: it
-            is milliseconds for an epsilon of 600.
+    ``epsilon`` is the exact rational budget, at least zero.
     """
     total, _ = exponential_series(epsilon)
     return total >> ODDS_BITS, 1 << ODDS_BITS
@@ -88,11 +81,11 @@ def exponential_series(epsilon: Fraction) -> tuple[int, int]:
 def exact_ranks(records: int, *, near: int, far: int, odds: tuple[int, int]) -> list[int]:
     """Draw a rank in {0, .., near+far-1} for each record.
 
-    Each of the first ``near`` ranks has the weight A, and each other rank has the weight B, where
-    (A, B) = ``odds``. This is randomised response in its general form: a record determines only
-    which output has which rank. So each output has probability A/W or B/W, with the same W = near A
-    + far B for every record. The probabilities under two records differ by a factor of at most A/B,
-    exactly (the counting lemma of `adept.mechanisms.random_bits`).
+    A *rank* orders the possible outputs for one record. Each of the first ``near`` ranks has the
+    weight A, and each other rank has the weight B, where (A, B) = ``odds``. So each output has
+    probability A/W or B/W, with the same W = near A + far B for every record. The probabilities
+    under two records differ by a factor of at most A/B, exactly (the counting lemma of
+    `adept.mechanisms.random_bits`).
     """
     heavy, light = odds
     border = near * heavy
@@ -111,9 +104,9 @@ def exact_bernoulli(records: int, *, probability: float) -> Tensor:
 def fresh_uniform(*shape: int) -> Tensor:
     """Return float64 numbers, uniform in (0, 1), with the full precision of floats down to 2^-961.
 
-    The binary exponent of each number is drawn from a geometric distribution: it is the number of
-    leading zeros in an endless stream of fair bits. The mantissa is uniform on 52 bits. So no tail
-    of the distribution is cut off. Numbers above 1 - 2^-53 come out just below 1.
+    The exponent is the number of leading zeros in an endless stream of fair bits, and the mantissa
+    is uniform on 52 bits. So no tail of the distribution is cut off. Numbers above 1 - 2^-53 come
+    out just below 1.
     """
     size = math.prod(shape)
     exponents, open_ends = np.zeros(size, dtype=np.int64), np.arange(size)
@@ -129,11 +122,7 @@ def fresh_uniform(*shape: int) -> Tensor:
 
 
 def fresh_gaussian(*shape: int) -> Tensor:
-    """Return float64 standard normal numbers.
-
-    Each number is the inverse distribution function at a random point of the lower tail, with a
-    random sign.
-    """
+    """Return float64 standard normal numbers, by the inverse distribution function."""
     tail: Tensor = torch.special.ndtri(0.5 * fresh_uniform(*shape))
     signs = torch.from_numpy((random_bits.source.words(math.prod(shape)) & np.uint64(1)).astype(np.float64)).reshape(
         shape
@@ -151,9 +140,8 @@ def fresh_directions(records: int, dim: int) -> Tensor:
 def fresh_index(weights: Tensor) -> Tensor:
     """Draw an index (B,) for each row of weights (B, K); probabilities are proportional to weights.
 
-    The result is the first index whose cumulated weight exceeds u * total, where u is uniform in
-    (0, 1) and total is the sum of the row. Such an index has a positive weight. If rounding makes u
-    * total equal to the total, the largest float below the total replaces it.
+    The index is the first one whose cumulated weight exceeds u * total, for u uniform in (0, 1). So
+    its weight is positive. If u * total rounds to the total, the next float below replaces it.
     """
     cumulated = weights.cumsum(dim=1)
     total = cumulated[:, -1:]

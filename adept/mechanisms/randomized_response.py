@@ -36,12 +36,11 @@ MAX_WEIGHTS = 2**22  # weights of choices that are in memory at once
 class RandomizedResponse:
     """A pure eps-LDP release of one of k public labels, for any two records, in exact arithmetic.
 
-    The true label has the integer weight A, and each other label has the integer weight B. The sum
-    of all weights is W = A + (k - 1) B.
-    Proof: any output has probability A / W or B / W for any true label. So its probabilities under
-    two records differ by a factor of at most A / B <= e^eps. The program computes A from eps, read
-    as an exact rational number, and rounds A down (``random_draws.exact_odds``). So P(keep) is
-    rounded down too. The proof needs no norm and no sensitivity.
+    Proof: the true label has the integer weight A, and each other label has the integer weight B.
+    The sum of all weights is W = A + (k - 1) B. Any output has probability A / W or B / W for any
+    true label. So its probabilities under two records differ by a factor of at most A / B <= e^eps.
+    The program rounds A down (``random_draws.exact_odds``). The proof needs no norm and no
+    sensitivity.
 
     Attributes:
         epsilon: the budget in nats, from 1e-3 to 600.
@@ -98,8 +97,8 @@ class RandomizedResponse:
     def choose(self, labels: Sequence[str], ranks: Sequence[int]) -> list[str]:
         """Return the label at the given rank for each record.
 
-        The rank counts from the record's own label, in the order of the label set; the first label
-        follows the last. So rank 0 is the record's own label.
+        Rank 0 is the record's own label. The next ranks follow in the order of the label set, in a
+        circle.
         """
         places = {label: place for place, label in enumerate(self.labels)}
         unknown = next((row for row, label in enumerate(labels, start=1) if label not in places), None)
@@ -129,9 +128,9 @@ class RandomizedResponse:
 
         ``released`` holds N released labels. A label of true frequency f is released with
         probability Q + (P - Q) f, where P = A / W and Q = B / W. Let r be the label's share among
-        the released labels. Then (r - Q) / (P - Q) is an unbiased estimate of f, and its standard
-        error is sqrt(r (1 - r) / N) / (P - Q). The standard error covers the noise and the sampling
-        of N records from a population (Warner 1965). The estimates sum to one and may be negative.
+        the released labels. Then (r - Q) / (P - Q) is an unbiased estimate of f, with the standard
+        error sqrt(r (1 - r) / N) / (P - Q). This error covers the noise and the sampling of N
+        records from a population (Warner 1965). The estimates sum to one and may be negative.
         """
         if not released:
             raise ConfigurationError("released must hold at least one label, got none")
@@ -147,13 +146,12 @@ class RandomizedResponse:
 
 @dataclass(frozen=True, kw_only=True)
 class ScalarLaplace:
-    """A pure eps-LDP release of one integer in [lower, upper], in exact arithmetic.
+    """A pure eps-LDP release of one integer in [lower, upper], for any two records, exactly.
 
-    Neighbours: any two records. Proof: values are clamped to the public range, so the l1
-    sensitivity is upper - lower. The noise is discrete Laplace noise, with P(z) proportional to
-    exp(-|z| / b). Here b is the smallest scale of 24 significant bits with (upper - lower) / b <=
-    eps, compared as rational numbers. Released values may lie outside the range. Clamping them
-    would be post-processing, but it would bias a mean of released values.
+    Proof: values are clamped to the public range, so the l1 sensitivity is upper - lower. The noise
+    is discrete Laplace noise, with P(z) proportional to exp(-|z| / b) and (upper - lower) / b <=
+    eps. Released values may lie outside the range: clamping them would bias a mean of released
+    values.
     """
 
     epsilon: float
@@ -181,10 +179,7 @@ class ScalarLaplace:
         return [int(value) + self.lower for value in noisy.tolist()]
 
     def simulate(self, values: Sequence[int], generator: torch.Generator | None) -> list[int]:
-        """Simulate a seeded release of each integer. It is not private.
-
-        The noise is the difference of two geometric random numbers.
-        """
+        """Simulate a seeded release of each integer. It is not private."""
         check_integers(values)
         clamped = torch.tensor(list(values), dtype=torch.int64).clamp(self.lower, self.upper)
         first, second = torch.empty(2, len(clamped), dtype=torch.float64).exponential_(generator=generator)
@@ -203,15 +198,11 @@ class ScalarLaplace:
         )
 
     def expected_squared_error(self) -> float:
-        """Return the variance of the noise, 2p / (1 - p)^2 with p = exp(-1 / b).
-
-        It is the expected squared error for a value inside the range.
-        """
+        """Return the variance of the noise, 2p / (1 - p)^2 with p = exp(-1 / b)."""
         return 2 * math.exp(-1 / self.scale) / math.expm1(-1 / self.scale) ** 2
 
 
 def check_integers(values: Sequence[int]) -> None:
-    """Raise ConfigurationError unless every value is an integer."""
     for row, value in enumerate(values, start=1):
         if isinstance(value, bool) or not isinstance(value, int):
             raise ConfigurationError(f"values must be integers, got {type(value).__name__} in record {row}")
@@ -226,13 +217,13 @@ def exponential_choice(scores: Tensor, *, epsilon: float) -> Tensor:
     Claim: eps-LDP for any two records. Proof: if one record replaces another, exp(eps u / 2)
     changes by a factor of at most exp(eps / 2), and so does the sum over all items by which it is
     divided. The set of items and the range of u are public (McSherry and Talwar 2007). Sampling at
-    temperature T = 2 (b2 - b1) / eps from a language model whose logits were clipped to [b1, b2] is
-    such a mechanism. Its items are the words, and its score is u = (logit - b1) / (b2 - b1)
-    (Utpala, Hooker and Chen 2023, Theorem 1).
+    temperature T = 2 (b2
+    - b1) / eps from a language model whose logits were clipped to [b1, b2] is such a mechanism. Its
+      items are the words, and its score is u = (logit - b1) / (b2 - b1) (Utpala, Hooker and Chen
+      2023, Theorem 1).
 
     Args:
-        scores: the scores (B, K). They are clamped to [0, 1], and NaN becomes 0, so that the claim
-            holds for any scores.
+        scores: the scores (B, K), clamped to [0, 1] here; NaN becomes 0.
         epsilon: the budget of each choice.
     """
     rows = max(1, MAX_WEIGHTS // max(1, scores.shape[1]))

@@ -31,10 +31,7 @@ class Reference(Mechanism):
 
 @dataclass(frozen=True, kw_only=True)
 class Identity(Reference):
-    """A mechanism that releases the clipped latent itself and gives no privacy.
-
-    It claims nothing, whatever ``epsilon`` is.
-    """
+    """A mechanism that releases the clipped latent itself and gives no privacy."""
 
     name: ClassVar[str] = "identity"
 
@@ -62,8 +59,7 @@ class Random(Reference):
     """A mechanism that releases a vector of length C in a random direction and ignores the record.
 
     The release is pure 0-LDP, whatever ``epsilon`` is. Proof: the program reads only the shape of
-    the input, which the model fixes, and none of its values. So a release has the same distribution
-    under any two records.
+    the input, which the model fixes. So a release has the same distribution under any two records.
     """
 
     name: ClassVar[str] = "random"
@@ -85,8 +81,5 @@ class Random(Reference):
         )
 
     def expected_squared_error(self, dim: int) -> float:
-        """Return the expected squared error, C^2 + ||x||^2, for a latent x of length C.
-
-        The cross term of the squared error has mean zero.
-        """
+        """Return the expected squared error, C^2 + ||x||^2, for a latent x of length C."""
         return 2 * self.clip_norm**2

@@ -9,26 +9,21 @@ theta + iy, because the integral of e^(z x) (s - x) over x < s is e^(z s) / z^2.
 formula, the sum of f over the multiples of any T is 1 / T times the sum of the transform over the
 multiples of 2 pi / T. All terms of the first sum are positive, and f(0) = E[(S + U)+] is one of
 them. So the second sum, of E[e^(z X)]^n with the factors above at some 10^4 places y, gives an
-*upper bound*, whatever theta, T and h are.
+*upper bound*, whatever theta, T and h are. theta makes the largest term of the second sum, at y =
+0, as small as possible. T is so large that the other terms of the first sum add hardly anything.
 
-The choice of theta, T and h decides how close the bound is. theta makes the largest term of the
-second sum, at y = 0, as small as possible. T is so large that the other terms of the first sum add
-hardly anything. h is a hundredth of the smaller of two lengths: 1 / theta, and the root mean square
-of the positive values' contribution to S.
-
-Some values of X may be so low that the other values hardly ever make up for them. The program
-raises such values to a limit, which can only increase the result. Outcomes in which no X_i is
-positive add nothing to E[S+]. If these outcomes are likely, the program leaves them out, because
-otherwise they would hide the others. For this it computes the contribution of zero and the negative
-values to E[e^(z X)], and subtracts its n-th power from E[e^(z X)]^n. It computes this difference as
-a whole, without cancellation.
+Raising values of X can only increase the result. So the program raises values that are too low for
+the other values to make up for. Outcomes in which no X_i is positive add nothing to E[S+]. If these
+outcomes are likely, the program leaves them out, because otherwise they would hide the others. For
+this it computes the contribution of zero and the negative values to E[e^(z X)], and subtracts its
+n-th power from E[e^(z X)]^n. It computes this difference as a whole, without cancellation.
 
 *Its rounding*. With u = 2^-53, sums and products have a relative error of at most u, elementary
 functions one of at most 8 u, and exponentials a further one of u times their exponent. So every
 step below has a relative error of at most SLACK = 2^-40, which is 2^13 u. Let M = E[e^(theta X)],
 let m_j = p_j e^(theta x_j) / M be the *tilted* probabilities, and let v = sum m_j |x_j| and phi(y)
 = E[e^(z X)] / M. The terms m_j (e^(i y x_j) - 1) of phi(y) - 1 have errors of at most SLACK m_j y
-|x_j|, with the rounding of their arguments. So the error of phi is at most SLACK y v. By the mean
+x_j|, with the rounding of their arguments. So the error of phi is at most SLACK y v. By the mean
 value theorem, the error of phi^n, with |phi| <= r, is at most SLACK r^n n y v / r, plus SLACK r^n
 (1 + |n ln phi|) for the exponential and the logarithm.
 
@@ -71,8 +66,7 @@ def mean_positive_part(chances: Floats, values: Floats, *, zero: float, copies: 
         chances: the probability of each value of X other than zero, with a relative error of at
             most SLACK.
         values: these values; the largest of them is 1.
-        zero: the probability of the value zero, with a relative error of at most SLACK. It is 1
-            less the sum of ``chances``.
+        zero: the probability of the value zero, with a relative error of at most SLACK.
         copies: the number n of independent copies of X, at least 1.
     """
     values = np.maximum(values, -_saddle(chances, values, zero, copies).reach)
@@ -81,10 +75,7 @@ def mean_positive_part(chances: Floats, values: Floats, *, zero: float, copies: 
 
 
 def _saddle(chances: Floats, values: Floats, zero: float, copies: int) -> "_Sum":
-    """Return the tilted distribution of S for the theta that makes the bound close.
-
-    This theta minimises E[e^(theta S); some X_i > 0] / theta^2.
-    """
+    """Return S, tilted by the theta that minimises E[e^(theta S); some X_i > 0] / theta^2."""
     from scipy.optimize import brentq  # slow to import, and most releases do without
 
     def excess(log_tilt: float) -> float:
@@ -174,8 +165,7 @@ class _Sum:
     def bound(self, *, step: float, smoothing: float) -> float:
         """Return the bound on E[S+], with its errors: a sum of terms at y = 0, step, 2 step, ...
 
-        ``smoothing`` is the standard deviation h of the Gaussian number U. The program increases it
-        if the sum would otherwise have too many terms.
+        ``smoothing`` is h; the program increases it if the sum would otherwise have too many terms.
         """
         total = math.exp(max(-MAX_EXPONENT, min(self.log_total, MAX_EXPONENT)))
         if self.tilt >= MAX_TILT or self.log_total < -MAX_EXPONENT:
@@ -193,10 +183,7 @@ class _Sum:
         return total * whole * (1 + SLACK)
 
     def _powers(self, places: Floats) -> tuple[Complexes, Floats]:
-        """Return phi(y)^n at each place y, and bounds on the errors of these powers.
-
-        If the outcomes without a positive value are likely, they are left out.
-        """
+        """Return phi(y)^n at each place y, and bounds on the errors of these powers."""
         n, gain, drift = self.copies, self.gain, SLACK * places * float(self.masses @ np.abs(self.values))
         without = 1 - gain
         odds = math.log1p(gain / without) if without > 0 else math.inf
@@ -223,10 +210,8 @@ def _turned(masses: Floats, values: Floats, places: Floats) -> Complexes:
 
 
 def _log1p(z: Complexes) -> Complexes:
-    """Return ln(1 + z) for complex z = x + iy, from |1 + z|^2 - 1 = x (2 + x) + y^2.
-
-    (NumPy takes the logarithm of |1 + z|. For a small z, this loses the real part of the result.)
-    """
+    """Return ln(1 + z) for complex z = x + iy, from |1 + z|^2 - 1 = x (2 + x) + y^2."""
+    # NumPy's logarithm of |1 + z| loses the real part of the result for a small z
     excess = z.real * (2 + z.real) + z.imag**2
     near = np.abs(excess) < 0.5
     far = np.log(np.maximum(np.hypot(1 + z.real, z.imag), 1e-150))
@@ -235,10 +220,7 @@ def _log1p(z: Complexes) -> Complexes:
 
 
 def _difference(first: Complexes, second: Complexes) -> Complexes:
-    """Return e^(first + second) - e^first, without cancellation.
-
-    With z = x + iy: e^z - 1 = (e^x - 1) cos y - 2 sin^2(y/2) + i e^x sin y.
-    """
+    """Return e^(first + second) - e^first, without cancellation."""
     x, y = np.minimum(second.real, 1.0), second.imag
     small = np.expm1(x) * np.cos(y) - 2 * np.sin(y / 2) ** 2 + 1j * np.exp(x) * np.sin(y)
     large = np.exp(first + second) - np.exp(first)

@@ -2,9 +2,8 @@ r"""Shuffling: a trusted party hides the order of releases, so the central epsil
 
 Each of n people has one record and releases one symbol for it by *subset selection*: t of the k
 symbols are *heavy*, with the weight A = e^eps, and the others have the weight 1. The sum of all
-weights is W = t A + k - t, and each symbol has probability weight / W (k-ary randomised response is
-t = 1). A trusted party puts the n symbols into a random order and writes them to a file. So a
-reader of the file sees the symbols without their order.
+weights is W = t A + k - t, and each symbol has probability weight / W. A trusted party puts the n
+symbols into a random order and writes them to a file.
 
 *Claim*: for every c >= 0, the file is (c, delta)-DP for replacing one record by any other record,
 in both directions, with a public n and
@@ -45,18 +44,16 @@ factor after another. *More records* never increase delta, because means over n 
 martingale. So if records are shuffled in groups, the smallest group has the largest delta. A
 release with a smaller eps can be computed from one with a larger eps, so A may be rounded up.
 
-*The computed delta* is an upper bound on the claimed one. ``adept.mechanisms.shuffle_numerics``
-computes it and counts every rounding error. The result is at most the delta of a file of one
-record, E[X+]. The program also checks that the result is not below either of two *floors*, which
-are lower bounds on the claimed delta. With p = t' / W (for several symbols: the product of these)
-they are
+*The computed delta* is an upper bound on the claimed one (``adept.mechanisms.shuffle_numerics``).
+It is at most the delta of a file of one record, E[X+]. The program also checks that the result is
+not below either of two *floors*, which are lower bounds on the claimed delta. With p = t' / W (for
+several symbols: the product of these) they are
 
     p (A - u) (1 - g)^(n-1), from the case that no other record is a blanket, and
     p (A - u) (p A)^(n-1), which even the true delta reaches if all other records are x, by the
         event that every symbol is heavy for x and not for x'.
 
-If the result is below a floor, or cannot be computed, E[X+] replaces it, so that the program states
-the local epsilon.
+If the result is below a floor, or cannot be computed, E[X+] replaces it.
 
 Checked proof, without the steps (1) to (5): ``proofs/Shuffling.v``, ``claim_is_at_most_alone``,
 ``floor_of_the_claim``, ``floor_of_delta``.
@@ -111,10 +108,7 @@ class Draw:
 
     @property
     def kept(self) -> float:
-        """The number ln(t' A / W).
-
-        It is the logarithm of the probability that a record releases one of the t' heavy symbols
-        that are not heavy for another record.
+        """The log probability ln(t' A / W) of the t' symbols that are heavy for x but not for x'.
         """
         heavy = self.own * math.exp(self.epsilon)
         return -math.log1p(((self.top - self.own) * math.exp(self.epsilon) + (self.size - self.top)) / heavy)
@@ -135,12 +129,7 @@ class Draw:
 def draws_of(
     mechanism: LocalRandomizer, *, dim: int, labels: RandomizedResponse | JointResponse | None = None
 ) -> tuple[Draw, ...]:
-    """Return the random draws of one record: for its text and its label, or one draw for both.
-
-    Raises:
-        ConfigurationError: the mechanism does not release a single symbol, because it adds noise or
-            because its codebook has several blocks.
-    """
+    """Return the random draws of one record: for its text and its label, or one draw for both."""
     if isinstance(labels, JointResponse):
         return (Draw(labels.epsilon, labels.size, labels.top),)
     beside = () if labels is None else (Draw(labels.guarantee().epsilon, len(labels.labels)),)
@@ -153,10 +142,7 @@ def draws_of(
 
 
 def central_epsilon(draws: Sequence[Draw], *, records: int, delta: float) -> float:
-    """Return the central epsilon of ``records`` shuffled records at this delta.
-
-    It is never above the local epsilon of the draws of one record.
-    """
+    """Return the central epsilon of shuffled records at this delta, at most the local epsilon."""
     check_integer(1, 10**12, shuffled_records=records)
     check_between(1e-100, 0.5, central_delta=delta)
     local = total(*(draw.epsilon for draw in draws))
@@ -183,10 +169,7 @@ def _smallest(draws: tuple[Draw, ...], records: int, delta: float, local: float)
 
 
 def central_delta(draws: Sequence[Draw], *, records: int, epsilon: float) -> float:
-    """Return a delta for which the shuffled file is (epsilon, delta)-DP.
-
-    The claim in the module's docstring proves this.
-    """
+    """Return a delta for which the shuffled file is (epsilon, delta)-DP, by the module's claim."""
     if epsilon >= total(*(draw.epsilon for draw in draws)):
         return 0.0
     chances, values, unit = _distribution(draws, epsilon=epsilon)
@@ -197,10 +180,9 @@ def central_delta(draws: Sequence[Draw], *, records: int, epsilon: float) -> flo
 
 
 def _distribution(draws: Sequence[Draw], *, epsilon: float) -> tuple[Floats, Floats, float]:
-    """Return the probabilities of X's values, these values, and the unit in which they are given.
+    """Return the probabilities of X's values other than 0, these values, and their unit.
 
-    The rounding of probabilities and values can only increase E[(X_1 + ... + X_n)+]. The value 0 is
-    left out.
+    Rounding the probabilities and the values can only increase E[(X_1 + ... + X_n)+].
     """
     cells: list[tuple[float, tuple[float, ...], tuple[float, ...]]] = [(1.0, (), ())]
     for draw in draws:
