@@ -45,9 +45,7 @@ class AttackRow:
 
     @property
     def beyond_bound(self) -> bool:
-        """True if the interval of the rate lies above the true epsilon's bound: a bug or a
-        violation.
-        """
+        """True if the rate's interval lies above the true epsilon's bound, which shows a bug."""
         return self.rate.low > self.bound
 
     @property

@@ -49,7 +49,7 @@ class Candidates:
         return Candidates(self.mechanism, tuple(map(torch.cat, zip(self.views, others.views, strict=True))), self.dim)
 
     def log_likelihood(self, released: Tensor) -> Tensor:
-        """Return ln p(z|x) for m releases z (rows) and j candidates x, up to a constant for each z.
+        """Return ln p(z|x), up to a constant for each z, for releases z (m rows) and candidates x.
         """
         score = _score(self)
         return torch.cat([score(part) for part in torch.split(released, COMPARED_RELEASES)])

@@ -42,8 +42,7 @@ Pairs = list[tuple[int, int]]
 
 
 def pair_records(labels: Sequence[str], draw: random.Random) -> Pairs:
-    """Pair records of the same label at random; leave out one record of a label with an odd number.
-    """
+    """Pair records of the same label at random; an odd record of a label is left out."""
     groups: defaultdict[str, list[int]] = defaultdict(list)
     for place, label in enumerate(labels):
         groups[label].append(place)
@@ -56,8 +55,7 @@ def pair_records(labels: Sequence[str], draw: random.Random) -> Pairs:
 
 
 def play(game: AttackGame, *, models: int) -> list[AttackRow]:
-    """Attack ``models`` classifiers of rewritten private records, with as many shadow classifiers.
-    """
+    """Attack ``models`` classifiers of rewritten private records, by as many shadow classifiers."""
     private, draw = game.private, random.Random(game.seed)
     if private.labels is None or game.public.labels is None:
         raise DataError("attack=membership needs labels: name their column with label_column=")
@@ -84,9 +82,7 @@ def play(game: AttackGame, *, models: int) -> list[AttackRow]:
 def _train_shadows(
     game: AttackGame, texts: tuple[list[str], list[str]], labels: list[str], models: int, draw: random.Random
 ) -> tuple[Floats, Floats]:
-    """Return each shadow classifier's (row) confidence in each pair's label (column), for both
-    texts.
-    """
+    """Return the shadow classifiers' (rows) confidence in the labels of both texts of each pair."""
     by_label: defaultdict[str, list[str]] = defaultdict(list)
     for text, label in zip(game.public.texts, game.public.labels or [], strict=True):
         by_label[label].append(text)

@@ -1,5 +1,4 @@
-"""Mechanisms: each one randomises latents, descriptions, labels or counts and states its guarantee.
-"""
+"""Mechanisms, each of which randomises latents, descriptions, labels or counts."""
 
 from adept.mechanisms.base import LocalRandomizer, Mechanism
 from adept.mechanisms.central_counts import Votes

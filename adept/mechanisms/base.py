@@ -175,8 +175,7 @@ class SymbolRandomizer(LocalRandomizer):
 
     @abstractmethod
     def beside(self, labels: int) -> Self:
-        """Return a copy sized for joint releases of a text and one of ``labels`` possible labels.
-        """
+        """Return a copy sized for joint releases of a text and one of ``labels`` labels."""
 
     @abstractmethod
     def choose(self, values: Any, ranks: Sequence[int]) -> Any:
@@ -213,8 +212,7 @@ class MechanismChoice:
         return self.epsilon if epsilon is None else epsilon
 
     def build(self, *, epsilon: float | None = None, clip_norm: float) -> LocalRandomizer:
-        """Build the mechanism; ``clip_norm`` is its radius unless this choice already has a radius.
-        """
+        """Build the mechanism; a radius of this choice takes the place of ``clip_norm``."""
         budget, own = self.budget(epsilon), {part.name: part for part in fields(self.kind)}
         if budget is None and own["epsilon"].default is MISSING:
             raise ConfigurationError("epsilon must be given, got none: add epsilon=8, for example")

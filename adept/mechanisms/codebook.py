@@ -76,15 +76,13 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """A block of coordinates: the numbers of its draw, and codewords (k, n_j), float32 on the CPU.
-    """
+    """A block of n_j coordinates: its draw, and its codewords (k, n_j), float32 on the CPU."""
 
     shape: Shape
     codewords: Tensor
 
     def nearest(self, latents: Tensor) -> Tensor:
-        """Return the t codewords nearest to each latent (B, n_j): ascending indices, int64 (B, t).
-        """
+        """Return the t codewords nearest to each latent (B, n_j): int64 (B, t), ascending."""
         codewords = self.codewords.to(latents.device)
         chunks = torch.split(latents.to(torch.float32), max(1, MAX_SCORES // self.shape.size))
         scores = (chunk @ codewords.T for chunk in chunks)
@@ -180,8 +178,7 @@ class Codebook(Mechanism):
         return zip(blocks, torch.split(centres, [block.shape.dim for block in blocks], dim=1), strict=True)
 
     def _join(self, chosen: list[Tensor], *, like: Tensor) -> Tensor:
-        """Join the codewords of all blocks, scaled to length sqrt(n_j / n) C, into latents (B, n).
-        """
+        """Join the blocks' codewords, scaled to length sqrt(n_j / n) C, into latents (B, n)."""
         dim = like.shape[1]
         scaled = [word.to(torch.float64) * (self.clip_norm * (word.shape[1] / dim) ** 0.5) for word in chosen]
         return torch.cat(scaled, dim=1).to(like.device, like.dtype)
@@ -197,8 +194,7 @@ class Codebook(Mechanism):
         )
 
     def mean_cosine(self, dim: int) -> float:
-        """Return the mean cosine of latent and release, over random latents, codebooks and draws.
-        """
+        """Return the mean cosine of a latent and its release, over latents of random direction."""
         return layout_cosine(tuple(block.shape for block in self.layout(dim)))
 
     def expected_squared_error(self, dim: int) -> float:
@@ -207,8 +203,7 @@ class Codebook(Mechanism):
 
 
 def released_ranks(records: int, shape: Shape) -> Tensor:
-    """Draw a rank (B,) for each record in exact arithmetic: weight A for ranks below t, or else B.
-    """
+    """Draw a rank (B,) for each record, exactly: ranks below t have weight A, the others B."""
     ranks = exact_ranks(records, near=shape.top, far=shape.size - shape.top, odds=shape.odds)
     return torch.tensor(ranks, dtype=torch.int64)
 
@@ -237,8 +232,7 @@ def random_codewords(dim: int, size: int, seed: int) -> Tensor:
 
 @lru_cache(maxsize=16)
 def random_layout(dim: int, *, epsilon: float, size: int | None, seed: int, blocks: int | None) -> tuple[Block, ...]:
-    """Return the blocks of a random codebook; the module's rule replaces each option that is None.
-    """
+    """Return the blocks of a random codebook; the module's rule replaces options of None."""
     count = blocks or default_blocks(dim, epsilon=epsilon, size=size)
     shapes = layout_shapes(dim, epsilon=epsilon, size=size, blocks=count)
     return tuple(Block(shape, random_codewords(shape.dim, shape.size, seed)) for shape in shapes)
@@ -255,8 +249,7 @@ def default_blocks(dim: int, *, epsilon: float, size: int | None) -> int:
 
 
 def layout_shapes(dim: int, *, epsilon: float, size: int | None, blocks: int) -> tuple[Shape, ...]:
-    """Cut ``dim`` coordinates into blocks of nearly equal size, with exactly proportional budgets.
-    """
+    """Cut ``dim`` coordinates into nearly equal blocks, with exactly proportional budgets."""
     if blocks > max(1, dim // 2):
         raise ConfigurationError(f"blocks must be at most half of the {dim} coordinates, got {blocks}")
     dims = [dim // blocks + (index < dim % blocks) for index in range(blocks)]
