@@ -49,8 +49,7 @@ class Candidates:
         return Candidates(self.mechanism, tuple(map(torch.cat, zip(self.views, others.views, strict=True))), self.dim)
 
     def log_likelihood(self, released: Tensor) -> Tensor:
-        """Return ln p(z|x), up to a constant for each z, for releases z (m rows) and candidates x.
-        """
+        """Return ln p(z|x) for releases z (rows) and candidates x, up to a constant for each z."""
         score = _score(self)
         return torch.cat([score(part) for part in torch.split(released, COMPARED_RELEASES)])
 
