@@ -1,13 +1,11 @@
 """Further evidence on a comparison's page: audits, attacks and examples of rewrites.
 
-An audit tests a mechanism's privacy claim. An attack tries to find the record behind each release.
-Mechanisms that turn text into text are not attacked, because the attacks need latents.
-
-If the data are not public, every text on a shared page is a release. So examples are shown only on
-request (``examples=true``), and never with ``protocol=paper``, where models read the records. Even
-then, the page omits the original records, the texts of the look-up and the texts of a mechanism
-with a false claim. It also omits texts that repeat a training text. The page does not mark rewrites
-that equal their record, because the mark would reveal the record.
+Mechanisms that turn text into text are not attacked, because the attacks need latents. If the data
+are not public, every text on a shared page is a release. So examples are shown only on request
+(``examples=true``), and never with ``protocol=paper``, where models read the records. Even then,
+the page omits the original records, the texts of the look-up and the texts of a mechanism with a
+false claim. It also omits texts that repeat a training text. The page does not mark rewrites that
+equal their record, because the mark would reveal the record.
 """
 
 import re
@@ -85,10 +83,7 @@ def attack(trial: Trial, cell: Cell) -> AttackedRelease:
 
 
 def choose_examples(trial: Trial, rows: list[tuple[Cell, ResultRow]]) -> list[Example]:
-    """Return some private records with their rewrites, as examples for the page.
-
-    The records are chosen by their positions in the list, whatever their texts say.
-    """
+    """Return some private records with their rewrites, chosen without a look at the texts."""
     config, records, public = trial.config, trial.private.texts, trial.config.data.public
     if not (public or (config.examples and config.protocol != PAPER)):
         return []
@@ -119,10 +114,7 @@ def spread(total: int, count: int) -> list[int]:
 
 
 def _choose_shown(rows: list[tuple[Cell, ResultRow]], *, public: bool) -> list[tuple[Cell, ResultRow]]:
-    """Return the rows that have examples, all of the first seed and classifier.
-
-    These are the rows of ``random``, and of mechanisms at the smallest and the largest epsilon.
-    """
+    """Return rows of one seed and classifier: of ``random``, and at the outermost epsilons."""
     budgets = {row.claimed_epsilon for _, row in rows if row.claimed_epsilon is not None}
     outermost = {min(budgets), max(budgets)} if budgets else set()
     first = rows[0][1]

@@ -45,10 +45,7 @@ Source = tuple[Columns, Callable[[], list[Pair]]]  # and the writer; a label bes
 
 
 def obtain_row(trial: Trial, cell: Cell) -> ResultRow:
-    """Return the row of a cell; compute it unless it is stored.
-
-    If ``cell.measured``, the row includes measures of the quality of its texts.
-    """
+    """Return the row of a cell (the recipe for the row); compute the row unless it is stored."""
     row = trial.obtain(ResultRow, cell, _make_row)
     if cell.measured and row.words is None:
         rewrites = trial.obtain(WrittenTexts, cell, _write).texts[:: cell.samples]  # the first of each record
@@ -142,10 +139,7 @@ def _list_promise(trial: Trial, cell: Cell, promise: Guarantee) -> Columns:
 
 
 def build_alternative(trial: Trial, cell: Cell) -> TextMechanism:
-    """Build a mechanism that turns text into text, without a latent.
-
-    The mechanism divides the epsilon among the words of a record.
-    """
+    """Build a mechanism that turns text into text, and divides epsilon among words."""
     texts, epsilon = trial.public.texts, cell.text_epsilon
     if cell.mechanism == plan.REDACTED:
         return Redaction.from_public(texts)
@@ -173,10 +167,7 @@ def _open_look_up(trial: Trial, cell: Cell) -> Source:
 
 
 def _open_rewriter(trial: Trial, cell: Cell) -> Source:
-    """Return columns of the row, and a function that rewrites all private records.
-
-    All rewrites of a record are written from one release of the record.
-    """
+    """Return columns of the row, and a function that rewrites all private records."""
     rewriter, texts, samples = trial.rewriter(cell), trial.private.texts, cell.samples
 
     def write() -> list[Pair]:
@@ -197,11 +188,7 @@ def _open_rewriter(trial: Trial, cell: Cell) -> Source:
 
 
 def _open_synthesizer(trial: Trial, cell: Cell) -> Source:
-    """Return columns of the row, and a function that writes synthetic records.
-
-    Synthetic records are made from noisy counts of the private records, from exact counts
-    (``identity``), or from no records (``random``).
-    """
+    """Return columns of the row, and a function that writes synthetic records."""
     private = trial.private
     synthesizer = Synthesizer(
         *trial.model(cell),

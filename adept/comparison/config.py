@@ -60,8 +60,8 @@ class CompareConfig(Columns):
     figure with all kinds of trust, including somebody who shuffles the releases; the option labels
     is ignored)."""
     protocol: str = "disjoint"
-    """Records that are rewritten: disjoint (records on which the model was not trained) | paper
-    (the records on which the model was trained, so no guarantee holds)."""
+    """Records that are rewritten: disjoint (one half of the training split; the model is trained on
+    the other half) | paper (the records on which the model is trained, so no guarantee holds)."""
 
     # --- Labels and classifiers
     labels: str = "copy"

@@ -27,8 +27,7 @@ KNOWN_WORDS, WORD_DIM = 1000, 64  # public words of the mechanisms that go word 
 class Trial:
     """One seed of a comparison, with everything that several of its rows share.
 
-    A row is given by its recipe, a :class:`Cell`. If ``unseen`` is False, models were trained on
-    the private records (``protocol=paper``), so no privacy claim holds.
+    If ``unseen`` is False, models were trained on the private records, so no privacy claim holds.
     """
 
     def __init__(self, store: Store, splits: dict[str, Corpus], seed: int) -> None:
@@ -45,10 +44,7 @@ class Trial:
         return self.store.keep(make(self, cell), self.seed, cell) if kept is None else kept
 
     def labels(self, cell: Cell) -> list[str]:
-        """Return the private records' labels, unchanged or randomised as the cell says.
-
-        Randomised labels are drawn once for all rows with the same epsilon for the label.
-        """
+        """Return the private records' labels, unchanged or randomised as the cell says."""
         own = self.private.labels or []
         if cell.label_epsilon is None:
             return own

@@ -50,10 +50,7 @@ Stored = TypeVar("Stored", ReleasedLabels, WrittenTexts, ResultRow, AuditVerdict
 
 
 class Store:
-    """The stored results of a comparison.
-
-    ``models`` is a directory of models, if several comparisons share them.
-    """
+    """The stored results of a comparison; several comparisons may share a directory ``models``."""
 
     def __init__(self, config: CompareConfig, *, models: Path | None = None) -> None:
         self.config, self.directory = config, open_directory(config)
@@ -70,10 +67,7 @@ class Store:
             return _parse(kind, path.read_bytes()) if path.exists() else None
 
     def keep(self, value: Stored, seed: int, cell: Cell) -> Stored:
-        """Store a result of a cell, and return the result.
-
-        A row replaces an earlier row. Any other result may be stored only once.
-        """
+        """Store a result of a cell, and return the result; only rows can be stored again."""
         path = self._path(type(value), seed, cell)
         if isinstance(value, ResultRow):
             path.unlink(missing_ok=True)
@@ -96,11 +90,7 @@ class Store:
 
 
 def open_directory(config: CompareConfig) -> Path:
-    """Make or check the directory of a comparison; write the settings into the directory.
-
-    Raises:
-        DataError: the directory holds other files or another comparison, or cannot be written.
-    """
+    """Make the directory of a comparison, or check an existing one; write the settings into it."""
     directory = Path(config.output_dir)
     path = directory / SETTINGS
     settings = _from_anywhere(json.loads(json.dumps({"layout": LAYOUT, **asdict(config)})))

@@ -40,11 +40,7 @@ IDENTITY, IDENTITY_SAMPLES = "identity", 2  # its texts repeat nothing
 
 @dataclass(frozen=True)
 class ModelKind:
-    """A kind of model of a comparison.
-
-    ``clip`` is the set into which latents are clipped. ``content`` is "topics" if latents consist
-    of topics, and "none" otherwise.
-    """
+    """A kind of model: a set into which latents are clipped, and "topics" or "none" as content."""
 
     clip: str
     content: str

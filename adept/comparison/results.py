@@ -1,7 +1,7 @@
 """Results of a comparison: rows of its table, texts, verdicts of audits, attacks and examples.
 
-To add a column to the table, add a field with a default to :class:`ResultRow`; then stored rows of
-earlier versions can still be read.
+A new column of the table is a field with a default in :class:`ResultRow`, so that stored rows can
+still be read.
 """
 
 from dataclasses import asdict, dataclass

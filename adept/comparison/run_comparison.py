@@ -1,9 +1,5 @@
 """Run of a comparison: compute and collect the results that its configuration asks for.
 
-There are two protocols. With ``paper``, the model is trained on the records that it rewrites, as
-ADePT was. With ``disjoint``, the model is trained on one half of the training split, without
-labels, and rewrites the other half.
-
 Read the modules of this package in this order: ``plan``, this module, ``one_seed``,
 ``compute_row``, ``audits_and_attacks``, ``results``, ``output_directory``.
 """
@@ -101,11 +97,7 @@ def _make_aside(trial: Trial, schedule: Schedule, model: ModelKind | None) -> in
 
 
 def in_processes(jobs: Sequence[Callable[[], int]], *, processes: int) -> Iterator[int]:
-    """Run jobs in several processes; yield the result of each job when the job ends.
-
-    Raises:
-        DataError: a process was killed.
-    """
+    """Run jobs in several processes; yield the result of each job when the job ends."""
     threads, others = max(1, torch.get_num_threads() // processes), multiprocessing.active_children()
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, spawn, initializer=_begin_process, initargs=(threads,)) as pool:

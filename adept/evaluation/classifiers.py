@@ -43,10 +43,7 @@ Encoder = Callable[[Sequence[str]], NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A classifier's accuracy and other measures on the test records.
-
-    The 95 % intervals come from a bootstrap over the test records.
-    """
+    """A classifier's measures on the test records, with 95 % intervals (bootstrap over records)."""
 
     accuracy: ConfidenceInterval
     macro_f1: ConfidenceInterval
@@ -159,10 +156,7 @@ class TextClassifier:
         self._start: Tensor | None = None
 
     def fit(self, *, strength: float) -> Tensor:
-        """Return weights (d + 1, L) that are fitted to all records.
-
-        Each record counts once, also if it has several texts.
-        """
+        """Return weights (d + 1, L) fitted to all records; each record counts once."""
         scaled = strength / self.samples
         return softmax_regression(self._features, self._counts(), strength=scaled, start=self._start)
 
@@ -243,11 +237,9 @@ class TextClassifier:
 def fit_linear_encoder(public: Corpus, *, dim: int = LINEAR_DIM, seed: int) -> Encoder:
     """Fit a linear encoder to public text: a function from N texts to unit vectors (N, dim).
 
-    The encoder projects TF-IDF of words and word pairs onto singular directions, except for the
-    first direction, and whitens the result. Missing directions give coordinates that are zero.
-
-    Raises:
-        DataError: the texts have no words, or are all equal.
+    The encoder whitens a projection of TF-IDF of words and word pairs onto singular directions. It
+    skips the first direction. If there are fewer than ``dim`` directions, the other coordinates are
+    zero.
     """
     from sklearn.decomposition import TruncatedSVD  # takes seconds to import
     from sklearn.feature_extraction.text import TfidfVectorizer

@@ -64,10 +64,7 @@ def bootstrap(
 
 
 def bleu(records: Sequence[str], rewrites: Sequence[str]) -> float:
-    """Return the corpus BLEU of rewrites, between 0 and 100 (Papineni et al. 2002).
-
-    Words are the parts of a text between spaces.
-    """
+    """Return the corpus BLEU of rewrites, split at spaces, from 0 to 100 (Papineni et al. 2002)."""
     import sacrebleu
 
     return float(sacrebleu.corpus_bleu(list(rewrites), [list(records)], tokenize="none", force=True).score)
@@ -85,10 +82,7 @@ def plain(text: str) -> str:
 
 
 def slot_share(values: Sequence[Sequence[str]], rewrites: Sequence[str]) -> float | None:
-    """Return the share of slot values that occur in the rewrite of their record.
-
-    A slot value is a detail of a record, such as a city. Without slot values, the result is None.
-    """
+    """Return the share of slot values (such as cities) found in the rewrite of their record."""
     kept = [
         f" {plain(value)} " in f" {plain(rewrite)} "
         for own, rewrite in zip(values, rewrites, strict=True)
@@ -103,10 +97,7 @@ def exact(records: Sequence[str], rewrites: Sequence[str]) -> float:
 
 
 def deal_to_others(rewrites: Sequence[str]) -> list[str] | None:
-    """Return for each record the rewrite of another record; None if there is only one record.
-
-    The assignment is random, but always the same for the same number of records.
-    """
+    """Return for each record the rewrite of another record; None if there is only one record."""
     if len(rewrites) < 2:
         return None
     circle = np.random.default_rng(0).permutation(len(rewrites))

@@ -23,8 +23,8 @@ NOISY_COMMONNESS = 0.4  # where labels were randomised
 class Features:
     """A float32 matrix (m, d) of features, in dense or sparse blocks of columns.
 
-    Each block is a pair: the block and its transpose. ``known`` are fixed logits (m, L) or (1, L)
-    that are added to the logits of the weights.
+    Each block is stored with its transpose. ``known`` are fixed logits (m, L) or (1, L), added to
+    the logits of the weights.
     """
 
     blocks: tuple[tuple[Tensor, Tensor], ...]
@@ -80,8 +80,8 @@ def softmax_regression(
     """Fit the regression by L-BFGS; return weights (d + 1, L), whose last row is the intercept.
 
     Args:
-        features: (m, d), one row for each different text.
-        counts: float32 (m, L), the number of records that have these features and each label.
+        counts: float32 (m, L), the number of records that have the features of a row and each
+            label.
         strength: scikit-learn's C; a smaller number gives a simpler classifier.
         start: weights to start from.
     """
@@ -117,10 +117,8 @@ def commonness(features: Features, weights: Tensor, counts: Tensor, *, noisy_lab
     section 4; ``docs/decisions.md``, "Common labels".
 
     Args:
-        features: (m, d), one row for each different text.
-        weights: (d + 1, L), as :func:`softmax_regression` returns them.
-        counts: (m, L), with at least one record for each label.
-        noisy_labels: True if the labels were randomised.
+        counts: (m, L), the counts that ``weights`` are fitted to; each label has at least one
+            record.
     """
     times, labels = counts.sum(dim=1), counts.sum(dim=0)
     if noisy_labels:

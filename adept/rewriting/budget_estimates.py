@@ -1,7 +1,4 @@
-"""A table that helps to choose epsilon: for each epsilon, how much a rewrite keeps of a text.
-
-The table is made from public texts and reads no record.
-"""
+"""A table of estimates on public texts: how much a rewrite keeps of a text at each epsilon."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -28,8 +25,6 @@ class Budget:
     """One line of the table: an epsilon, and how much a rewrite keeps with this epsilon.
 
     Attributes:
-        epsilon: the epsilon, in nats.
-        rewriter: a rewriter with this epsilon.
         kept: estimated shares of a text's topic and words that its rewrite keeps; None if there are
             too few public texts for an estimate.
         examples: pairs of a public sentence and its rewrite.
@@ -56,7 +51,7 @@ def preview_budgets(
 
     Args:
         open_rewriter: a function that returns a rewriter for an epsilon.
-        public: texts for the estimate; if None, texts that were held out from training the model.
+        public: texts for the estimate; if None, texts held out from training the model.
     """
     for epsilon in TABLE_BUDGETS:
         rewriter = open_rewriter(epsilon)
@@ -72,9 +67,6 @@ def rewrite_examples(
 
 
 def short_texts(texts: Sequence[str], count: int) -> list[str]:
-    """Return the first ``count`` texts whose number of words is in EXAMPLE_WORDS.
-
-    If there are fewer than ``count`` such texts, return the first ``count`` texts of any length.
-    """
+    """Return ``count`` texts with EXAMPLE_WORDS words or, if there are too few, of any length."""
     short = [text for text in texts if len(text.split()) in EXAMPLE_WORDS]
     return list((short if len(short) >= count else texts)[:count])

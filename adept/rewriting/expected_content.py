@@ -46,8 +46,7 @@ NUMBERS = re.compile(r"\S*\d\S*")  # numbers and codes, which belong to no langu
 class Expectation:
     """Shares of a record's topic and words that its rewrite keeps, estimated on public texts.
 
-    For comparison, the fields that end in ``of_others`` compare a record with the rewrite of
-    another record.
+    Fields that end in ``of_others`` compare a record with the rewrite of another record.
     """
 
     texts: int  # public texts that it was measured on
@@ -91,10 +90,7 @@ def expected_lines(
 
 
 def probe_texts(rewriter: Rewriter, public: Sequence[str] | None = None) -> list[str]:
-    """Return public texts for an estimate: by default, texts held out from the model's training.
-
-    The list is empty if there are fewer than MIN_TEXTS texts, or if the model writes labels.
-    """
+    """Return public texts for an estimate; none if the model writes labels or has too few texts."""
     model = rewriter.model
     texts = list((model.held_out_texts if public is None else public)[: rewriter.coding.probes])
     return [] if len(texts) < MIN_TEXTS or model.labels else texts
@@ -110,11 +106,7 @@ def rewrite_public(rewriter: Rewriter, texts: Sequence[str]) -> list[str]:
 
 
 def expectation(rewriter: Rewriter, public: Sequence[str] | None = None) -> Expectation | None:
-    """Estimate how much a rewriter keeps of a record.
-
-    The result is None if there are fewer than MIN_TEXTS public texts, or if the model writes
-    labels.
-    """
+    """Estimate how much a rewriter keeps of a record; None if ``probe_texts`` finds no texts."""
     texts = probe_texts(rewriter, public)
     if not texts:
         return None
@@ -196,10 +188,7 @@ def first_texts(records: Iterator[Record], column: str) -> list[str]:
 
 
 def foreign_warnings(tokenizer: Tokenizer, texts: Sequence[str], *, max_length: int) -> list[str]:
-    """Return warnings if the model does not know many words, or if many texts are too long for it.
-
-    Only the first FIRST_TEXTS texts are read. The model can write at most ``max_length`` tokens.
-    """
+    """Return warnings if many words are unknown to the model, or many texts are too long for it."""
     head, first = 1 if tokenizer.labels else 0, text_list(texts)[:FIRST_TEXTS]
     whole = tokenizer.encode(first, max_length=max_length + 1)
     rows = tokenizer.encode([NUMBERS.sub(" ", text) for text in first], max_length=max_length)

@@ -111,10 +111,7 @@ class CellSearch:
 
 
 class CellCoding(Coding):
-    """The coding of one label's records as sentences of this label (its cell).
-
-    A row of codes holds numbers of sentences of the codec.
-    """
+    """The coding of one label's records as numbers of sentences about this label (its cell)."""
 
     def __init__(self, codec: Codec, search: CellSearch, cell: Places, *, top: int) -> None:
         self.codec, self.search, self.cell, self.top = codec, search, cell, top
@@ -189,10 +186,7 @@ class LabelCoding(Coding):
         return CellCoding(self.codec, self.search, self.cells.of([label])[label], top=self.top)
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return the numbers (B, 2 t) of the sentences of its label that are nearest to each text.
-
-        The numbers are packed as by ``pack``.
-        """
+        """Return numbers (B, 2 t) of each text's t nearest sentences among those of its label."""
         encoded = torch.empty((len(texts), 2 * self.top), dtype=torch.int64)
         for coding, rows in self._groups(texts, labels):
             encoded[rows] = coding.encode([texts[row] for row in rows])
@@ -227,10 +221,7 @@ def _pack_places(places: Places) -> Tensor:
 
 
 def _least(values: Whole, numbers: Whole, count: int) -> Whole:
-    """Return the columns (B, count) of the smallest values (B, k) in each row, unordered.
-
-    Among equal values, those with lower ``numbers`` are chosen.
-    """
+    """Return the columns (B, count) of each row's smallest values; lower ``numbers`` break ties."""
     if count >= values.shape[1]:
         return np.broadcast_to(np.arange(values.shape[1]), values.shape)
     return np.argpartition(values * (MAX_UNGROUPED * 2) + numbers, count - 1, axis=1)[:, :count]
