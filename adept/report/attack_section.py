@@ -1,8 +1,4 @@
-"""The section on attacks of a comparison's page.
-
-For each attack, it has the number of correct guesses in 100, and the largest number that the
-claimed and the true epsilon allow.
-"""
+"""The section of a comparison's page that shows how often each attack succeeds."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,11 +1,8 @@
 """The two figures of a report, as SVG files.
 
-The main figure shows the accuracy of classifiers that were trained on rewrites, how much of a
-record its rewrite keeps, and macro-F1.
-
-The headline figure shows the accuracy over the *claimed* epsilon for four mechanisms: the original
-ADePT with its false claim, its two corrections, and the best other mechanism. Horizontal lines show
-the accuracies that the original text and the decoder's text from random latents give.
+The main figure shows the accuracy of classifiers that were trained on rewrites, the share of a
+record that its rewrite keeps, and macro-F1. The headline figure shows the accuracy of the original
+ADePT, its two corrections and the best other mechanism.
 """
 
 import math
@@ -180,11 +177,7 @@ def draw_headline(table: ComparisonTable) -> str:
 
 
 def choose_curves(curves: Sequence[Curve]) -> list[Curve]:
-    """Return the curves of ADePT's variants and of the best other mechanisms with true claims.
-
-    There are HEADLINE_CURVES curves in all. So if a comparison lacks some variants, more of the
-    other mechanisms are shown.
-    """
+    """Return the curves of ADePT's variants and of the best other mechanisms with true claims."""
     variants = [curve for curve in curves if curve.mechanism in VARIANTS]
     others = [curve for curve in curves if not curve.false_claim and curve.mechanism in (*BY_NAME, BY_LABEL)]
     others = [curve for curve in others if curve not in variants]
@@ -193,11 +186,10 @@ def choose_curves(curves: Sequence[Curve]) -> list[Curve]:
 
 
 def choose_levels(texts: Sequence[Line]) -> dict[str, float]:
-    """Return the accuracies that the original text, random latents and the names of labels give.
+    """Return the accuracies that the original text, random latents and names of labels give.
 
-    The names of labels are left out if they give no more than random latents.
-
-    If several models give different accuracies, the highest one is used.
+    Names of labels are left out if they give no more than random latents. If several models give
+    different accuracies, the highest one is used.
     """
     heights = {
         name: max(line.accuracy.mean for line in texts if line.row.mechanism == name)

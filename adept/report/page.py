@@ -1,4 +1,4 @@
-"""A comparison as one HTML page. This module makes its content; its look is in ``templates/``."""
+"""A comparison as one HTML page: its content; the templates determine its look."""
 
 import math
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Report:
-    """A page that was written, and the tables and lines for the terminal."""
+    """The path of a page, and the tables and lines for the terminal."""
 
     path: Path
     tables: list[Grid]  # a line a mechanism, a column a budget
@@ -111,10 +111,7 @@ def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
 
 
 def describe_claim(audited: AuditVerdict, lines: ComparisonTable) -> dict[str, Any]:
-    """Describe a mechanism's claim: its claimed epsilons, its true ones, and the audit's verdict.
-
-    The true epsilons are listed only if one of them is larger than the claimed one.
-    """
+    """Describe a claim: claimed epsilons, true ones if larger, and the audit's verdict."""
     own = [
         line for line in lines.texts if line.row.mechanism == audited.mechanism and line.row.claimed_epsilon is not None
     ]
@@ -167,11 +164,7 @@ def settings(config: CompareConfig) -> str:
 
 
 def budget_grid(table: ComparisonTable, metric: str) -> Grid:
-    """Return a table of accuracy or macro-F1: a line per mechanism, a column per epsilon.
-
-    Below the mechanisms, references such as ``random`` have lines with the same value in all
-    columns.
-    """
+    """Return a table of accuracy or macro-F1: a line for each mechanism, a column per epsilon."""
     cells = []
     for curve in table.curves:
         found = [curve.at.get(epsilon) for epsilon in table.budgets]
@@ -185,7 +178,7 @@ def budget_grid(table: ComparisonTable, metric: str) -> Grid:
 
 
 def fair_grid(table: ComparisonTable, classifier: str) -> Grid:
-    """Return the table of all results of one classifier, with a line per mechanism and epsilon."""
+    """Return the table of one classifier's results, with a line per mechanism and epsilon."""
     chosen = [line for line in table.lines if line.row.classifier == classifier]
     quality = [name for name in QUALITY if any(line.measures[name] is not None for line in chosen)]
     found: dict[str, list[list[str]]] = {"without a model": []}
@@ -259,9 +252,8 @@ def warn_of_seen_records(config: CompareConfig) -> list[str]:
 def warn_of_short_training(config: CompareConfig, table: ComparisonTable) -> list[str]:
     """Return a warning if the training was too short for a comparison of mechanisms.
 
-    There are two signs of this. Text from random latents (``random``) has a lower accuracy than
-    always guessing the majority label. Or a mechanism has a higher accuracy than rewriting without
-    noise (``identity``).
+    Two signs show this: text from random latents is less accurate than the majority label, or a
+    mechanism is more accurate than rewriting without noise.
     """
     decoded = [line for line in table.texts if line.row.decoder == "lstm" and config.model_dir is None]
     identity = {line.model: line.accuracy.mean for line in decoded if line.row.mechanism == "identity"}
@@ -322,7 +314,7 @@ def warn_of_names(table: ComparisonTable) -> list[str]:
 
 
 def advise(table: ComparisonTable) -> str:
-    """Return sentences that recommend the best mechanism whose claim holds, with its accuracy."""
+    """Recommend the best mechanism whose claim holds, with its accuracy."""
     best = find_best(table)
     if best is None:
         return "No mechanism of this comparison can be used: none has a claim that holds."
@@ -341,10 +333,7 @@ def _describe_accuracy(line: Line) -> str:
 
 
 def find_best(table: ComparisonTable) -> Curve | None:
-    """Return the curve with the highest mean accuracy among the mechanisms whose claims hold.
-
-    The page calls this mechanism the best.
-    """
+    """Return the curve with the highest mean accuracy among the mechanisms whose claims hold."""
     sound = [curve for curve in table.curves if not curve.false_claim]
     return max(
         sound, key=lambda curve: (len(curve.at), mean(line.accuracy.mean for line in curve.at.values())), default=None

@@ -1,13 +1,11 @@
 """The numbers of a comparison, averaged over seeds, for the figures, the findings and the page.
 
 A *reference* is a result with which the mechanisms are compared, such as ``none`` (the original
-text), ``identity`` (rewriting without noise) and ``random`` (text from random latents). The merit
-of a mechanism is its accuracy minus the accuracy of ``random`` with the same seed, model, decoder
-and classifier.
+text), ``identity`` (rewriting without noise) and ``random`` (text from random latents).
 
-To show another column of ``results.csv``, add its name to ``QUALITY``. Some columns compare a
-record with its rewrite, and have a partner that compares it with another record's rewrite.
-``OTHERS`` names the partners, which are shown in brackets. A new reference goes into ``LEVELS``.
+To show another column of ``results.csv``, add its name to ``QUALITY``. ``OTHERS`` names columns
+that are shown in brackets: they compare a record with another record's rewrite. A new reference
+goes into ``LEVELS``.
 """
 
 import math
@@ -36,10 +34,7 @@ LEVELS = (NONE, REDACTED, PUBLIC, *BY_NAMES, *REFERENCES)  # that every curve is
 
 @dataclass(frozen=True)
 class SeedMean:
-    """A mean over seeds with its 95 % Student interval.
-
-    With one seed, both ends of the interval are the mean itself.
-    """
+    """A mean over seeds with its 95 % Student interval; with one seed, the interval is a point."""
 
     mean: float
     low: float
@@ -95,7 +90,7 @@ class ComparisonTable:
 
 
 def table(rows: Sequence[ResultRow]) -> ComparisonTable:
-    """Average all rows over seeds; return the lines, and the curves and levels that they form."""
+    """Average all rows over seeds; return the lines, and their curves and levels."""
     groups = group_rows(rows, lambda row: (*_reader(row), row.mechanism, row.claimed_epsilon))
     classifiers = list(dict.fromkeys(row.classifier for row in rows))
     random = {(*_reader(row), row.seed): row.accuracy for row in rows if row.mechanism == "random"}
@@ -147,7 +142,7 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 
 def title(mechanism: str) -> str:
-    """Return a mechanism's name for readers, with a remark such as "(claim false)" if needed."""
+    """Return a mechanism's name for readers."""
     return NAMES.get(mechanism, mechanism)
 
 

@@ -1,10 +1,8 @@
 """The comparison of ``trust=all``: accuracies under each kind of trust that people may have.
 
-*Local* means that the people behind the records trust nobody, *shuffled* that they trust somebody
-to hide the order of the releases, and *central* that they trust the holder of the file. All kinds
-are compared on the same records.
-
-This comparison consists of several ones with the same models. Each has its own directory and page:
+*Local* means that people trust nobody with their records. *Shuffled* means that they trust somebody
+to hide the order of the records. *Central* means that they trust the holder of the file. Each of
+the following comparisons has a directory and a page:
 
     central/                   the synthesizer, labels private
     NAME-joint_response/       a mechanism whose releases are symbols: text and label as one symbol
@@ -14,13 +12,12 @@ This comparison consists of several ones with the same models. Each has its own 
 The figure compares all of them by the true epsilon for *replacing* one record by any other. The
 number of records is public.
 
-- central: the synthesizer's epsilon is for adding or removing a record. Replacing a record is a
-  removal and an addition, so the synthesizer gets half of each epsilon.
-- shuffled: these are the releases of the local kind, but with the central epsilon and delta that
-  ``adept.release.shuffled_release`` computes. If labels are copied, epsilon and delta are those for
-  the label with the fewest records.
-- local: if a mechanism's claim is false, the mechanism gets only a fraction of each epsilon. With
-  this fraction, text and label together truly spend the epsilon.
+- central: replacing a record is a removal and an addition, so the synthesizer, whose epsilon is for
+  one of them, gets half of each epsilon.
+- shuffled: the releases are those of the local kind, with the central epsilon and delta that
+  ``adept.release.shuffled_release`` computes.
+- local: a mechanism whose claim is false gets only a fraction of each epsilon, so that text and
+  label together truly spend the epsilon.
 """
 
 import math
@@ -165,10 +162,7 @@ def _convert(trial: Trial, cell: Cell, row: ResultRow) -> Iterator[TrustRow]:
 
 
 def _hide_among(trial: Trial, cell: Cell) -> Shuffled | None:
-    """Return the guarantee for shuffled releases; None if a release is not a single symbol.
-
-    A symbol is an element of a public list, such as a codeword.
-    """
+    """Return the guarantee for shuffled releases, or None if releases are no symbols of a list."""
     rewriter = trial.rewriter(cell)
     if not isinstance(rewriter.mechanism, SymbolRandomizer):
         return None
@@ -263,9 +257,9 @@ def _name(curve: TrustCurve, found: Sequence[TrustCurve]) -> str:
 
 
 def accuracy_grid(rows: Sequence[TrustRow]) -> page.Grid:
-    """Return a table of all accuracies: a line per curve, a column per epsilon.
+    """Return a table of all accuracies, with a line for each curve and a column for each epsilon.
 
-    For shuffled releases, each cell also names the epsilon, which differs from the column's.
+    For shuffled releases, each cell also names the true epsilon, which the column does not show.
     """
     found = trace_curves(rows)
     asked = [words(epsilon) for epsilon, *_ in next(curve for curve in found if curve.trust == CENTRAL).points]

@@ -1,16 +1,14 @@
 r"""A reader's belief that you wrote the sentence behind a release.
 
 A *release* is the randomised output of a mechanism for one sentence. The *belief* is the
-probability that the reader gives to you. The page shows it before the release and after it, and the
-largest belief that is possible.
-
-The *crowd* consists of N people. Each of them has one of N sentences: yours or one of N - 1 public
-ones. At first, all sentences are equally likely. The reader knows the crowd, the model and the
+probability that the reader gives to you. The *crowd* consists of N people. Each of them has one of
+N sentences: yours or one of N - 1 public ones. The reader knows the crowd, the model and the
 mechanism, and sees the release z. A text that is written from the release cannot reveal more than
 the release itself.
 
-*Before* the release, the belief is 1 / N. *At most*: let the mechanism be eps-LDP, so that the
-likelihoods p(z|x) of two sentences x differ at most by the factor e^eps. Then Bayes' rule gives
+*Before* the release, all sentences are equally likely, so the belief is 1 / N. *At most*: let the
+mechanism be eps-LDP, so that the likelihoods p(z|x) of two sentences x differ at most by the factor
+e^eps. Then Bayes' rule gives
 
     P(you | z) = p(z|you) / (p(z|you) + sum over the others of p(z|x)) <= e^eps / (e^eps + N - 1),
 
@@ -54,11 +52,7 @@ class View:
 
 
 def crowd_of(model: Autoencoder) -> list[str]:
-    """Return N - 1 different public sentences, taken at equal distances from a model's list.
-
-    Raises:
-        ModelError: the model holds fewer than N - 1 different sentences.
-    """
+    """Return N - 1 different public sentences of a model; raise ModelError if it has fewer."""
     texts = list(dict.fromkeys(join_words(words) for words in model.codec.utterances)) if model.codec else []
     if len(texts) < PEOPLE - 1:
         raise ModelError(
@@ -69,10 +63,7 @@ def crowd_of(model: Autoencoder) -> list[str]:
 
 
 class Reader:
-    """A reader of one mechanism's releases, who knows the crowd.
-
-    The event ``ended`` stops the encoding of the crowd's sentences.
-    """
+    """A reader of one mechanism's releases; the event ``ended`` stops the encoding of the crowd."""
 
     def __init__(self, rewriter: Rewriter, crowd: Sequence[str], ended: threading.Event) -> None:
         self._rewriter, self._crowd, self._ended = rewriter, crowd, ended
@@ -85,11 +76,7 @@ class Reader:
         return self._others is not None
 
     def prepare(self) -> Candidates:
-        """Return the crowd's encoded sentences; encode them at the first call.
-
-        Raises:
-            ConfigurationError: the server of the page is stopping.
-        """
+        """Return the crowd's encoded sentences; raise ConfigurationError if the page has ended."""
         with self._reading:
             if self._others is None:
                 encoded = torch.cat([self._encode(begin) for begin in range(0, len(self._crowd), BATCH_PEOPLE)])
@@ -121,12 +108,9 @@ class Reader:
 def worst_pair(*, epsilon: float, dim: int) -> list[float]:
     r"""Return the log-odds of 100 releases by ADePT as published, for its worst pair of latents.
 
-    Let c = C / sqrt(n). The two latents are (c, ..., c) and (-c, ..., -c), both of l2 norm C. Their
-    l1 distance is ``2 * C * sqrt(n)``, while the claim assumes that it is at most ``2 * C``. The
+    Let c = C / sqrt(n). The two latents are (c, ..., c) and (-c, ..., -c), both of l2 norm C. The
     log-odds of a release z are the logarithm of the ratio of its likelihoods under the two latents.
-    With Laplace noise of scale ``b = 2 * C / eps``, they are the sum over all coordinates i of
-    ``(|z_i + c| - |z_i - c|) / b``. They can reach ``eps * sqrt(n)``, although the claim of eps
-    promises that they lie between -eps and eps.
+    They can reach ``eps * sqrt(n)``, although the claim of eps promises that they are at most eps.
     """
     mechanism = OriginalLaplace(epsilon=epsilon)
     corner = torch.full((1, dim), mechanism.clip_norm / math.sqrt(dim), dtype=torch.float64)

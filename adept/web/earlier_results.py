@@ -34,18 +34,14 @@ class EarlierResult:
 
 
 def runs(directory: Path) -> list[EarlierResult]:
-    """Return the results in a directory which the page can show, with the newest one first."""
+    """Return the newest results in a directory, the newest one first."""
     found = [path for name in (REPORT_FILE, RESULT_FILE) for path in directory.glob(f"*/{name}") if path.is_file()]
     found.sort(key=lambda path: path.stat().st_mtime, reverse=True)
     return [run for path in found[:MAX_RUNS] if (run := _run(path)) is not None]
 
 
 def read(directory: Path, name: str, part: Literal["page", "picture"]) -> bytes:
-    """Return the page of a comparison, or the figure of an audit, an attack or a study.
-
-    Raises:
-        DataError: no result in the directory has this name.
-    """
+    """Return the page or the figure of a result; raise DataError if no result has this name."""
     for run in runs(directory):
         path: Path | None = getattr(run, part)
         if run.name == name and path is not None:

@@ -1,10 +1,10 @@
 """The web server of the page, which also answers the page's script.
 
-The page is for one person at this machine, and other web sites must not use it. A foreign host name
-that is made to resolve to 127.0.0.1 (DNS rebinding) fails the check of the header Host. A form or
-script of another site fails the check of the header Origin. If other machines can reach the server,
-every request needs a token. The page loads nothing from other servers (Content-Security-Policy),
-and it sets no cookies.
+The page is for one person at this machine, and other web sites must not use it. If a foreign host
+name is made to resolve to 127.0.0.1 (DNS rebinding), the check of the header Host fails. For a form
+or script of another site, the check of the header Origin fails. If other machines can reach the
+server, every request needs a token. The page loads nothing from other servers
+(Content-Security-Policy), and it sets no cookies.
 """
 
 import hmac
@@ -113,7 +113,7 @@ class Play:
         self.files.close()
 
     async def page(self, request: Request) -> Response:
-        """Answer with the page itself, as HTML."""
+        """Answer with the page as HTML."""
         page = self._templates.get_template("page.html.jinja")
         return HTMLResponse(
             page.render(
@@ -130,7 +130,7 @@ class Play:
         return PlainTextResponse("\n\n\n".join(said) or "There is no such proof.", 200 if said else 404)
 
     async def play(self, request: Request) -> Response:
-        """Release a sentence once by each mechanism; answer with texts, and later with beliefs."""
+        """Release a sentence by each mechanism; answer with the texts, then with the beliefs."""
         asked = await _question(request)
         text, mechanisms = asked.get("text"), _names(asked.get("mechanisms", [OURS]))
         if not isinstance(text, str):
@@ -165,11 +165,11 @@ class Play:
         return JSONResponse({"key": key} | _describe(dropped), 201)
 
     async def file(self, request: Request) -> Response:
-        """Answer with the columns of a file and the progress of its release."""
+        """Answer with the columns of a file, and the progress of its release."""
         return JSONResponse(_describe(self.files.get(request.path_params["key"])))
 
     async def forget(self, request: Request) -> Response:
-        """Remove a dropped file, and everything that was made from it."""
+        """Remove a dropped file, and all files that were made from it."""
         self.files.forget(request.path_params["key"])
         return Response(status_code=204)
 
@@ -179,7 +179,7 @@ class Play:
         return JSONResponse(await self._work(partial(self.files.explain, dropped, choices)))
 
     async def release(self, request: Request) -> Response:
-        """Begin to release a file; later, ``file`` answers questions about the progress."""
+        """Begin to release a file; the address of the file answers with the progress."""
         dropped, choices = await self._read_choices(request)
         if dropped.running or dropped.finished:
             raise ConfigurationError("this file is released already: drop it again for another release")
@@ -196,7 +196,7 @@ class Play:
         return FileResponse(path, filename=path.name, media_type="application/octet-stream")
 
     async def earlier(self, request: Request, part: Literal["page", "picture"]) -> Response:
-        """Answer with an earlier result's page or figure, which may not run or load anything."""
+        """Answer with the page or figure of an earlier result; it must not run or load anything."""
         content = await to_thread.run_sync(earlier_results.read, self.runs, request.path_params["name"], part)
         kind = "text/html" if part == "page" else "image/svg+xml"
         return Response(content, media_type=kind, headers={"Content-Security-Policy": SANDBOXED})
@@ -214,25 +214,19 @@ class Play:
         return self.files.get(request.path_params["key"]), _choices(await _question(request))
 
     async def _work(self, action: Callable[[], Answer]) -> Answer:
-        """Call ``action`` in another thread; at most MAX_WORKERS of these run at the same time."""
+        """Call ``action`` in another thread; at most MAX_WORKERS actions run at the same time."""
         return await to_thread.run_sync(action, limiter=self._workers)
 
 
 @dataclass(frozen=True)
 class Guarded:
-    """A web application that answers requests of its own page only.
-
-    If a token is set, every request must contain it.
-    """
+    """A web application that answers only its page and, if a token is set, checks the token."""
 
     app: ASGIApp
     token: str | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse a request or pass it on, and add ``HEADERS`` to the answer.
-
-        A header that the answer sets itself is kept.
-        """
+        """Refuse a request or pass it on; add those ``HEADERS`` that the answer does not set."""
         app = self.app
         if scope["type"] == "http":
             send = partial(_send_with_headers, send)
@@ -267,10 +261,7 @@ async def _send_with_headers(send: Send, message: Message) -> None:
 
 
 def unquoted(error: Exception) -> str:
-    """Return an error's message without the value that the user typed.
-
-    Typed values are never sent back to the page.
-    """
+    """Return an error's message without the value that the user typed."""
     head, got, tail = str(error).partition(", got ")
     return head + (tail[tail.index(": ") :] if got and ": " in tail else "")
 
@@ -280,10 +271,7 @@ def _refusal(request: Request, error: Exception) -> Response:
 
 
 def _failure(request: Request, error: Exception) -> Response:
-    """Write to stderr in which function and line an error occurred; answer that an error occurred.
-
-    The error's message is not written, because it may quote typed text.
-    """
+    """Write an error's place to stderr, but not its message, which may quote typed text."""
     *_, place = traceback.extract_tb(error.__traceback__)
     sys.stderr.write(f"adept: an internal error: {type(error).__name__} in {place.name}, line {place.lineno}\n")
     return JSONResponse({"error": "an internal error: the terminal of adept play shows where"}, 500)

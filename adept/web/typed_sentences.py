@@ -1,11 +1,8 @@
 """Releases of a sentence that the user types on the page, and the beliefs of a reader.
 
 Each change on the page causes a new release, with fresh noise from the operating system. Typed
-sentences are never stored.
-
-A *reader* is an attacker who sees a release. The reader knows a *crowd*: people, you
-among them, and the sentence of each. The reader's *belief* is the probability that the released
-sentence is yours, given what the reader knows (``adept.web.attacker_view``).
+sentences are never stored. A reader's *belief* is the probability with which the reader thinks that
+the sentence is yours (``adept.web.attacker_view``).
 """
 
 import contextlib
@@ -45,7 +42,7 @@ COMPARED = {
 
 @dataclass(frozen=True)
 class Release:
-    """The release of a typed sentence by one mechanism; it is kept in memory alone."""
+    """The release of a typed sentence by one mechanism; it exists only in memory."""
 
     shown: dict[str, Any]  # what the page says of it: texts, budgets, and a reader's largest belief in words
     reader: Reader
@@ -53,12 +50,12 @@ class Release:
     released: Tensor  # (1, .)
 
     def view(self) -> View:
-        """Return what the reader believes after this release."""
+        """Return the reader's beliefs after this release."""
         return self.reader.view(self.encoded, self.released)
 
 
 class Sentences:
-    """Releases of typed sentences, by several mechanisms at each epsilon that the slider offers."""
+    """Releases of typed sentences, by several mechanisms and at each epsilon of the slider."""
 
     def __init__(self, model: Autoencoder, tokenizer: Tokenizer) -> None:
         self.model, self.tokenizer = model, tokenizer
@@ -68,16 +65,13 @@ class Sentences:
 
     @property
     def mechanisms(self) -> dict[str, str]:
-        """Names and titles of the mechanisms that suit the model, from which the user chooses."""
+        """Names and titles of the mechanisms that suit the model."""
         return {
             name: title for name, title in COMPARED.items() if name == OURS or self.model.clip in BY_NAME[name].serves
         }
 
     def warm(self) -> None:
-        """Encode the crowd for the default epsilon and, after a first release, for all others.
-
-        The encoding stops when ``end`` is called.
-        """
+        """Encode the crowd for the default epsilon and, after the first release, for all others."""
         self._at(OURS, DEFAULT)[1].prepare()
         self._played.wait()
         ours = [(OURS, epsilon) for epsilon in sorted(STOPS, key=lambda stop: abs(stop - DEFAULT))]
@@ -102,10 +96,7 @@ class Sentences:
         return [self._release(text, name, epsilon) for name in dict.fromkeys(mechanisms)]
 
     def budgets(self) -> dict[str, Any]:
-        """Return a table: how well each epsilon protects, and how much of a text its rewrites keep.
-
-        A second table shows rewrites of public sentences.
-        """
+        """Return tables of the protection that each epsilon gives, and of public rewrites."""
         rows = list(preview_budgets(lambda epsilon: self._at(OURS, epsilon)[0]))
         lines = [[f"{row.epsilon:g}", risk(row.epsilon), *row.shares] for row in rows]
         rewrites = [[f"{row.epsilon:g}", *(rewrite for _, rewrite in row.examples)] for row in rows]
@@ -144,7 +135,7 @@ class Sentences:
 
 
 def _sentence(guarantee: Guarantee) -> str:
-    """Describe in words the largest belief that a reader of a release can have."""
+    """Describe the largest belief that a reader of a release can have."""
     most, claimed = bound(guarantee.epsilon), guarantee.claimed_epsilon
     if most > MIN_CERTAINTY:
         said = f"Nothing hides you among {PEOPLE:,} people at this budget: a reader may be certain that it was you."

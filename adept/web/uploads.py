@@ -2,9 +2,6 @@
 
 Each file lies in a folder that only this user can read. The file is removed when the user asks for
 that, when the server ends, or when an hour has passed and another file is dropped.
-
-A release makes three files: the rewritten text, the privacy statement, and a card that describes
-the rewritten text as a data set.
 """
 
 import secrets
@@ -40,7 +37,7 @@ Choices = dict[str, Any]  # options of ``adept rewrite``, under their names
 
 @dataclass
 class Dropped:
-    """One dropped file, and the progress of its release. The file has a separate folder."""
+    """One dropped file, and the progress of its release."""
 
     source: Path
     records: int
@@ -59,7 +56,7 @@ class Dropped:
         return self.source.with_name(f"private{self.source.suffix}")
 
     def results(self) -> dict[str, Path]:
-        """Return the paths of the files of the complete release: text, statement and card."""
+        """Return the paths of a complete release: rewritten text, statement and card."""
         endings = {"text": "", "statement": STATEMENT, "card": CARD}
         return {part: Path(f"{self.target}{ending}") for part, ending in endings.items()}
 
@@ -75,16 +72,14 @@ class Files:
         self._files: dict[str, Dropped] = {}
 
     def close(self) -> None:
-        """Remove all dropped files and everything that was made from them."""
+        """Remove all dropped files, and all files that were made from them."""
         shutil.rmtree(self._root, ignore_errors=True)
 
     def add(self, filename: str, content: bytes) -> tuple[str, Dropped]:
-        """Store a dropped file temporarily; return a new key for it, and a description of the file.
+        """Store a dropped file; return a new key for the file, and its description.
 
-        Raises:
-            DataError: the file cannot be read.
-            ConfigurationError: the file's name has no known ending, or the page holds too many
-                files.
+        Raise DataError if the file cannot be read. Raise ConfigurationError if its name has no
+        known ending, or if the page holds too many files.
         """
         self._forget_old()
         ending = Path(filename).suffix.lower().lstrip(".")
@@ -104,17 +99,13 @@ class Files:
         return key, self._files[key]
 
     def get(self, key: str) -> Dropped:
-        """Return the dropped file with this key.
-
-        Raises:
-            DataError: there is no such file, or it was removed.
-        """
+        """Return the dropped file with this key; raise DataError if there is none."""
         if key not in self._files:
             raise DataError("this file is no longer held: drop it again")
         return self._files[key]
 
     def forget(self, key: str) -> None:
-        """Remove a dropped file and everything that was made from it."""
+        """Remove a dropped file, and all files that were made from it."""
         if (dropped := self._files.pop(key, None)) is not None:
             shutil.rmtree(dropped.source.parent, ignore_errors=True)
 
@@ -169,10 +160,7 @@ def _look_at(source: Path) -> Dropped:
 
 
 def _delimiter(file: Path) -> str | None:
-    """Guess the separator of a csv file whose header has no comma.
-
-    The page has no option for the separator.
-    """
+    """Guess the separator of a csv file whose header has no comma."""
     with file.open("rb") as stream:
         header = stream.readline(2**16).decode("utf-8", "replace")
     if file.suffix != ".csv" or "," in header or header.removeprefix("\ufeff").startswith("sep="):
