@@ -254,10 +254,9 @@ def joint_size(epsilon: float, labels: int) -> int:
     With this K, the released symbol transmits the most information about its record, if all K
     descriptions are equally common. A description almost determines its label, so only K of the K L
     symbols ever are a record's own symbol. With A = e^eps, the symbol transmits I(K) = (A ln A - (A
-    + K
-    - 1) ln((A + K - 1) / K)) / (A + K L - 1) nats. For K well below A, I(K) is about ln K / (1 + K
-      L / A). This is largest where K (ln K - 1) = A / L. The solution is K = A / (L w), where w is
-      the number with w e^w = A / (e L).
+    + K - 1) ln((A + K - 1) / K)) / (A + K L - 1) nats. For K well below A, I(K) is about ln K / (1
+    + K L / A). This is largest where K (ln K - 1) = A / L. The solution is K = A / (L w), where w
+    is the number with w e^w = A / (e L).
     """
     odds = math.exp(min(epsilon, 600.0)) / labels
     size = odds / float(lambertw(odds / math.e).real)

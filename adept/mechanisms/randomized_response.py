@@ -217,10 +217,9 @@ def exponential_choice(scores: Tensor, *, epsilon: float) -> Tensor:
     Claim: eps-LDP for any two records. Proof: if one record replaces another, exp(eps u / 2)
     changes by a factor of at most exp(eps / 2), and so does the sum over all items by which it is
     divided. The set of items and the range of u are public (McSherry and Talwar 2007). Sampling at
-    temperature T = 2 (b2
-    - b1) / eps from a language model whose logits were clipped to [b1, b2] is such a mechanism. Its
-      items are the words, and its score is u = (logit - b1) / (b2 - b1) (Utpala, Hooker and Chen
-      2023, Theorem 1).
+    temperature T = 2 (b2 - b1) / eps from a language model whose logits were clipped to [b1, b2] is
+    such a mechanism. Its items are the words, and its score is u = (logit - b1) / (b2 - b1)
+    (Utpala, Hooker and Chen 2023, Theorem 1).
 
     Args:
         scores: the scores (B, K), clamped to [0, 1] here; NaN becomes 0.

@@ -23,7 +23,7 @@ functions one of at most 8 u, and exponentials a further one of u times their ex
 step below has a relative error of at most SLACK = 2^-40, which is 2^13 u. Let M = E[e^(theta X)],
 let m_j = p_j e^(theta x_j) / M be the *tilted* probabilities, and let v = sum m_j |x_j| and phi(y)
 = E[e^(z X)] / M. The terms m_j (e^(i y x_j) - 1) of phi(y) - 1 have errors of at most SLACK m_j y
-x_j|, with the rounding of their arguments. So the error of phi is at most SLACK y v. By the mean
+|x_j|, with the rounding of their arguments. So the error of phi is at most SLACK y v. By the mean
 value theorem, the error of phi^n, with |phi| <= r, is at most SLACK r^n n y v / r, plus SLACK r^n
 (1 + |n ln phi|) for the exponential and the logarithm.
 
