@@ -67,18 +67,13 @@ def _check(config: AdaptConfig) -> None:
 
 
 def _card(model_dir: str | None) -> str:
-    """Return the original model's card, which names the licences, or "" if there is no card."""
     place = packaged_directory() if is_packaged(model_dir) else Path(model_dir or "")
     cards = [path for path in (place / "README.md", place / MODEL / "README.md") if path.is_file()]
     return cards[0].read_text("utf-8", "replace") if cards else ""
 
 
 def _examples(config: AdaptConfig, model: Autoencoder, lines: list[str]) -> tuple[list[str], bool]:
-    """Return the examples, and True if some of them are sentences from the user's file.
-
-    For names of labels or things, the examples are sentences of the original model about these
-    names.
-    """
+    """Return the examples, and True if some of them are sentences from the user's file."""
     terms = list(config.label_set or []) + (lines if are_terms(lines) else [])
     said = [] if are_terms(lines) else lines
     if not terms:
@@ -101,7 +96,6 @@ def _read_labelled(config: AdaptConfig) -> dict[str, list[str]]:
 
 
 def _lines(location: str, text_column: str) -> list[str]:
-    """Return the texts of a file of utterances, or the sentences of a page in Markdown."""
     if not location.endswith(".md"):
         return read_corpus(location, text_column=text_column, labelled=False).texts
     try:
@@ -111,7 +105,6 @@ def _lines(location: str, text_column: str) -> list[str]:
 
 
 def _source(config: AdaptConfig, lines: list[str]) -> str:
-    """Return the name of the examples in the model's card and in privacy statements."""
     labels = f"the names of {len(config.label_set)} labels" if config.label_set else ""
     file = Path(config.examples).name if config.examples else ""
     return " and ".join(filter(None, [f"the names in {file}" if file and are_terms(lines) else file, labels]))

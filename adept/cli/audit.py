@@ -111,13 +111,11 @@ def _audit_mechanism(mechanism: Any, config: AuditConfig, advance: Advance, *, d
 
 
 def _pairs(texts: list[str]) -> list[tuple[str, str]]:
-    """Pair the longest text with each of the other texts, the shortest first."""
     longest = max(texts, key=len)
     return [(longest, text) for text in sorted(set(texts) - {longest}, key=len)]
 
 
 def _audits_of_rewriter(config: AuditConfig, advance: Advance) -> list[Audited]:
-    """Return two audits: of the rewriter's mechanism, and of the whole rewriter."""
     model, tokenizer = load_model(config.model_dir or "")
     sizes = model.config
     mechanism = config.mechanism.build(epsilon=config.epsilon, clip_norm=sizes.clip_norm)
@@ -134,11 +132,7 @@ def _audits_of_rewriter(config: AuditConfig, advance: Advance) -> list[Audited]:
 
 
 def _audits_of_synthesizer(config: AuditConfig, advance: Advance) -> list[Audited]:
-    """Return two audits of a synthesizer: of its noisy counts, and of its output for given counts.
-
-    The first audit compares the noisy counts of two files. The second audit gives two files the
-    same counts, and checks that their outputs are the same.
-    """
+    """Return two audits: of a synthesizer's noisy counts, and of its output for given counts."""
     if config.epsilon is None:
         raise ConfigurationError("epsilon must be given for target=synthesizer, got none: add epsilon=1")
     files = NeighbouringFiles.from_pretrained(

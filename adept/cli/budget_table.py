@@ -54,10 +54,7 @@ def _open(
 
 
 def show_synthesize_budgets(config: SynthesizeConfig, inputs: Inputs) -> None:
-    """Print for each epsilon how frequent a topic must be to stand out from the noise.
-
-    The table has one column for each possible number of rows in the file.
-    """
+    """Print for each epsilon how frequent a topic must be to stand out from the noise."""
     _check_header(inputs, config.required if config.label_set else RequiredColumns(()))
     sizes = (config.expected_rows,) if config.expected_rows else EXPECTED_ROWS
     model, labels = load_model(config.model_dir)[0], max(1, len(config.label_set or ()))
@@ -116,7 +113,6 @@ def _estimate_lines(rows: list[Budget]) -> list[str]:
 
 
 def _label_lines(config: RewriteConfig, inputs: Inputs) -> list[str]:
-    """Return a line that recommends private labels, if the file has a label column to copy."""
     first = inputs.locations[0]
     names = declared_columns(first, inputs.options) if inputs.repeatable else None
     label = find_label_column(dict.fromkeys(names or ()), config.label_column)

@@ -1,7 +1,4 @@
-"""Options of the commands, in one class for each command; ``--help`` prints their sentences.
-
-This module imports neither PyTorch nor NumPy, so that ``--help`` starts fast.
-"""
+"""Options of the commands, in one class for each command; imports neither PyTorch nor NumPy."""
 
 from dataclasses import dataclass, field
 from typing import Any, ClassVar

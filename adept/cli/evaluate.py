@@ -71,17 +71,13 @@ def _names(given: object) -> list[str]:
 
 
 def _read(config: EvaluateConfig, location: str, stated: dict[str, Any]) -> Corpus:
-    """Read the texts and labels of a file.
-
-    An option names the column. Without the option, the privacy statement names it, if there is one.
-    """
+    """Read texts and labels; the options or the privacy statement name their columns."""
     asked = {name: getattr(config, name) or stated.get(name) for name in ("text_column", "label_column")}
     named: dict[str, Any] = {name: column for name, column in asked.items() if isinstance(column, str)}
     return read_corpus(location, options=config, **named)
 
 
 def _flat(found: Evaluation) -> dict[str, Any]:
-    """Return a classifier's fields of ``result.json``; each interval gets a field."""
     fields = {name: value for name, value in vars(found).items() if name != "others"}
     intervals = {name: getattr(found, name) for name in ("accuracy", "macro_f1")}
     fields |= {name: interval.value for name, interval in intervals.items()}
@@ -89,7 +85,6 @@ def _flat(found: Evaluation) -> dict[str, Any]:
 
 
 def _stated(location: str) -> dict[str, Any]:
-    """Return the privacy statement beside a file, or an empty dict if there is no statement."""
     statement = Path(location + STATEMENT)
     return read_json(statement)[1] if statement.is_file() else {}
 

@@ -1,7 +1,4 @@
-"""A command's exit status, its one-line errors, and its handling of signals and streams.
-
-This module imports no PyTorch, because an error or a signal may come while PyTorch is imported.
-"""
+"""A command's exit status, one-line errors, signals and streams; imports no PyTorch."""
 
 import contextlib
 import gc
@@ -30,7 +27,7 @@ _late: list[int] | None = None  # signals that came in a command's last step or 
 def guard(action: Callable[[], int]) -> int:
     """Run a command and return its exit status; report an error in one line on stderr.
 
-    Only errors of adept are quoted: the message of another error may quote a private record.
+    Only the messages of adept's errors are shown: another message may quote a private record.
     """
     global _late
     _arrived.clear()
@@ -47,7 +44,6 @@ def guard(action: Callable[[], int]) -> int:
 
 
 def _verdict(error: BaseException) -> tuple[str, int]:
-    """Return the line that describes an error to the user, and the exit status."""
     if _arrived or isinstance(error, KeyboardInterrupt):
         return f"interrupted: {error}" if isinstance(error, Interrupted) else "interrupted", INTERRUPTED
     if isinstance(error, AdeptError):

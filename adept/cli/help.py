@@ -42,7 +42,7 @@ class Option:
 
 
 def options(command: str) -> list[Option]:
-    """Return a command's options; for a choice among files of ``conf/``, add the files' names."""
+    """Return a command's options; an option that names a file of ``conf/`` lists its choices."""
     found = list(options_of(configuration(command)))
     for group, default in groups(command).items():
         choice = f"{' | '.join(names(group, command))}."
@@ -111,7 +111,6 @@ def _source(module: str) -> tuple[list[str], dict[str, ast.ClassDef]]:
 
 
 def _summary(schema: type[Any]) -> str:
-    """Return the first sentence of a class's docstring."""
     return (schema.__doc__ or "").strip().split("\n")[0].rstrip(".").replace("``", "")
 
 
@@ -203,7 +202,6 @@ def _entry(option: Option, width: int) -> str:
 
 
 def _place(kind: str) -> str:
-    """Return the placeholder of a value in the help, such as TEXT."""
     kind = kind.removesuffix(" | None")
     if listed := re.fullmatch(r"list\[(\w+)\]", kind):
         return f"[{PLACEHOLDERS[listed[1]]},...]"

@@ -82,7 +82,7 @@ def _plain(message: str) -> str:
 def literal_overrides(arguments: list[str], schema: type[Any]) -> list[str]:
     """Quote the values of text options, so that Hydra takes each character literally.
 
-    ``@FILE`` becomes a list with this text if the option is a list. ``~/`` becomes the home
+    If an option is a list, ``@FILE`` becomes a list with this one text. ``~/`` becomes the home
     directory.
     """
     kinds = dict(_text_fields(schema))

@@ -56,7 +56,6 @@ def main(config: PlayConfig) -> None:
 
 
 def _listen(config: PlayConfig) -> socket.socket:
-    """Return a socket at the requested port, or at the next free port."""
     if not 0 <= config.port < 2**16:
         raise ConfigurationError(f"port must be between 1 and 65535, got {config.port}")
     family, reason = socket.AF_INET6 if ":" in config.host else socket.AF_INET, ""

@@ -102,7 +102,7 @@ def _column_lines(config: RewriteConfig, records: list[Record]) -> list[str]:
 
 
 def _goes_by_label(config: RewriteConfig, records: list[Record], rewriter: Rewriter, options: ReleaseOptions) -> bool:
-    """Return True if labels are copied and each label has its own possible codewords."""
+    """Return True if labels are copied, and a record's label decides on its possible rewrites."""
     if not options.by_label or label_mechanism(rewriter.model, epsilon=rewriter.mechanism.epsilon) is None:
         return False
     found = find_label_column(next(iter(records), {}), config.label_column)

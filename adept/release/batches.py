@@ -154,7 +154,7 @@ def _repeat(values: Sequence[Any], times: int) -> list[Any]:
 
 
 class Drawing:
-    """The release of all records in one run: it draws each batch, and writes its rows."""
+    """The release of all records in one run, which draws and writes one batch after the other."""
 
     def __init__(self, plan: "LocalPlan", run: "Run[PrivacyStatement]") -> None:
         self._plan, self._run = plan, run

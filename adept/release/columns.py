@@ -266,7 +266,6 @@ def _name_type(kind: Any) -> str:
 
 
 def _is_readable_as(found: Any, kind: Any) -> bool:
-    """Return True if the values of a column of type ``found`` can be written as type ``kind``."""
     return types.is_null(found) or bool(_plain(bare_type(found)).equals(_plain(kind)))
 
 

@@ -8,8 +8,7 @@ checked. An empty file beside a ledger shows that the ledger has a limit, even i
 lost.
 
 The name of the default ledger's file holds a fingerprint of the secret key, so there is one default
-ledger for each key. If the ledger of another key has a limit, and this ledger has none, a line
-tells the user that the limit does not apply to this release.
+ledger for each key.
 """
 
 import hashlib

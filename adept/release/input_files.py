@@ -67,10 +67,7 @@ class Inputs:
         return read_files(self.locations, columns=wanted, required=required, **options)
 
     def first_records(self, most: int) -> list[Record]:
-        """Return the first ``most`` records, or none if the input can be read only once.
-
-        The list ends before the first damaged record.
-        """
+        """Return the first ``most`` records, or none if the input can be read only once."""
         found: list[Record] = []
         with suppress(DataError):  # the release itself reports errors
             found.extend(islice(self.records(), most if self.repeatable else 0))
@@ -78,7 +75,6 @@ class Inputs:
 
     @property
     def formats(self) -> set[str]:
-        """File formats of the input."""
         return {file_format(name, self.options.format) for name in self.locations}
 
     def schemas(self, first: Record) -> list[dict[str, Any]]:

@@ -198,7 +198,7 @@ class Ledger(LedgerFile):
             self._database.executemany(COLLECT, subjects)
 
     def collect_records(self, records: Iterable[Record], *, before: int = 0) -> None:
-        """Collect digests of records and persons for ``claim``; ``before`` records come earlier."""
+        """Collect digests of records and persons; ``before`` is the number of earlier records."""
         numbered = enumerate(records, start=before + 1)
         self.collect(found for number, record in numbered for found in self._identity.subjects(record, number))
 
@@ -308,7 +308,6 @@ class Ledger(LedgerFile):
                 self.overlap.epsilon = max(self.overlap.epsilon, round_up(amount))
 
     def _release_id(self) -> int:
-        """Return the id of this run's release in the ledger; 0 if it is not listed yet."""
         return int(self._database.row("SELECT COALESCE(MAX(id), 0) FROM releases WHERE run = ?", self._run)[0])
 
     # --- Records that somebody may have read
@@ -331,7 +330,7 @@ class Ledger(LedgerFile):
             self._database.execute("UPDATE asked SET claimed = 0")
 
     def finish(self, run: str) -> None:
-        """Store when a release ended, or only the day on which it began if it is central."""
+        """Mark a release as finished, with the time; a central release gets its first day instead."""
         ended = f"CASE scope WHEN '{EVERYWHERE}' THEN started ELSE ? END"
         self._database.run(f"UPDATE releases SET finished = {ended} WHERE run = ?", _now(), run)
 

@@ -201,7 +201,6 @@ class LedgerFile:
             raise
 
     def close(self) -> None:
-        """Close the file."""
         self._database.close()
 
     def _prepare(self) -> None:

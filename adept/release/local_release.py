@@ -1,8 +1,6 @@
 """The local release of a file: each record is randomised by itself and written as private text.
 
-``open_release`` chooses the model, the mechanism and the budget. ``release_file`` writes the
-output. The results of all random draws are stored in a journal before anybody can see a row
-(``adept.release.journal``).
+The results of all random draws are stored before anybody can see a row (``adept.release.journal``).
 """
 
 import math

@@ -271,8 +271,6 @@ def open_output(
 
 
 class _StandardOutput(io.RawIOBase):
-    """Standard output, written through its file descriptor, with a digest of the written bytes."""
-
     def __init__(self) -> None:
         self.digest = hashlib.sha256()
         self._position, self._broken = 0, False

@@ -144,7 +144,6 @@ class CentralOptions(PersonOptions):
 
     @property
     def used_columns(self) -> list[str]:
-        """Names of the columns that are read."""
         return [column for _, column in self.required.columns]
 
     @property

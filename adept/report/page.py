@@ -111,7 +111,7 @@ def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
 
 
 def describe_claim(audited: AuditVerdict, lines: ComparisonTable) -> dict[str, Any]:
-    """Describe a claim: claimed epsilons, true ones if larger, and the audit's verdict."""
+    """Return the claimed and true epsilons of a mechanism, and the audit's verdict on its claim."""
     own = [
         line for line in lines.texts if line.row.mechanism == audited.mechanism and line.row.claimed_epsilon is not None
     ]

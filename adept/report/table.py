@@ -68,7 +68,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Curve:
-    """All lines of one mechanism, model, decoder and classifier, by their claimed epsilon."""
+    """Results of one mechanism, model, decoder and classifier, for each claimed epsilon."""
 
     mechanism: str
     title: str
@@ -79,7 +79,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class ComparisonTable:
-    """All lines of a comparison, the curves of its mechanisms and the levels of its references."""
+    """All results of a comparison, as lines, as curves of mechanisms, and as levels of references."""
 
     lines: list[Line]  # in the order of the rows
     texts: list[Line]  # those of the first classifier
@@ -90,7 +90,7 @@ class ComparisonTable:
 
 
 def table(rows: Sequence[ResultRow]) -> ComparisonTable:
-    """Average all rows over seeds; return the lines, and their curves and levels."""
+    """Average the results over seeds, and return them as lines, curves and levels."""
     groups = group_rows(rows, lambda row: (*_reader(row), row.mechanism, row.claimed_epsilon))
     classifiers = list(dict.fromkeys(row.classifier for row in rows))
     random = {(*_reader(row), row.seed): row.accuracy for row in rows if row.mechanism == "random"}
@@ -107,7 +107,6 @@ def table(rows: Sequence[ResultRow]) -> ComparisonTable:
 
 
 def _reader(row: ResultRow) -> tuple[str | None, ...]:
-    """Return the properties that a row has in common with its references."""
     return row.clip, row.content, row.decoder, row.classifier
 
 
@@ -129,7 +128,7 @@ def _line(own: list[ResultRow], random: dict[tuple[str | int | None, ...], float
 
 
 def estimate(values: Iterable[float], *, least: float = 0.0) -> SeedMean:
-    """Return the mean over seeds and its interval, whose ends are moved into [``least``, 1]."""
+    """Return the mean over seeds, and its 95 % interval within the range from ``least`` to 1."""
     values = list(values)
     centre, seeds = mean(values), len(values)
     half = float(student.ppf(0.975, seeds - 1)) * stdev(values) / math.sqrt(seeds) if seeds > 1 else 0.0

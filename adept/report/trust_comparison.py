@@ -12,8 +12,8 @@ the following comparisons has a directory and a page:
 The figure compares all of them by the true epsilon for *replacing* one record by any other. The
 number of records is public.
 
-- central: replacing a record is a removal and an addition, so the synthesizer, whose epsilon is for
-  one of them, gets half of each epsilon.
+- central: the synthesizer's epsilon is for adding or removing a record. Replacing a record is a
+  removal and an addition, so the synthesizer gets half of each epsilon.
 - shuffled: the releases are those of the local kind, with the central epsilon and delta that
   ``adept.release.shuffled_release`` computes.
 - local: a mechanism whose claim is false gets only a fraction of each epsilon, so that text and
@@ -146,7 +146,7 @@ def _trust_rows(part: Comparison, rows: list[ResultRow]) -> Iterator[TrustRow]:
 
 
 def _convert(trial: Trial, cell: Cell, row: ResultRow) -> Iterator[TrustRow]:
-    """Yield a row with its epsilon for replacing a record and, if possible, its shuffled row."""
+    """Yield the row of a release and, if it can be shuffled, a row of the shuffled release."""
     config = trial.config
     same: dict[str, Any] = {field.name: getattr(row, field.name, None) for field in fields(TrustRow)}
     copied = config.labels == COPY and config.trust == LOCAL
@@ -162,7 +162,7 @@ def _convert(trial: Trial, cell: Cell, row: ResultRow) -> Iterator[TrustRow]:
 
 
 def _hide_among(trial: Trial, cell: Cell) -> Shuffled | None:
-    """Return the guarantee for shuffled releases, or None if releases are no symbols of a list."""
+    """Return the guarantee of the shuffled records; None without a SymbolRandomizer."""
     rewriter = trial.rewriter(cell)
     if not isinstance(rewriter.mechanism, SymbolRandomizer):
         return None
@@ -185,10 +185,7 @@ class TrustCurve:
 
 
 def trace_curves(rows: Sequence[TrustRow]) -> list[TrustCurve]:
-    """Return all curves, those with private labels before those with copied labels.
-
-    Within both groups, the order is central, shuffled, local.
-    """
+    """Return all curves, with private labels first, in the order central, shuffled, local."""
     found, released = [], [row for row in rows if row.trust != REFERENCE]
     for key, own in group_rows(released, lambda row: (row.trust, row.mechanism, row.labels)).items():
         points = map(_point, group_rows(own, lambda row: row.claimed_epsilon).values())
@@ -257,10 +254,7 @@ def _name(curve: TrustCurve, found: Sequence[TrustCurve]) -> str:
 
 
 def accuracy_grid(rows: Sequence[TrustRow]) -> page.Grid:
-    """Return a table of all accuracies, with a line for each curve and a column for each epsilon.
-
-    For shuffled releases, each cell also names the true epsilon, which the column does not show.
-    """
+    """Return a table of all accuracies: a line for each curve, a column for each epsilon."""
     found = trace_curves(rows)
     asked = [words(epsilon) for epsilon, *_ in next(curve for curve in found if curve.trust == CENTRAL).points]
     lines = []

@@ -89,7 +89,9 @@ class Reader:
         return self._rewriter.encode(self._crowd[begin : begin + BATCH_PEOPLE])
 
     def view(self, encoded: Tensor, released: Tensor) -> View:
-        """Return the reader's beliefs after the release (1, .) of your encoded sentence (1, .)."""
+        """Return the beliefs after ``released`` (1, .), the release of your sentence ``encoded`` (1,
+        .).
+        """
         crowd = read_candidates(self._rewriter.mechanism, encoded).before(self.prepare())
         beliefs = torch.softmax(crowd.log_likelihood(released)[0].double(), dim=0)
         after, rest = float(beliefs[0]), beliefs[1:]
@@ -122,7 +124,7 @@ def worst_pair(*, epsilon: float, dim: int) -> list[float]:
 
 
 def bound(epsilon: float) -> float:
-    """Return the largest belief that epsilon allows, for a crowd of PEOPLE people."""
+    """Return the largest probability that a reader can give to you, among PEOPLE people."""
     return good_enough(1 / PEOPLE, epsilon=epsilon)
 
 

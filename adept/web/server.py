@@ -214,13 +214,12 @@ class Play:
         return self.files.get(request.path_params["key"]), _choices(await _question(request))
 
     async def _work(self, action: Callable[[], Answer]) -> Answer:
-        """Call ``action`` in another thread; at most MAX_WORKERS actions run at the same time."""
         return await to_thread.run_sync(action, limiter=self._workers)
 
 
 @dataclass(frozen=True)
 class Guarded:
-    """A web application that answers only its page and, if a token is set, checks the token."""
+    """A web application that refuses other pages and, if a token is set, requests without it."""
 
     app: ASGIApp
     token: str | None = None
@@ -312,7 +311,6 @@ def _names(value: object) -> list[str]:
 
 
 def _choices(asked: dict[str, Any]) -> Choices:
-    """Return the options of a release that the page sent; refuse unknown options and types."""
     given = {name: value for name, value in asked.items() if value not in (None, "")}
     if not all(isinstance(value, CHOICES.get(name, ())) for name, value in given.items()):
         raise ConfigurationError("the choices must be among those on the page: reload it")

@@ -71,7 +71,7 @@ class Sentences:
         }
 
     def warm(self) -> None:
-        """Encode the crowd for the default epsilon and, after the first release, for all others."""
+        """Prepare the beliefs for the default epsilon and, after a first release, for all others."""
         self._at(OURS, DEFAULT)[1].prepare()
         self._played.wait()
         ours = [(OURS, epsilon) for epsilon in sorted(STOPS, key=lambda stop: abs(stop - DEFAULT))]
@@ -135,7 +135,6 @@ class Sentences:
 
 
 def _sentence(guarantee: Guarantee) -> str:
-    """Describe the largest belief that a reader of a release can have."""
     most, claimed = bound(guarantee.epsilon), guarantee.claimed_epsilon
     if most > MIN_CERTAINTY:
         said = f"Nothing hides you among {PEOPLE:,} people at this budget: a reader may be certain that it was you."

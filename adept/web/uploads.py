@@ -76,11 +76,7 @@ class Files:
         shutil.rmtree(self._root, ignore_errors=True)
 
     def add(self, filename: str, content: bytes) -> tuple[str, Dropped]:
-        """Store a dropped file; return a new key for the file, and its description.
-
-        Raise DataError if the file cannot be read. Raise ConfigurationError if its name has no
-        known ending, or if the page holds too many files.
-        """
+        """Store a dropped file, and return its key and description; refuse an unsuitable file."""
         self._forget_old()
         ending = Path(filename).suffix.lower().lstrip(".")
         if ending not in UPLOAD_ENDINGS:
