@@ -1,19 +1,16 @@
 """Adaptation of a model to another domain by a few hundred public texts, in closed form.
 
-Only linear algebra and clustering are used; no network is trained.
+Linear algebra and clustering adapt the model; no network is trained.
 
 - *words* of the examples are added to the vocabulary;
-- *topics* (``adept.models.topics``) are fitted again, to the examples and to some of the texts that
-  the model holds; their number grows by one per example;
-- *codewords* are the latents of the examples and of the model's texts nearest to them; for small
-  budgets, codewords are means of such latents;
-- the *codec* lists the examples as its first utterances, followed by the model's texts;
-- the *decoder* was trained on the old topics, and reads the new ones through a linear map.
+- *topics* (``adept.models.topics``) are fitted again, to the examples and to texts of the model;
+- *codewords* are latents of the examples and of the model's nearest texts, or means of latents;
+- the *codec* lists the examples before the model's texts;
+- the *decoder* reads the new topics through a linear map to the old topics.
 
-A *broad* model is one for text of many domains. It has a lexicon, and its texts are ordered by how
-near their meaning is to the examples. A few examples do not show how far their domain extends. So
-if there are few, the model's sentences closest in meaning are added to them, and half of the other
-codewords are the latents of texts chosen at random.
+A *broad* model is one for text of many domains. A few examples do not show how far their domain
+extends. So ``adapt`` adds the broad model's sentences that are closest in meaning to the few
+examples. Half of the other codewords are then latents of texts chosen at random.
 """
 
 import random
@@ -74,10 +71,9 @@ def adapt(
     Args:
         model, tokenizer: a public model and the tokenizer that was saved with it.
         examples: public texts of the domain; the adapted model holds them word for word.
-        source: origin of the examples, which the model's card and every privacy statement name.
-        said: True if the examples are texts that people said; False if they are sentences that were
-            found for names of things.
-        seed: seed for the choice of those of the model's texts that are used beside the examples.
+        source: origin of the examples, for the model's card and every privacy statement.
+        said: True for texts that people said; False for sentences found for the names of things.
+        seed: seed for the choice of the model's texts that are used beside the examples.
 
     Raises:
         DataError: fewer than MIN_EXAMPLES different examples have words.
@@ -159,10 +155,7 @@ def _origin(data: TrainingData, source: str, examples: int) -> TrainingData:
 
 
 def wider(model: Autoencoder, vocabulary_size: int, *, topics: int, training_data: TrainingData) -> Autoencoder:
-    """Return a copy of a model with a larger vocabulary and ``topics`` topics.
-
-    The caller has to fit the topics.
-    """
+    """Return a copy of a model with a larger vocabulary and ``topics`` topics, not yet fitted."""
     config = replace(model.config, latent_dim=topics, decoder="nearest")
     wider = Autoencoder(config, vocabulary_size=vocabulary_size, clip=model.clip, training_data=training_data)
     kept = {name: tensor.cpu() for name, tensor in model.state_dict().items() if name not in READ_LATENTS}
@@ -182,7 +175,7 @@ def translate(model: Autoencoder, new: Tensor, old: Tensor, *, source: Autoencod
     """Change a decoder's weights so that it reads new latents (N, n') instead of old ones (N, n).
 
     Least squares find the matrix A with ``z ~ A z'``, where z is the old and z' the new latent of
-    the same text. Weights W, which were multiplied with z, are replaced by ``W A``.
+    the same text. Weights W that multiply old latents become ``W A``.
     """
     new, old = model.scale(new).double().cpu(), source.scale(old).double().cpu()  # as the weights meet them
     linear = torch.linalg.lstsq(new, old, driver="gelsd").solution.T.float()  # (n, n')
@@ -196,7 +189,7 @@ def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[
 
     The smaller codebooks hold means of these latents. If there are at most ``most`` examples, one
     more codebook holds the latents of all examples. The largest codebook adds the nearest of the
-    latents ``own`` of the model's texts, up to ``most`` codewords.
+    model's latents ``own``, up to ``most`` codewords.
     """
     distinct = torch.unique(latents.cpu(), dim=0)
     books = learn_codebooks(distinct, seed=seed, also=len(distinct) // 2)
@@ -208,11 +201,11 @@ def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[
 
 
 def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) -> dict[int, Tensor]:
-    """Return codebooks for the latents (N, n) of few examples, in the sizes of a broad model.
+    """Return codebooks for the latents (N, n) of few examples, by their number of codewords.
 
-    The largest codebook holds, in random order, the latents of the examples, those of the model's
-    texts (M, n) nearest to them, and as many of other texts (L, n). The smaller codebooks hold its
-    first codewords, and the smallest ones hold means.
+    The largest codebook holds, in random order, the examples' latents, the nearest of the latents
+    ``own`` (M, n), and as many of the latents ``others`` (L, n). The smaller codebooks hold the
+    first of these codewords, and the smallest codebooks hold means.
     """
     distinct, own, others = (normalize(some.cpu(), dim=1) for some in (torch.unique(latents.cpu(), dim=0), own, others))
     most = max(len(distinct), max(TEXT_CODEWORDS))
@@ -289,7 +282,7 @@ def spell_out(name: str) -> str:
 
 
 def are_terms(lines: Sequence[str]) -> bool:
-    """Return True if most lines are short enough (MAX_TERM_WORDS) to be the names of things."""
+    """Return True if most lines have at most MAX_TERM_WORDS words, as names of things have."""
     return 2 * sum(len(words_of(line)) <= MAX_TERM_WORDS for line in lines) > len(lines)
 
 
@@ -302,10 +295,7 @@ def read_page(page: str) -> list[str]:
 
 
 def sentences_about(codec: Codec, terms: Iterable[str]) -> list[str]:
-    """Return those sentences of a broad model that are nearest in meaning to terms.
-
-    Raises ModelError if the model is not broad.
-    """
+    """Return the sentences of a codec of broad text that are nearest in meaning to terms."""
     asked = list(dict.fromkeys(filter(None, map(spell_out, terms))))
     meanings, table = read_meanings(codec)
     each = max(MIN_PER_TERM, MAX_SENTENCES // max(1, len(asked)))
@@ -317,10 +307,7 @@ def sentences_about(codec: Codec, terms: Iterable[str]) -> list[str]:
 def nearest_first(
     codec: Codec, texts: Sequence[str], *, most: int, besides: int = 0
 ) -> tuple[list[Words], list[Words], ListedTexts]:
-    """Split a codec's sentences into those nearest to texts, some others, and all the rest.
-
-    There are ``most`` nearest sentences, and at most ``besides`` others.
-    """
+    """Split a codec's sentences into ``most`` near to texts, ``besides`` others, and the rest."""
     meanings, table = read_meanings(codec)
     nearness = np.full(len(table), -np.inf, dtype=np.float32)
     for start in range(0, len(texts), PRODUCT_BATCH_TEXTS):
@@ -333,10 +320,7 @@ def nearest_first(
 
 
 def read_meanings(codec: Codec) -> tuple[Meanings, Codes]:
-    """Return a codec's `Meanings`, and the meanings (N, d) of its sentences.
-
-    Raises ModelError if the codec has no lexicon.
-    """
+    """Return a codec's `Meanings`, and the meanings (N, d) of its sentences."""
     if codec.lexicon is None:
         raise ModelError("model_dir must hold a model of broad text: leave model_dir out, or give examples")
     meanings = Meanings(codec.lexicon, codec.weigh)
@@ -350,10 +334,7 @@ def sentence_at(codec: Codec, place: int) -> Words:
 
 
 def _list_without(codec: Codec, table: Codes, places: NDArray[np.int64]) -> ListedTexts:
-    """List the sentences that are not at ``places``.
-
-    Raises ModelError if they have too many different words.
-    """
+    """List the codec's sentences that are not at ``places``."""
     said, listed = codec.utterances, codec.listed
     kept = np.ones(len(table), dtype=bool)
     kept[places] = False

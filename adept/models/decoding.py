@@ -1,7 +1,7 @@
 """Decoding of released latents into texts, word by word or as public texts: post-processing.
 
-All random numbers come from the operating system. With a seed, somebody could find out where in the
-original file a text of a shuffled file stood.
+All random numbers come from the operating system. With a seed, an attacker could find the place of
+a shuffled file's text in the original file.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ NEAREST_ROWS = 32  # rows of every product; fewer latents are filled up with zer
 
 
 def decode(model: Autoencoder, latents: Tensor, decoding: DecodingConfig | None = None) -> Tensor:
-    """Write token ids (B, T) from latents (B, n) alone; END is their only special token."""
+    """Write token ids (B, T), with END as the only special token, from latents (B, n) alone."""
     words, labels = writable(model), writable(model, labels=True)
 
     def choice(logits: Tensor, begins: Tensor) -> Tensor:
@@ -61,7 +61,7 @@ def choose(logits: Tensor, decoding: DecodingConfig) -> Tensor:
 
 
 class PublicTexts:
-    """Public utterances with their latents (N, n); a release is written as the nearest one."""
+    """Public utterances and their latents (N, n); a release is written as the nearest utterance."""
 
     def __init__(self, texts: Sequence[str], latents: Tensor) -> None:
         self.texts = list(texts)
@@ -69,9 +69,9 @@ class PublicTexts:
         self._table = fill_up(fill_up(directions, dim=0), dim=1).T.contiguous()  # (n, N)
 
     def write(self, released: Tensor, *, samples: int, most: int | None = None) -> list[str]:
-        """Return ``samples`` texts for each latent (B, n): the public texts nearest to it.
+        """Return ``samples`` texts for each latent (B, n): the public texts nearest to the latent.
 
-        At most ``most`` of them are different; after these, the texts of a latent repeat.
+        A latent gets at most ``most`` different texts; its further texts repeat these.
         """
         count = min(samples, most or samples, len(self.texts))
         distinct, index = torch.unique(released.to(self._table), dim=0, return_inverse=True)

@@ -122,10 +122,7 @@ def _remake(codec: Codec, index: MeaningIndex, size: int, first: int, about: dic
 
 
 def choose_tilt(products: NDArray[np.int16]) -> float:
-    """Return the number beta for a label's name, from its products (N,) with all sentences.
-
-    Beta is larger for a name whose product at rank NAME_RANK is larger.
-    """
+    """Return the factor beta in a label's weights, from its products (N,) with all sentences."""
     rank = min(NAME_RANK, len(products))
     cosine = -float(np.partition(-products, rank - 1)[rank - 1]) / MEANING_LENGTH**2
     return float(np.interp(cosine, NAME_COSINES, TILTS))
@@ -142,11 +139,6 @@ def choose_near(products: NDArray[np.int16], *, size: int, tilt: float) -> Place
 
 
 def _weigh(counts: NDArray[np.int64], *, size: int, tilt: float) -> NDArray[np.int64]:
-    """Return the weight, in units of 1 / UNIT, of a sentence at each level of products.
-
-    ``counts`` holds the number of sentences at each level. All weights sum to ``size * UNIT`` or
-    more.
-    """
     law = np.exp(tilt * (np.arange(len(counts)) - len(counts) + 1.0))
     least, largest = np.log(size * UNIT / (counts @ law)), np.log(UNIT / law[0]) + 1
     for _ in range(BISECTIONS):
@@ -163,9 +155,10 @@ def _round(factor: float, law: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def words_of_name(name: str, lexicon: Lexicon) -> tuple[str, ...]:
-    """Return the words of a label's name, split at underscores, hyphens, capitals and digits.
+    """Return the words of a label's name, without numbers.
 
-    The result is empty if the lexicon knows no word of at least MIN_LETTERS letters in the name.
+    A name is split at underscores, hyphens, capitals and digits. The result is empty if the lexicon
+    knows no word of the name that has at least MIN_LETTERS letters.
     """
     spelled = spell_out(name).split()
     parts = [part for word in spelled for part in ([word] if word in lexicon.places else DIGITS.split(word))]

@@ -4,8 +4,8 @@
 
 The network is that of Krishna, Gupta and Dupuy, "ADePT: Auto-encoder based differentially private
 text transformation" (EACL 2021). Habernal, "When differential privacy meets NLP: the devil is in
-the detail" (EMNLP 2021), analyses its noise: Eq. 9 is the clip, and Section 6 the clip in the l1
-norm. Mechanisms draw the noise of a release (``adept.mechanisms``).
+the detail" (EMNLP 2021), analyses ADePT's noise: Eq. 9 is the clip, and Section 6 the clip in the
+l1 norm. Mechanisms draw the noise of a release (``adept.mechanisms``).
 
 Shapes: B records, T tokens, n latent dimensions, E embedding dimensions, H hidden units, V words.
 """
@@ -36,13 +36,10 @@ class Adept(nn.Module):
 
     Args:
         vocabulary_size: the number V of words.
-        clip, clip_norm: the set into which latents are clipped (the ball "l1" or "l2", or the
-            "sphere"), and its radius C.
-        dropout: share of the numbers in embeddings and in the decoder's outputs that training sets
-            to zero.
+        clip, clip_norm: the set of clipped latents ("l1" or "l2" ball, "sphere"), and its radius C.
+        dropout: share of the numbers in embeddings and decoder outputs that training sets to zero.
         word_dropout: share of the decoder's input words that training hides.
-        encoder: False for a subclass that has another encoder and overrides ``read`` and
-            ``read_rows``.
+        encoder: False for a subclass that overrides ``read`` and ``read_rows``.
     """
 
     def __init__(
@@ -137,10 +134,11 @@ class Adept(nn.Module):
 
         Claim: no bit of a latent depends on the other records, their number, their lengths, or the
         place of its record. Proof: row i of every product, gate and sum is computed from row i of
-        its input. Its rounding depends on the order of additions, which a kernel chooses by shapes,
-        threads and processor, never by values. All shapes here are constant: ROWS rows and one word
-        at a time. A row whose text has ended keeps its state until the longest text ends. The proof
-        assumes that a kernel adds in the same order in each of its ROWS rows; tests check this.
+        its input. The rounding of a row depends on the order of additions. A kernel chooses this
+        order by shapes, threads and processor, never by values. All shapes here are constant: ROWS
+        rows and one word at a time. A row whose text has ended keeps its state until the longest
+        text ends. The proof assumes that a kernel adds in the same order in each of its ROWS rows;
+        tests check this.
         """
         latents = self.to_state.weight.new_empty(len(records), self.latent_dim)
         order = sorted(range(len(records)), key=lambda place: len(records[place]))  # similar lengths run together
@@ -167,9 +165,9 @@ class Adept(nn.Module):
     def write(self, latents: Tensor, *, max_length: int, choose: Choice | None = None) -> Tensor:
         """Write token ids (B, T), T <= max_length, from latents (B, n), greedily or by ``choose``.
 
-        Texts end with END and are padded with PAD. Each text depends only on its own latent and on
-        its own random numbers, by the claim of ``encode_records``. When a text ends, its row begins
-        another text; the time of this change depends only on released latents.
+        Texts are padded with PAD. Each text depends only on its own latent and random numbers, by
+        the claim of ``encode_records``. When a text ends, its row begins another text, at a time
+        that depends only on released latents.
         """
         texts = torch.full((len(latents), max_length), PAD, device=latents.device)
         waiting = iter(range(len(latents)))

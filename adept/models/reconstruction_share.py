@@ -1,4 +1,4 @@
-"""Share of held-out text that a model reproduces without noise: an upper limit at every epsilon."""
+"""Share of held-out text that a model reproduces without noise: an upper limit for any epsilon."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,14 +13,14 @@ MAX_MEASURED_TEXTS, MIN_SHARE = 200, 0.25
 
 @dataclass(frozen=True)
 class Reconstruction:
-    """Mean word F1 of texts written without noise, with their own records and with others."""
+    """Mean word F1 between texts written without noise and their own records, or other records."""
 
     own: float
     other: float
 
     @property
     def share(self) -> float:
-        """The score ``own`` on a scale from 0 (as low as ``other``) to 1 (all words written)."""
+        """Value of ``own`` on a scale from 0 (equal to ``other``) to 1 (every word is written)."""
         return max(0.0, (self.own - self.other) / (1 - self.other)) if self.other < 1 else 1.0
 
     @property
@@ -34,7 +34,7 @@ class Reconstruction:
 
 
 def reconstruction(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> Reconstruction | None:
-    """Measure the share of up to 200 held-out texts; return None if there are fewer than two."""
+    """Compare up to 200 held-out texts with their reconstructions; None for fewer than two."""
     chosen = texts[:: max(1, len(texts) // MAX_MEASURED_TEXTS)][:MAX_MEASURED_TEXTS]
     if len(chosen) < 2:
         return None
@@ -45,7 +45,7 @@ def reconstruction(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str
 
 
 def mean_word_f1(records: Sequence[str], rewrites: Sequence[str]) -> float:
-    """Return the mean word F1 between records and rewrites; it is 1 for two texts without words."""
+    """Return the mean word F1 of pairs of record and rewrite; a pair without words counts as 1."""
     bags = [[Counter(text.lower().split()) for text in pair] for pair in zip(records, rewrites, strict=True)]
     sizes = [record.total() + rewrite.total() for record, rewrite in bags]
     return fmean(2 * (a & b).total() / words if words else 1.0 for (a, b), words in zip(bags, sizes, strict=True))

@@ -32,9 +32,8 @@ HIDDEN_LABELS = 0.3  # share of labels that training hides, to serve unlabelled 
 class Autoencoder(Adept):
     """An encoder of token ids into a bounded latent, and a decoder that sees only this latent.
 
-    ``labels`` is the number of labels that the model writes. If it is not zero, every row begins
-    with the token of a label, and the decoder writes a label and a text. Every privacy statement
-    names the ``training_data``.
+    If the number of ``labels`` is not 0, each row begins with a label's token, and the decoder
+    writes a label and a text.
     """
 
     def __init__(
@@ -119,7 +118,7 @@ class Autoencoder(Adept):
 
     @classmethod
     def from_pretrained(cls, directory: str | Path) -> "Autoencoder":
-        """Load a model; raise ModelError if a file is missing, damaged, or does not fit the others."""
+        """Load a model; raise ModelError if files are missing, damaged, or do not fit together."""
         directory = Path(directory)
         _, description = read_json(directory / CONFIG)
         model = _build(cls, description, directory / CONFIG)

@@ -1,8 +1,7 @@
 """The conversion of texts to token ids and back, by a `tokenizers.Tokenizer`.
 
-The tokenizer is saved with the model, and its vocabulary comes from the training text alone. A word
-outside the vocabulary is unknown, or is read as the known word that is nearest in meaning
-(``adept.models.word_vectors``). Subwords consist of bytes, so that any text has tokens.
+The vocabulary comes from the training text alone. A word outside the vocabulary is unknown, or is
+read as the known word that is nearest in meaning (``adept.models.word_vectors``).
 """
 
 import json
@@ -84,7 +83,6 @@ class Tokenizer:
         return cls(backend, _load_synonyms(Path(directory) / cls.SYNONYMS, backend))
 
     def save_pretrained(self, directory: str | Path) -> None:
-        """Write ``tokenizer.json``, and any ``synonyms.json``, into a model directory."""
         (Path(directory) / self.FILE).write_text(self._backend.to_str(pretty=False), "utf-8")
         (Path(directory) / self.SYNONYMS).unlink(missing_ok=True)
         if self.synonyms:
@@ -129,10 +127,8 @@ class Tokenizer:
     ) -> list[list[int]]:
         """Return the ids of each text, cut to ``max_length`` tokens and closed by END.
 
-        If the model writes labels, the token of the record's label comes first, or UNKNOWN.
-
-        Raises:
-            ConfigurationError: a label is outside the label set.
+        If the model writes labels, a row begins with its label's id (UNKNOWN for no label). Raises
+        ConfigurationError for a label outside the label set.
         """
         # A line of megabytes must not cost seconds. Lone surrogates become question marks.
         clean = [text[: 100 * max_length].encode("utf-8", "replace").decode("utf-8") for text in text_list(texts)]
@@ -163,7 +159,6 @@ class Tokenizer:
         ]
 
     def label_ids(self, labels: Sequence[str | None]) -> list[int]:
-        """Return the id of each label; raise ConfigurationError for one outside the set."""
         if unknown := [i for i, label in enumerate(labels) if label is not None and label not in self.labels]:
             raise ConfigurationError(
                 f"labels must be in the model's label set, got another one in record {unknown[0] + 1}"
@@ -212,8 +207,8 @@ def is_writable(word: str) -> bool:
 def _load_backend(path: Path) -> tokenizers.Tokenizer:
     """Load a tokenizer that differs only in its words from the tokenizers that ``build`` makes.
 
-    Another one is refused. Its file could name components that fail or run slowly on some texts,
-    which would tell an observer something about a record.
+    Other components are refused, because their failures or speed could reveal something about a
+    record.
     """
     text, content = read_json(path)
     try:
@@ -241,7 +236,6 @@ def _words(content: dict[str, Any], special: list[str]) -> dict[str, int]:
 
 
 def _check_words(words: dict[str, int], special: list[str]) -> None:
-    """Raise ValueError unless special tokens, labels and writable words have ids from 0 on."""
     if not FIRST_LABEL <= len(words) <= MAX_VOCABULARY + MAX_LABELS:
         raise ValueError("too few or too many tokens")
     if any(type(number) is not int for number in words.values()) or sorted(words.values()) != list(range(len(words))):

@@ -1,8 +1,8 @@
 """Topics: an encoder that is linear in the words of a text and is fitted to public text.
 
 Topics are the first singular directions of the TF-IDF vectors of public texts. Each topic is
-divided by the square root of its standard deviation. TF-IDF counts up to four features of a word:
-the word itself, parts of its spelling, its neighbours (co-occurrence) and its meaning
+divided by the square root of its standard deviation. The TF-IDF vectors count up to four features
+of each word: the word itself, parts of its spelling, its neighbours (co-occurrence) and its meaning
 (``adept.models.word_vectors``).
 """
 
@@ -44,10 +44,7 @@ class TopicEncoder(nn.Module):
         self.register_buffer("offset", torch.zeros(dim))
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """Return the topics (B, n) of texts; a text without a known word gets the first axis.
-
-        The c occurrences of a word share the weight ``(1 + log c) * rarity`` equally.
-        """
+        """Return topics (B, n) of texts; texts without known words get the first unit vector."""
         times = (tokens[:, :, None] == tokens[:, None, :]).sum(dim=2)  # (B, T)
         share = (1 + times.log()) * self.rarity[tokens] / times
         length = (share.square() * times).sum(dim=1, keepdim=True).sqrt()
@@ -67,9 +64,9 @@ class TopicEncoder(nn.Module):
     ) -> None:
         """Fit the topics to public texts, given as rows of token ids.
 
-        The V ``words``, in the order of their ids, have a spelling and a meaning; without them,
-        topics use neither. ``cooccurrence`` and ``meaning`` are the weights of these two features
-        of a word.
+        Topics use the spelling and the meaning of ``words``, the vocabulary in the order of its
+        ids. Without ``words``, topics use neither. ``cooccurrence`` and ``meaning`` are the weights
+        of a word's neighbours and of its meaning.
 
         Raises:
             DataError: fewer than two words occur in at least MIN_TEXTS_WITH_WORD texts.

@@ -147,10 +147,10 @@ def origin_of(spec: TrainSpec, train: Corpus) -> dict[str, Any]:
 def resume_run(
     spec: TrainSpec, train: Corpus, checkpoint: Path | None, model: Autoencoder | None = None
 ) -> tuple[TrainSpec, int]:
-    """Return the specification of a run that is resumed, and the number of its finished epochs.
+    """Return the specification of a resumed run, and the number of its finished epochs.
 
-    A resumed model counts as public only if every run that trained it was public. Raises DataError
-    for a damaged checkpoint, or for one of another text, clip, label set or sizes, and
+    A resumed model is public only if every run that trained it was public. Raises DataError if the
+    checkpoint is damaged or comes from another text, clip, label set or size. Raises
     ConfigurationError if no epoch is left.
     """
     if checkpoint is None:
@@ -203,7 +203,7 @@ class Origin(Callback):
         checkpoint["origin"] = self.origin
 
     def on_load_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
-        """Set the learning rate for the number of epochs of this run."""
+        """Set the learning rate that follows from this run's number of epochs."""
         done = checkpoint["epoch"] + 1
         checkpoint["lr_schedulers"][0]["last_epoch"] = done
         for group in checkpoint["optimizer_states"][0]["param_groups"]:
@@ -211,7 +211,7 @@ class Origin(Callback):
 
 
 def randomiser(model: Autoencoder, spec: TrainSpec) -> Callable[[Tensor], Tensor] | None:
-    """Return a function that adds a mechanism's noise or draws codewords in training, or None."""
+    """Return the noise of training: a mechanism's noise, random codewords, or None."""
     if spec.mechanism is not None and spec.training.epsilon is not None:
         return noise_between(spec.mechanism, *spec.training.budgets)
     return partial(draw_codewords, books=model.codebooks, clip_norm=model.clip_norm) if model.codebooks else None

@@ -1,8 +1,7 @@
 """Reading of the files in a model directory, which are not trusted.
 
-Before it opens a file, the program checks that it is a regular file and not too large. Before it
-allocates a tensor, the program checks that the name, the shape and the type of the tensor fit the
-configuration. All values must be finite.
+A file is opened only if it is a regular file and not too large. A tensor is allocated only if its
+name, shape and type fit the configuration.
 """
 
 import json
@@ -61,8 +60,8 @@ def read_json(path: Path) -> tuple[str, dict[str, Any]]:
 def read_tensors(path: Path, expected: dict[str, tuple[str, Shape]], *, description: str) -> dict[str, Tensor]:
     """Return the tensors of a safetensors file, floats as float32.
 
-    ``expected`` holds the type and the shape of each tensor. Raises ModelError if a tensor is
-    missing, is not expected, has another type or shape, or is not finite.
+    ``expected`` holds the type and shape of each tensor. Raises ModelError for a missing,
+    additional, wrong or infinite tensor.
     """
     with _open(path) as file:
         held = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 - not a mapping

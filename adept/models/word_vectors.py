@@ -1,8 +1,7 @@
 """Vectors of public words: a lexicon of English, or vectors learned from any public text.
 
 The lexicon holds a vector for each of the 60,000 commonest words of English. The vectors were
-distilled from a network that encodes sentences (``pretrained/lexicon/README.md``). The vector of a
-word does not depend on the words around it.
+distilled from a network that encodes sentences (``pretrained/lexicon/README.md``).
 """
 
 import hashlib
@@ -38,7 +37,7 @@ class Lexicon:
     @classmethod
     @cache
     def load(cls, directory: Path = PACKAGED_LEXICON) -> "Lexicon":
-        """Read the lexicon that comes with the package, or another one."""
+        """Load the lexicon of the package, or the lexicon of another directory."""
         words = (directory / WORDS).read_text("utf-8").splitlines()
         return cls(tuple(words), load_file(directory / VECTORS)["vectors"])
 
@@ -53,28 +52,21 @@ class Lexicon:
         return {word: place for place, word in enumerate(self.words)}
 
     def look_up(self, words: Sequence[str]) -> NDArray[np.float64]:
-        """Return unit vectors (V, n) of words; the vector of an unknown word is zero.
-
-        An unknown word with an apostrophe is read up to the apostrophe: "what's" as "what".
-        """
+        """Return unit vectors (V, n) of words; the vector of an unknown word is zero."""
         found = [self.places.get(word.lower(), self.places.get(word.lower().split("'")[0], -1)) for word in words]
         places = np.array(found, dtype=np.int64)
         vectors = self.vectors[places].astype(np.float64) * (places >= 0)[:, None]
         return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9))
 
     def of(self, words: Sequence[str]) -> NDArray[np.float64]:
-        """Return the vectors (V, n) of a vocabulary.
-
-        All vectors are zero if most of the words are not English.
-        """
+        """Return the vectors (V, n) of a vocabulary; zeros if most of its words are not English."""
         vectors = self.look_up(words)
         return vectors * bool(vectors.any(axis=1).sum() >= MIN_ENGLISH_SHARE * len(words))
 
     def nearest(self, known: Sequence[str], others: Iterable[str] | None = None) -> dict[str, str]:
-        """Return, for each unknown word, the known word nearest to it in meaning, if one is near.
+        """Map each unknown word to the nearest known word, if their cosine is at least MIN_COSINE.
 
-        Unknown words are those of ``others`` or, by default, of the lexicon that are not ``known``.
-        A word is near from a cosine of MIN_COSINE on.
+        The unknown words are those of ``others`` or, by default, those of the lexicon.
         """
         vectors, taken = self.of(known), {word.lower() for word in known}
         candidates = self.words if others is None else others
@@ -89,11 +81,11 @@ class Lexicon:
 
 
 class TextVectors:
-    """The vector of a text: the mean of its words' vectors, weighted by inverse document frequency.
+    """A calculator of text vectors: means of word vectors, weighted by inverse document frequency.
 
-    The numbers ``rarity`` are the inverse document frequencies; a word without such a number counts
-    as much as the rarest word. ``known`` is True if the lexicon knows the words' language; if it
-    does not, all vectors are zero.
+    ``rarity`` holds the inverse document frequencies of words. Any other word counts as much as the
+    rarest word. If most words of ``rarity`` are not English, ``known`` is False and all vectors are
+    zero.
     """
 
     def __init__(self, rarity: Mapping[str, float]) -> None:
@@ -102,7 +94,7 @@ class TextVectors:
         self.known = bool(self._lexicon.of(_bare(rarity)).any())
 
     def of(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors (N, n) of texts; their length is 1, or 0 if no word is known."""
+        """Return the vectors (N, n) of texts: of length 1, or 0 for a text without a known word."""
         from scipy.sparse import csr_matrix
 
         places: dict[str, int] = {}
@@ -131,10 +123,7 @@ class WordVectors:
         return {name: place for place, name in enumerate(self.names)}
 
     def indices(self, text: str, *, unknown: int = 0) -> Indices:
-        """Return the vocabulary index of each word of a text.
-
-        A word outside the public vocabulary gets the index ``unknown``.
-        """
+        """Return the index of each word of a text; words outside the vocabulary get ``unknown``."""
         return np.array([self.places.get(word, unknown) for word in text.lower().split()], dtype=np.int64)
 
     def text(self, indices: Indices) -> str:
@@ -153,8 +142,8 @@ class WordVectors:
 def learn_word_vectors(texts: Iterable[str], *, size: int, dim: int) -> WordVectors:
     """Return the ``size`` commonest words of texts, with vectors of at most ``dim`` numbers.
 
-    The vectors are singular vectors of the pointwise mutual information between each word and the
-    words at most WINDOW_WORDS places away (Levy and Goldberg 2014).
+    The vectors are singular vectors of the pointwise mutual information of words that stand at most
+    WINDOW_WORDS places apart (Levy and Goldberg 2014).
     """
     split = [text.lower().split() for text in texts]
     names = tuple(word for word, _ in Counter(word for words in split for word in words).most_common(size))

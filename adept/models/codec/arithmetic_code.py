@@ -5,19 +5,18 @@ of an interval is the probability of its word. Each interval is divided in the s
 possible second words, and so on (Witten, Neal and Cleary 1987, "Arithmetic coding for data
 compression"). A point of the line stands for the text in whose interval the point lies.
 
-If K points were spread evenly over the line, many of them would stand for the same few likely
-texts. So the numbers are divided into ranges, called *bands*. The texts of a band have
-probabilities that differ by at most a factor of BAND_RATIO. (The last band takes all likelier
-texts. If K is at most PLAIN_SIZE, a single band takes all texts.) Each number has MAX_ATTEMPTS
-points on the line, one for each *attempt*. The number stands for the text at the first of these
-points whose text belongs to the number's band. If no text belongs to the band, the number stands
-for the text at its first point.
+If K points were spread evenly over the line, many points would stand for the same likely texts. So
+the numbers are divided into ranges, called *bands*. The probabilities of the texts of a band differ
+by at most a factor of BAND_RATIO. (The last band takes all likelier texts. If K is at most
+PLAIN_SIZE, one band takes all texts.) Each number has MAX_ATTEMPTS points on the line, one for each
+*attempt*. A number stands for the text at its first point, if this text belongs to the number's
+band. Otherwise the second point is tried, and so on. If all attempts fail, the number stands for
+the text at its first point.
 
-The points of one attempt are spread evenly: the line is cut into cells of equal width, one for each
-number of the band, and a hash that everybody can compute chooses the point inside the cell. To find
-the number of a text, the code looks for a number that has a point in the text's interval. The texts
-at the number's points of earlier attempts must not belong to the band. If ``number`` gives a number
-to a text, ``write`` turns this number back into exactly the same text.
+In each attempt, the line is cut into cells of equal width, one for each number of the band. A hash
+that everybody can compute chooses the point inside the cell. ``number`` looks for a number with a
+point in the text's interval. No earlier point of this number may have a text of the band. So
+``write`` turns the number of a text back into exactly this text.
 """
 
 import math
@@ -55,8 +54,7 @@ class Band(NamedTuple):
 class Interval(NamedTuple):
     """The interval that a band gives to a text, and the probability of the text.
 
-    The start ``low``, the ``width`` and the ``probability`` are in units of ``2^-precision``, where
-    ``precision`` is the number of bits of a point.
+    ``low``, ``width`` and ``probability`` are in units of ``2^-precision`` (see ``Band``).
     """
 
     band: Band
@@ -68,8 +66,7 @@ class Interval(NamedTuple):
 class ArithmeticCode:
     """An arithmetic code with K = ``size`` numbers, from 0 to K - 1.
 
-    If K is above PLAIN_SIZE, a text has no number if its end after the last word costs more than
-    ``end_bits`` bits. (An event of probability p costs -log2(p) bits.)
+    For K above PLAIN_SIZE, a text has no number if its end is less probable than ``2^-end_bits``.
     """
 
     def __init__(self, model: LanguageModel, size: int, *, end_bits: int = BITS) -> None:
@@ -93,7 +90,7 @@ class ArithmeticCode:
         return (self.text_at(self._point(line, place, 0)) for place in range(count))
 
     def text_at(self, point: int) -> list[str]:
-        """Return the words of the text at a point, if the line is not divided into bands."""
+        """Return the words of the text at a point of a line without bands."""
         return self._read([point], self._limits(Band(0, 1, 0, self.line + 1)))[1]
 
     def number(self, words: Sequence[str]) -> int | None:
@@ -103,8 +100,7 @@ class ArithmeticCode:
     def interval(self, words: Sequence[str]) -> Interval | None:
         """Return the interval of a text in the band to which it belongs, or None.
 
-        A text has no interval if its probability fits no band, if one of its words cannot be
-        spelled, or if the interval would be too narrow.
+        None means: no band fits, a word cannot be spelled, or the interval would be too narrow.
         """
         numbers = self.model.vocabulary.encode(words)[:MAX_WORDS]
         spelled = self._spelled(words, numbers)
@@ -139,11 +135,7 @@ class ArithmeticCode:
         return np.array([*narrow, *wide, self._least_end if band.narrow else 1])
 
     def _width_and_depth(self, width: int) -> tuple[int, int]:
-        """Convert a width into the form of the interval coder: a pair (width, depth), rounded up.
-
-        The given width is in units of ``2^-precision``. The pair stands for the width ``width *
-        2^-(WIDTH + depth)``.
-        """
+        """Convert a width into the interval coder's pair (width, depth), rounded up."""
         more = WIDTH - (width - 1).bit_length()
         return -((-width << WIDTH) >> (WIDTH - more)), self.precision - WIDTH + more
 
@@ -158,19 +150,15 @@ class ArithmeticCode:
         return None
 
     def _first_inside(self, band: Band, place: int, attempts: int) -> tuple[int, list[str]]:
-        """Return the first attempt whose text belongs to the band, and this text.
-
-        If no text belongs to the band, return the number ``attempts`` and the text that was read
-        last.
-        """
+        """Return the number of the first attempt whose text belongs to the band, and this text."""
         if not band.narrow:
             return 0, self.text_at(self._point(band, place, 0))
         return self._read([self._point(band, place, attempt) for attempt in range(attempts)], self._limits(band))
 
     def _read(self, points: Sequence[int], limits: Limits) -> tuple[int, list[str]]:
-        """Return the index of the first point whose text fits the limits of a band, and this text.
+        """Return the index of the first point whose text fits the limits, and the last text read.
 
-        If no text fits, return the number of points and the text that was read last.
+        If no text fits the limits, the index is the number of points.
         """
         model, size = self.model, self.precision // 8
         bits = np.frombuffer(b"".join(point.to_bytes(size, "big") for point in points), np.uint8).reshape(-1, size)
@@ -183,11 +171,7 @@ class ArithmeticCode:
         return found, [word for word in words if word]  # no word without letters
 
     def _point(self, band: Band, place: int, attempt: int) -> int:
-        """Return the point that a number has at an attempt.
-
-        ``place`` is the position of the number in its band. Each number of a band has a cell of its
-        own on the line, and a hash chooses the point in this cell.
-        """
+        """Return a number's point at an attempt; ``place`` is the number's place in its band."""
         cell = (place + _turn(band, attempt)) % band.size
         begin, end = (-(-(edge << self.precision) // band.size) for edge in (cell, cell + 1))
         digest = shake_256(f"{band.first} {cell} {attempt}".encode()).digest(self.precision // 8 + 16)

@@ -1,13 +1,13 @@
 """Beam search for texts that are near to a record and cost at most a given number of bits.
 
-A word of probability p costs -log2(p) bits, and a text costs the sum for its words. The search
-reads the record word by word. It keeps the next word or leaves it out, and before a kept word it
-may insert the likeliest word at this place. Each word that is left out or inserted adds to the
-distance of the text from the record. The place of such a change is called a *seam*. The word after
-a seam may cost more bits than the same word costs in the record. Each of these extra bits adds to
-the distance, too. After each word of the record, the search keeps only a few texts, the *beam*: for
-every number of bits, the nearest texts that cost at most that many bits. The *state* of a text is a
-row of numbers, such as the text's cost, its distance and its last words.
+A word of probability p costs -log2(p) bits, and a text costs the sum of its words' costs. The
+search reads the record word by word. The search keeps each word or leaves it out, and may insert
+the likeliest word before a kept word. Each word that is left out or inserted adds to the distance
+of the text from the record. The place of a left-out or inserted word is called a *seam*. If the
+word after a seam costs more bits than in the record, each extra bit adds to the distance, too.
+After each word of the record, the search keeps a few texts, the *beam*: for every number of bits,
+the nearest texts that cost at most that many bits. The *state* of a text is a row of numbers, such
+as the text's cost, its distance and its last words.
 """
 
 import math
@@ -36,14 +36,10 @@ TEXT, WORD, INSERTED, SEAMS, STATE_COLUMNS = range(WINDOW + CONTEXT_WORDS, WINDO
 
 
 class Found(NamedTuple):
-    """A text that the search found, its distance from the record, and its cost.
-
-    ``seams`` is the part of the distance that seams (changed places) add. UNIT units of cost are
-    one bit.
-    """
+    """A text that the search found; UNIT units of cost are one bit."""
 
     distance: int
-    seams: int
+    seams: int  # the part of the distance that left-out and inserted words add
     cost: int
     words: tuple[str, ...]
 
@@ -51,8 +47,8 @@ class Found(NamedTuple):
 class BeamSearch:
     """A search for texts that are near to a record.
 
-    The function ``weigh`` returns the weight of a word. Each extra bit that a word costs after a
-    seam (a changed place) adds ``seam`` to the distance.
+    ``weigh`` gives the weight of a word. ``seam`` is added to the distance for each extra bit that
+    a word costs after a seam (a place where words were left out or inserted).
     """
 
     def __init__(self, model: LanguageModel, *, weigh: Callable[[str], int], seam: int = 0) -> None:
@@ -84,11 +80,11 @@ class BeamSearch:
 def _spell_out(
     texts: Sequence[tuple[int, int, int]], record: Sequence[str], vocabulary: Sequence[str]
 ) -> list[tuple[str, ...]]:
-    """Return the words of each text, and an additional empty entry at the end.
+    """Return the words of each text, and an additional empty text at the end.
 
-    A row of ``texts`` extends an earlier text: it holds the index of the earlier text, the place of
-    the next kept word in the record, and the number of the word inserted before it. The index
-    NO_WORD (-1) leads to the empty entry.
+    Each row of ``texts`` extends an earlier text. The row holds the index of the earlier text, the
+    place of the added word in the record, and the number of the word inserted before it. The index
+    -1 stands for the empty text.
     """
     spoken: list[tuple[str, ...]] = [()] * (len(texts) + 1)
     for text, (before, place, inserted) in enumerate(texts):
@@ -103,11 +99,7 @@ def _spell_out(
 def _search(
     tables: ModelTables, record: Whole, added: Whole, seam: int, most: int, within: int, kept: int
 ) -> tuple[Whole, Whole]:
-    """Run the search; return the states of the finished texts, and the rows of all texts.
-
-    A row (before, place, inserted) extends the text of the row ``before`` by the ``inserted`` word,
-    if there is one, and by the word of the record at ``place``.
-    """
+    """Run the search; return the states of the finished texts, and the rows of all texts."""
     after, counts = start(tables), np.empty(most // UNIT + 1, np.int64)
     widest = kept * len(counts)
     beam, states = np.empty((3 * widest, STATE_COLUMNS), np.int64), np.empty((3 * widest, STATE_COLUMNS), np.int64)
@@ -143,8 +135,7 @@ def _go_on(beam: Whole, states: Whole, order: Whole, place: int, texts: Whole, w
 def _extend(beam: Whole, steps: Whole, own: Whole, added: Whole, seam: int, most: int, states: Whole) -> int:
     """Extend each text of the beam by the record's next word; return the number of stored states.
 
-    One new state is stored for each choice: leave the word out, keep it, or keep it after an
-    inserted word. A text that costs more than ``most`` is not stored.
+    One state is stored for each choice: leave the word out, keep it, or insert a word before it.
     """
     word, count = own[NUMBER], 0
     for row in range(len(beam)):
@@ -175,10 +166,7 @@ def _extend(beam: Whole, steps: Whole, own: Whole, added: Whole, seam: int, most
 
 @without_reference_counts
 def _sort(states: Whole, within: int, order: Whole) -> int:
-    """Sort the states whose distance is below ``within``, the nearest first; return their number.
-
-    The sorted row numbers are stored in ``order``. The states are nearly sorted already.
-    """
+    """Store the row numbers of states nearer than ``within`` in ``order``, sorted by distance."""
     count = 0
     for row in range(len(states)):
         if states[row, DISTANCE] >= within:
@@ -205,10 +193,10 @@ def _is_nearer(one: Whole, other: Whole) -> bool:
 
 @without_reference_counts
 def _look_ahead(tables: ModelTables, after: NextWord, beam: Whole, word: int, steps: Whole) -> None:
-    """Store the cost of the record's next word for each text of the beam.
+    """Store the costs of the record's next word for each text of the beam.
 
-    A row of ``steps`` holds the cost of the word alone, the likeliest word that could be inserted
-    before it, the cost of the inserted word, and the cost of the record's word after it.
+    A row of ``steps`` holds four numbers: the cost of the record's word, the likeliest word to
+    insert before it, the cost of the inserted word, and the cost of the record's word after it.
     """
     for row in range(len(beam)):
         twin = _twin(beam, row)
@@ -238,9 +226,8 @@ def _twin(beam: Whole, row: int) -> int:
 def _thin_out(states: Whole, order: Whole, counts: Whole, kept: int) -> int:
     """Drop each state that is no better than enough others; return the number that remain.
 
-    A state is dropped if at least ``kept`` nearer states cost no more bits. It is dropped, too, if
-    a nearer state has the same last words and costs the same whole number of bits. The row numbers
-    of the remaining states are moved to the front of ``order``.
+    A state is dropped if at least ``kept`` nearer states cost no more bits. A state is dropped,
+    too, if a nearer state has the same last words and costs the same whole number of bits.
     """
     counts[:], count = 0, 0
     for row in order:

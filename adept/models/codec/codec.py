@@ -1,22 +1,19 @@
 """A codec: it turns any text into a whole number below K and back, for any K from 2 to 2^120.
 
-The numbers below K are of two kinds.
+Each of the first numbers stands for a text that the codec stores. The first stored texts are
+*public utterances*, which are sentences of the public training text. ``Codec.of`` orders them so
+that, for every k, the first k utterances represent all utterances well. The other stored texts are
+*listed texts* (``listed_texts``). An arithmetic code under a language model gives a text to each of
+the other numbers (``arithmetic_code``). *Broad text* is public text about many subjects; a codec of
+broad text stores only sentences of this text.
 
-- The first numbers each stand for a complete text that the codec stores. *Public utterances*, which
-  are sentences of the public training text, come first. ``Codec.of`` orders them so that, for every
-  k, the first k utterances represent all of them well. Other stored texts follow
-  (``listed_texts``). If the codec was learned from *broad text*, that is, from public sentences
-  about many subjects, these are further sentences. Otherwise they are the texts that the language
-  model finds likeliest.
-- The other numbers belong to an arithmetic code under a language model (``arithmetic_code``).
-
-The *description* of a record is the number of a text that is near to the record. This text is a
-stored text (``nearest_text``), or a text that a search finds (``beam_search``). The privacy
-guarantee does not depend on which text is chosen (``adept.mechanisms.description``).
+The *description* of a record is the number of a text near to the record: a stored text
+(``nearest_text``), or a text that a search finds (``beam_search``). The privacy guarantee holds for
+any choice of the text (``adept.mechanisms.description``).
 
 The codec keeps no cache from one batch of records to the next, because a faster answer would reveal
-that a record was repeated. Within a batch, similar records are processed faster. The privacy
-statements mention this.
+a repeated record. Within a batch, similar records are processed faster; the privacy statements
+mention this.
 """
 
 import re
@@ -65,7 +62,7 @@ PUNCTUATION_MARKS = re.compile(f"({PUNCTUATION})")
 
 @dataclass(eq=False)
 class Codec(Learned):
-    """A codec: learned once from training text, saved with the model, the same for all records."""
+    """A codec that is learned once from training text, saved with the model, and never changed."""
 
     model: LanguageModel
     weigh: WordWeights
@@ -84,10 +81,10 @@ class Codec(Learned):
     def of(cls, texts: Sequence[str], *, public: bool, listed: int = 0, seed: int = 0) -> "Codec":
         """Learn a codec from training texts.
 
-        If the texts are public, the codec stores them as utterances. ``with_list`` can then add
-        likely texts, until ``listed`` texts are stored in all. If the texts are not public, the
-        codec stores no text, and no word or sequence of words that occurs in one text only. It may
-        still store words that one person says in two different texts.
+        A codec of public texts stores the texts as utterances. ``with_list`` can add likely texts,
+        up to ``listed`` stored texts in all. A codec of private texts stores no text. It stores
+        only words and sequences of words that occur in two different texts, which one person may
+        have written.
         """
         rows = [row for row in map(words_of, texts) if row]
         different = list(dict.fromkeys(rows))
@@ -99,10 +96,7 @@ class Codec(Learned):
 
     @classmethod
     def of_sentences(cls, texts: Sequence[str], *, lexicon: Lexicon, seed: int = 0) -> "Codec":
-        """Learn a codec from broad public text: public sentences about many subjects.
-
-        Only sentences whose words are all common are stored. They get the first numbers.
-        """
+        """Learn a codec from broad public text; the codec stores sentences without rare words."""
         different = list(dict.fromkeys(row for row in map(words_of, texts) if row))
         rows = sorted(_of_common_words(different), key=lambda row: len(row) not in SPOKEN_WORDS)
         model = LanguageModel.of(rows, seed=seed)
@@ -121,10 +115,9 @@ class Codec(Learned):
     def choose_size(self, size: int, *, joint: bool = False) -> int:
         """Return the number K of descriptions to use if a user asks for ``size`` descriptions.
 
-        For a codec of broad text, the result is often the number of stored sentences. It is
-        ``size`` if ``size`` is at most MAX_PART_SIZE, or more than MIN_SEARCH_RATIO times the
-        number of sentences. With ``joint``, the number of sentences takes the place of
-        MAX_PART_SIZE. For any other codec, the result is ``size``.
+        A codec with n sentences of broad text uses K = n if ``size`` is above MAX_PART_SIZE and at
+        most MIN_SEARCH_RATIO * n. If ``joint`` is True, n replaces MAX_PART_SIZE. In all other
+        cases, K is ``size``.
         """
         most = MIN_SEARCH_RATIO * self.sentences
         return self.sentences if (self.sentences if joint else MAX_PART_SIZE) < size <= most else size
@@ -135,20 +128,13 @@ class Codec(Learned):
         return len(self.utterances) + len(self.listed) if self.lexicon else 0
 
     def describe(self, texts: Sequence[str], *, size: int) -> list[int]:
-        """Return the description of each text: a number below ``size`` that no other text affects.
-
-        Raise DataError unless ``texts`` are strings, and ConfigurationError if ``size`` is below 2.
-        """
+        """Return the description of each text: a number below ``size``, from this text alone."""
         sized, records = self._sized(size), [words_of(text) for text in text_list(texts)]
         nearest = zip(records, sized.index.nearest(records), strict=True)
         return [sized.describe(record, place, distance) for record, (place, distance) in nearest]
 
     def describe_by_several(self, texts: Sequence[str], *, size: int, count: int) -> list[list[int]]:
-        """Return, for each text, the numbers of the ``count`` stored sentences nearest to it.
-
-        Raise ConfigurationError if ``count`` exceeds ``size``, or if ``size`` exceeds the number of
-        stored sentences.
-        """
+        """Return, for each text, the numbers of the ``count`` stored sentences nearest to it."""
         records = [*map(words_of, text_list(texts))]
         if not count <= size <= self.sentences:
             raise ConfigurationError(
@@ -162,10 +148,7 @@ class Codec(Learned):
         return cast(MeaningIndex, self._sized(self.sentences).index)
 
     def write(self, descriptions: Sequence[int], *, size: int) -> list[str]:
-        """Return the text for which each description stands.
-
-        Raise ConfigurationError if a description is not an integer from 0 to ``size`` - 1.
-        """
+        """Return the text for which each description stands."""
         sized = self._sized(size)
         for row, number in enumerate(descriptions, start=1):
             if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < size:
@@ -185,10 +168,7 @@ class Codec(Learned):
 
 
 class _Sized:
-    """The parts of a codec that depend on K.
-
-    They are made before the first record is read, and no record changes them.
-    """
+    """The parts of a codec that depend on K; no record changes them."""
 
     def __init__(self, codec: Codec, size: int) -> None:
         utterances, broad = codec.utterances[:size], codec.lexicon is not None
@@ -222,7 +202,7 @@ class _Sized:
         return BeamSearch(self.model, weigh=self.index.weigh, seam=self.seam)
 
     def _prepare(self) -> None:
-        """Create all tables and machine code that encoding or decoding may need for any record."""
+        """Create all tables and machine code that any record may need."""
         from adept.models.language_model.machine_code import telling
 
         with telling("making machine code, once for this version: about half a minute", compiles=True):
@@ -246,11 +226,9 @@ class _Sized:
         self.numbers, self.index = list(written), NearestTextIndex(list(written.values()), weigh)
 
     def describe(self, record: Words, place: int, distance: int) -> int:
-        """Return the description of a record, given its nearest stored text.
+        """Return the description of a record whose nearest stored text is at ``place``.
 
-        The stored text has the index ``place`` and this ``distance`` from the record. If the
-        arithmetic code has a number for the record itself, or for a nearer text that the search
-        finds, this number is returned instead.
+        The number of the record itself, or of a text nearer than ``distance``, is preferred.
         """
         if self.searches and tuple(self.index[place]) != record:
             for words in chain([record], self._near(record, distance)):

@@ -1,9 +1,8 @@
-"""Saving and loading of the two files of a codec, and of its list of further texts.
+"""Saving and loading of the two files of a codec, and of its list of likely texts.
 
-A JSON file holds the words and the utterances, which are the sentences that get the first numbers.
-A second file holds the tables of the n-grams and, if they are known, the listed texts, which get
-the next numbers. The contents of both files are checked before the codec is built.
-So a damaged file is refused at once, and cannot cause an error later when a record is encoded.
+A JSON file holds the words and the utterances. A second file holds the n-grams and, if they are
+known, the listed texts. Both files are checked before the codec is built, so that a damaged file
+cannot cause an error later for some records.
 """
 
 import hashlib
@@ -92,10 +91,7 @@ def save_list(codec: Codec, path: Path) -> None:
 
 
 def load_list(codec: Codec, path: Path) -> Codec:
-    """Load a codec's list of likely texts from a file; return the codec with this list.
-
-    Raise ModelError if the file is damaged.
-    """
+    """Return a codec with the list of likely texts in a file; raise ModelError if it is damaged."""
     tables = read_tensors(path, {LIKELY: ("int16", (None,))}, description=DESCRIPTION)
     words, flat = codec.model.vocabulary.words, tables[LIKELY].numpy()
     if len(flat) > MAX_LIKELY or (len(flat) and not _are_texts(flat, size=len(words))):
@@ -201,10 +197,7 @@ def _is_counts(values: object) -> bool:
 
 
 def _are_texts(flat: NDArray[np.int16], *, size: int) -> bool:
-    """Return True if an array holds valid listed texts.
-
-    Each text must consist of 1 to MAX_WORDS numbers of known words, followed by a 0.
-    """
+    """Return True if each text is 1 to MAX_WORDS numbers of known words, followed by a 0."""
     inside = bool(((flat >= 0) & (flat < size) & (flat != 1)).all()) and bool(flat[-1:].any() == 0 < len(flat))
     lengths = np.diff(np.flatnonzero(flat == 0), prepend=-1) - 1
     return inside and bool(((lengths >= 1) & (lengths <= MAX_WORDS)).all())

@@ -1,11 +1,10 @@
 """Listed texts: the stored texts of a codec that are not utterances.
 
-For most codecs, they are the texts that the language model finds likeliest. (For a codec of broad
-public text, they are sentences of that text.) A text of probability p costs -log2(p) bits. The
-search for likely texts has a limit of bits. It begins with the empty text. It extends each
-unfinished text by every word after which the text can probably be finished within the limit. To
-judge this, the search takes the least cost that the rest of a training text had after the same one
-or two last words. The list is made once and saved.
+A codec of broad public text lists sentences of this text. Any other codec lists the texts that the
+language model finds likeliest. The search for likely texts begins with the empty text. It extends
+an unfinished text by each word after which the text can probably end within a limit of bits. (A
+text of probability p costs -log2(p) bits.) The rest of a text is assumed to cost as little as the
+cheapest rest of a training text after the same one or two words.
 """
 
 import math
@@ -34,8 +33,8 @@ Prefixes = tuple[Tensor, Tensor]
 class ListedTexts:
     """Texts that are stored as numbers of words, and the group of each text.
 
-    The array ``flat`` holds all texts one after the other; a 0 ends each text. ``words`` holds the
-    word for each number. A group holds texts with similar meanings.
+    The array ``flat`` holds all texts, each followed by a 0; ``words`` holds the word of each
+    number. A group holds texts with similar meanings.
     """
 
     def __init__(
@@ -64,9 +63,8 @@ class ListedTexts:
 def list_likely(model: LanguageModel, utterances: Sequence[Words], *, count: int) -> ListedTexts:
     """Return the likeliest texts that are not utterances, the likeliest text first.
 
-    The list and the utterances together have ``count`` texts. The list is shorter if the search
-    would have to read more than MAX_PREFIXES unfinished texts. The model must have been learned
-    from the utterances.
+    The list and the utterances have ``count`` texts together, or fewer if the search has to read
+    more than MAX_PREFIXES unfinished texts. The model must be learned from the utterances.
     """
     if len(model.vocabulary.words) > MAX_LISTED_WORDS:
         return ListedTexts()
@@ -99,12 +97,7 @@ class _Search:
         self.after_word, self.pairs, self.after_pair = self._learn_rests(texts)
 
     def within(self, bits: float) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int16]]]:
-        """Yield batches of texts that cost at most ``bits`` bits.
-
-        A batch of M texts of length L holds their costs (M,) and the numbers of their words (M, L).
-        If several lengths have enough unfinished texts for a full batch, the longest of these texts
-        are extended first, which saves memory.
-        """
+        """Yield the costs (M,) and the words (M, L) of texts that cost at most ``bits`` bits."""
         waiting: dict[int, list[Prefixes]] = {0: [(torch.zeros((1, 0), dtype=torch.int64), torch.zeros(1))]}
         while waiting and self.unread > 0:
             full = [length for length, parts in waiting.items() if sum(len(part[1]) for part in parts) >= self.batch]
@@ -139,19 +132,14 @@ class _Search:
             yield torch.cat([prefixes[row], word[:, None]], dim=1), cost
 
     def _cost_after(self, before: Tensor, words: Tensor) -> Tensor:
-        """Return the least cost that the rest of a training text had after the same two words.
-
-        If no training text holds the two words in this order, the second word alone decides.
-        """
         keys = before * self.size + words
         places = torch.searchsorted(self.pairs, keys).clamp_max(len(self.pairs) - 1)
         return torch.where(self.pairs[places] == keys, self.after_pair[places], self.after_word[words])
 
     def _learn_rests(self, texts: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the least cost that the rest of a training text has after given words.
+        """Return the least cost of the rest of a training text after each word and each word pair.
 
-        The first result holds the cost after each word (V,). The other two results hold a key for
-        each pair of neighbouring words, and the cost after each pair.
+        The results are the costs after words (V,), the keys of pairs, and the costs after pairs.
         """
         by_length: dict[int, list[Sequence[int]]] = {}
         for text in dict.fromkeys(map(tuple, texts)):
@@ -163,10 +151,7 @@ class _Search:
         return after_word, pairs, torch.zeros(len(pairs)).scatter_reduce(0, index, rests, "amin", include_self=False)
 
     def _weigh_rests(self, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return three arrays with one entry for each word of the texts (B, L).
-
-        They hold the word before this word, the word itself, and the cost of the rest of the text.
-        """
+        """Return arrays (B * L,): each word's predecessor, the word, and the cost of the rest."""
         costs = [torch.zeros(len(rows))]
         for place in range(rows.shape[1]):
             shares = next_shares(self.model, rows[:, :place])

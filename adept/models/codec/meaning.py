@@ -1,15 +1,14 @@
 """Meanings of texts as vectors of whole numbers, and a search for the nearest meanings.
 
-The *meaning* of a text is the sum of the vectors of its words (``adept.models.word_vectors``), each
-weighted by the word's rarity in public text. The sum is scaled to the length MEANING_LENGTH and
-rounded to whole numbers. The inner product of two meanings is about ``MEANING_LENGTH^2`` times
-their cosine. It is a whole number below ``2^24``, so floating point computes it exactly, in any
-order of the additions.
+The *meaning* of a text is the sum of its words' vectors (``adept.models.word_vectors``), weighted
+by the words' rarity in public text. The sum is scaled to the length MEANING_LENGTH and rounded to
+whole numbers. The inner product of two meanings is about ``MEANING_LENGTH^2`` times their cosine.
+Inner products are whole numbers below ``2^24``, so floats hold them exactly, in any order of the
+additions.
 
-An *inverted file* keeps similar meanings together in groups, which are made by k-means for
-directions (Dhillon and Modha 2001). The meaning of a record is first compared with the centres of
-all groups, and then only with the texts in the PROBED_GROUPS nearest groups (Jegou, Douze and
-Schmid 2011, Section IV).
+An *inverted file* keeps similar meanings in groups, which are made by k-means for directions
+(Dhillon and Modha 2001). A record is compared with the centres of all groups, and then only with
+the texts in the PROBED_GROUPS nearest groups (Jegou, Douze and Schmid 2011, Section IV).
 """
 
 import math
@@ -49,10 +48,7 @@ Groups = NDArray[np.int16]
 
 @dataclass(frozen=True, eq=False)
 class WordWeights(Learned):
-    """The weight of each word: a word that few training texts hold weighs more.
-
-    The weight is the square root of the logarithm of the inverse document frequency.
-    """
+    """Weights of words: the square roots of the logarithmic inverse document frequencies."""
 
     holders: Counter[str]  # how many texts hold each word
     texts: int
@@ -76,11 +72,7 @@ class WordWeights(Learned):
         return round(WEIGHT_UNIT * math.sqrt(math.log((self.texts + 1) / (holders + 0.5))))
 
     def distance(self, record: Iterable[str], text: Iterable[str]) -> int:
-        """Return the distance of a text from a record, computed from their words alone.
-
-        Each word of the record that the text lacks adds MISSING_COST times its weight. Each word of
-        the text that the record lacks adds ADDED_COST times its weight.
-        """
+        """Return the distance of a text from a record, computed from their words alone."""
         wanted, given = set(record), set(text)
         return MISSING_COST * sum(map(self, wanted - given)) + ADDED_COST * sum(map(self, given - wanted))
 
@@ -88,10 +80,9 @@ class WordWeights(Learned):
 def tabulate(
     texts: Sequence[Collection[str]], more: ListedTexts | None = None
 ) -> tuple[dict[str, int], sparse.csr_array]:
-    """Return a table that shows which text (row) holds which word (column).
+    """Return each word's column, and a table with a 1 where a text (row) holds a word (column).
 
-    The first result maps each word to its column. The second result is a sparse matrix with a 1
-    where the text holds the word. The listed texts ``more`` get the last rows.
+    The listed texts ``more`` get the last rows.
     """
     more = more or ListedTexts()
     words: dict[str, int] = {}
@@ -123,15 +114,12 @@ class Meanings:
     def of(self, texts: Iterable[Collection[str]], more: ListedTexts | None = None) -> Codes:
         """Return the meanings (N, d) of texts, followed by those of the listed texts ``more``.
 
-        The meaning of a text is zero in all places if the lexicon has none of its words.
+        The meaning of a text without a known word is zero.
         """
         return self.of_table(*tabulate(list(texts), more))
 
     def mean_of(self, texts: Iterable[Collection[str]]) -> Codes:
-        """Return the mean (d,) of the meanings of several texts, scaled to the length of a meaning.
-
-        The mean is zero in all places if the lexicon has no word of any text.
-        """
+        """Return texts' mean meaning (d,), of length MEANING_LENGTH; 0 if no word is known."""
         sums = self.of(texts).astype(np.float32).sum(axis=0, keepdims=True)
         return np.asarray(_at_length(sums)[0].astype(np.int8))
 
@@ -159,10 +147,7 @@ def multiply_all(asked: Codes, meanings: Codes) -> NDArray[np.float32]:
 
 
 def group_meanings(meanings: Codes, *, seed: int = 0) -> Groups:
-    """Divide meanings (N, d) into groups of similar ones; return the group number of each (N,).
-
-    The numbers begin at 0. No group has more than GROUP_TEXTS meanings.
-    """
+    """Divide meanings (N, d) into groups of similar ones; return the group number of each (N,)."""
     table = torch.from_numpy(meanings)
     count = min(MAX_GROUPS, math.ceil(len(table) / TEXTS_PER_GROUP))
     start = torch.randperm(len(table), generator=torch.Generator().manual_seed(seed))[:count]
@@ -185,8 +170,8 @@ def _cut(groups: Tensor, most: int) -> Tensor:
 def join_groups(meanings: Codes, groups: Groups) -> Groups:
     """Return the group number (N,) of each of N meanings; the last ones already have ``groups``.
 
-    Each of the other meanings joins the group whose centre is nearest. If there are at most
-    MAX_UNGROUPED meanings, or if no groups are given, all meanings form one group.
+    Each of the other meanings joins the group with the nearest centre. All meanings form one group
+    if no groups are given, or if there are at most MAX_UNGROUPED meanings.
     """
     if len(meanings) <= MAX_UNGROUPED or not len(groups):
         return np.zeros(len(meanings), dtype=np.int16)
@@ -219,11 +204,9 @@ class InvertedFile:
         self.slots = np.argsort(self.order.numpy()).astype(np.int32)  # of each text in the table
 
     def nearest(self, meanings: Codes, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the ``count`` texts whose meanings are nearest to each given meaning (B, d).
+        """Return the numbers and the inner products (B, S) of the texts nearest to B meanings.
 
-        The first result holds the numbers of the texts (B, S). The second result holds the inner
-        products of the texts' meanings with the given meaning. If fewer texts are found for one of
-        the given meanings, its nearest text is repeated.
+        If fewer than ``count`` texts are found for a meaning, the nearest text is repeated.
         """
         asked = torch.from_numpy(meanings).float()
         groups = len(self.sizes)
@@ -248,8 +231,5 @@ class InvertedFile:
 
 
 def _keys(products: Tensor, places: Tensor) -> Tensor:
-    """Turn the products (B, N) into distinct keys for sorting: a larger product gets a larger key.
-
-    If two products are equal, the text that comes first gets the larger key.
-    """
+    """Return a distinct key for each product (B, N): the larger the product, the larger the key."""
     return products.double().mul_(PLACE_UNIT).add_(PLACE_UNIT - 1 - places)

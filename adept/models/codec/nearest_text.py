@@ -1,11 +1,11 @@
 """Search for the text nearest to a record, by words alone or also by meaning.
 
-By words, the distance of a text from a record has two terms. The first term is the weight of all
-words of the record that the text lacks. The second term is a fraction of the weight of all words of
-the text that the record lacks. By meaning, the distance has a third term: one minus the cosine of
-the two meanings, times a multiple of the weight of the record's words. This multiple is smaller if
-the index holds MANY_TEXTS texts or more. In distances by meaning, words that negate, such as "not",
-weigh NEGATION_FACTOR times as much as other words of the same rarity.
+The distance by words has two terms. The first term is the weight of the record's words that the
+text lacks. The second term is a fraction of the weight of the text's words that the record lacks.
+The distance by meaning has a third term: one minus the cosine of the two meanings, times a multiple
+of the weight of the record's words. This multiple is smaller if the index holds MANY_TEXTS texts or
+more. In distances by meaning, words that negate, such as "not", weigh NEGATION_FACTOR times as much
+as other words of the same rarity.
 """
 
 import random
@@ -56,10 +56,7 @@ Places = NDArray[np.integer[Any]]
 
 
 class TextTable:
-    """A table that shows which words each text holds, and the weight of each word.
-
-    The listed texts ``more`` come after ``texts``.
-    """
+    """A table of the words in each text, and the weight of each word; listed texts come last."""
 
     def __init__(self, texts: Sequence[Sequence[str]], weigh: WordWeights, more: ListedTexts | None = None) -> None:
         self.texts, self.more, self.weigh = texts, more or ListedTexts(), weigh
@@ -89,8 +86,7 @@ class NearestTextIndex(TextTable):
     def nearest(self, records: Iterable[Sequence[str]]) -> Iterator[tuple[int, int]]:
         """Yield, for each record, the number of the nearest text and its distance.
 
-        If several texts are equally near, the text that has the most pairs of neighbouring words in
-        common with the record is chosen.
+        Among equally near texts, the one with the most word bigrams of the record is chosen.
         """
         for record in records:
             distance, equal = self._nearest(set(record))
@@ -101,11 +97,10 @@ class NearestTextIndex(TextTable):
         return (text for text, seams in texts if self.weigh.distance(record, text) + seams < distance)
 
     def _nearest(self, wanted: set[str]) -> tuple[int, list[int]]:
-        """Return the least distance of any text from a record, and the first texts this near.
+        """Return the least distance of a text from a record, and the first texts at this distance.
 
-        ``wanted`` holds the words of the record. The search first compares the texts that hold the
-        heaviest of these words, and then the texts that hold the next heaviest word, until no other
-        text can be nearer.
+        The search compares texts that hold the record's heaviest word, then texts that hold the
+        next heaviest word, and so on, until no other text can be nearer.
         """
         gains, weight = self._gains(wanted), self._weigh_all(wanted)
         lacked, looked, least = 0, 0, weight + 1
@@ -124,11 +119,7 @@ class NearestTextIndex(TextTable):
         return least, equal[:MAX_EQUALS].tolist()
 
     def _gains(self, wanted: set[str]) -> NDArray[np.int32]:
-        """Return, for each word, how much the word changes the distance of a text that holds it.
-
-        ``wanted`` holds the words of the record. They make the distance smaller, and all other
-        words make it larger.
-        """
+        """Return, for each word, the change of a text's distance if the text holds the word."""
         gains = ADDED_COST * self._weights
         own = [self._columns[word] for word in wanted if word in self._columns]
         gains[own] -= (ADDED_COST + MISSING_COST) * self._weights[own]
@@ -181,11 +172,7 @@ class MeaningIndex(TextTable):
         self._of_words = self._table @ (ADDED_COST * self._weights)
 
     def nearest(self, records: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]:
-        """Yield, for each record, the number of the nearest text and its distance.
-
-        If several texts are equally near, the first is chosen. A text with too few words to be a
-        sentence gets a large extra distance.
-        """
+        """Yield, for each record, the number of the nearest text and its distance."""
         for row, places in self._compare(records, SHORTLIST_TEXTS):
             least = row.min()
             yield int(places[row == least].min()), int(least)
@@ -216,11 +203,10 @@ class MeaningIndex(TextTable):
     ) -> NDArray[np.int64]:
         """Return the distances (B, S) of S texts from each of B records, by words and by meaning.
 
-        ``numbers`` holds the numbers of the texts. ``apart`` holds how far the meaning of each text
-        is from that of its record. The distance by words grows by ``apart / (2 *
-        MEANING_LENGTH^2)`` times the weight of the record's words. ``most`` is the largest value of
-        this factor. A text with too few words to be a sentence gets an extra distance of ``1 +
-        most`` times the weight.
+        ``numbers`` holds the numbers of the texts, and ``apart`` their distances in meaning. The
+        distance by words grows by the weight of the record's words, times ``apart / (2 *
+        MEANING_LENGTH^2)``. The largest value of this factor is ``most``. A text with too few words
+        to be a sentence gets an extra distance of ``1 + most`` times the weight.
         """
         wanted = [set(record) for record in records]
         weights = np.array([self._weigh_all(words) for words in wanted])[:, None]
@@ -229,12 +215,7 @@ class MeaningIndex(TextTable):
         return np.where(scraps, distances + (1 + most) * weights, distances)
 
     def _rows(self, numbers: NDArray[np.int64]) -> sparse.csr_array:
-        """Return the table rows of the texts with these numbers.
-
-        If the numbers begin with 0, 1, 2 and so on, the rows of these first texts are taken as one
-        slice, which is faster.
-        """
-        first = int((numbers == np.arange(len(numbers))).argmin())
+        first = int((numbers == np.arange(len(numbers))).argmin())  # rows 0, 1, 2, ...: one slice
         return sparse.vstack([self._table[:first], self._table[numbers[first:]]])
 
     def nearer(self, record: Words, texts: Iterable[tuple[Words, int]], distance: int) -> Iterator[Words]:
@@ -255,7 +236,7 @@ class MeaningIndex(TextTable):
     def _by_words(self, wanted: Sequence[set[str]], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the distance by words of each text, minus that of a text without any words.
 
-        The numbers of the texts are given for each record (B, S), or once for all records (1, S).
+        The texts' numbers are given for each record (B, S), or once for all records (1, S).
         """
         shared = np.zeros((len(self._weights), len(wanted)), dtype=np.int32)
         for row, words in enumerate(wanted):

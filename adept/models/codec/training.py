@@ -1,9 +1,8 @@
 """Learning of a codec from training text, and of its list of likely texts when it is first used.
 
-The list is saved in the model's directory or, if this fails, in the user's cache directory. The
-name of its file contains a digest of the codec. The first process that needs the list makes and
-saves it. All later processes read the file, because another machine might put texts of almost equal
-probability in another order.
+The first process that needs the list saves it in the model's directory or, if this fails, in the
+user's cache directory. Later processes read the file, because another machine might put texts of
+almost equal probability in another order.
 """
 
 import os
@@ -30,8 +29,7 @@ MAX_HELD_OUT = 200
 def learn_codec(train: Corpus, validation: Corpus, *, public: bool, seed: int, config: CodecConfig) -> Codec:
     """Learn the codec of a model from its training text.
 
-    If the text is public, the codec also stores some validation texts, from which nothing is
-    learned. They serve to estimate how much of a new text's content a release keeps.
+    If the text is public, the codec also stores validation texts, for estimates of utility.
     """
     texts = train.texts
     if config.texts is not None and config.texts < len(texts):
@@ -51,10 +49,7 @@ def drop_known(codec: Codec, texts: Sequence[str]) -> list[Words]:
 
 
 def complete(codec: Codec) -> Codec:
-    """Return a codec with its list of likely texts, which is loaded or made.
-
-    Raise ModelError if the file of the list is damaged.
-    """
+    """Load or make a codec's list of likely texts; return the codec with the list."""
     if not codec.unlisted:
         return codec
     name = f"codec-{codec_sha256(codec)[:32]}.safetensors"

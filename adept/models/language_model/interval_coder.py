@@ -1,18 +1,18 @@
 """An arithmetic coder: ``encode`` finds the interval of a text, ``decode`` the text at a point.
 
 The coder divides the line [0, 1) into one interval for each text. An interval is stored as three
-whole numbers: (``low``, ``width``, ``depth``). It begins at ``low * 2^-(WIDTH + depth)`` and has
-the width ``width * 2^-(WIDTH + depth)``, where ``2^(WIDTH - 1) < width <= 2^WIDTH``. A *share* is a
-part of an interval, given by its two edges as fractions of ONE. A share of any interval, however
-narrow, can be computed as a product of machine words.
+whole numbers: (``low``, ``width``, ``depth``). The interval begins at ``low * 2^-(WIDTH + depth)``
+and has the width ``width * 2^-(WIDTH + depth)``, where ``2^(WIDTH - 1) < width <= 2^WIDTH``. A
+*share* is a part of an interval, given by its two edges as fractions of ONE. A product of machine
+words gives a share of any interval, however narrow.
 
-A *band* holds the texts whose probability lies between two limits, and after which the model
-expects an end often enough. Each band has its own division of the line. In it, the interval of an
-unfinished text is divided in two steps: first into the end of the text and all continuations of the
-text, then into the words that may continue it. The end gets no share if the finished text would not
-belong to the band. Otherwise, suppose that continuations may cost up to b more bits before they
-leave the band. Then the end and all continuations together get shares in the ratio of p to b /
-GROWTH, where p is the model's probability of an end. (The end gets at least p.)
+A *band* holds the texts whose probability lies between two limits, and whose end has at least a
+given probability. Each band divides the line in its own way. The interval of an unfinished text is
+divided in two steps: first into the end of the text and all continuations of the text, then into
+the words that may continue the text. The end gets no share if the finished text would not belong to
+the band. Otherwise, let p be the model's probability of an end, and let b be the number of bits
+that continuations may still cost in the band. The end and all continuations get shares in the ratio
+of p to b / GROWTH, but the end gets at least p.
 """
 
 from typing import NamedTuple
@@ -84,8 +84,7 @@ def whole_line() -> WidthAndDepth:
 def narrow(interval: WidthAndDepth, low: int, high: int) -> tuple[int, int]:
     """Replace an interval by its share from ``low`` to ``high`` (as fractions of ONE).
 
-    Return the start of the share inside the old interval, and the number of bits by which the depth
-    of the interval grew.
+    Return the start of the share inside the old interval, and the growth of the depth in bits.
     """
     begins, width, more = _share(interval[0], low, high)
     interval[0], interval[1] = width, interval[1] + more
@@ -108,10 +107,7 @@ def _is_inside(band: Limits, width: int, depth: int) -> bool:
 
 @without_reference_counts
 def _is_too_narrow(band: Limits, width: int, depth: int) -> bool:
-    """Return True if a text is too unlikely for the band and for all bands of likelier texts.
-
-    ``width`` and ``depth`` give the probability of the text.
-    """
+    """Return True if a text is too unlikely for the band and for all bands of likelier texts."""
     return _narrower(width, depth, band[0], band[1])
 
 
@@ -124,8 +120,7 @@ def _narrower(width: int, depth: int, other_width: int, other_depth: int) -> boo
 def end_share(band: Limits, text: WidthAndDepth, own: int) -> int:
     """Return the share, out of ONE, that a band gives to the end of an unfinished text.
 
-    ``own`` is the share that the model gives to the end. The result is 0 if the finished text would
-    not belong to the band.
+    The model's share of the end is ``own``. The result is 0 if the band excludes the finished text.
     """
     _, width, more = _share(text[0], 0, own)
     if own < band[4] or not _is_inside(band, width, text[1] + more):
@@ -136,10 +131,10 @@ def end_share(band: Limits, text: WidthAndDepth, own: int) -> int:
 
 @without_reference_counts
 def edge_among_others(own: int, edge: int) -> int:
-    """Return the lower edge of a word's share if the end of the text can no longer follow.
+    """Return the position of ``edge`` on the line above the end's share, which ends at ``own``.
 
-    ``edge`` is the lower edge if the end can follow. The end has the share from 0 to ``own``; the
-    rest of the line is stretched to ONE. The result increases strictly with ``edge``.
+    The line from ``own`` to ONE is stretched to the whole line. The result increases strictly with
+    ``edge``.
     """
     return (edge - own << BITS) // (ONE - own)
 
@@ -156,11 +151,10 @@ def encode(
 ) -> tuple[int, Whole, WidthAndDepth, WidthAndDepth]:
     """Return the number of a text's band, the steps (M, 2) to the text's interval, and two widths.
 
-    The first width is that of the text's interval in the band. The second width is the probability
-    of the text. Each width comes with its depth. A step holds the start of a share inside the
-    interval so far, and the number of bits by which the depth grows with this share. The band
-    number is NO_BAND if no band fits, or if the interval is deeper than ``narrowest``. In ``bands``
-    (B, 5), the bands of less likely texts come first.
+    The first width is that of the interval, and the second is the text's probability. Each width
+    comes with its depth. A step holds the start of a share inside the interval so far, and the
+    growth of the depth in bits. The band is NO_BAND if no band fits, or if the interval is deeper
+    than ``narrowest``. In ``bands`` (B, 5), the bands of less likely texts come first.
     """
     foreseen = Foreseen(np.empty((len(words), 2), np.int64), np.empty(len(words), np.int64))
     text, none = _foresee(tables, words, spelled, bands[0], foreseen), np.empty((0, 2), np.int64)
@@ -230,12 +224,11 @@ def decode(
     narrowest: int,
     most: int,
 ) -> tuple[int, Whole, Whole]:
-    """Read the texts at P points (P, bytes), one after the other, until a text belongs to the band.
+    """Return the index of the first of P points whose text belongs to the band, and the last text.
 
-    Return the index of this text's point (P if no text belongs to the band), and the text that was
-    read last. A text ends at END, after ``most`` words, or when it is too unlikely for the band or
-    its interval is too narrow. It is returned as the numbers of its words, with the spellings of
-    words that are not in the vocabulary.
+    If no text belongs to the band, the index is P. A text ends at END, after ``most`` words, or
+    when the text is too unlikely or its interval too narrow. The text is returned as the numbers of
+    its words, and the spellings of words outside the vocabulary.
     """
     after, words, spelled = start(tables), np.empty(most, np.int64), np.empty((most, MAX_WORD_LETTERS), np.int64)
     found, length = 0, 0
@@ -284,8 +277,8 @@ def _decode_word(tables: ModelTables, point: Decoder, after: NextWord) -> int:
 def decode_spelling(spelling: SpellingTables, point: Decoder, letters: Whole) -> None:
     """Read the spelling of a word that is not in the vocabulary, and store it in ``letters``.
 
-    If the word has the place r in a list of common words, the first entry becomes -1 - r. The
-    letters of any other word are stored as numbers, up to a WORD_END.
+    The first entry becomes -1 - r for the word at place r in the list of common words. For any
+    other word, the entries become the numbers of its letters, up to a WORD_END.
     """
     letters[0] = WORD_END
     if len(spelling.edges) > 1:

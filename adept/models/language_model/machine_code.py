@@ -1,8 +1,4 @@
-"""Compilation of Python functions to machine code.
-
-The loops of the language model take thousands of short steps for each record, which Python alone
-would run too slowly.
-"""
+"""Compilation of slow Python loops to machine code."""
 
 import hashlib
 import sys
@@ -30,11 +26,10 @@ _FUNCTIONS: list[Any] = []  # all functions that become machine code
 
 
 def compiled(function: Function, *, counts: bool = True) -> Function:
-    """Compile a function whose arguments are numbers and arrays.
+    """Compile a function of numbers and arrays; keep its machine code in the user's cache.
 
-    The machine code is saved in the user's cache directory. With ``counts=False`` the machine code
-    does not count the references to an array. It is then several times as fast, but the function
-    must not create arrays.
+    With ``counts=False``, array references are not counted. The machine code is then several times
+    as fast, but the function must not create arrays.
     """
     options: dict[str, Any] = {"error_model": "numpy", "_nrt": counts}
     settings, directory = vars(config), _directory()
@@ -72,11 +67,7 @@ def _directory() -> str | None:
 
 @contextmanager
 def telling(line: str, *, compiles: bool = False) -> Iterator[None]:
-    """Show a progress bar with the text ``line`` on a terminal while the block runs.
-
-    The bar appears only after NOTICE_SECONDS. If the block ``compiles`` functions, the bar shows
-    how many functions are compiled so far.
-    """
+    """Show a progress bar with the text ``line`` on a terminal while the block runs."""
     ended = threading.Event()
     shown = threading.Thread(target=_show_bar, args=(line, ended, compiles), daemon=True)
     if sys.stderr.isatty():

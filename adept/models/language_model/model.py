@@ -1,10 +1,10 @@
 """A language model: a mixture of n-grams of words and n-grams of word classes.
 
 A text is a sequence of symbols. Each word of the vocabulary is one symbol. Any other word is the
-symbol UNKNOWN, followed by the spelling of the word. A word can be spelled letter by letter. If the
-vocabulary is English, it can also be spelled as one entry in a list of the commonest English words.
-The model uses the likelier spelling. The probability of a symbol is given as a *share*: an interval
-of whole numbers [low, high) between 0 and ONE. The probability is ``(high - low) / ONE``.
+symbol UNKNOWN, followed by the spelling of the word. A spelling consists of letters or, if the
+vocabulary is English, of one entry in a list of the commonest English words. The model uses the
+likelier spelling. The probability of a symbol is given as a *share*: an interval of whole numbers
+[low, high) between 0 and ONE. The probability is ``(high - low) / ONE``.
 """
 
 from collections import Counter
@@ -76,18 +76,15 @@ class UnknownWords(Learned):
         return [ONE * value // max(1, sums[-1]) for value in sums]
 
     def spans(self, word: str) -> list[Span] | None:
-        """Return the share of each symbol in a word's spelling, in their order, or None.
-
-        The result is None if the word cannot be spelled.
-        """
+        """Return the share of each symbol of a word's spelling; None if no spelling is known."""
         ways = [way for way in (self._as_listed(word), self._as_letters(word)) if way]
         return max(ways, key=lambda way: Fraction(prod(high - low for low, high in way), ONE ** len(way)), default=None)
 
     def word(self, letters: Sequence[int]) -> str:
         """Return the word whose spelling a decoder has read.
 
-        If the first of ``letters`` is -1 - r, the word has the place r in the list of common words.
-        Otherwise ``letters`` are the numbers of the word's letters, and a 0 ends the word.
+        ``letters`` begins with -1 - r for the word at place r in the list of common words. For any
+        other word, ``letters`` holds the numbers of the word's letters, followed by a 0.
         """
         if letters[0] < 0:
             return self._listed_words[-1 - letters[0]]
@@ -132,10 +129,7 @@ class LanguageModel(Learned):
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[str]], *, seed: int = 0, least: int = 1) -> "LanguageModel":
-        """Learn a model from texts, each of which is a list of words.
-
-        The model keeps only words and n-grams that occur in at least ``least`` different texts.
-        """
+        """Learn a model of words and n-grams that occur in at least ``least`` different texts."""
         vocabulary = Vocabulary.of(texts, seed=seed, least=least)
         rows = [vocabulary.encode(text) for text in texts]
         classes = [[vocabulary.classes[number] for number in row] for row in rows]

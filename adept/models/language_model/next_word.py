@@ -1,9 +1,9 @@
 """The probability distribution of the next word of a text, in machine code.
 
-The distribution is a function F whose values are whole numbers. ``F(w) / ONE`` is the total
-probability of all words that have smaller numbers than the word w. So the word w has the share of
-[0, ONE) from F(w) to F(w + 1). This share is never empty. The code keeps no results from one text
-to the next, so the time that a record takes does not depend on other records.
+The distribution is a function F whose values are whole numbers. ``F(w) / ONE`` is the probability
+of all words with smaller numbers than the word w. So the word w has the share of [0, ONE) from F(w)
+to F(w + 1), which is never empty. No result is kept from one text to the next, so the time that a
+record takes does not depend on other records.
 """
 
 from typing import NamedTuple
@@ -25,10 +25,7 @@ CONTEXT_COLUMNS = 7
 
 
 class NextWord(NamedTuple):
-    """The distribution of the word that follows the words read so far.
-
-    The arrays change with each further word that is read.
-    """
+    """The distribution of the next word, in arrays that change with each word that is read."""
 
     window: Whole  # the last words; V stands before a text's first word (CONTEXT_WORDS,)
     classes: Whole  # their classes (CONTEXT_WORDS,)
@@ -98,10 +95,9 @@ def span(tables: ModelTables, after: NextWord, word: int) -> tuple[int, int]:
 
 @compiled
 def shares_after(tables: ModelTables, windows: Whole) -> NDArray[np.float32]:
-    """Return the probabilities (B, V) of the V words of the vocabulary, in floating point.
+    """Return the probabilities (B, V) of the next word after each of B unfinished texts.
 
-    Each row of ``windows`` (B, CONTEXT_WORDS) holds the last words of an unfinished text. The
-    probabilities are those of the next word.
+    Each row of ``windows`` (B, CONTEXT_WORDS) holds the last words of a text.
     """
     after, size = start(tables), len(tables.in_class)
     shares = np.empty((len(windows), size), np.float32)
@@ -121,10 +117,7 @@ def shares_after(tables: ModelTables, windows: Whole) -> NDArray[np.float32]:
 
 @without_reference_counts
 def _spread(tables: NgramTables, contexts: Whole, shares: NDArray[np.float64]) -> None:
-    """Store the probability of every symbol after the last symbols that were read.
-
-    The probabilities are computed without any context first, then for longer and longer contexts.
-    """
+    """Store the probability of every symbol after the last symbols that were read."""
     for symbol in range(len(shares)):
         shares[symbol] = (tables.alone[symbol + 1] - tables.alone[symbol]) / ONE
     for end in contexts[: contexts[-1, CONTEXT]]:
@@ -163,10 +156,7 @@ def find(tables: ModelTables, after: NextWord, point: int) -> tuple[int, int, in
 
 @without_reference_counts
 def _edge(tables: ModelTables, after: NextWord, own: int, low: int, high: int, word: int, by_words: int) -> int:
-    """Return F(``word``) for a word whose class has the share from ``low`` to ``high``.
-
-    ``word`` may also be the number that comes after the last word of the class.
-    """
+    """Return F(``word``), given the share of the word's class from ``low`` to ``high``."""
     edge, size = _mix(tables, own, low, high, word, by_words), len(tables.class_of) - 1
     if not tables.spells:
         unknown = after.unknown[1] - after.unknown[0]
@@ -183,10 +173,7 @@ def _mix(tables: ModelTables, own: int, low: int, high: int, word: int, by_words
 
 @without_reference_counts
 def find_contexts(tables: NgramTables, window: Whole, contexts: Whole) -> None:
-    """Find the contexts (the last one, two, ... symbols of a window) that the tables hold.
-
-    Store these contexts, the shortest first, and store how many there are.
-    """
+    """Store the known contexts of a window (its last one, two, ... symbols), the shortest first."""
     size, parent, known = len(tables.alone) - 1, 0, 0
     begins, ends = 0, tables.levels[min(1, len(tables.levels) - 1)]
     for length in range(1, len(tables.levels)):
@@ -206,10 +193,7 @@ def find_contexts(tables: NgramTables, window: Whole, contexts: Whole) -> None:
 
 @without_reference_counts
 def below(tables: NgramTables, contexts: Whole, symbol: int) -> int:
-    """Return F of a symbol: the share of all symbols with smaller numbers.
-
-    F is computed without any context first, then for longer and longer contexts.
-    """
+    """Return F of a symbol: the share of all symbols with smaller numbers."""
     value: int = tables.alone[symbol]
     for end in contexts[: contexts[-1, CONTEXT]]:
         end[FOUND] = first_at_least(tables.followers, end[BEGINS], end[ENDS], symbol)
@@ -245,10 +229,7 @@ def _widen_search(tables: NgramTables, contexts: Whole) -> None:
 
 @without_reference_counts
 def first_at_least(rows: Whole, begins: int, ends: int, wanted: int) -> int:
-    """Return the first row from ``begins`` to ``ends`` whose first number is at least ``wanted``.
-
-    If there is no such row, return ``ends``. The rows must be sorted by their first number.
-    """
+    """Return the first row whose number is at least ``wanted``, or ``ends``; rows are sorted."""
     while begins < ends:
         middle = (begins + ends) // 2
         if rows[middle, 0] < wanted:

@@ -8,9 +8,8 @@ empirical study of smoothing techniques for language modeling", Section 3):
     p_0 uniform.
 
 Here c is a count of n-grams, D is the discount on a count, and ``rest(h)`` is the probability that
-the discounts leave over. Discounts are whole numbers of thousandths. The tables give ``F(j) = ONE *
-P(w < j)``, where P is the probability after a context. F is rounded down for each length of the
-context.
+the discounts leave over. The tables give ``F(j) = ONE * P(w < j)``, where P is the probability
+after a context. F is rounded down for each length of the context.
 """
 
 from collections import Counter
@@ -42,22 +41,20 @@ Whole = NDArray[np.int64]
 class NgramTables(NamedTuple):
     """Tables of C contexts, and of the symbols that followed each context in the training texts.
 
-    A *context* is a sequence of symbols that comes before another symbol. A *follower* of a context
-    is a symbol that was seen after it. Shorter contexts come first. There are V different symbols.
+    A *context* is a sequence of symbols before another symbol, which is a *follower* of the
+    context. Shorter contexts come first. There are V different symbols. The columns of a context
+    are:
 
-    Columns of a context:
-
-    - KEY: ``p * (V + 1) + s``, where s is the oldest symbol of the context. Without s, the context
-      is shorter, and p is its place among the contexts of that length.
+    - KEY: ``p * (V + 1) + s``, where s is the context's oldest symbol, and p is the place of the
+      context without s among the contexts of that length.
     - FOLLOWERS: the row where the context's followers begin.
     - REST: the sum of the discounts on the counts of the context's followers.
-    - LIKELIEST: the symbol that was seen most often after the context, among the symbols with
-      numbers above UNKNOWN's; V if there is none.
+    - LIKELIEST: the commonest follower with a number above UNKNOWN's; V if there is none.
     - LONGER: the row where the contexts begin that extend this context by one earlier symbol.
 
-    Columns of a follower: SYMBOL, in increasing order, and SUM, the sum of the discounted counts of
-    all followers in earlier rows. The last row of the contexts only closes the table. Its LIKELIEST
-    is the likeliest of all symbols.
+    The columns of a follower are SYMBOL, in increasing order, and SUM, the sum of the discounted
+    counts of all followers in earlier rows. The last row of the contexts closes the table; its
+    LIKELIEST is the likeliest of all symbols.
     """
 
     alone: Whole  # F of each symbol without any context (V + 1,)
@@ -70,8 +67,7 @@ class NgramTables(NamedTuple):
 class Ngrams(Learned):
     """The n-grams (sequences of n symbols) that were seen in the training texts, and their counts.
 
-    The symbols are numbers from 0 to V - 1. The number V fills the places before the start of a
-    text.
+    The number V fills the places before the start of a text; symbols are numbers below V.
     """
 
     rows: NDArray[np.int32]  # different n-grams (M, n): the context, then the symbol that follows
@@ -82,8 +78,8 @@ class Ngrams(Learned):
     def of(cls, sequences: Sequence[Sequence[int]], *, order: int, size: int, least: int = 1) -> "Ngrams":
         """Count the n-grams in sequences of symbols, where n is ``order``.
 
-        Only n-grams that occur in at least ``least`` different sequences are kept, and of these
-        only the MAX_NGRAMS most frequent ones. The last symbol of each sequence must be an end.
+        The result keeps the MAX_NGRAMS most frequent n-grams of those in ``least`` sequences or
+        more. The last symbol of each sequence must be an end.
         """
         seen: Counter[Context] = Counter()
         holders: Counter[Context] = Counter()
@@ -141,10 +137,7 @@ class Ngrams(Learned):
         return np.asarray(levels[min(1, len(levels) - 1)] + np.cumsum(below) - below)
 
     def _likeliest(self, symbols: Whole, counts: Whole, owner: Whole, contexts: int) -> Whole:
-        """Return the symbol that was seen most often after each context (column LIKELIEST).
-
-        If several symbols were seen equally often, the first of them is returned.
-        """
+        """Return the commonest follower of each context; of equally common followers, the first."""
         found, words = np.full(contexts, self.size), np.flatnonzero(symbols > UNKNOWN_NUMBER)
         if len(words):
             begins = _begins(owner[None, words])
@@ -156,10 +149,7 @@ class Ngrams(Learned):
 
 
 class _Level(NamedTuple):
-    """The contexts of one length, and the symbols that were seen after them.
-
-    The contexts are sorted by their last symbol, then by the symbol before it, and so on.
-    """
+    """The contexts of one length, sorted by their symbols read backwards, and their followers."""
 
     keys: Whole  # of each context (C,)
     lengths: Whole  # number of different symbols seen after each context (C,)
@@ -174,10 +164,8 @@ _NO_LEVEL = _Level(*(np.zeros(0, dtype=np.int64) for _ in _Level._fields))
 def _levels(rows: NDArray[np.int32], counts: NDArray[np.int32], *, size: int) -> list[_Level]:
     """Return one level for each length of the context, the empty context first.
 
-    After a context of the greatest length, a symbol counts as often as it was seen. After a shorter
-    context, it counts once for each different symbol that came before the context. At the start of
-    a text, no symbol comes before a shorter context, so there a symbol counts as often as it was
-    seen.
+    After a longest context, or at the start of a text, a symbol counts as often as it was seen.
+    After any other context, a symbol counts once for each different symbol before the context.
     """
     # What follows, then the context from its oldest symbol on: column by column in memory, too.
     columns: Whole = np.roll(rows.T.astype(np.int64, order="C"), 1, axis=0)
@@ -192,11 +180,7 @@ def _levels(rows: NDArray[np.int32], counts: NDArray[np.int32], *, size: int) ->
 
 
 def _level(columns: Whole, counts: Whole, *, size: int) -> _Level:
-    """Return the level that M n-grams (n, M) with these counts form.
-
-    The n-grams must be sorted by their contexts, read backwards, and then by the symbols that
-    follow the contexts.
-    """
+    """Return the level of n-grams (n, M), sorted by contexts read backwards, then by followers."""
     starts = np.flatnonzero(_begins(columns[1:]))
     different = columns[1:, starts]
     below = np.cumsum(_begins(different[1:])) - 1
@@ -207,10 +191,7 @@ def _level(columns: Whole, counts: Whole, *, size: int) -> _Level:
 
 
 def _add_up(columns: Whole, counts: Whole) -> tuple[Whole, Whole]:
-    """Sort n-grams (n, M) as in a level, and add up the counts of equal n-grams.
-
-    Return the distinct n-grams and their total counts.
-    """
+    """Return the distinct n-grams (n, M), sorted as for ``_level``, and their total counts."""
     order = np.lexsort(columns)
     columns, counts = columns[:, order], counts[order]
     starts = np.flatnonzero(_begins(columns))
@@ -218,10 +199,7 @@ def _add_up(columns: Whole, counts: Whole) -> tuple[Whole, Whole]:
 
 
 def _begins(columns: Whole) -> NDArray[np.bool_]:
-    """Compare each column of a table (n, M) with the column before it; return True if they differ.
-
-    For the first column, the result is True.
-    """
+    """Return True for each column of a table (n, M) that differs from the column before it."""
     begins = np.zeros(columns.shape[1], dtype=bool)
     begins[:1] = True
     for column in columns:
@@ -230,10 +208,7 @@ def _begins(columns: Whole) -> NDArray[np.bool_]:
 
 
 def in_few_bits(numbers: Whole, much: int) -> Whole:
-    """Divide numbers by a power of two, so that their sum fits into MAX_SUM_BITS bits.
-
-    ``much`` is the sum of the numbers before the division.
-    """
+    """Divide numbers by a power of two, so that their sum ``much`` fits into MAX_SUM_BITS bits."""
     return numbers >> max(0, int(much).bit_length() - MAX_SUM_BITS)
 
 
@@ -241,8 +216,7 @@ def _discounts(counts: Whole) -> list[int]:
     """Return the discounts for the counts 0, 1 and 2 and for all larger counts, in thousandths.
 
     The discount for the count c is ``D_c = c - (c + 1) * Y * n_(c+1) / n_c``, where ``Y = n_1 /
-    (n_1 + 2 * n_2)`` and n_c is the number of n-grams with the count c. It is kept inside
-    DISCOUNT_RANGES.
+    (n_1 + 2 * n_2)`` and n_c is the number of n-grams with the count c. DISCOUNT_RANGES limits it.
     """
     n = np.bincount(np.minimum(counts, 4), minlength=5).tolist()
     share = DISCOUNT_UNIT * n[1] // max(1, n[1] + 2 * n[2])

@@ -1,8 +1,8 @@
 """The vocabulary of a language model, in which words with similar neighbours share a class.
 
-The words are numbered class by class. To form the classes, each word gets a vector. It holds the
-positive pointwise mutual information between the word and the common words just before and just
-after it. The vectors are reduced to fewer dimensions and clustered by k-means.
+The words are numbered class by class. K-means forms the classes from vectors of the words. A vector
+holds the positive pointwise mutual information between a word and the common words just before and
+just after it. The vectors are reduced to CONTEXT_DIMS dimensions.
 """
 
 from collections import Counter
@@ -32,11 +32,7 @@ class Learned:
 
 @dataclass(frozen=True)
 class Vocabulary(Learned):
-    """The words of a vocabulary, which are numbered class by class.
-
-    END_WORD (the end of a text) and UNKNOWN_WORD (any word outside the vocabulary) each have a
-    class of their own.
-    """
+    """Words, numbered class by class; END_WORD and UNKNOWN_WORD each have a class of their own."""
 
     words: list[str]  # by number
     classes: list[int]  # of each word, non-decreasing
@@ -82,10 +78,7 @@ def in_texts(texts: Sequence[Sequence[str]], least: int) -> list[str]:
 def word_classes(
     rows: Sequence[list[str]], vocabulary: list[str], *, weights: NDArray[np.float64], count: int, seed: int
 ) -> dict[str, int]:
-    """Return the class of each word of a vocabulary; there are at most ``count`` classes.
-
-    ``rows`` holds the training texts. ``vocabulary`` must list the commonest words first.
-    """
+    """Divide a vocabulary that begins with the commonest words into at most ``count`` classes."""
     from sklearn.cluster import KMeans  # slow to import
 
     vectors = _context_vectors(rows, vocabulary)
