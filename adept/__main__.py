@@ -72,11 +72,7 @@ def dispatch(arguments: list[str]) -> int:
 
 
 def run(command: str, arguments: list[str]) -> int:
-    """Run a command, or explain its use; return its exit status.
-
-    Raises:
-        ConfigurationError: the command has no such option; raised before any heavy import.
-    """
+    """Run a command, or explain its use; return its exit status."""
     if {"-h", "--help"} & set(arguments):
         sys.stdout.write(help_text(command, COMMANDS[command], arguments))
         return DONE

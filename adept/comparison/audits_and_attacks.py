@@ -114,7 +114,7 @@ def spread(total: int, count: int) -> list[int]:
 
 
 def _choose_shown(rows: list[tuple[Cell, ResultRow]], *, public: bool) -> list[tuple[Cell, ResultRow]]:
-    """Return rows of one seed and classifier: of ``random``, and at the outermost epsilons."""
+    """Return the rows with examples: ``random``, and rows at the smallest and largest epsilon."""
     budgets = {row.claimed_epsilon for _, row in rows if row.claimed_epsilon is not None}
     outermost = {min(budgets), max(budgets)} if budgets else set()
     first = rows[0][1]

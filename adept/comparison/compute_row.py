@@ -45,7 +45,7 @@ Source = tuple[Columns, Callable[[], list[Pair]]]  # and the writer; a label bes
 
 
 def obtain_row(trial: Trial, cell: Cell) -> ResultRow:
-    """Return the row of a cell (the recipe for the row); compute the row unless it is stored."""
+    """Return a row of the table; compute the row unless it is stored."""
     row = trial.obtain(ResultRow, cell, _make_row)
     if cell.measured and row.words is None:
         rewrites = trial.obtain(WrittenTexts, cell, _write).texts[:: cell.samples]  # the first of each record

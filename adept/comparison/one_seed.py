@@ -39,12 +39,12 @@ class Trial:
         self._models: dict[ModelKind, tuple[Autoencoder, Tokenizer]] = {}
 
     def obtain(self, kind: type[Stored], cell: Cell, make: Callable[["Trial", Cell], Stored]) -> Stored:
-        """Return a stored result of a cell, or compute it with ``make`` and store it."""
+        """Return a stored result for a row of the table; compute and store a missing result."""
         kept = self.store.find(kind, self.seed, cell)
         return self.store.keep(make(self, cell), self.seed, cell) if kept is None else kept
 
     def labels(self, cell: Cell) -> list[str]:
-        """Return the private records' labels, unchanged or randomised as the cell says."""
+        """Return the private records' labels for a row of the table: unchanged or randomised."""
         own = self.private.labels or []
         if cell.label_epsilon is None:
             return own
@@ -52,7 +52,7 @@ class Trial:
         return self.obtain(ReleasedLabels, cell, lambda *_: ReleasedLabels(response.privatize(own))).values
 
     def rewriter(self, cell: Cell) -> Rewriter:
-        """Return the rewriter of a cell; the cell must have a model."""
+        """Return the rewriter for a row of the table; the row must have a model."""
         config, (model, tokenizer), decoding = self.config, self.model(cell), self.config.decoding
         if decoding.strategy == "auto" and model_kind(cell).content != "none" and config.model_dir is None:
             decoding = replace(decoding, strategy="sample")
@@ -68,7 +68,7 @@ class Trial:
         return Rewriter.for_measurement(model, tokenizer, mechanism=mechanism, decoding=decoding)
 
     def model(self, cell: Cell) -> tuple[Autoencoder, Tokenizer]:
-        """Return the model of a cell with its tokenizer; train the model if necessary."""
+        """Return model and tokenizer for a row of the table; train the model if necessary."""
         kind = model_kind(cell)
         if kind not in self._models:
             run = self.store.model(self.seed, kind)
@@ -116,7 +116,7 @@ class Trial:
 
 
 def model_kind(cell: Cell) -> ModelKind:
-    """Return the kind of a cell's model; raise ValueError if the cell has no model."""
+    """Return the kind of model for a row of the table; raise ValueError without a model."""
     if cell.model is None:
         raise ValueError(f"the cell must have a model, got {cell.mechanism} without one")
     return cell.model

@@ -61,13 +61,13 @@ class Store:
         return self._models / f"{_model_key(model)}-seed{seed}"
 
     def find(self, kind: type[Stored], seed: int, cell: Cell) -> Stored | None:
-        """Return a stored result of a cell, or None; raise DataError if its file is damaged."""
+        """Return a stored result for a row of the table, or None; refuse a damaged file."""
         path = self._path(kind, seed, cell)
         with _refuse_damage(path):
             return _parse(kind, path.read_bytes()) if path.exists() else None
 
     def keep(self, value: Stored, seed: int, cell: Cell) -> Stored:
-        """Store a result of a cell, and return the result; only rows can be stored again."""
+        """Store and return a result for a row of the table; only a ResultRow may be replaced."""
         path = self._path(type(value), seed, cell)
         if isinstance(value, ResultRow):
             path.unlink(missing_ok=True)

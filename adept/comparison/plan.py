@@ -40,7 +40,7 @@ IDENTITY, IDENTITY_SAMPLES = "identity", 2  # its texts repeat nothing
 
 @dataclass(frozen=True)
 class ModelKind:
-    """A kind of model: a set into which latents are clipped, and "topics" or "none" as content."""
+    """A kind of model: the set into which latents are clipped, and the content: topics or none."""
 
     clip: str
     content: str
@@ -58,17 +58,17 @@ class Cell:
     samples: int = 1  # texts of each record
     labels: str = COPY
     label_epsilon: float | None = None  # the label's own part of the budget
-    measured: bool = False  # is the quality of the text measured too
+    measured: bool = False  # True to measure the quality of the texts, too
 
     @property
     def text_epsilon(self) -> float:
-        """The part of the epsilon that the text gets; zero if the cell has no epsilon."""
+        """The part of the row's epsilon that the text gets; zero if the row has no epsilon."""
         return 0.0 if self.budget is None else self.budget - (self.label_epsilon or 0.0)
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """All cells of a comparison, and the cells to attack and to audit with the first seed."""
+    """The recipes (cells) for all rows of a comparison, for its attacks and for its audits."""
 
     cells: list[Cell]  # of every seed's rows, in the order of the table
     attacked: list[Cell]  # one for each release
@@ -81,7 +81,7 @@ class Schedule:
 
 
 def plan_comparison(config: CompareConfig) -> Schedule:
-    """Return the cells of a comparison: those of its rows, of its attacks and of its audits."""
+    """Return the recipes (cells) for all rows of a comparison, for its attacks and its audits."""
     cells = [cell for name, model in _list_rows(config) for cell in _resolve(config, name, model)]
     return Schedule(cells, _choose_attacked(config, cells) if config.attacks else [], _choose_audited(config, cells))
 
@@ -150,7 +150,7 @@ def _treat_labels(config: CompareConfig, name: str, budget: float | None) -> tup
 
 
 def _choose_attacked(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
-    """Return one cell for each model, mechanism and epsilon, whatever the classifier."""
+    """Return one recipe (cell) for each model, mechanism and epsilon, whatever the classifier."""
     releases: dict[tuple[object, ...], Cell] = {}
     for cell in cells:
         if cell.model and cell.budget is not None and cell.mechanism not in (*ALTERNATIVES, BY_LABEL):
@@ -159,6 +159,6 @@ def _choose_attacked(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
 
 
 def _choose_audited(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
-    """Return each mechanism's first cell at the smallest epsilon, without the synthesizer."""
+    """Return each mechanism's first recipe (cell) at the smallest epsilon."""
     least = {cell.mechanism: cell for cell in reversed(cells) if cell.budget == min(config.epsilons)}
     return [least[name] for name in (*config.mechanisms, *ALTERNATIVES) if name in least and name != SYNTHESIZER]

@@ -1,9 +1,8 @@
 """Choice of Arrow types for values without declared types, such as the values of a jsonl file.
 
-The type of a column is chosen from all values of the column, and gives every value back unchanged.
-Null fits any type. Objects become structs, which have the keys of all objects of the column. A
-column is refused if one object has null for a key and another object lacks that key, because a
-struct cannot tell the two apart.
+A column's type is chosen from all of its values, and gives every value back unchanged. Objects
+become structs with the keys of all objects of the column. So a column is refused if a key is null
+in one object and missing in another object: a struct cannot tell the two apart.
 """
 
 import json
@@ -25,7 +24,7 @@ class UnfitValues(Exception):
 
 
 class SeenValues:
-    """The kinds of values in a column, in its lists, or under one key of its objects."""
+    """The kinds of values in a column, in the column's lists, or under one key of its objects."""
 
     def __init__(self) -> None:
         self.count, self.nulls = 0, 0
@@ -70,11 +69,7 @@ class SeenValues:
             raise UnfitValues(f"objects with more than {MAX_KEYS:,} different keys")
 
     def arrow_type(self) -> pyarrow.DataType:
-        """Return the narrowest Arrow type that fits all values; the type of text if all are null.
-
-        Raises:
-            UnfitValues: no type fits.
-        """
+        """Return the narrowest Arrow type that fits all values, or raise UnfitValues."""
         match sorted(self.kinds):
             case [] | ["text"]:
                 return pyarrow.string()
@@ -134,10 +129,7 @@ def fits(value: Any, kind: pyarrow.DataType) -> bool:
 
 
 def read_schema(location: str) -> dict[str, pyarrow.DataType]:
-    """Read the Arrow type of each column from a schema file.
-
-    The file is a parquet file, or a JSON object that maps each column to the name of its type.
-    """
+    """Read each column's Arrow type from a parquet file, or from a JSON object of type names."""
     if location.endswith(".parquet"):
         return parquet_types(location)
     try:

@@ -1,8 +1,8 @@
 """Messages about missing columns, which help the user but never print a record.
 
 The first line of a csv file may be a record, and the keys of a JSON object may be data. So messages
-list only entries that look like column names. The schema of a Parquet file holds no records,
-so messages list all of its names. In a central release, which computes one result from all records,
+list only entries that look like column names. The schema of a Parquet file holds no records, so
+messages list all of its names. In a central release, which computes one result from all records,
 messages list only names from the fixed list USUAL_NAMES.
 """
 

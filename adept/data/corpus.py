@@ -104,11 +104,7 @@ class DataConfig:
 
 
 def text_of(record: Record, column: str, *, number: int) -> str:
-    """Return the string that a record holds in ``column``.
-
-    Raises:
-        DataError: the column is missing or holds no string.
-    """
+    """Return the string that a record holds in ``column``, or raise DataError."""
     if column not in record:
         raise missing_column(list(record), column, "text_column", number=number)
     value = record[column]
@@ -130,10 +126,7 @@ def read_corpus(
     labelled: bool = True,
     options: ReadingOptions | None = None,
 ) -> Corpus:
-    """Read the texts, labels and slots of a file.
-
-    The default label column is "intent", if there is such a column.
-    """
+    """Read the texts, labels and slots of a file; the default label column is "intent", if any."""
     named = [("label_column", label_column)] if labelled and label_column else []
     required = RequiredColumns((("text_column", text_column), *named))
     texts: list[str] = []
@@ -157,9 +150,9 @@ def join(corpora: Sequence[Corpus]) -> Corpus:
 
 
 def find_slots(rows: Sequence[str], tags: Sequence[object]) -> list[list[Slot]] | None:
-    """Return the slots of each text; the tag of each word says to which slot the word belongs.
+    """Return the slots of each text, read from the tag of each word.
 
-    The result is None if there are no tags, or if the tags of a text do not fit its words.
+    The result is None if tags are missing, or if the tags of a text do not fit its words.
     """
     found = [_slots(text.split(), tagged) for text, tagged in zip(rows, tags, strict=True)]
     slots = [own for own in found if own is not None]
@@ -182,8 +175,7 @@ def _slots(words: Sequence[str], tagged: object) -> list[Slot] | None:
 def samples_of(location: str, options: ReadingOptions | None = None) -> int:
     """Return the number of rows that a file holds for each record.
 
-    The column ``sample`` numbers the rows of each record 0, 1, 2 and so on. Without this column,
-    the result is 1.
+    The column ``sample`` numbers the rows of a record 0, 1, 2 and so on.
     """
     count = 0
     for record in read_records(location, options=options):
@@ -223,10 +215,7 @@ def load(config: DataConfig, columns: Columns | None = None) -> dict[str, Corpus
 
 
 def hold_out(corpus: Corpus, *, share: float, seed: int) -> tuple[Corpus, Corpus]:
-    """Split a corpus at random into two parts.
-
-    The second part holds the given ``share`` of the records, and at least one record.
-    """
+    """Split a corpus at random; the second part holds a ``share`` of the records, at least one."""
     if len(corpus) < 2:
         raise DataError(
             f"the train split must have at least 2 records if some are held out, got {len(corpus)}: add some"
@@ -246,10 +235,7 @@ class PublicText(NamedTuple):
 
 
 def read_public_texts(directories: Iterable[str | Path]) -> list[PublicText]:
-    """Read public texts from files ``train.*`` and ``part-*`` in each of some directories.
-
-    The files have the columns text and source, and may have the column domain.
-    """
+    """Read public texts from the files ``train.*`` and ``part-*`` in each directory."""
     texts = []
     for directory in map(Path, directories):
         paths = sorted(path for pattern in ("train.*", "part-*") for path in directory.glob(pattern))

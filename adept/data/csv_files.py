@@ -5,7 +5,7 @@ quote at the beginning of a cell opens a quoted cell. In a cell that is not quot
 ordinary character. In a quoted cell, two quotes together stand for one quote character, and a
 single quote ends the quoted part. The characters after it, up to the delimiter, are not quoted. *A
 row ends at the first CR or LF outside quotes, or where the file ends*. An empty line is not a row.
-So CRLF ends one row and not two.
+In a valid file, these rows are the rows of RFC 4180.
 
 *Claim*: the end of a row depends only on the place where the row begins and on the row's own
 characters. *Proof*: the reader goes through the row in order and remembers only a state. The four
@@ -13,12 +13,9 @@ states are: at the beginning of a cell, in a cell that is not quoted, inside quo
 quote inside quotes. The state is the same at the beginning of every row, so nothing remains of
 earlier rows. The reader stops at the row's own last character. QED.
 
-Let all quotes of a row close. Then adding or removing the row changes no other row, because the
-next row begins where this row ends, in the same state. The only exception is a row with a quote
+Assume that all quotes of a row close. Then adding or removing the row changes no other row, because
+the next row begins where this row ends, in the same state. The only exception is a row with a quote
 that is never closed: the row takes everything that follows.
-
-In a valid file, these rows are the rows of RFC 4180. At most ``MAX_CHARACTERS`` characters of a row
-are kept.
 """
 
 import csv
@@ -86,10 +83,7 @@ def state_after(text: str, delimiter: str) -> str:
 
 
 class Rows:
-    """The rows of a csv stream, one after the other, each as a text.
-
-    A row that is too long raises TooLong if ``raises`` is True, and gives None otherwise.
-    """
+    """The rows of a csv stream as texts; a row that is too long is None, or raises TooLong."""
 
     def __init__(self, stream: IO[str], delimiter: str, *, raises: bool = False) -> None:
         self._stream, self.delimiter, self._raises = stream, delimiter, raises
@@ -134,10 +128,7 @@ def read_csv(
     named: Sequence[str] | None = None,
     on_header: Callable[[Sequence[str]], None] = lambda names: None,
 ) -> Iterator[Record]:
-    """Yield a record for each row below the header of a csv file.
-
-    The reader removes the apostrophe that ``write_csv`` puts before each cell that looks like a
-    formula.
+    """Yield a record for each row below the header; undo the apostrophes of ``write_csv``.
 
     Args:
         stream: text, opened with ``newline=""``.

@@ -144,11 +144,7 @@ def tells_format(location: str) -> bool:
 
 
 def format_of_name(location: str) -> str | None:
-    """Return the format that the name of a file shows, or None if it shows no format.
-
-    Raises:
-        DataError: the name is that of a spreadsheet, a document or another kind of compressed file.
-    """
+    """Return the format that a file's name shows, or None; raise DataError if it is unsupported."""
     ending = _ending(location)
     if ending in SPREADSHEETS:
         raise DataError(f"{location} is {SPREADSHEET_ADVICE}")
@@ -160,11 +156,7 @@ def format_of_name(location: str) -> str | None:
 
 
 def file_format(location: str, given: str | None = None) -> str:
-    """Return the format of an input file: ``given``, or else the format that its name shows.
-
-    Raises:
-        DataError: no format is given, and the name shows none.
-    """
+    """Return the format of an input file: ``given``, or else the format that its name shows."""
     if found := given or format_of_name(location):
         return found
     if location == STANDARD_STREAM:
@@ -184,10 +176,9 @@ def delimiter_of(location: str, given: str | None = None) -> str:
 
 
 def written_format(target: str, options: ReadingOptions, sources: Iterable[str]) -> str:
-    """Return the format in which an output is written, such as ``jsonl`` or ``csv:tab``.
+    """Return the format of an output, such as ``jsonl`` or ``csv:tab``.
 
-    The name of the output determines the format. If this name shows no format, the option
-    ``format`` determines it, or else the name of the first input.
+    The output's name decides, or else the option ``format``, or else the first input's name.
     """
     named = target != STANDARD_STREAM and format_of_name(target)
     model = target if named else next(iter(sources), target)
@@ -202,8 +193,8 @@ def written_format(target: str, options: ReadingOptions, sources: Iterable[str])
 def read_lines(stream: IO[str], *, tolerant: bool) -> Iterator[str]:
     """Yield the lines of a text, each with its line end.
 
-    With ``tolerant``, a line that is too long is cut, and an empty line is skipped. Otherwise, a
-    line that is too long raises DamagedRecord.
+    If ``tolerant``, a line that is too long is cut, and an empty line is skipped. Otherwise, a line
+    that is too long raises DamagedRecord.
     """
     while line := stream.readline(MAX_CHARACTERS + 1):
         if len(line) > MAX_CHARACTERS:

@@ -1,17 +1,15 @@
 """Reading and writing of JSON: one object on each line (jsonl), or one array of objects (json).
 
-The reader splits an array into the texts of its elements. It reads the file in parts, so the file
-may be larger than the memory.
+The reader of an array splits the file into the texts of the elements, before any element is parsed.
+It reads the file in parts, so the file may be larger than the memory.
 
 *Claim*: the end of an element depends only on the place where the element begins and on the
 element's own characters. *Proof*: an element ends before the first comma outside the element's own
 strings, lists and objects. The reader remembers the number of open brackets. This number is zero at
 the beginning of every element, so nothing remains of earlier elements. A tolerant reader treats a
 closing bracket that no bracket opened as an ordinary character of the element. It treats the end of
-the file as the end of the array. QED.
-
-An element is parsed only after its end is known. The only exception to the claim is an element with
-a string or bracket that is never closed: the element takes everything that follows.
+the file as the end of the array. QED. The only exception is an element with a string or bracket
+that is never closed: the element takes everything that follows.
 """
 
 import datetime
@@ -44,10 +42,7 @@ NOT_JSON = "bytes, infinity, a date beyond the calendar or too deep a list"
 
 
 def read_jsonl(stream: IO[str], *, tolerant: bool = False) -> Iterator[Record]:
-    """Yield the object of each line that is not blank.
-
-    A lone surrogate, which is a UTF-16 code for half a character, becomes U+FFFD.
-    """
+    """Yield the object of each line that is not blank; lone surrogates become U+FFFD."""
     lines = (line for line in read_lines(stream, tolerant=tolerant) if line.strip())
     yield from (_object_of(line, tolerant=tolerant) for line in lines)
 
@@ -107,7 +102,7 @@ def _is_deep(record: Record) -> bool:
 
 
 def array_elements(stream: IO[str], *, tolerant: bool = False) -> Iterator[str | None]:
-    """Yield the text of each element of a JSON array; None for one above MAX_CHARACTERS."""
+    """Yield the text of each element of a JSON array; None for an element that is too long."""
     if (text := _read_opening(stream)) is None:
         return
     element: list[str] | None = []

@@ -21,11 +21,7 @@ INTEGER = re.compile(r"0|-?[1-9][0-9]{0,19}")  # how whole numbers are spelled t
 
 
 def label_of(record: Record, column: str, *, number: int) -> str:
-    """Return the label of a record as text.
-
-    Raises:
-        DataError: the column is missing, or its value is missing or has no text.
-    """
+    """Return the label of a record as text, or raise DataError."""
     if column not in record:
         raise missing_column(list(record), column, "label_column", number=number)
     if (label := plain_text(record[column])) is not None:
@@ -47,11 +43,7 @@ def is_missing(value: Any) -> bool:
 
 
 def label_set_of(labels: Iterable[Any]) -> tuple[str, ...]:
-    """Return the labels of a public label set as texts, in the given order.
-
-    Raises:
-        ConfigurationError: an entry has no text, or two entries have the same text.
-    """
+    """Return the labels of a public label set as texts, which must all be different."""
     places: dict[str, int] = {}
     if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
         raise ConfigurationError("label_set must be a list of labels, got a single one: add the others")
@@ -70,13 +62,9 @@ def label_set_of(labels: Iterable[Any]) -> tuple[str, ...]:
 
 
 def read_label_descriptions(location: str | None) -> dict[str, tuple[str, ...]]:
-    """Read a file of public sentences that describe labels; return the sentences of each label.
+    """Read public sentences that describe labels; return the sentences of each label.
 
     Each line of the file holds a label and one or more sentences, separated by tabs.
-
-    Raises:
-        DataError: the file cannot be read.
-        ConfigurationError: a line holds something else.
     """
     found: dict[str, tuple[str, ...]] = {}
     options = ReadingOptions(format="txt")
@@ -93,12 +81,7 @@ def read_label_descriptions(location: str | None) -> dict[str, tuple[str, ...]]:
 
 
 def read_label_set(given: Sequence[str] | None) -> tuple[str, ...]:
-    """Return a public label set; a single entry ``@FILE`` stands for the file's non-blank lines.
-
-    Raises:
-        DataError: the file cannot be read.
-        ConfigurationError: the file holds no labels, or two equal labels.
-    """
+    """Return a public label set; a single entry ``@FILE`` stands for the file's non-blank lines."""
     labels = list(given or [])
     if len(labels) != 1 or not str(labels[0]).startswith(FROM_FILE):
         return label_set_of(labels)

@@ -1,9 +1,9 @@
 """Reading and writing of Parquet files, which keep the types of their columns.
 
 Each row is read as a ``PlacedRecord``, which remembers its Arrow batch. Values for another Parquet
-file are copied from this batch. So nanoseconds, decimals, maps and dates beyond Python's calendar
-stay unchanged. The dictionary of a categorical column (the list of its values) may hold values that
-no row has. So this dictionary is not copied, but built again from the written values.
+file are copied from this batch, so nanoseconds, decimals, maps and dates beyond Python's calendar
+stay unchanged. A dictionary (the list of a categorical column's values) may hold values that no row
+has. So dictionaries are not copied, but built again from the written values.
 
 *Claim*: a value of a ``PlacedRecord`` depends only on this value of the file, and not on other rows
 of its batch. *Proof*: if a whole column can be converted, the same function converts every value.
@@ -45,10 +45,7 @@ def read_parquet(
     columns: Collection[str] | None = None,
     on_header: Callable[[Sequence[str]], None] = lambda names: None,
 ) -> Iterator[Record]:
-    """Yield the rows of a Parquet file, with the given ``columns`` or with all columns.
-
-    Before the first row is read, ``on_header`` is called with the names of all columns.
-    """
+    """Yield the rows of a Parquet file; first call ``on_header`` with the names of all columns."""
     try:
         source = _searchable(stream)
         file = parquet.ParquetFile(source)
@@ -118,10 +115,7 @@ def _plain_values(column: Any, *, tolerant: bool) -> list[Any]:
 
 
 def _one_value(one: Any) -> list[Any]:
-    """Convert an Arrow array of one value to a list.
-
-    A time with nanoseconds that Python cannot hold becomes text.
-    """
+    """Convert an array of one value to a list; a time finer than microseconds becomes text."""
     try:
         short = _microseconds(one)
     except pyarrow.ArrowInvalid:
@@ -139,11 +133,7 @@ def _microseconds(column: Any) -> Any:
 
 
 def file_types(stream: IO[bytes]) -> dict[str, Any]:
-    """Return the Arrow type of each column of a Parquet file.
-
-    The type of a categorical column has indices that are long enough for the categories of all
-    parts of the file.
-    """
+    """Return the Arrow type of each column of a Parquet file."""
     try:
         file = parquet.ParquetFile(_searchable(stream))
     except (pyarrow.ArrowException, ValueError, OSError):
@@ -196,10 +186,7 @@ def can_hold(kind: Any) -> bool:
 
 @contextmanager
 def write_parquet(stream: IO[bytes], columns: Sequence[str], of_columns: Types | None = None) -> Iterator[Write]:
-    """Yield a function that writes records as one part (row group) of a Parquet file.
-
-    A column that has no type in ``of_columns`` holds text.
-    """
+    """Yield a function that writes records as one row group; columns without a type hold text."""
     schema = pyarrow.schema([(column, (of_columns or {}).get(column, pyarrow.string())) for column in columns])
     with parquet.ParquetWriter(stream, schema) as writer:
 

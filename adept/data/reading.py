@@ -115,9 +115,6 @@ def read_files(
 
     If there are several csv files, a file without any lines needs no header. ``sizes`` holds the
     smallest size in bytes that each file must have.
-
-    Raises:
-        DataError: as for ``read_records``; all files are empty, unless ``tolerant``.
     """
     number = 0
     for part, least in zip(parts, sizes or [0] * len(parts), strict=True):
@@ -172,11 +169,7 @@ def parquet_types(location: str, *, tolerant: bool = False) -> dict[str, Any]:
 
 
 def declared_columns(location: str, options: ReadingOptions) -> list[str] | None:
-    """Return the column names that are known before any record is read, or None.
-
-    They come from the header of a csv file, the schema of a parquet file, or the option
-    ``columns``. A txt file has the column "text". A json or jsonl file declares no columns.
-    """
+    """Return the column names that are known before any record is read, or None."""
     kind = file_format(location, options.format)
     if kind in ("jsonl", "json") or location == STANDARD_STREAM:
         return None
@@ -213,21 +206,14 @@ def mismatch(location: str, options: ReadingOptions) -> str | None:
 
 
 def data_files(location: str, given: str | None) -> tuple[list[str], str | None]:
-    """Return the files of a location, and their format: None if the name of each file decides.
-
-    A location is a file, ``-`` (standard input) or a directory.
-    """
+    """Return the files at a location (a file, ``-`` or a directory), and their format if known."""
     if location == STANDARD_STREAM or not os.path.isdir(location):  # noqa: PTH112 - Path.is_dir raises for a long name
         return [location], given
     return part_files(location), given or format_of_name(location.rstrip("/"))
 
 
 def part_files(directory: str) -> list[str]:
-    """Return the files in a directory, sorted by name, without names that begin with . or _.
-
-    Raises:
-        DataError: the directory cannot be read, has no files, or holds directories.
-    """
+    """Return the files in a directory, sorted; names that begin with . or _ are left out."""
     try:
         found = sorted(path for path in Path(directory).iterdir() if not path.name.startswith((".", "_")))
     except OSError as error:
@@ -262,10 +248,7 @@ def open_input(location: str, *, kind: str, at_least: int = 0, tolerant: bool = 
     """Open a file or standard input, as bytes for parquet and as text for all other formats.
 
     With ``tolerant``, only the name of the file decides how the file is opened. Otherwise the first
-    bytes of the file are looked at, too.
-
-    Raises:
-        UnfitFile: the file is a spreadsheet, UTF-16, or compressed in another way than gzip.
+    bytes of the file are looked at, too, and UnfitFile is raised if they do not fit.
     """
     with ExitStack() as stack:
         raw = _Source(os.dup(0)) if location == STANDARD_STREAM else _Source(location, at_least)
@@ -288,10 +271,7 @@ def open_input(location: str, *, kind: str, at_least: int = 0, tolerant: bool = 
 
 
 class _Source(io.FileIO):
-    """A file or pipe whose first bytes can be looked at before it is read.
-
-    If the file becomes shorter while it is read, an error is raised, because records are missing.
-    """
+    """A file or pipe whose first bytes can be looked at; if it becomes shorter, reading fails."""
 
     read, readall = io.RawIOBase.read, io.RawIOBase.readall  # type: ignore[assignment]  # by ``readinto``, unlike FileIO's own
 

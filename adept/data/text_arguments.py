@@ -85,10 +85,7 @@ def value_list(values: object, count: int, name: str) -> list[Any]:
 
 
 def instance_of(value: object, kinds: Iterable[tuple[str, str]]) -> tuple[str, str] | None:
-    """Return the first of some classes, given as (library, class), to which a value belongs.
-
-    The result is None if there is none. No library is imported.
-    """
+    """Return the first of some pairs (library, class) to which a value belongs, or None."""
     own = {(base.__module__.partition(".")[0], base.__name__) for base in type(value).__mro__}
     return next((kind for kind in kinds if kind in own), None)
 

@@ -40,10 +40,9 @@ WRITERS: dict[str, Callable[[Any, Sequence[str], Types | None], AbstractContextM
 
 @contextmanager
 def record_writer(location: str, *, format: str, columns: Sequence[str], types: Types | None = None) -> Iterator[Write]:
-    """Open a file for writing, and yield a function that appends records with exactly ``columns``.
+    """Yield a function that appends records with exactly ``columns`` to a file.
 
-    A txt file holds only the first column. In a parquet file, each column has the type given in
-    ``types``, or holds text if no type is given.
+    A txt file holds only the first column. In a parquet file, columns outside ``types`` hold text.
     """
     compressed = is_gzip_name(location.removesuffix(".partial"))
     raw: Any = gzip.open(location, "wb") if compressed else Path(location).open("wb")  # noqa: SIM115
@@ -61,10 +60,7 @@ def check_value(value: Any, format: str) -> None:
 
 
 def write_table(rows: Sequence[Any], path: Path) -> None:
-    """Write rows, which are dataclasses or dictionaries with equal keys, into a new csv file.
-
-    An existing file is replaced. None becomes an empty cell.
-    """
+    """Write rows (dataclasses or dictionaries) into a csv file; an existing file is replaced."""
     temporary = path.with_name(f"{path.name}.partial")
     lines = [row if isinstance(row, dict) else asdict(row) for row in rows]
     with temporary.open("w", encoding="utf-8", newline="") as stream:
@@ -147,11 +143,7 @@ def new_private_file(path: Path) -> Iterator[Path]:
 
 
 def write_once(path: Path, content: str) -> None:
-    """Write a small file completely or not at all.
-
-    Raises:
-        DataError: a file of this name exists, or the disk is full or cannot be written.
-    """
+    """Write a small file completely or not at all; raise DataError if the file exists."""
     partial = Path(f"{path}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

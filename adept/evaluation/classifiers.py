@@ -181,7 +181,7 @@ class TextClassifier:
         return [" ".join(synonyms.get(word, word) for word in row) for row in rows]
 
     def tune(self) -> float:
-        """Choose the strength of the regression by cross-validation: the inverse of its penalty.
+        """Choose the strength (the inverse penalty) of the regression by cross-validation.
 
         The strength is raised as long as this helps. Up to STANDARD_STRENGTH, a larger strength
         helps if the labels of held-out texts become likelier, at the temperature that suits them

@@ -133,5 +133,5 @@ def commonness(features: Features, weights: Tensor, counts: Tensor, *, noisy_lab
 
 
 def best_labels(features: Features, weights: Tensor, common: Tensor) -> Tensor:
-    """Return the index (m,) of the label whose logit exceeds ``common`` (L,) most, for each row."""
+    """Return for each row the index (m,) of the label whose logit minus ``common`` is largest."""
     return (features.scores(weights) - common).argmax(dim=1)

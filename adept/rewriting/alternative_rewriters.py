@@ -108,8 +108,8 @@ class WordByWord(InPositions):
 class TokenResponse(WordByWord):
     """K-ary randomised response at every position (Warner 1965), in exact arithmetic.
 
-    Each position is (eps / T)-LDP by the proof of `RandomizedResponse`, so a whole record is
-    eps-LDP by the proof of `WordByWord`.
+    Each position is (eps / T)-LDP (`RandomizedResponse`), so a whole record is eps-LDP
+    (`WordByWord`).
     """
 
     name: ClassVar[str] = "token_response"
@@ -210,10 +210,7 @@ def public_logits(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]
 
 @dataclass(frozen=True, kw_only=True)
 class Redaction:
-    """Redaction by rules, without a privacy guarantee.
-
-    Tags such as [NUMBER] replace numbers, addresses, names and rare words.
-    """
+    """Redaction by rules, without privacy: tags replace numbers, addresses, names, rare words."""
 
     common: frozenset[str]  # public words, in lower case, which are kept
     name: ClassVar[str] = "redaction"

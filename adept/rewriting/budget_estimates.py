@@ -67,6 +67,6 @@ def rewrite_examples(
 
 
 def short_texts(texts: Sequence[str], count: int) -> list[str]:
-    """Return ``count`` texts with EXAMPLE_WORDS words or, if there are too few, of any length."""
+    """Return ``count`` texts of EXAMPLE_WORDS or, if there are too few, texts of any length."""
     short = [text for text in texts if len(text.split()) in EXAMPLE_WORDS]
     return list((short if len(short) >= count else texts)[:count])

@@ -60,7 +60,7 @@ class Coding(ABC):
 
     @abstractmethod
     def write(self, released: Tensor, *, samples: int) -> list[Pair]:
-        """Write ``samples`` texts with labels from each released row (B, n), without any record."""
+        """Write ``samples`` texts with labels from each released row (B, n); read no record."""
 
     def pack(self, values: Any) -> Tensor:
         rows: Tensor = values
@@ -71,11 +71,7 @@ class Coding(ABC):
 
 
 class LatentCoding(Coding):
-    """Coding by a model's encoder and decoder.
-
-    Raises:
-        ModelError: ``decoding`` asks for the nearest public texts, but the model holds none.
-    """
+    """Coding by a model's encoder and decoder."""
 
     def __init__(
         self,
@@ -156,11 +152,11 @@ class Pools:
     A *codeword* is one of a few public vectors that some mechanisms release, so many records can
     have the same release.
 
-    *Claim*: a text of a pool may be written when it is first drawn: the outputs have the same
-    distribution as if the whole pool had been written before. *Proof*: the texts of a codeword are
-    drawn independently, from one distribution that depends on the codeword alone. A record's text
-    is chosen by a random place in the pool, and no text is read for this choice. So it does not
-    matter when a text is written. QED. Only released codewords are read, so drawing is
+    *Claim*: if each text of a pool is written only when it is first drawn, the outputs have the
+    same distribution as if the whole pool had been written before. *Proof*: the texts of a codeword
+    are drawn independently, from one distribution that depends on the codeword alone. A record's
+    text is chosen by a random place in the pool, and no text is read for this choice. So it does
+    not matter when a text is written. QED. Only released codewords are read, so drawing is
     post-processing. All random numbers come from the operating system, so no seed reveals which
     record came first.
     """
@@ -173,10 +169,7 @@ class Pools:
         return Pools, (self.size,)
 
     def draw(self, released: Tensor, *, samples: int, decode: Callable[[Tensor], list[Pair]]) -> list[Pair]:
-        """Draw ``samples`` texts for each released codeword (B, n) from the codeword's pool.
-
-        If ``samples`` is larger than the pool, texts repeat.
-        """
+        """Draw ``samples`` texts for each released codeword (B, n) from the codeword's pool."""
         keys = [row.numpy().tobytes() for row in released.cpu()]
         drawn = [(key, place) for key in keys for place in self._places(samples)]
         wanted = [(key, place) for key, place in dict.fromkeys(drawn) if place not in self.texts.get(key, ())]
@@ -234,11 +227,7 @@ class PairCoding(Coding):
         self.text, self.labels, self.probes = text, labels, text.probes
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return rows (B, n + 1) of texts and labels.
-
-        Raises:
-            ConfigurationError: a label is missing, or is outside the label set.
-        """
+        """Return rows (B, n + 1) of texts and labels; every label must be in the label set."""
         return self.join_labels(self.text.encode(texts), labels or [None] * len(texts))
 
     def check_labels(self, labels: Sequence[str | None]) -> None:

@@ -49,12 +49,12 @@ class Expectation:
     Fields that end in ``of_others`` compare a record with the rewrite of another record.
     """
 
-    texts: int  # public texts that it was measured on
-    topic: float | None  # share about the same topic after as before; None for a model without codebooks
+    texts: int  # number of public texts in the estimate
+    topic: float | None  # share of rewrites about their record's topic; None for a model without codebooks
     topic_of_others: float | None
     words: float  # mean F1
     words_of_others: float
-    exact: float  # share written word for word
+    exact: float  # share of rewrites that equal their record
 
     @property
     def lines(self) -> list[str]:
@@ -90,7 +90,10 @@ def expected_lines(
 
 
 def probe_texts(rewriter: Rewriter, public: Sequence[str] | None = None) -> list[str]:
-    """Return public texts for an estimate; none if the model writes labels or has too few texts."""
+    """Return public texts for an estimate; by default, texts held out from the model's training.
+
+    The list is empty if there are too few texts, or if the model writes labels.
+    """
     model = rewriter.model
     texts = list((model.held_out_texts if public is None else public)[: rewriter.coding.probes])
     return [] if len(texts) < MIN_TEXTS or model.labels else texts
@@ -135,7 +138,7 @@ def _same_topic(rewriter: Rewriter, texts: Sequence[str], written: Sequence[str]
 
 
 class Survival(NamedTuple):
-    """Shares of a record's topic and words that occur in its own rewrite and in another rewrite."""
+    """Shares of a record's topic and words in its own rewrite and in another record's rewrite."""
 
     topic: float
     topic_of_others: float

@@ -30,11 +30,7 @@ class HubModel(ModelHubMixin, library_name="adept", tags=TAGS):
 
 
 def fetch(name: str, **options: Any) -> tuple[Autoencoder, Tokenizer]:
-    """Load a model from the Hub, with options of ``snapshot_download``.
-
-    Raises:
-        ModelError: the Hub cannot be reached, or does not have a suitable model of this name.
-    """
+    """Load a model from the Hub, with options of ``snapshot_download``, or raise ModelError."""
     with _explain_errors(f"{printable(name)} is neither a model directory nor a model that the Hub gives"):
         directory = snapshot_download(name, allow_patterns=HUB_FILES, **options)
     return load_model(directory)

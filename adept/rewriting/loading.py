@@ -63,13 +63,10 @@ def check_release(
 def fit_mechanism(
     mechanism: LocalRandomizer | JointResponse, model: Autoencoder
 ) -> tuple[JointResponse | None, LocalRandomizer]:
-    """Return two mechanisms with the model's codewords: for text with label, and for text.
-
-    The first mechanism is None unless text and label are released together.
+    """Return mechanisms with the model's codewords: for text with label (or None), and for text.
 
     Raises:
-        ConfigurationError: the clip radius of the mechanism and the model differ, or a description
-            by label is to release private labels.
+        ConfigurationError: the mechanism has another clip radius, or needs labels that are private.
         ModelError: the model is not suitable for the mechanism.
     """
     if isinstance(mechanism, JointResponse):
@@ -119,12 +116,11 @@ def is_by_label(mechanism: LocalRandomizer) -> bool:
 def label_mechanism(model: Autoencoder, *, epsilon: float) -> Description | None:
     """Return the mechanism that releases public sentences by label; None for an unsuitable model.
 
-    A suitable model is one of broad text, with more sentences in its codec than one label needs.
-    The codewords of an adapted model are nearer to the records than sentences chosen by label. So
-    an adapted model is suitable only if it has labelled examples and epsilon is below
-    MAX_EXAMPLES_EPSILON.
+    A suitable model is one of broad text, with more sentences in its codec than one label needs. An
+    adapted model is suitable only with labelled examples, and below MAX_EXAMPLES_EPSILON.
     """
     sentences = model.codec.sentences if model.codec else 0
+    # Codewords of an adapted model are nearer to the records than sentences chosen by label names.
     near = model.training_data.examples and not (model.label_examples and epsilon < MAX_EXAMPLES_EPSILON)
     if sentences <= cell_size(epsilon) or near:
         return None
@@ -132,7 +128,7 @@ def label_mechanism(model: Autoencoder, *, epsilon: float) -> Description | None
 
 
 def best_exact(model: Autoencoder, *, epsilon: float | None = None) -> Kind:
-    """Return the kind of exact mechanism with the best measured utility at this budget."""
+    """Return the kind of exact mechanism with the best measured utility at this epsilon."""
     if model.clip == "l1":
         return L1Laplace
     least = MIN_SENTENCE_EPSILON if model.codec and model.codec.sentences else MIN_DESCRIPTION_EPSILON

@@ -205,10 +205,8 @@ class Rewriter:
         """Return the rewriter for the records of one label.
 
         If releases do not depend on labels, ``label`` must be None, and the result is this
-        rewriter.
-
-        Raises:
-            ConfigurationError: a label is given but has no effect, or is needed but missing.
+        rewriter. The method raises ConfigurationError if a needed label is missing, or if a label
+        has no effect.
         """
         if isinstance(self.coding, LabelCoding) == (label is None):
             wrong = (
