@@ -1,13 +1,9 @@
-"""The audit of one mechanism: it asks every question of `adept.audit.questions`.
+"""The audit of one mechanism, which claims (epsilon, delta)-local differential privacy.
 
-A mechanism randomises records, and it claims to be (epsilon, delta)-locally differentially private.
-With probability at least ``confidence``, everything that an audit reports against this claim is
-true: all its refutations and all its certified lower bounds on epsilon. The chance of any error is
-at most alpha = 1 - confidence, because each question may err with a share of alpha (union bound).
-
-Some mechanisms have no attribute such as ``dim`` that fixes the number of coordinates of a latent.
-They accept latents of any dimension, and their claim covers each dimension. So an audit also tests
-them at dimensions 1, 2, 8 and 1,024.
+Claim: with probability at least ``confidence``, everything that an audit reports against the
+mechanism is true: all refutations and all certified lower bounds on epsilon. Proof: each check of
+the audit errs with probability at most its share of alpha = 1 - ``confidence``, and these shares
+add up to at most alpha (union bound).
 """
 
 import math
@@ -58,29 +54,31 @@ def run(
 ) -> AuditResult:
     """Test a mechanism's claim of (epsilon, delta)-local differential privacy for any two records.
 
-    If the mechanism has no attributes that declare its claim, its alphabet or its memory, declare
-    them with a wrapper: ``Claim(mechanism, epsilon=..., alphabet=..., memoised=True)``.
+    A mechanism has an attribute ``epsilon`` and, if its claim has a delta, an attribute ``delta``.
+    The wrapper `Claim` adds missing attributes: ``Claim(mechanism, epsilon=1.0, memoised=True)``.
+    The audit accepts three kinds of mechanisms:
+
+    - A mechanism on *vectors* has a method ``privatize``, which maps a batch (B, n) of latents to
+      one row for each latent. A latent is a vector of n numbers; a batch is a tensor or a NumPy
+      array of float64 or float32. The mechanism may declare ``clip`` (the set of latents that the
+      claim covers, by default "l2"), ``clip_norm`` (the radius of this set, by default 1),
+      ``project`` (a method that maps latents into the set), ``noise`` ("laplace", "gaussian",
+      "l2_norm" or "cap") and ``guarantee(dim)`` (a method whose result has the attributes ``exact``
+      and ``scale``). The audit also tests these declarations.
+    - A mechanism on *values* has a method ``privatize`` and an ``alphabet`` (or an integer
+      ``size``, or ``labels``). It needs no alphabet if ``pairs`` of values are given.
+    - A rewriter of *texts* has the methods ``rewrite(texts)`` and ``release(texts)`` and an
+      attribute ``mechanism``. It needs ``pairs`` of texts.
 
     Args:
-        mechanism: an object with an attribute ``epsilon`` and, if its claim has a delta, an
-            attribute ``delta``. There are three kinds of mechanisms. A mechanism on *vectors* has a
-            method ``privatize`` that maps a batch of latents (B, n) to one row for each latent.
-            Latents are tensors or NumPy arrays of float64 or float32. The audit also tests the
-            following declarations, if the mechanism makes them. ``clip`` is the set of latents that
-            the claim covers (by default "l2"), and ``clip_norm`` is the radius of this set (by
-            default 1). ``project`` is a method that maps latents into the set. ``noise`` is the
-            name of the noise that the mechanism adds ("laplace", "gaussian", "l2_norm" or "cap").
-            ``guarantee(dim)`` is a method whose result has the attributes ``exact`` and ``scale``.
-            A mechanism on *values* also has a method ``privatize``, and it has an ``alphabet`` (or
-            an integer ``size``, or ``labels``), unless ``pairs`` of values are given. A rewriter of
-            *texts* has the methods ``rewrite(texts)`` and ``release(texts)`` and an attribute
-            ``mechanism``, and it needs ``pairs`` of texts.
-        dim: n, the number of coordinates of a latent.
-        trials: number of releases that the main guessing game draws for each of its two inputs, at
+        mechanism: an object of one of these three kinds.
+        dim: n, the number of coordinates of a latent. If no attribute of the mechanism (such as
+            ``dim``) fixes n, the audit also tests other dimensions, up to 1,024.
+        trials: number of releases of each of two inputs from which the audit guesses the input, at
             least 100. For a rewriter, the number of rewrites of both inputs together.
         confidence: probability with which everything in the result holds, strictly between 0 and 1.
-        pairs: pairs of records on which to test the mechanism: latents (n,), values or texts. The
-            audit adds pairs of its own for latents and for values of an alphabet.
+        pairs: pairs of records to test: latents (n,), values or texts. The audit adds further pairs
+            of latents, and of values of an alphabet.
         time_limit: number of seconds that one call of the mechanism may take.
         progress: function that is called with the number of releases counted so far and with their
             planned total.
@@ -88,8 +86,7 @@ def run(
     Raises:
         ConfigurationError: an argument is out of range, or the mechanism has no usable ``epsilon``
             or ``privatize``.
-        NotJudged: the audit obtained no release of the mechanism, and nothing else refutes its
-            claim.
+        NotJudged: the audit obtained no release of the mechanism, and no check refutes the claim.
     """
     _check_arguments(dim=dim, trials=trials, confidence=confidence, time_limit=time_limit)
     experiment: Experiment[Any]
@@ -177,11 +174,7 @@ def _answer(experiment: Experiment[Any], table: Sequence[Question], *, trials: i
 
 
 def _with_seeding(check: Check, question: Question, *, leave: bool) -> Check:
-    """Return the check, with the verdict NOTED if the caller is responsible for what it found.
-
-    The caller is responsible if the check found that noise repeats after a seed, a fork or a copy,
-    and if the mechanism leaves seeding to its caller (``leave``).
-    """
+    """Change the verdict to NOTED if noise repeats and the caller is responsible for seeding."""
     repeats = question.of_seeding and check.verdict is Verdict.FAILED and check.kind is Kind.RANDOMNESS
     return replace(check, verdict=Verdict.NOTED) if leave and repeats else check
 
@@ -207,10 +200,9 @@ def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha
 def failure_trials(probability: float, *, claimed: float, alpha: float) -> float:
     """Return the number of trials that an audit needs to certify a rare total failure.
 
-    A total failure is a release that reveals its record with certainty. Such a failure happens with
-    the given ``probability``, and then a rule guesses the record right. Claim: in a guessing game,
-    each of ``2 * CERTIFYING_SHARE * trials`` rounds is right with that probability, and
-    `rounds_needed` right rounds refute the claimed epsilon.
+    A total failure is a release that reveals its record with certainty. Every release is a total
+    failure with the given ``probability``. With the returned number of trials, the guessing game
+    makes `rounds_needed` right guesses on average, which refute the claimed epsilon.
     """
     return rounds_needed(claimed, alpha=alpha / MAX_DISTINGUISHERS) / (2 * CERTIFYING_SHARE * probability)
 

@@ -1,10 +1,9 @@
 """The questions of an audit, in three tables: for mechanisms on vectors, on values and on texts.
 
-Each question is answered by a check, which is a function that tests the mechanism. Alpha is the
-largest allowed probability that an audit reports anything false. Each question gets a share of
-alpha, and the shares of all questions in a table add up to at most 1. So alpha covers all questions
-of an audit together (union bound). A check that cannot refute a true claim by chance has a share of
-0.
+A question names the check that answers it, which is a function that tests the mechanism. Alpha is
+the largest allowed probability that an audit reports anything false. Each question gets a share of
+alpha, and the shares in a table add up to at most 1. A check that cannot refute a true claim by
+chance has a share of 0.
 """
 
 from collections.abc import Callable
@@ -48,8 +47,8 @@ class Question:
     def at(self, *dims: int, share: float, **changes: Any) -> "list[Question]":
         """Return a copy of this question for each dimension in ``dims``.
 
-        Each copy has the share ``share`` of alpha. ``changes`` gives new values to other fields of
-        the copies.
+        Each copy has the share ``share`` of alpha, and ``changes`` sets further fields of the
+        copies.
         """
         return [replace(self, name=f"{self.name}, dimension {dim}", dim=dim, share=share, **changes) for dim in dims]
 

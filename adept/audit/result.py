@@ -1,8 +1,4 @@
-"""The result of an audit: one `Check` for each question, and the verdict that follows from them.
-
-A mechanism claims to be (epsilon, delta)-locally differentially private. An audit tests this claim.
-Some checks also certify a lower bound on the true epsilon of the mechanism.
-"""
+"""The result of an audit: one `Check` for each question, and the verdict of all checks together."""
 
 import math
 from collections.abc import Callable
@@ -17,10 +13,9 @@ from adept.mechanisms.guarantee import json_number
 class Verdict(StrEnum):
     """The outcome of one check.
 
-    ``FAILED``: the check refutes the claim, or it refutes a declaration of the mechanism on which
-    the proof of the claim relies. ``NOTED``: the check found a defect for which, according to the
-    claim, the caller of the mechanism is responsible. An example is noise that repeats because the
-    caller sets the same seed twice.
+    ``FAILED``: the check refutes the claim, or a declaration on which the proof of the claim
+    relies. ``NOTED``: the check found a defect for which the claim makes the caller responsible,
+    such as noise that repeats because the caller sets a seed twice.
     """
 
     PASSED = "passed"
@@ -30,7 +25,7 @@ class Verdict(StrEnum):
 
 
 class Kind(StrEnum):
-    """The kinds of violations. A verdict names the violated kinds in this order."""
+    """The kinds of violations, in the order in which a verdict names them."""
 
     DISTRIBUTION = "distribution"  # the outputs' probabilities contradict the claim
     RANDOMNESS = "randomness"  # noise is missing, or repeated by whoever sets a seed, forks or copies
@@ -49,11 +44,7 @@ KIND_OUTCOMES = {  # of a kind, by the most serious verdict of its checks
 
 
 class MechanismFailure(Exception):
-    """A reason why a check cannot test a mechanism.
-
-    For example, the mechanism raises an error, takes too long, returns no release or lacks a
-    declaration.
-    """
+    """A reason why a check cannot test a mechanism, such as an error or a missing declaration."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,18 +70,14 @@ class Check:
 
 @dataclass(frozen=True, kw_only=True)
 class AuditResult:
-    """The outcomes of all checks of one audit.
-
-    With probability at least ``confidence``, all lower bounds on epsilon that the checks certify
-    are true.
-    """
+    """The outcomes of all checks of one audit."""
 
     mechanism: str
     claimed_epsilon: float
     delta: float
     dim: int | None
     trials: int
-    confidence: float
+    confidence: float  # probability that all refutations and certified bounds are true
     source: str
     seconds: float
     releases_judged: bool  # if not, passing the other checks means nothing
@@ -100,7 +87,7 @@ class AuditResult:
 
     @property
     def failed(self) -> list[Check]:
-        """The checks with the verdict FAILED. Each of them refutes the claim."""
+        """The checks that refute the claim."""
         return [check for check in self.checks if check.verdict is Verdict.FAILED]
 
     @property
@@ -110,10 +97,7 @@ class AuditResult:
 
     @property
     def kinds(self) -> dict[str, str]:
-        """The outcome for each kind of violation, as a dictionary from kinds to outcomes.
-
-        An outcome is "violated", "noted", "not refuted" or "not judged".
-        """
+        """Outcome of each kind of violation: "violated", "noted", "not refuted" or "not judged"."""
         found = {kind: {check.verdict for check in self.checks if check.kind is kind} for kind in Kind}
         return {
             kind.value: next((word for verdict, word in KIND_OUTCOMES.items() if verdict in verdicts), "not judged")
@@ -122,28 +106,21 @@ class AuditResult:
 
     @property
     def outcome(self) -> str:
-        """The outcome of the audit: "violated", "not refuted" or "not judged".
-
-        "Not refuted" does not mean that the claim is proved.
-        """
+        """Outcome: "violated", "not refuted" (which does not prove the claim) or "not judged"."""
         return ("violated" if self.violated else "not refuted") if self.judged else "not judged"
 
     @property
     def strongest(self) -> Check | None:
-        """The check that gives the strongest evidence, or None if there is no such check.
+        """The check with the strongest evidence, or None if there is no such check.
 
-        If checks refute the claim, this is the strongest check of the first violated kind (`Kind`
-        sets the order). Otherwise it is the check with the largest certified epsilon among all
-        checks that passed.
+        If checks refute the claim, this is the strongest check of the first violated kind.
+        Otherwise it is the passed check with the largest certified epsilon.
         """
         failed = self._with(Verdict.FAILED)
         return failed[0] if failed else _most_certain(self._with(Verdict.PASSED))
 
     def _with(self, verdict: Verdict) -> list[Check]:
-        """Return the strongest check of each kind with this verdict.
-
-        For PASSED, return all checks with this verdict.
-        """
+        """Return the strongest check of each kind with this verdict, but for PASSED all checks."""
         checks = [check for check in self.checks if check.verdict is verdict]
         if verdict is Verdict.PASSED:
             return checks
@@ -152,11 +129,7 @@ class AuditResult:
 
     @property
     def sentence(self) -> str:
-        """The verdict in words.
-
-        The first sentence gives the verdict and its strongest evidence. Then follows one sentence
-        for each other kind of violation that was found, and for each kind that was noted.
-        """
+        """The verdict in words, with its strongest evidence and each violated or noted kind."""
         claim = f"the claim of {self.mechanism}, epsilon {self.claimed_epsilon:g}"
         if not self.judged or self.strongest is None:
             return f"Not judged: nothing could be looked at to judge {claim}."
@@ -172,11 +145,9 @@ class AuditResult:
         return " ".join([said, *also, *left])
 
     def _caveats(self, strongest: Check) -> list[str]:
-        """Return the caveats that a reader needs to know about a claim that is not refuted.
+        """Return the caveats for a reader of a claim that is not refuted.
 
-        They include the caveats of the audit as a whole, and the caveats of all checks that certify
-        no epsilon. One more caveat comes from the strongest check or, if that check has none, from
-        the check named "event".
+        If the strongest check has no caveat, the caveat of the check named "event" takes its place.
         """
         games = [each.caveat for each in (strongest, *self.checks) if each is strongest or each.name == "event"]
         others = [each.caveat for each in self.checks if each.certified_epsilon is None]
@@ -189,10 +160,7 @@ class AuditResult:
 
     @property
     def certified_epsilon(self) -> float:
-        """The largest lower bound on epsilon that a check certifies, or zero if there is none.
-
-        Bounds of checks with the verdict NOTED are left out.
-        """
+        """The largest certified lower bound on epsilon, or zero. NOTED checks do not count."""
         counted = (check for check in self.checks if check.verdict is not Verdict.NOTED)
         return max((check.certified_epsilon or 0.0 for check in counted), default=0.0)
 
@@ -212,7 +180,7 @@ class AuditResult:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields, and the outcomes that follow from them, as JSON values."""
+        """Return all fields and all outcomes as JSON values."""
         plain = {name: value for name, value in asdict(self).items() if name != "checks"}
         named = ("violated", "kinds", "judged", "outcome", "certified_epsilon")
         verdicts = {name: getattr(self, name) for name in named}
@@ -221,7 +189,7 @@ class AuditResult:
 
 
 class NotJudged(AdeptError):
-    """The error of an audit that obtained no release of the mechanism and did not refute its claim.
+    """The error of an audit that obtained no release and did not refute the claim.
 
     The checks in ``result`` give the reasons.
     """
@@ -238,18 +206,17 @@ class NotJudged(AdeptError):
 
 
 def judged(result: AuditResult) -> AuditResult:
-    """Return the result if the audit could judge the claim; raise NotJudged otherwise."""
+    """Return the result; raise NotJudged if the audit could not judge the claim."""
     if not result.judged:
         raise NotJudged(result)
     return result
 
 
 def judge(name: str, question: Callable[[], Check], *, sees: str, kind: Kind = Kind.DISTRIBUTION) -> Check:
-    """Ask one question and return its check.
+    """Ask one question and return its check, with the verdict UNJUDGED if the mechanism fails.
 
-    If the mechanism fails to answer, the verdict is UNJUDGED. ``kind`` is the kind of violation
-    that the question looks for. The returned check has this kind, unless the check itself found a
-    kind other than DISTRIBUTION.
+    ``kind`` is the kind of violation that the question looks for. The returned check has this kind,
+    unless the check itself found a kind other than DISTRIBUTION.
     """
     try:
         found = question()

@@ -1,8 +1,4 @@
-"""The list of all studies.
-
-A study is a module that computes rows of results and draws them. Each study has an entry in
-`STUDIES`.
-"""
+"""The list `STUDIES`; a study is a module that computes rows of results and draws them."""
 
 import math
 from collections.abc import Mapping
@@ -37,10 +33,7 @@ class Study:
     measures_models: bool = False  # True if the study can also measure the latents of a trained model
 
     def cells(self, options: Mapping[str, Any]) -> int:
-        """Return the number of combinations of parameter values for which the study computes a row.
-
-        The parameters are those of ``run`` whose defaults are tuples.
-        """
+        """Return the number of parameter combinations for which the study computes a row."""
         defaults = {name: parameter.default for name, parameter in signature(self.module.run).parameters.items()}
         grid = {name: default for name, default in defaults.items() if isinstance(default, tuple)}
         return math.prod(len(options.get(name, default)) for name, default in grid.items())

@@ -1,13 +1,13 @@
 r"""Bounds for all eps-LDP mechanisms: information, guesses, reconstruction, distinguishing.
 
-A mechanism is eps-LDP when P[M(x) in S] <= e^eps P[M(x') in S] for all records and all sets of
-outputs (Habernal 2021, Definition 2.3). Every bound follows from this inequality alone, so it holds
-for everything that is computed from a release. Each bound is attained by some mechanism.
+A mechanism is eps-LDP (local differential privacy) when P[M(x) in S] <= e^eps P[M(x') in S] for all
+records and all sets of outputs (Habernal 2021, Definition 2.3). Every bound follows from this
+inequality alone, and some mechanism attains it.
 
-A result significantly above one of these bounds proves that the mechanism is not eps-LDP, under two
-conditions. First, the rule that guesses was fixed before anybody looked at the releases on which it
-is judged. Second, eps covers everything that the guesser sees. A classifier trained on many
-rewrites is not bounded by `best_guess`, because it combines many releases.
+A result significantly above a bound proves that the mechanism is not eps-LDP, under two conditions.
+First, the rule that guesses was fixed before anybody looked at the releases on which it is judged.
+Second, eps covers everything that the guesser sees. For example, `best_guess` does not bound a
+classifier that is trained on many rewrites.
 """
 
 import math
@@ -42,8 +42,8 @@ def capacity(*, epsilon: float) -> float:
     r_x] <= ln l + w l e^eps eps, where w is the solution of w l e^eps + (1 - w) l = 1. The right
     side is ln l + u (1 - l), which is largest at l = 1 / u, with the value u - 1 - ln u. The claim
     follows by averaging over v. Equality holds if r takes only two values, as in PrivUnit's
-    distribution with a cap of probability w = (u - 1) / (e^eps - 1). (The chord is the argument of
-    Kairouz, Oh and Viswanath 2016 for two-valued, "staircase" mechanisms.)
+    distribution with a cap of probability w = (u - 1) / (e^eps - 1). (Kairouz, Oh and Viswanath
+    2016 use the chord in the same way.)
     """
     check_bound(epsilon)
     if math.isinf(epsilon):
@@ -62,21 +62,18 @@ def best_guess(prior: Sequence[float], *, epsilon: float) -> float:
 
     Proof: let p_y be the probability that label y is guessed when it is the truth. The guess is
     post-processing, and the records with one label are a mixture, so the guess is eps-LDP as a
-    function of the label: under the truth y, the guess is z with probability at least e^-eps p_z.
-    These probabilities sum to one over z, hence p_y + e^-eps sum_{z != y} p_z <= 1 for all y. With
-    T = sum_z p_z this says p_y <= c = (1 - e^-eps T) / (1 - e^-eps). For a given T, sum_y pi_y p_y
-    is largest when the most likely labels have p = c, the next label has the rest of T, and the
+    function of the label. Hence under the truth y, the guess is z with probability at least e^-eps
+    p_z. These probabilities sum to one over z, so p_y + e^-eps sum_{z != y} p_z <= 1 for all y.
+    With T = sum_z p_z this says p_y <= c = (1 - e^-eps T) / (1 - e^-eps). For a given T, sum_y pi_y
+    p_y is largest when the most likely labels have p = c, the next label has the rest of T, and the
     others have 0. This value is linear in T while the number of labels with p = c stays the same,
     so the maximum is at a T = j c. There c = e^eps / (e^eps + j - 1). Equality: j-ary randomised
-    response on the j most likely labels. For k equally likely labels (the reconstruction of a
-    record) the value grows with j, so its maximum is e^eps / (e^eps + k - 1).
+    response on the j most likely labels. To guess a record among k, all k priors are equal, and the
+    maximum is at j = k.
 
     Args:
         prior: the labels' probabilities or frequencies, in any order.
         epsilon: the true epsilon, which covers everything that the guesser sees of this record.
-
-    Raises:
-        ConfigurationError: the prior is empty, negative or zero, or epsilon is negative.
     """
     check_bound(epsilon)
     weights = sorted(prior, reverse=True)
@@ -103,10 +100,7 @@ def advantage(*, epsilon: float, delta: float = 0.0) -> float:
 
 @dataclass(frozen=True)
 class LimitRow:
-    """One bound at one true epsilon.
-
-    The epsilon covers everything that an attacker sees of one record.
-    """
+    """One bound at one true epsilon, which covers everything that an attacker sees of a record."""
 
     limit: str  # capacity | label | reconstruction | advantage
     setting: str  # the prior, the number of candidates, or delta

@@ -1,10 +1,10 @@
 r"""Mechanisms on one latent: squared error, cosine and information, by dimension and epsilon.
 
-Every measured value comes from a simulation whose random generator is seeded, so the simulated
-noise protects nobody. Latents are drawn uniformly from the sphere of radius 1. Then the clip of the
-mechanism moves each latent into the set that this mechanism allows. The squared error is the
-squared distance between the release and the clipped latent. The cosine is between the release and
-the latent before the clip, so cosines can be compared between mechanisms with different clips.
+Every measured value comes from a simulation with seeded noise, which protects nobody. Latents are
+drawn uniformly from the sphere of radius 1, and the mechanism clips each latent into the set that
+it allows. The squared error is the squared distance between the release and the clipped latent. The
+cosine is between the release and the latent before the clip, so cosines can be compared between
+mechanisms with different clips.
 """
 
 import math
@@ -67,10 +67,7 @@ def run(
     records: int = RECORDS,
     seed: int = 0,
 ) -> Iterator[MechanismRow]:
-    """Simulate every mechanism at every dimension and epsilon.
-
-    Each combination has a random generator of its own.
-    """
+    """Simulate every mechanism at every dimension and epsilon."""
     if records < 2:
         raise ConfigurationError(f"records must be at least 2, got {records}")
     for name, dim, epsilon in product(mechanisms, dims, epsilons):
@@ -112,12 +109,8 @@ def information(mechanism: Mechanism, dim: int) -> float | None:
 
     PrivUnit: averaged over all records x, the release V is uniform. So the mutual information I(X;
     V) is exactly the relative entropy between the distribution of V given x and the uniform
-    distribution. This relative entropy is p ln(p/q) + (1 - p) ln((1 - p)/(1 - q)) nats, where q is
-    the probability of the cap under the uniform distribution and p is the probability that the
-    release lies in the cap.
-
-    Codebook: the result is the sum of `codeword_information` over the blocks of the codebook. The
-    directions of the blocks are independent if x is uniform.
+    distribution (`cap_information`). Codebook: the directions of its blocks are independent if x is
+    uniform, so the `codeword_information` of the blocks adds up.
     """
     match mechanism:
         case PrivUnit():
@@ -130,11 +123,7 @@ def information(mechanism: Mechanism, dim: int) -> float | None:
 
 
 def cap_information(q: float, *, escape: float) -> float:
-    """Return p ln(p/q) + (1 - p) ln((1 - p)/(1 - q)) in bits.
-
-    Here q is the probability of a set under the uniform distribution, and p is its probability for
-    the release. The argument ``escape`` is 1 - p.
-    """
+    """Return p ln(p/q) + (1 - p) ln((1 - p)/(1 - q)) in bits, where p is 1 - ``escape``."""
     inside = (1 - escape) * (math.log1p(-escape) - math.log(q))
     outside = escape * (math.log(escape) - math.log1p(-q)) if escape > 0 else 0.0
     return (inside + outside) / math.log(2)
@@ -143,11 +132,10 @@ def cap_information(q: float, *, escape: float) -> float:
 def codeword_information(shape: Shape) -> float:
     """Return the relative entropy, in bits, between a codeword drawn for x and a uniform one.
 
-    This is the formula of `cap_information` with q = t / k and p = t A / W. Here t of the k
-    codewords are heavy for the record x, a heavy codeword has the weight A, and W is the sum of all
-    weights. The result would be the mutual information between record and codeword if every
-    codeword were heavy for equally many records. For a fixed random codebook this is true only
-    approximately.
+    The result is `cap_information` with q = t / k and p = t A / W. Here t of the k codewords are
+    heavy for the record x, a heavy codeword has the weight A, and W is the sum of all weights. If
+    every codeword is heavy for equally many records, the result is the mutual information of record
+    and codeword. A random codebook meets this condition only approximately.
     """
     heavy, light = shape.odds
     total = shape.top * heavy + (shape.size - shape.top) * light
@@ -171,7 +159,7 @@ def tables(rows: Sequence[MechanismRow]) -> list[Table]:
 
 
 def draw(rows: Sequence[MechanismRow]) -> str:
-    """Draw cosine, squared error and information over the claimed epsilon, for up to 3 sizes n."""
+    """Draw cosine, squared error and information over epsilon, for up to three dimensions."""
     dims = sorted({row.dim for row in rows})
     dims = dims if len(dims) < 4 else [dims[0], dims[len(dims) // 2], dims[-1]]
     with drawing(3, len(dims), size=(1.5 + 3.6 * len(dims), 9.6), share_rows=True) as opened:

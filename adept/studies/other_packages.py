@@ -1,10 +1,10 @@
 """Audits of other people's packages as pip installs them.
 
 The folder ``audits/`` has one file for each package, with the claims that the package makes. The
-claims were chosen before the run. The probability that one run refutes at least one true claim is
-at most 1 - `CONFIDENCE` (union bound over the claims). If the audit does not refute a claim, it
-audits the same mechanism once more with half the noise, which violates the claim. If the audit does
-not find this violation, it is too weak, and the verdict is "could not tell".
+claims are chosen before the run. One run refutes at least one true claim with probability at most 1
+- `CONFIDENCE` (union bound over the claims). If a claim is not refuted, the mechanism is audited
+again with half the noise, which violates the claim. If this second audit finds no violation, the
+audit is too weak, and the verdict is "could not tell".
 """
 
 import importlib.util
@@ -70,7 +70,7 @@ class WildRow:
 
 
 def load_audit(name: str) -> ModuleType:
-    """Load an audit file; the file imports the audited package only when a mechanism is made."""
+    """Load an audit file without importing the audited package."""
     path = DIRECTORY / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"audits.{name}", path)
     if spec is None or spec.loader is None or not path.exists():
@@ -161,10 +161,7 @@ def _audited(
 
 
 def certified(result: AuditResult) -> float:
-    """Return the largest lower bound on the true epsilon that any check certified.
-
-    Only the checks of distribution and randomness are considered.
-    """
+    """Return the largest certified epsilon of the checks of distribution and randomness."""
     checks = (check for check in result.checks if check.kind in COUNTED and check.verdict is not Verdict.NOTED)
     return max((check.certified_epsilon or 0.0 for check in checks), default=0.0)
 

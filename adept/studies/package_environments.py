@@ -1,8 +1,7 @@
 """Mechanisms from other people's packages, each in a Python environment of its own.
 
-`build_environment` creates an environment with pip when it is first needed. `isolated` starts a
-*worker*, a process inside this environment that holds the mechanism. The audit is the *caller*: it
-sends records to the worker and receives the released outputs.
+A *worker* is a process inside such an environment, and it holds the mechanism. The audit is the
+*caller*: it sends records to the worker and receives the released outputs.
 """
 
 import itertools
@@ -38,15 +37,11 @@ class NotInstalled(AdeptError):
 
 
 def build_environment(name: str, installs: Installs, directory: str | Path | None = None) -> Path:
-    """Return the environment of a package, and build it if it does not exist yet.
+    """Return the environment of a package, and build it with pip if it does not exist yet.
 
-    Args:
-        name: the name of the package.
-        installs: for each call of ``pip install``, its arguments, with exact versions.
-        directory: the directory of all environments; by default it is in the user's cache.
-
-    Raises:
-        NotInstalled: pip could not install the packages.
+    ``installs`` holds the arguments of each call of ``pip install``, with exact versions.
+    ``directory`` is the parent of all environments, by default in the user's cache. Raise
+    NotInstalled if pip cannot install the packages.
     """
     parent = Path(directory) if directory else (cache_directory() or Path(tempfile.gettempdir())) / "wild"
     wanted = "\n".join(" ".join(call) for call in installs)
@@ -86,10 +81,7 @@ def surroundings(environment: Path) -> dict[str, str]:
 
 
 class Connection:
-    """The pipes to a worker.
-
-    In a forked copy of the caller, the connection leads to a forked copy of the worker.
-    """
+    """The pipes to a worker; in a forked caller, a socket to a forked copy of the worker."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", address: Path) -> None:
         self.address, self.owner, self.lock = address, os.getpid(), threading.Lock()
@@ -120,10 +112,10 @@ class Connection:
 
 
 class Isolated:
-    """A mechanism in the environment of its package. Deep copies of it are made there too.
+    """A mechanism in the environment of its package. Deep copies of it are made there, too.
 
     If the caller seeds NumPy with 0 right before a release, the worker seeds its own generators
-    with 0 too. So an audit can find out whether a seed repeats the noise.
+    with 0. So an audit can find out whether a seed repeats the noise.
     """
 
     def __init__(self, connection: Connection, name: str, number: int = 0, **attributes: Any) -> None:
@@ -166,13 +158,9 @@ def _was_seeded() -> bool:
 def isolated(environment: Path, file: Path, kind: str, *, factor: float = 1.0, **attributes: Any) -> Iterator[Isolated]:
     """Start a worker with a mechanism from an audit file, and yield this mechanism.
 
-    Args:
-        environment: the environment of the package.
-        file: the audit file.
-        kind: the name of the mechanism's class in the audit file.
-        factor: passed to the constructor of the class, which multiplies the budget by it; so 2
-            halves the noise.
-        attributes: attributes that the mechanism declares, such as ``dim``.
+    ``kind`` is the name of the mechanism's class in the audit file. The class multiplies its budget
+    by ``factor``, so 2 halves the noise. ``attributes`` are declarations of the mechanism, such as
+    ``dim``.
     """
     with tempfile.TemporaryDirectory() as directory:
         address = Path(directory) / "socket"

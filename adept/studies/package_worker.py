@@ -1,10 +1,9 @@
 """The worker: a process that runs a mechanism inside the environment of its package.
 
-It is started as ``python package_worker.py AUDIT_FILE CLASS FACTOR SOCKET``. The process that
-starts the worker is the *caller*. The caller and the worker exchange messages through pipes.
-`marshal` writes these messages, and they hold only plain types, so a package cannot send code to
-the caller. If the caller is forked, the forked caller connects to the socket, and the worker forks
-itself to serve it.
+The *caller* starts it as ``python package_worker.py AUDIT_FILE CLASS FACTOR SOCKET``. Caller and
+worker exchange messages through pipes. `marshal` writes the messages, and they hold only plain
+types, so a package cannot send code to the caller. A forked caller connects to the socket, and the
+worker forks itself to serve the forked caller.
 """
 
 import copy
@@ -42,10 +41,7 @@ def receive(stream: BinaryIO) -> Any:
 
 
 def plain(release: Any) -> Any:
-    """Return a release in plain types.
-
-    An object of any other type becomes a pair: the name of its type, and the list of its items.
-    """
+    """Return a release in plain types; any other object becomes its type's name and its items."""
     if type(release) in PLAIN:
         return release
     for kind in PLAIN[1:-1]:
@@ -87,8 +83,8 @@ class Objects:
 def vectors(mechanism: Any, numbers: bytes, width: int) -> tuple[bytes, int]:
     """Release vectors; return the released numbers as bytes of float64, and the length of a row.
 
-    The argument ``numbers`` holds the vectors one after the other, as bytes of float64. The
-    argument ``width`` is the number of coordinates of each vector.
+    ``numbers`` holds the vectors one after the other, as bytes of float64, with ``width``
+    coordinates each.
     """
     flat = array("d", numbers)
     rows = [flat[begin : begin + width].tolist() for begin in range(0, len(flat), width)]

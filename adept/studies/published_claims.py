@@ -2,8 +2,7 @@
 
 A *reading* says what a claimed epsilon means. One reading is the paper's own. Another reading is
 that of a user who takes the number for the epsilon of a whole record. An *exhibit* is one reading
-with its mechanism, the pair of records with which it is audited, and the verdict that we expect.
-The expected verdict was written down before the audit, and the audit does not see it.
+with its mechanism, a pair of records, and the verdict that we wrote down before the audit.
 """
 
 import time
@@ -260,10 +259,7 @@ def _row(exhibit: Exhibit, trials: int) -> ZooRow:
 
 
 def tables(rows: Sequence[ZooRow]) -> list[Table]:
-    """Return up to two tables: the papers' own claims, and what nobody claims.
-
-    What nobody claims is the same epsilon, read as that of a whole record or of any two words.
-    """
+    """Return up to two tables: the papers' own claims, and readings that no paper claims."""
     headings = ["mechanism", "unit", "claimed", "true", "verdict", "certified", "pair that was tried", "why"]
     titles = {
         True: "Claims, each for its own unit (confidence 0.999)",

@@ -2,8 +2,7 @@
 
 A mechanism on latents adds noise to the latent that the public encoder computes for a sentence, and
 releases the noisy latent. A word-level mechanism replaces each word of a sentence separately, so
-everybody can see the number of words. The words and their vectors come from the bundled public
-corpus. The guarantees hold for any public vectors.
+everybody can see the number of words. Words and their vectors come from the public corpus.
 
 In the docstrings of word-level mechanisms, x is a word of the record, y is a word that may be
 released in its place, d is the distance between two word vectors, and ~ means "is proportional to".
@@ -55,10 +54,7 @@ def public_bigrams() -> Floats:
 
 @dataclass
 class SentenceLatents:
-    """A mechanism on latents, applied to sentences through the public encoder.
-
-    The mechanism turns latents (B, n) into released latents (B, n).
-    """
+    """A mechanism on latents (B, n), applied to sentences through the public encoder."""
 
     mechanism: Any
 
@@ -67,10 +63,7 @@ class SentenceLatents:
         return self.mechanism.privatize(torch.from_numpy(np.stack([codes[text] for text in texts]))).numpy()
 
     def supports(self, outcome: tuple[float, ...], text: str) -> float:
-        """Return minus the l1 distance between a released latent and the latent of the text.
-
-        Up to a factor and a constant, this is the log likelihood of Laplace noise.
-        """
+        """Return minus the l1 distance between a released latent and the latent of the text."""
         return -float(np.abs(np.array(outcome) - public_words().encode(text)).sum())
 
 
@@ -78,9 +71,9 @@ class SentenceLatents:
 class SeededLaplace:
     """ADePT with the right noise scale, 2C sqrt(n) / eps, as in the program DP-Rewrite.
 
-    The program (Igamberdiev et al. 2022) computes this scale in `get_sensitivity_for_clip_by_norm`,
-    with the defaults in `settings.py` (l2 norm and Laplace noise). It draws its noise from torch,
-    which `main.py` seeds with 12345 unless the user sets another seed.
+    Source: `get_sensitivity_for_clip_by_norm` and `settings.py` of the program (Igamberdiev et al.
+    2022). The noise comes from torch, which `main.py` seeds with 12345 unless the user sets another
+    seed.
     """
 
     epsilon: float
@@ -102,10 +95,7 @@ class DPBart(SentenceLatents):
         super().__init__(ClampedGaussian(epsilon=epsilon, delta=self.delta, clip_norm=radius))
 
     def supports(self, outcome: tuple[float, ...], text: str) -> float:
-        """Return minus half the squared l2 distance between a released latent and that of the text.
-
-        Up to a factor and a constant, this is the log likelihood of Gaussian noise.
-        """
+        """Return minus half the squared l2 distance between a released latent and the text's."""
         centre = np.clip(public_words().encode(text), -CLIP_VALUE, CLIP_VALUE)
         return -0.5 * float(np.square(np.array(outcome) - centre).sum())
 
@@ -115,9 +105,8 @@ class DPPrompt:
     """DP-Prompt: n words, sampled at temperature T from logits that are clipped to [b1, b2].
 
     Each word has the epsilon 2 (b2 - b1) / T (Utpala, Hooker and Chen 2023). The language model is
-    the public bigram model. The words of the record get higher logits, as in a model that
-    paraphrases the record. If the sampled words contain an end of sentence, the words after it are
-    not released.
+    the public bigram model, with higher logits for the words of the record, as in a model that
+    paraphrases. Words after a sampled end of sentence are not released.
     """
 
     epsilon: float  # per record, n times that of a word; T = 2 (b2 - b1) n / eps
@@ -206,11 +195,7 @@ class CusText(SanText):
 
     @cached_property
     def groups(self) -> Indices:
-        """Return the number of each word's output set.
-
-        The most frequent word that is in no set yet forms a set with the nearest words that are in
-        no set yet. This is repeated until every word is in a set.
-        """
+        """Number of each word's output set: a frequent word and the nearest words without a set."""
         distances, group = public_words().distances(), np.full(len(public_words().names), -1)
         for number in range(-(-len(group) // SET_SIZE)):
             free = np.flatnonzero(group < 0)
@@ -246,17 +231,13 @@ class CMP(WordByWord):
 class Mahalanobis(CMP):
     """CMP with elliptical noise, whose shape follows the covariance of the words (Xu et al. 2020).
 
-    The density of the noise z is proportional to exp(-eps |z|_RM). The regularised Mahalanobis norm
-    is |z|_RM = |M z|, where M is the inverse of `shape`.
+    The density of the noise z is proportional to exp(-eps |M z|), where M is the inverse of
+    `shape`.
     """
 
     @cached_property
     def shape(self) -> Floats:
-        """Square root of the matrix lambda Sigma + (1 - lambda) I.
-
-        Sigma is the covariance of the word vectors, scaled to a mean variance of 1. The share
-        lambda is `LAMBDA`.
-        """
+        """Square root of lambda Sigma + (1 - lambda) I, where Sigma is the words' covariance."""
         covariance = np.cov(public_words().vectors.T)
         covariance *= len(covariance) / np.trace(covariance)
         values, vectors = np.linalg.eigh(LAMBDA * covariance + (1 - LAMBDA) * np.eye(len(covariance)))
@@ -270,10 +251,7 @@ class Mahalanobis(CMP):
 
 
 class Vickrey(CMP):
-    """CMP that chooses between the two words nearest to the noisy vector (Xu et al. 2021).
-
-    So words that are far from all others are replaced more often.
-    """
+    """CMP that chooses between the two words nearest to the noisy vector (Xu et al. 2021)."""
 
     def release(self, words: Indices) -> Indices:
         nearest, far = self._nearest(public_words().vectors[words] + self.noise(len(words)), 2)
@@ -282,10 +260,7 @@ class Vickrey(CMP):
 
 
 class TEM(SanText):
-    """TEM: P(y | x) ~ exp(-eps min(d(x, y), gamma) / 2) over all words y (Carvalho et al. 2023).
-
-    So all words farther from x than gamma have the same probability.
-    """
+    """TEM: P(y | x) ~ exp(-eps min(d(x, y), gamma) / 2) over all words y (Carvalho et al. 2023)."""
 
     @property
     def gamma(self) -> float:
@@ -302,7 +277,7 @@ class RanText(WordByWord):
     """RANTEXT: P(y | x) ~ exp(eps u / 2) among words y that are nearer to x than a random radius.
 
     The radius is the length of a random noise vector, and u = 1 - d(x, y) / radius (Tong et al.
-    2023, InferDPT). The scale of the noise is computed as in `perturb_sentence` and
+    2023, InferDPT). Source of the noise's scale: `perturb_sentence` and
     `add_laplace_noise_to_vector` of the authors' code.
     """
 

@@ -4,19 +4,16 @@ r"""Surveys under local DP (Habernal 2025, lecture 5) of a bit, one of k answers
    (eps + 1)/(eps + 2); with it, the true epsilon is only ln(1 + eps). With the lecture's second
    theta, e^eps/(e^eps + 1), the true epsilon is exactly eps. We call this theta *tight*.
 2. *One of k answers*: the tight theta becomes e^eps/(e^eps + k - 1).
-3. *A number* from 0 to 15: the Laplace mechanism. The l1 sensitivity of the number is 15, so the
-   noise has the scale 15/eps.
-4. The same number, reported as one of 16 answers. The mean is computed from the debiased
-   frequencies of the answers.
+3. *A number* from 0 to 15, with Laplace noise of scale 15/eps, because its l1 sensitivity is 15.
+4. The same number, reported as one of 16 answers.
 
 Randomised response pulls the share of every answer towards 1/k. So we turn each report r into an
 unbiased *reading* y(r), and estimate the truth by the mean of all readings. Let P be the
 probability that a person reports the true answer, and Q the probability of any one other answer.
 For the share of an answer, y = (1[r = answer] - Q)/(P - Q). Here 1[...] is 1 if the condition in
 the brackets holds, and otherwise 0. For a mean from k answers, y = sum_v v (1[r = v] - Q)/(P - Q).
-For the Laplace mechanism, y = r. To get the interval of a share, we compute Clopper and Pearson's
-interval from the number of reports of this answer, and debias its two ends. The interval of a mean
-uses the normal distribution.
+For the Laplace mechanism, y = r. The interval of a share is Clopper and Pearson's interval with
+debiased ends, and the interval of a mean uses the normal distribution.
 """
 
 import math
@@ -58,11 +55,7 @@ class Survey:
 
     @property
     def wanted(self) -> NDArray[np.float64]:
-        """Values (k,) of the answers whose mean is estimated.
-
-        For a mean, the value of an answer is its number. For a share, the first answer has the
-        value 1 and all others have 0.
-        """
+        """Values (k,) of the answers: 0 to k - 1 for a mean, and 1, 0, ..., 0 for a share."""
         values = np.arange(len(self.population), dtype=float)
         return values if self.target == "mean" else (values == 0).astype(float)
 
@@ -117,10 +110,7 @@ def run(
     records: Sequence[int] = RECORDS,
     seed: int = 2025,
 ) -> Iterator[ResponseRow]:
-    """Yield a row for each survey, epsilon and number of people.
-
-    Each combination has a random generator of its own.
-    """
+    """Yield a row for each survey, epsilon and number of people."""
     for name in mechanisms:
         check_choice(SURVEYS, mechanisms=name)
     check_integer(2, 10_000_000, **{f"records[{i}]": count for i, count in enumerate(records)})
@@ -180,10 +170,7 @@ def probabilities(mechanism: RandomizedResponse) -> tuple[float, float]:
 
 
 def readings(wanted: NDArray[np.float64], mechanism: RandomizedResponse) -> NDArray[np.float64]:
-    """Return the unbiased reading (k,) of each possible report.
-
-    The argument ``wanted`` (k,) holds the values of the answers.
-    """
+    """Return the unbiased reading (k,) of each report, given the values (k,) of the answers."""
     keep, other = probabilities(mechanism)
     return np.asarray((wanted - other * wanted.sum()) / (keep - other))
 

@@ -6,10 +6,10 @@ the *vote*, guesses the input; if both are equally frequent, the guess is x. The
 is the largest absolute logarithm of P[guess | x] / P[guess | x'], over the two possible guesses.
 The vote is post-processing, so its loss is at most epsilon if the mechanism is eps-LDP.
 
-The number of coordinates that are rounded to 1 is binomial, so the loss has a closed form. If a
-guess never occurs in a simulation, the simulation does not prove an infinite loss. It only proves a
-lower bound, which depends on the number of trials. The privacy loss of the whole release z, sum_i
-(|z_i - 1| - |z_i|) / b, reaches n / b for Laplace noise of scale b.
+The number of coordinates that are rounded to 1 is binomial, so the loss has a closed form. A guess
+that never occurs in a simulation proves only a lower bound on the loss, not an infinite loss. The
+privacy loss of the whole release z, sum_i (|z_i - 1| - |z_i|) / b, reaches n / b for Laplace noise
+of scale b.
 """
 
 import math
@@ -118,11 +118,7 @@ def exact_loss(mechanism: str, *, epsilon: float, dim: int) -> float:
 
 
 def likelihood_ratio(mechanism: str, *, epsilon: float, dim: int) -> float:
-    """Return the largest privacy loss that a whole release can have.
-
-    For Laplace noise this loss is n / b (Habernal 2021, Appendix A). It is 0 for ``random``, and
-    infinite for the other mechanisms.
-    """
+    """Return the largest privacy loss of a whole release (n / b: Habernal 2021, Appendix A)."""
     if mechanism in ("laplace", "adept"):
         return dim / scale(mechanism, epsilon=epsilon, dim=dim)
     return 0.0 if mechanism == "random" else math.inf
@@ -173,11 +169,9 @@ def _row(mechanism: str, epsilon: float, dim: int, trials: int, generator: torch
 
 
 def observed_loss(zeros_say_one: int, ones_say_one: int, trials: int) -> float:
-    """Return the loss of the vote as it was observed in a simulation.
+    """Return the loss of the vote in a simulation, from how often it guessed x' under each input.
 
-    The arguments say how often the vote guessed x' under each of the two inputs. The loss is inf if
-    a guess occurred under only one input. Otherwise the loss is nan if a guess occurred under
-    neither input.
+    The loss is inf if a guess occurred under only one input, and nan if a guess never occurred.
     """
     cells = (zeros_say_one, ones_say_one), (trials - zeros_say_one, trials - ones_say_one)
     losses = [math.nan if first == second == 0 else _log_ratio(_log(first), _log(second)) for first, second in cells]

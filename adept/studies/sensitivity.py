@@ -2,12 +2,10 @@ r"""Figure 1 of Habernal (2021): pairs of latents farther apart than the origina
 
 The original mechanism of ADePT clips each latent to the l2 norm C and assumes that the l1
 sensitivity is 2C. The true l1 sensitivity is 2C sqrt(n) (Theorem 5.1). The figure shows the share
-of pairs of clipped latents whose l1 distance exceeds 2C, for latents with a uniform and with a
-normal distribution. The function `measure_latents` counts such pairs for the latents of a model.
+of pairs of clipped latents whose l1 distance exceeds 2C, for uniform and for normal latents.
 
-In the paper's text, normal latents have the variance 0.1 C. In the authors' code and here, they
-have the standard deviation 0.1 C. At C = 10, the published value, the variance 0.1 C and the
-standard deviation 0.1 C mean the same distribution.
+In the paper's text, normal latents have the variance 0.1 C; in the authors' code and here, the
+standard deviation 0.1 C. Both mean the same distribution at the published C = 10.
 """
 
 from collections.abc import Sequence

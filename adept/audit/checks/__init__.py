@@ -1,4 +1,1 @@
-"""The checks of an audit. Each module holds checks for one kind of defect.
-
-`adept.audit.questions` lists all checks.
-"""
+"""The checks of an audit, with one module for each kind of defect."""

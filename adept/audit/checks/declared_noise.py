@@ -1,8 +1,7 @@
 """Checks that the declared noise meets the claim, and that the mechanism's noise is as declared.
 
-The noise is the release minus the input, after the mechanism has projected this input into the set
-that its claim covers. Several inputs are tried. The noise is tested separately for each input, and
-Bonferroni's factor accounts for the number of tests.
+The noise is the release minus the projected input. Each check tests the noise of several inputs,
+with Bonferroni's factor for the number of tests.
 """
 
 import math
@@ -37,10 +36,9 @@ def sensitivity(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect two inputs that lie too far apart for the claim to hold with the declared noise. The
     check is blind to noise that the mechanism does not declare.
 
-    Claim: for two inputs at distance d, the declared noise provides no smaller epsilon (or delta)
-    than f(d), which is computed exactly. The distance is measured after the mechanism's own
-    projection. So a single pair of inputs refutes the claim if f(d) exceeds the claimed epsilon (or
-    delta) (Habernal 2021, Section 4).
+    Claim: for two inputs at distance d after the mechanism's projection, the declared noise
+    provides no smaller epsilon (or delta) than f(d). So one pair of inputs refutes the claim if
+    f(d) exceeds the claimed epsilon (or delta) (Habernal 2021, Section 4).
     """
     target = experiment.target
     noise, scale = target.noise()
@@ -57,11 +55,10 @@ def norm(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect latents that the mechanism's projection leaves outside the declared set, even if only
     by the last bit of a number. The check tries 34 latents.
 
-    Claim: a float is a rational number, so the norm of a projected latent is computed here without
-    rounding. If a single norm exceeds the limit, then the program violates a premise of the proof
-    of its privacy. The limit is the declared ``clip_norm`` for mechanisms that declare ``exact``,
-    and ``clip_norm * (1 + 1e-6)`` for other mechanisms. On the sphere only the direction of a
-    latent matters, so there the larger limit always applies.
+    Claim: a float is a rational number, so the check computes the norm of a projected latent
+    without rounding. A norm above the limit violates a premise of the privacy proof. The limit is
+    ``clip_norm`` for mechanisms that declare ``exact``, and ``clip_norm * (1 + 1e-6)`` otherwise.
+    The larger limit always applies on the sphere, where only the direction of a latent matters.
     """
     target = experiment.target
     if not hasattr(target.mechanism, "project"):
@@ -83,9 +80,8 @@ def scale(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect noise that is slightly smaller than declared. The check is blind to noise that is not
     added to the input.
 
-    Claim: `Noise.size` measures the size of the noise. Under the declared distribution, this
-    measure has a chi-square distribution, and the lower tail of that distribution is a p-value.
-    More noise than declared costs no privacy, so it is not a violation.
+    Claim: under the declared distribution, the size of the noise (`Noise.size`) has a chi-square
+    distribution, whose lower tail is a p-value. Larger noise than declared is no violation.
     """
     declared, scale = experiment.target.noise()
     sizes = [declared.size(noise, scale) for noise in _noises(experiment.samples)]
@@ -95,8 +91,8 @@ def scale(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def shape(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect noise whose distribution differs from the declared one at any input. The check is
-    blind to dependence between the numbers of the noise.
+    """Detect noise that does not follow the declared distribution at some input. The check is blind
+    to dependence between the coordinates of the noise.
     """
     target, samples = experiment.target, experiment.samples
     if target.noise_name == "cap":
@@ -112,14 +108,14 @@ def shape(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 def coordinates(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect dependent noise: the signs or the sizes of the noise of two coordinates, or of two
-    releases, agree too often or too rarely. The check tries a few distances between the two
-    coordinates and between the two releases. The check is blind to all other distances.
+    releases, agree too often or too rarely. The check compares coordinates and releases at a few
+    distances from each other, and is blind to all other distances.
 
     Claim: under the declared distribution, the signs of the noise are independent fair coins. If
     the coordinates are independent, the bits "the absolute value of the noise is above its median"
-    are independent fair coins, too. Now compare each coin with the coin at a fixed distance from
-    it. The agreement of each such pair of coins is again an independent fair coin (a chain of sums
-    modulo 2). So the number of agreements among m pairs is exactly Binomial(m, 1/2).
+    are independent fair coins, too. The agreements of coins at a fixed distance from each other are
+    again independent fair coins (a chain of sums modulo 2). So the number of agreements among m
+    pairs of coins is exactly Binomial(m, 1/2).
     """
     declared, scale = experiment.target.noise()
     median = declared.magnitude_median(scale)
@@ -137,17 +133,15 @@ def coordinates(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect noise that looks Gaussian although the claim has no delta. If there is enough time to
-    refute the claim, play a guessing game in which only releases in the tails of the noise lead to
-    a guess.
+    """Detect noise that looks Gaussian although the claim has no delta. If time allows, a guessing
+    game in the tails of the noise tries to refute the claim.
 
     Claim: Gaussian noise of standard deviation s is (epsilon, delta)-LDP (local differential
     privacy) for inputs at distance d if and only if delta is at least f(d / s, epsilon) > 0 (Balle
-    and Wang 2018). So a mechanism that meets a claim without delta differs from Gaussian noise, but
-    perhaps only in outputs of this small probability. A test that shows the difference needs about
-    1 / f(d / s, epsilon) releases. If Kolmogorov-Smirnov tests of the coordinates and of the
-    lengths do not reject Gaussian noise, and there is no time for the game, the check cannot judge
-    the claim.
+    and Wang 2018). So noise that meets a claim without delta is not Gaussian, but the difference
+    may show only in outputs of the small probability f(d / s, epsilon). A test that shows the
+    difference needs about 1 / f(d / s, epsilon) releases. If Kolmogorov-Smirnov tests accept
+    Gaussian noise and time is too short for the game, the check cannot judge the claim.
     """
     target = experiment.target
     if target.delta > 0 or target.noise_name is not None:
@@ -176,10 +170,9 @@ def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> C
 
 @dataclass(frozen=True)
 class Tails:
-    """A rule that guesses an input only for releases in the tails, and the rounds that it needs.
+    """A rule that guesses only in the tails of the noise, and the rounds needed to refute a claim.
 
-    The tails begin ``threshold`` standard deviations from the middle between the two inputs. In a
-    game of ``rounds`` rounds the rule should refute the claim.
+    The tails begin ``threshold`` standard deviations from the middle between the two inputs.
     """
 
     threshold: float
@@ -187,11 +180,11 @@ class Tails:
 
 
 def find_tails(ratio: float, *, epsilon: float, alpha: float) -> Tails:
-    """Return the rule that needs fewest rounds to refute a claim without delta, for Gaussian noise.
+    """Return the rule that refutes a claim without delta in the fewest rounds, for Gaussian noise.
 
     ``ratio`` is the distance of the two inputs divided by the standard deviation of the noise. A
     release lies beyond the threshold s with probability ndtr(ratio / 2 - s) under one input, and
-    ndtr(-ratio / 2 - s) under the other, where ndtr is the normal distribution function.
+    ndtr(-ratio / 2 - s) under the other. Here ndtr is the normal distribution function.
     """
     thresholds = np.linspace(0.0, MAX_TAIL_SDS, TAIL_THRESHOLDS)
     right, wrong = ndtr(ratio / 2 - thresholds), ndtr(-ratio / 2 - thresholds)
@@ -210,7 +203,6 @@ def find_tails(ratio: float, *, epsilon: float, alpha: float) -> Tails:
 def _played_in_tails(
     target: VectorTarget, sample: PairSample, tails: Tails, *, sigma: float, looks: str, alpha: float
 ) -> Check:
-    """Guess the input of fresh releases in the tails, and certify a lower bound on epsilon."""
     first, second = sample.centres
     middle, direction = (first + second) / 2, (first - second) / np.linalg.norm(first - second)
     rounds = int(tails.rounds)
@@ -229,8 +221,7 @@ def _played_in_tails(
 def extreme_latents(dim: int, *, order: int = 2, clip_norm: float = 1.0) -> Tensor:
     """Return finite latents (34, dim) with tiny to huge norms.
 
-    Ten of them lie just outside the ball with the radius ``clip_norm`` in the l1 or l2 norm
-    (``order`` 1 or 2).
+    Ten of them lie just outside the ball of radius ``clip_norm`` in the l1 or l2 norm (``order``).
     """
     generator = torch.Generator().manual_seed(7)
     random = torch.randn(26, dim, dtype=torch.float64, generator=generator)

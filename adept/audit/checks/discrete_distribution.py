@@ -1,17 +1,8 @@
 """Checks that a stated discrete distribution meets the claim, and that the program follows it.
 
-A mechanism may state the probability of each outcome for each value. Let P and P' be the
-probabilities of an outcome for two values. Claim of `stated`: a mechanism with finitely many
-outcomes is (epsilon, delta)-LDP (local differential privacy) for these values if and only if the
-sum of ``max(0, P - e^epsilon * P')`` over all outcomes is at most delta. For delta = 0, this means
-that no ratio P / P' exceeds e^epsilon. `frequencies` draws outcomes from the program and compares
-the count of each outcome with its stated probability, by an exact binomial test.
-
-k-ary response (``adept.mechanisms.description``) needs no table of probabilities. It releases one
-of K numbers, and t of these are the record's *own* numbers. Each own number has probability A / W,
-and each other number has probability B / W, where W makes the sum of all probabilities 1. The claim
-holds if ``A <= e^eps * B``, and this is checked with exact fractions. The count of releases that
-are own numbers is binomial, and all other numbers are equally likely.
+K-ary response releases one of K numbers. Each of the record's t *own* numbers has probability A /
+W, and each other number has probability B / W, where W makes the sum of all probabilities 1. Claim:
+k-ary response is eps-LDP (local differential privacy) if and only if ``A <= e^eps * B``.
 """
 
 import math
@@ -37,6 +28,11 @@ SLACK = Fraction(1, 1 << 58)  # by how much the best odds that integers reach ma
 def stated(experiment: Experiment[ValueTarget], alpha: float) -> Check:
     """Detect a stated distribution that violates the claim. This check cannot err by chance. The
     check is blind to a program that draws from another distribution than it states.
+
+    Claim: a mechanism with finitely many outcomes is (epsilon, delta)-LDP (local differential
+    privacy) for two values if and only if the sum of ``max(0, P - e^epsilon * P')`` over all
+    outcomes is at most delta. P and P' are the probabilities of an outcome for the two values, in
+    either order. If delta is 0, this means that no ratio P / P' exceeds e^epsilon.
     """
     target = experiment.target
     distributions = [_distribution(target, value) for value in target.values]
@@ -96,15 +92,16 @@ def _log_ratio(p: Any, q: Any) -> float:
 
 
 def in_range(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect releases of k-ary response that are not whole numbers from 0 to K - 1."""
+    """Detect releases of k-ary response that are not whole numbers from 0 to k - 1."""
     (size, _), answers = _response(experiment.target), _answers(experiment)
     outside = sum(not _is_below(out, size) for out in answers)
     return Check.of(failed=outside > 0, evidence=f"{outside} of {len(answers)} releases out of range")
 
 
 def odds(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect declared odds A / B of k-ary response that exceed e^eps. This check cannot err by
-    chance. The check is blind to a program that draws by other odds than it declares.
+    """Detect that k-ary response declares a larger ratio of two probabilities than e^epsilon. This
+    check cannot err by chance. The check is blind to a program that draws by another ratio than it
+    declares.
     """
     heavy, light = experiment.target.mechanism.odds
     most, unit = exact_odds(Fraction(experiment.target.epsilon))
@@ -113,8 +110,8 @@ def odds(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
 
 def kept(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect that k-ary response releases a record's own numbers too often or too rarely, or
-    releases some of them more often than others.
+    """Detect that k-ary response releases the numbers that belong to a record too often or too
+    rarely, or some of these numbers more often than others.
     """
     (size, top), (heavy, light) = _response(experiment.target), experiment.target.mechanism.odds
     ranks = _ranks(experiment)
@@ -128,8 +125,9 @@ def kept(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
 
 def replaced(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect that k-ary response favours some of the numbers that are not the record's own, such as
-    the numbers near the own ones. The check is blind to patterns within a sixteenth of all numbers.
+    """Detect that k-ary response favours some of the numbers that do not belong to the record, such
+    as neighbours of the record's number. The check is blind to patterns within a sixteenth of all
+    numbers.
     """
     size, top = _response(experiment.target)
     others, size = [rank - top for rank in _ranks(experiment) if rank >= top], size - top

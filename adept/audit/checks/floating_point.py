@@ -1,8 +1,7 @@
 """Checks of floating-point defects: low bits, sums in float32, NaN and infinity.
 
-The check that compares how often an event occurs under two inputs (`distinguisher.experiment`)
-misses all these defects. Noise is *exact* if a mechanism draws it as a whole multiple of a public
-step, so all its releases lie on a *grid* of multiples, and no sum is rounded.
+Noise is *exact* if a mechanism draws it as a whole multiple of a public step. Then all releases lie
+on a *grid* of multiples, and no sum is rounded.
 """
 
 import math
@@ -31,8 +30,9 @@ def finiteness(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect NaN or infinity in releases. The check is blind to mechanisms that replace NaN and
     infinity by a constant, even if this constant reveals the input.
 
-    Claim: if a latent with NaN or infinity gives a release with NaN or infinity, and no finite
-    latent does, then such a release distinguishes this latent from every finite one with certainty.
+    Claim: assume that a latent with NaN or infinity gives a release with NaN or infinity, and that
+    no finite latent does. Then this release distinguishes the latent from every finite latent with
+    certainty.
     """
     rows = _not_finite(experiment.target.dim)
     released = experiment.target.release(rows)
@@ -54,14 +54,15 @@ def _not_finite(dim: int) -> torch.Tensor:
 
 
 def grid(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect floating-point noise in a mechanism that declares exact noise. The check is blind to
-    floating-point noise that is rounded to a grid.
+    """Detect floating-point noise in a mechanism that declares exact noise, which is a whole
+    multiple of a public step. The check is blind to floating-point noise that is rounded to
+    multiples of a step.
 
     Claim: with exact additive noise, all releases lie on a grid ``z = k * step``, with every ``|k|
-    <= 2^53`` (otherwise floats could not hold the integers k). Floating-point noise has 53 bits at
-    every magnitude, so its largest output exceeds 2^53 times the finest bit of all outputs. A step
-    that is not a power of two, such as 0.01, does not show in the bits. In that case all outputs
-    must be whole multiples of one number.
+    <= 2^53``, because floats hold no larger range of integers k. Floating-point noise has 53 bits
+    at every magnitude, so its largest output exceeds 2^53 times the finest bit of all outputs. A
+    step that is not a power of two, such as 0.01, does not show in the bits. In that case all
+    outputs must be whole multiples of one number.
     """
     _require_exact_noise(experiment.target)
     values = _values(experiment.samples)
@@ -79,10 +80,9 @@ def representability(experiment: Experiment[VectorTarget], alpha: float) -> Chec
 
     Claim: let z be a release and x' an input. If both inputs of a pair lie on the public grid, the
     sum x' + (z - x') is computed without rounding and gives z again. So the share of releases z for
-    which this sum gives z must not depend on the input of z. Fisher's exact test compares this
-    share between the two inputs of z, with Bonferroni's factor for the number of tests. An input
-    that is not a multiple of the finest bit seen in the releases does not lie on the grid. Such an
-    input proves nothing, so the test leaves it out.
+    which this sum gives z must not depend on the input of z. Fisher's exact test compares the
+    shares of two inputs, with Bonferroni's factor. The test leaves out inputs that are not
+    multiples of the finest bit in the releases, because they do not lie on the grid.
     """
     _require_exact_noise(experiment.target)
     values = _values(experiment.samples)
@@ -104,15 +104,14 @@ def representability(experiment: Experiment[VectorTarget], alpha: float) -> Chec
 
 
 def float32_sums(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect noise that was added in float32, and certify a lower bound on epsilon. The check is
-    blind to sums in float64 if the mechanism does not declare that it is exact, and to sums that
-    are rounded later.
+    """Detect noise that was added in float32. The check is blind to sums that are rounded later,
+    and to sums in float64.
 
     Claim: the sum z of two float32 numbers x and y is rounded to a float32, and the low bits of x
-    decide which z are possible (Mironov 2012). For each release, the rule counts how many of its
-    numbers are possible under each of two inputs, and guesses the input with the larger count. The
-    rule was fixed before any release was drawn. So its right and wrong guesses certify a bound like
-    those of every other guessing game (`stats.confidence_bounds.GameCounts`).
+    decide which z are possible (Mironov 2012). A rule counts the numbers of a release that are
+    possible under each of two inputs, and guesses the input with the larger count. The rule is
+    fixed before any release is drawn. So its right and wrong guesses certify a lower bound on
+    epsilon (`stats.confidence_bounds.GameCounts`).
     """
     target = experiment.target
     first, second = _float32_records(target)
@@ -135,10 +134,7 @@ def float32_sums(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def _float32_records(target: VectorTarget) -> torch.Tensor:
-    """Return two latents (2, n) of float32 numbers.
-
-    They lie so far inside the set that clipping does not change them.
-    """
+    """Return two latents (2, n) of float32 numbers, so short that clipping does not change them."""
     records = torch.randn(2, target.dim, dtype=torch.float64, generator=torch.Generator().manual_seed(32))
     lengths = torch.linalg.vector_norm(records, ord=NORM_ORDER[target.clip], dim=1, keepdim=True)
     inside: torch.Tensor = (0.5 * target.clip_norm * records / lengths).float().double()
@@ -146,11 +142,7 @@ def _float32_records(target: VectorTarget) -> torch.Tensor:
 
 
 def _reached(sums: NDArray[np.float32], record: torch.Tensor) -> NDArray[np.bool_]:
-    """Return True for each sum that results if some float32 number y is added to the record.
-
-    Only three numbers y are tried: the difference of the sum and the record, and its two
-    neighbours.
-    """
+    """Return True for each number in ``sums`` that the record plus some float32 number gives."""
     x = record.float().numpy()
     difference = sums - x
     beside = (np.nextafter(difference, np.float32(side)) for side in (-np.inf, np.inf))
@@ -159,17 +151,16 @@ def _reached(sums: NDArray[np.float32], record: torch.Tensor) -> NDArray[np.bool
 
 def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect floating-point noise of any precision in a mechanism that declares exact noise. The
-    check is blind to floating-point noise that is rounded to a grid.
+    check is blind to floating-point noise that is rounded to multiples of a step.
 
     Claim: let k be integer noise with P(k) proportional to ``exp(-|k - c| / t)`` or to ``exp(-(k -
     c)^2 / (2 * t^2))``, with t >= 4. Then k is odd with probability 0.4 to 0.6, for any c. Let s be
-    the finest step seen in m numbers, which are those of the first half of the releases. If the
-    noise lies on a grid, the true step of this grid is at most s. The true step equals s unless all
-    m numbers are even multiples of it, which has probability at most 0.6^m. The second half of the
-    releases is fresh. So its count of odd multiples of s is, in distribution, at least as large as
-    a Binomial(m, 0.4) count, and the lower tail of that distribution is a p-value. In
-    floating-point noise, only few numbers use the finest bit. Floating-point noise that is rounded
-    to a grid passes this test.
+    the finest step seen in the m numbers of the first half of the releases. If the noise lies on a
+    grid, the true step of this grid is at most s. The true step equals s unless all m numbers are
+    even multiples of it, which has probability at most 0.6^m. The second half of the releases is
+    fresh. So its count of odd multiples of s is, in distribution, at least as large as a
+    Binomial(m, 0.4) count, and the lower tail of that distribution is a p-value. In floating-point
+    noise, only few numbers use the finest bit.
     """
     _require_exact_noise(experiment.target)
     values = _values(experiment.samples)
@@ -188,7 +179,6 @@ def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def _values(samples: list[PairSample]) -> Floats:
-    """Return all numbers of all releases; raise MechanismFailure if all numbers are zero."""
     each = {id(side): side for sample in additive_samples(samples) for side in sample.releases}
     values = np.concatenate([releases.ravel() for releases in each.values()])
     if not values.any():
@@ -197,11 +187,9 @@ def _values(samples: list[PairSample]) -> Floats:
 
 
 def coarse_step(values: Floats) -> float | None:
-    """Return the number of which all values are whole multiples, up to rounding, or None.
+    """Return the step of which all values are whole multiples, up to rounding, or None.
 
-    Return None if there is no such number, or if it is a power of two. Euclid's algorithm finds the
-    number approximately from a few values. Least squares refine it, and then all values are
-    compared with it.
+    The result is None if there is no such step, or if the step is a power of two.
     """
     distinct = np.unique(values)
     largest = float(np.abs(distinct).max(initial=0.0))
@@ -213,7 +201,7 @@ def coarse_step(values: Floats) -> float | None:
         step = a
     if step <= finest:
         return None
-    multiples = np.round(distinct / step)
+    multiples = np.round(distinct / step)  # least squares refine Euclid's step
     step = float(multiples @ distinct / (multiples @ multiples))
     near = np.abs(distinct - np.round(distinct / step) * step) <= 4 * np.spacing(largest)
     one = len(np.unique(np.round(distinct / step))) == len(distinct)
@@ -221,10 +209,9 @@ def coarse_step(values: Floats) -> float | None:
 
 
 def _bit_span(values: Floats) -> tuple[int, int]:
-    """Return two exponents, which describe the largest and the finest bit that the values use.
+    """Return the exponents e and f of the largest and the finest bit that the values use.
 
-    The first is the smallest e such that all absolute values are below 2^e. The second is the
-    largest f such that all values are multiples of 2^f.
+    All absolute values are below 2^e, and all values are multiples of 2^f.
     """
     mantissa, exponent = np.frexp(values[values != 0])
     integers = (mantissa * 2.0**MANTISSA_BITS).astype(np.int64)

@@ -1,16 +1,7 @@
 """Checks that a release does not depend on the size of its batch, on a copy or on earlier calls.
 
-A mechanism's claim covers the release of a record in every call. So each check plays a guessing
-game, in which a rule guesses from a release which of two records it belongs to
-(`distinguisher.experiment`). A game in which each release needs a call of its own is expensive, so
-such a game has few trials.
-
-For batch sizes other than one and three, one record is released a few times in batches of many
-sizes. If the first, middle or last row of a batch varies far less than most other rows do, a game
-is played with that row. Claim: the bound of this game also errs with probability at most alpha.
-Proof: the size of the batch, the place of the row and the rest of the batch are fixed before a
-counted release is drawn. So the row is the release of a record by one fixed mechanism. The rest of
-the proof is in `distinguisher.experiment`.
+Each check plays a guessing game, in which a rule sees a release and guesses which of two records
+was released (`distinguisher.experiment`).
 """
 
 from collections.abc import Callable, Sequence
@@ -46,16 +37,16 @@ PLACES: dict[str, Callable[[int], int]] = {"first": lambda _: 0, "middle": lambd
 
 
 def one(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect what a release reveals about its record if the record is alone in its batch. The check
-    is blind to events that are rarer than one in a few hundred releases.
+    """Detect that a release reveals more than the claim allows about a record that is alone in its
+    batch. The check is blind to events that are rarer than one in a few hundred releases.
     """
     pairs = [*experiment.given, *input_pairs.named_pairs(experiment.target, input_pairs.HARD_PAIRS)]
     return _play(experiment, [*map(_alone, pairs)], ONE_TRIALS, alpha)
 
 
 def three(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect what the releases of a batch of three records reveal about one of these records. The
-    check is blind to larger batches.
+    """Detect that the releases of a batch of three records reveal more than the claim allows about
+    one of these records. The check is blind to larger batches.
     """
     target = experiment.target.without_memory()
     pairs = input_pairs.pairs_of_batches(experiment.given, dim=target.dim, clip_norm=target.clip_norm)
@@ -63,10 +54,9 @@ def three(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def _play(experiment: Experiment[VectorTarget], pairs: Sequence[InputPair], most: int, alpha: float) -> Check:
-    """Play a guessing game with a call of its own for each release.
+    """Play a guessing game with a separate call for each release.
 
-    If the claimed epsilon is so large that no such game can refute it, play with one pair of
-    records and few trials.
+    If the claimed epsilon is too large to be refuted, the game has one pair and few trials.
     """
     target, needed = experiment.target, rounds_needed(experiment.target.epsilon, alpha=alpha)
     if needed > 2 * MAX_LARGER * most:
@@ -77,8 +67,8 @@ def _play(experiment: Experiment[VectorTarget], pairs: Sequence[InputPair], most
 
 
 def one_value(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect what a release reveals about its value if the value is alone in its batch. The check
-    is blind to events that are rarer than one in a few hundred releases.
+    """Detect that a release reveals more than the claim allows about a value that is alone in its
+    batch. The check is blind to events that are rarer than one in a few hundred releases.
     """
     pairs = [_alone(pair) for pair in experiment.pairs[:VALUE_PAIRS]]
     trials = experiment.target.affordable(min(VALUE_TRIALS, experiment.trials), alone=True)
@@ -90,8 +80,8 @@ def _alone(pair: InputPair) -> InputPair:
 
 
 def first_release(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect what the first release of a fresh copy of the mechanism reveals about its record. Also
-    detect noise that several copies share.
+    """Detect that the first release of a fresh copy of the mechanism reveals more than the claim
+    allows about its record. Also detect noise that several copies share.
     """
     experiment.target.fresh()  # raises where there can be no copy
     copies = experiment.target.asked_as(experiment.target.given, memoised=True)
@@ -102,22 +92,19 @@ def first_release(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def _share_a_generator(target: VectorTarget) -> bool:
-    """Return True if two fresh copies of the mechanism give equal releases in several calls.
-
-    Then the copies share a generator of random numbers. If only the first releases of the copies
-    are equal, these releases have no noise.
-    """
+    """Return True if two fresh copies of the mechanism give equal releases in several calls."""
     record = torch.zeros(SHARED_ROWS, target.dim, dtype=torch.float64)
     copies = [target.asked_as(target.fresh(), memoised=False) for _ in range(2)]
     return all((copies[0].release(record) == copies[1].release(record)).all() for _ in range(SHARED_CALLS))
 
 
 def one_cell(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect a memory that reuses noise for two records because both are rounded to the same cell
-    of a grid. The check is blind to cells that are narrower than 1e-5 times the clip norm.
+    """Detect a memory that reuses its noise for two different records, because it rounds both
+    records to the same point of a grid. The check is blind to grids with a step below 1e-5 times
+    the clip norm.
 
-    In one call, a fresh copy of the mechanism releases a fixed record and one of two records close
-    to it. A rule guesses from the difference of the two releases which of the two records it was.
+    A fresh copy of the mechanism releases a fixed record and one of two records near it in one
+    call. A rule guesses this near record from the difference of the two releases.
     """
     if not experiment.target.memoised:
         raise MechanismFailure("the mechanism declares no memory")
@@ -144,11 +131,7 @@ def after_another_dimension(experiment: Experiment[VectorTarget], alpha: float) 
 
 
 def _attributed(found: Check, experiment: Experiment[VectorTarget], trials: int, alpha: float) -> Check:
-    """Set the kind of a violation found in copies to STATE, unless ordinary releases also show it.
-
-    Ordinary releases are those of the mechanism itself. They decide only the kind of the finding,
-    never the verdict.
-    """
+    """Set the kind of a violation in copies to STATE, unless the mechanism itself shows it, too."""
     if found.kind is not Kind.DISTRIBUTION or found.verdict is not Verdict.FAILED:
         return found if found.kind is not Kind.DISTRIBUTION else replace(found, kind=Kind.STATE)
     pairs = input_pairs.named_pairs(experiment.target, COPY_PAIRS)
@@ -159,6 +142,12 @@ def _attributed(found: Check, experiment: Experiment[VectorTarget], trials: int,
 def any_size(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect rows with little noise in batches of up to 1,025 records. The check is blind to rows
     whose noise is only halved.
+
+    If the first, middle or last row of a batch varies far less than most rows, the check plays a
+    game with this row. Claim: the bound of this game errs with probability at most alpha. Proof:
+    the size of the batch, the place of the row and the rest of the batch are fixed before any
+    counted release is drawn. So the row is the release of a record by one fixed mechanism, and the
+    proof in `distinguisher.experiment` applies.
     """
     target = experiment.target.without_memory()
     most = target.affordable(RELEASES * sum(BATCH_SIZES)) // RELEASES
@@ -190,10 +179,7 @@ def _spreads(target: VectorTarget, size: int, *, times: int) -> dict[str, float]
 
 @dataclass(frozen=True)
 class AmongOthers(Wrapper):
-    """A mechanism that releases each latent in a new batch with other records.
-
-    The other records are the same in all batches.
-    """
+    """A mechanism that releases each latent in a new batch with fixed other records."""
 
     mechanism: Any
     others: Tensor  # (B, n)
@@ -201,7 +187,7 @@ class AmongOthers(Wrapper):
     less_first: bool = False  # subtract the release of the first row
 
     def privatize(self, latents: Any) -> Floats:
-        """Release each latent (n,) in a batch of its own, and return one row for each latent."""
+        """Release each latent (n,) in a separate batch; return one row for each latent."""
         is_numpy = not isinstance(latents, Tensor)
         return np.stack([self._row(torch.as_tensor(latent), is_numpy=is_numpy) for latent in latents])
 

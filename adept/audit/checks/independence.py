@@ -1,12 +1,11 @@
 """Checks that releases share no noise, and that they do not depend on the batch, a seed or a fork.
 
 Claim: if all releases of one record are independent, then all pairs of its releases have the same
-distribution, whichever calls the releases come from. The same holds for every function of such a
-pair, for example for the angle between the two releases or for the difference of their lengths.
-Exact two-sample tests (`stats.exact_tests`) compare pairs from two sources, for example pairs
-within one call with pairs from two calls. In each of these tests, a release belongs to at most one
-pair. Bonferroni's factor accounts for the numbers of functions, thresholds and distances in the
-batch. Releases that are always equal do not count as evidence in these checks.
+distribution, whichever calls the releases come from. Then every function of a pair, such as the
+angle between its releases, also has the same distribution for all pairs. Exact two-sample tests
+(`stats.exact_tests`) compare pairs from two sources, for example pairs within one call with pairs
+from two calls. In each test, a release belongs to at most one pair. Bonferroni's factor accounts
+for the numbers of functions, thresholds and distances in the batch.
 """
 
 import math
@@ -50,17 +49,15 @@ FORK_SECONDS = 10.0  # without an answer, after which it is tried once more
 
 
 class _ForkTimeout(MechanismFailure):
-    """The error that a forked worker did not answer in time."""
+    """Error: a forked worker did not answer in time."""
 
 
 def in_batch(experiment: Experiment[Any], alpha: float) -> Check:
     """Detect noise that the records of one batch share. The check is blind to correlations below a
     few percent.
 
-    The check compares pairs of rows *within* a call with pairs *between* two calls. A pair within a
-    call consists of the rows i and i + lag of the first half of this call, for several values of
-    lag. For each lag, a row belongs to at most one pair. A pair between two calls consists of row i
-    of the second half of one call and row i of the second half of the other call.
+    The check compares two rows from one call with one row from each of two calls. The comparison is
+    repeated for several distances between the two rows from one call.
     """
     target, found = experiment.target.without_memory(), list[Difference]()
     calls, rows = _batches(target)
@@ -82,8 +79,8 @@ def in_batch(experiment: Experiment[Any], alpha: float) -> Check:
 
 
 def after_one_seed(experiment: Experiment[Any], alpha: float) -> Check:
-    """Detect noise that repeats if torch, NumPy and random get the same seed again. The check is
-    blind to a seed that the mechanism keeps secret.
+    """Detect noise that repeats if torch, NumPy and Python's random get the same seed again. The
+    check is blind to a seed that the mechanism keeps secret.
     """
     rows = _paired_rows(experiment.target.without_memory())
     _repeat(experiment, rows)  # what a first call alone draws would shift the seeded numbers
@@ -97,12 +94,11 @@ def in_copies(experiment: Experiment[Any], alpha: float) -> Check:
     """Detect outcomes that fresh copies of a mechanism share, for example because they hold the
     same seed. The check is blind to seeds that a copy draws later.
 
-    The outcomes of two copies may have different distributions q and r. A copy may even give one
-    fixed answer. Claim: without a shared seed, the outcomes of two copies are equal at most as
-    often as two outcomes of one copy, on average over the two copies. Proof: ``sum(q * r) <=
-    (sum(q^2) + sum(r^2)) / 2``, where the sums run over all outcomes. QED. So outcomes of two
-    copies that are equal more often indicate a shared seed, and outcomes that are equal less often
-    do not.
+    Claim: without a shared seed, the outcomes of two copies are equal at most as often as two
+    outcomes of one copy, on average over the two copies. Proof: let q and r be the distributions of
+    the outcomes of the two copies. Then ``sum(q * r) <= (sum(q^2) + sum(r^2)) / 2``, where the sums
+    run over all outcomes. QED. So the outcomes of two copies indicate a shared seed only if they
+    are equal more often.
     """
     target = experiment.target.without_memory()
     rows = _paired_rows(target)
@@ -137,8 +133,8 @@ def of_rest(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect noise that a row shares with the rest of its batch of 2 or 8 rows. The check is blind
     to larger batches.
 
-    The check pairs the first row of a batch with the mean of the other rows of the same batch. It
-    compares these pairs with pairs whose mean comes from another batch.
+    The check pairs the first row of a batch with the mean of the other rows of this batch or, for
+    comparison, of another batch.
     """
     target, found = experiment.target.without_memory(), list[Difference]()
     tried = 3 * len(REST_SIZES)
@@ -157,11 +153,10 @@ def of_neighbours(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     effects of a few percent.
 
     Every second record of a batch is the same in all batches, and the records beside it change.
-    Claim: if rows are released independently, each from its own record, then the releases of the
-    constant record are independent and have one distribution in all batches. The same holds for
-    every function of these releases. Exact two-sample tests compare several functions between
-    batches with different neighbours (with Bonferroni's factor for functions, thresholds and
-    records).
+    Claim: if each row is released independently and from its own record only, then the releases of
+    the constant record are independent and have one distribution in all batches. Every function of
+    these releases has one distribution, too. Exact two-sample tests compare several functions
+    between batches with different neighbours (with Bonferroni's factor).
     """
     target, found, failures = experiment.target.without_memory(), list[Difference](), list[MechanismFailure]()
     share = 0.5 / (1 + len(cases := _cases(target.dim, target.clip_norm)))
@@ -206,10 +201,7 @@ def _copies(experiment: Experiment[VectorTarget], rows: int) -> Tensor:
 
 
 def _repeat(experiment: Experiment[Any], rows: int) -> Floats:
-    """Release one record ``rows`` times in one call.
-
-    Return the releases (rows, m) or, for a mechanism on values, a hash of each outcome (rows,).
-    """
+    """Release one record ``rows`` times in one call; for values, return hashes of the outcomes."""
     target = experiment.target
     if isinstance(target, VectorTarget):
         return target.release(_copies(experiment, rows))
@@ -238,10 +230,7 @@ def _joined(pairs: Sequence[ReleasePairs]) -> ReleasePairs:
 
 
 def _within(call: Floats) -> ReleasePairs:
-    """Pair the first two thirds of the rows of one call: the first with the second, and so on.
-
-    `_between` pairs rows from the last third, so no row belongs to both kinds of pairs.
-    """
+    """Pair neighbouring rows of the first two thirds of a call; `_between` uses the last third."""
     pairs = len(call) // 3
     return call[: 2 * pairs : 2], call[1 : 2 * pairs : 2]
 
@@ -252,12 +241,6 @@ def _between(first: Floats, second: Floats) -> ReleasePairs:
 
 
 def _compared(suspect: ReleasePairs, reference: ReleasePairs, where: str) -> list[Difference]:
-    """Compare functions of the pairs in ``suspect`` with those of the pairs in ``reference``.
-
-    The functions are the share of equal numbers, the angle, and the difference in length. The mean
-    of all releases is first subtracted from each release. For outcomes, the only function is their
-    equality.
-    """
     if suspect[0].ndim == 1:
         counts = [each for a, b in (suspect, reference) for each in (int((a == b).sum()), len(a))]
         return [Difference(fisher(*counts), f"{where}, equal", *counts)]
@@ -284,10 +267,7 @@ def _unevenness(first: Floats, second: Floats) -> Floats:
 
 
 def seeded(release: Callable[[], Released]) -> tuple[Released, Released]:
-    """Release twice, each time after setting the same seeds of random, NumPy and torch.
-
-    Afterwards, restore the states of these generators.
-    """
+    """Release twice with the same seeds of random, NumPy and torch; then restore their states."""
     with _global_seed():
         first = release()
     with _global_seed():

@@ -1,10 +1,8 @@
 """Metadata: the type or shape of a release, or a missing release, can distinguish records.
 
-The *metadata* of a release are everything but its numbers (`metadata_of`). If a mechanism refuses a
-record, the error message counts as an answer as well. If the answers for two records differ in
-their metadata, the records are released again in random order, and a rule guesses each record from
-the metadata. The right and wrong guesses certify a lower bound on epsilon, as in any guessing game
-(`GameCounts`).
+The *metadata* of a release are everything but its numbers. If two records differ in their metadata,
+they are released again in random order, and a rule guesses each record from the metadata. The right
+and wrong guesses certify a lower bound on epsilon (`GameCounts`).
 """
 
 import hashlib
@@ -52,8 +50,8 @@ def of_vectors(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def of_values(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect values whose releases have different types, and values of the alphabet that are
-    refused.
+    """Detect values whose releases have different types, and values of the alphabet that the
+    mechanism refuses.
     """
     target = experiment.target
     must = alphabet_of(target.mechanism) is not None
@@ -62,10 +60,7 @@ def of_values(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
 
 def _asked(target: VectorTarget, record: Tensor) -> Iterator["AskedRecord"]:
-    """Yield the record (n,) in a batch of its own, and in a batch with a copy of itself.
-
-    If the record lies in the set that the mechanism declares, the mechanism must release it.
-    """
+    """Yield the record (n,) alone in a batch, and in a batch with a copy of itself."""
     must = getattr(target.mechanism, "clip", None) in CLIPS and _inside(target, record)
     for how, rows in (("", 1), ("beside a copy, ", 2)):
         yield AskedRecord(partial(target.answer, record.expand(rows, -1)), must, how)
@@ -78,10 +73,7 @@ def _inside(target: VectorTarget, record: Tensor) -> bool:
 
 @dataclass(frozen=True)
 class AskedRecord:
-    """A record, and the function ``ask`` that releases it.
-
-    The function returns the release or raises MechanismFailure.
-    """
+    """A record, and the function ``ask`` that releases it or raises MechanismFailure."""
 
     ask: Callable[[], Any]
     must: bool = False  # the claim covers the record, so refusing it is an answer like any other
@@ -99,8 +91,7 @@ class AskedRecord:
 def distinguishable(asked: Sequence[AskedRecord], target: Target, *, alpha: float) -> Check:
     """Test that no metadata distinguish two records better than the claim allows.
 
-    The rule that guesses a record is fixed before the rounds that count. ``alpha`` is split over
-    the kinds of metadata in which records differ.
+    The rule that guesses a record is fixed before the rounds that count.
     """
     seen = [(one, found) for one in asked if (found := one.metadata())]
     if not any(len(found) > 1 for _, found in seen):
@@ -138,7 +129,7 @@ def _played(
 
 
 def metadata_of(value: Any) -> Metadata:
-    """Return the metadata of a release, which are everything but its numbers, as texts by name."""
+    """Return everything but the numbers of a release, as a dictionary from names to texts."""
     kind = f"{type(value).__name__} of {getattr(value, 'dtype', '')}".removesuffix(" of ")
     found = {"kind": f"{kind}, rows of shape {tuple(getattr(value, 'shape', ()))[1:]}"}
     if isinstance(value, Tensor):

@@ -1,23 +1,19 @@
 """Repeated outputs: releases that equal an earlier release, or lie very near their record.
 
-The check draws releases of many records, and learns two rules from them. For a release, a rule
-names the record to which the release seems to belong. For most releases, the rule names no record.
-The rule *seen* names a record if the same release was drawn before, for this record only. This rule
-finds mechanisms with too little randomness. The rule *near* names the nearest record if the second
-nearest record lies many times as far from the release. This rule finds noise that is sometimes
-small. Then both rules are scored on fresh releases of random records.
+The check learns two rules from releases of many records. For a release, a rule names one record or
+none. The rule *seen* names a record if the same release was drawn before, for this record only. The
+rule *near* names the nearest record if the second nearest record lies many times as far from the
+release. Then both rules are scored on fresh releases of random records.
 
-Let m be the number of records, and let D_i be the set of releases for which a rule names record i.
-For a fresh release of a random record, let w be the probability that the rule names the right
-record, and let c be the probability that the rule names a wrong record. Claim: ``c >= (m - 1) *
-e^-eps * w``. Proof: let P_i be the distribution of the releases of record i. Under eps-LDP (local
-differential privacy), ``P_j[D_i] >= e^-eps * P_i[D_i]`` for all i and j. The sum of these
-inequalities over all i and all j != i, divided by m, is the claim. The sets D_i are disjoint, so
-for a fresh release the rule names the right record, a wrong record or none. Given that the rule
-names a record, this record is the right one with probability at most ``1 / (1 + (m - 1) *
-e^-eps)``. Let s be a lower Clopper-Pearson bound on this probability. Then ``(m - 1) * s / (1 -
-s)`` is a lower bound on e^eps, which is wrong with probability at most alpha. (For a claim with
-delta > 0 this check certifies nothing.)
+Claim: under eps-LDP (local differential privacy), ``c >= (m - 1) * e^-eps * w``. Here m is the
+number of records. For a fresh release of a random record, w is the probability that a rule names
+the right record, and c is the probability that it names a wrong record. Proof: let P_i be the
+distribution of the releases of record i, and let D_i be the set of releases for which the rule
+names record i. Then ``P_j[D_i] >= e^-eps * P_i[D_i]`` for all i and j. The sum of these
+inequalities over all i and all j != i, divided by m, is the claim. QED. So a named record is the
+right one with probability at most ``1 / (1 + (m - 1) * e^-eps)``. Let s be a lower Clopper-Pearson
+bound on this probability. Then ``(m - 1) * s / (1 - s)`` is a lower bound on e^eps, which is wrong
+with probability at most alpha. (The check cannot judge a claim with delta > 0.)
 """
 
 import math
@@ -102,10 +98,7 @@ def _records(target: VectorTarget) -> Tensor:
 
 
 def _named(target: VectorTarget, records: Tensor, most: int, share: float, *, alone: bool) -> tuple[_Counts, _Counts]:
-    """Return how often the two rules of this module named the right record and a wrong record.
-
-    Half of the releases are used to choose the rules, and the other half to score them.
-    """
+    """Choose both rules on half of the releases; count their right and wrong names on the rest."""
     seen, near = _Counts(SEEN), _Counts("lay nearest by far to")
     rows = target.affordable(most, share=share, alone=alone) // (2 * RECORDS)
     if rows < 1:
@@ -173,11 +166,7 @@ def _nearest(z: Floats, places: Floats) -> tuple[Integers, Floats]:
 
 
 def _far_enough(sides: Integers, owner: Integers, lead: Floats, *, epsilon: float) -> float:
-    """Return the smallest lead at which a rule should name the nearest record.
-
-    The lead of a release is ln(second distance / nearest distance). The result is infinite if the
-    rule should never name a record.
-    """
+    """Return the smallest lead (see `_nearest`) at which *near* names a record, or infinity."""
     order = np.argsort(-lead)
     right = np.cumsum((owner == sides)[order])
     wrong = np.arange(1, len(order) + 1) - right

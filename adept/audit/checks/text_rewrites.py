@@ -1,7 +1,7 @@
 """Check that the rewrite of a record depends only on its released latent.
 
-A rewriter encodes a text as a latent, its mechanism releases this latent with noise, and the
-rewriter decodes the released latent to a new text.
+A rewriter encodes a text as a latent, releases this latent with noise, and decodes the released
+latent to a new text.
 """
 
 import copy
@@ -25,9 +25,9 @@ def replay(experiment: Experiment[ValueTarget], alpha: float) -> Check:
     length, on padding, on other records of the batch or on words that are forced into the text. The
     check is blind to leaks through the latent, and to rewriters that draw words at random.
 
-    Claim: if the mechanism is replaced by one that releases the same latent for every record, then
-    every record must be rewritten to the same text, in one batch, in another order and alone. A
-    single difference proves that something besides the latent influences the text.
+    Claim: if the mechanism releases the same latent for every record, then every record must be
+    rewritten to the same text, in one batch, in another order and alone. A single difference proves
+    that something besides the latent influences the text.
     """
     rewriter, texts = experiment.target.mechanism.rewriter, list(experiment.target.values)
     frozen = _ask(lambda: rewriter.release([texts[i % len(texts)] for i in range(FROZEN_LATENTS)]))
@@ -53,7 +53,7 @@ def _freeze(rewriter: Any, latent: Tensor) -> Any:
 
 @dataclass(frozen=True)
 class _Frozen(Wrapper):
-    """A mechanism that always releases the same latent, and has the attributes of the original."""
+    """A mechanism that releases the same latent for every record."""
 
     mechanism: Any
     latent: Tensor

@@ -1,14 +1,8 @@
 """Decision rules, which guess one of two inputs from a number that is computed from a release.
 
 This number is called a *statistic*. A rule guesses one input if the statistic lies above one
-threshold, the other input if it lies below another threshold, and otherwise none. The right and
-wrong guesses certify a lower bound on epsilon.
-
-The best rule guesses rarely, so only few of the releases from which it is chosen lie beyond its
-thresholds. `counted_rule` chooses a rule by the counts of these few releases. `fitted_rule` uses
-*all* releases: it fits a logistic curve to their statistics, and takes from the curve how probable
-each input is. These probabilities are correct if the statistic is a multiple of the privacy loss. A
-rule may be chosen in any way. Its score is valid if its guesses are counted on other releases.
+threshold, and the other input if it lies below another threshold. A rule may be chosen in any way,
+because its guesses are counted on other releases.
 """
 
 import math
@@ -36,8 +30,8 @@ RIDGE = 1e-6  # of the squared slope, per value: keeps it finite where the value
 class Rule:
     """A rule that names one input for high values of a statistic, and the other for low values.
 
-    High values are at least ``high``, and low values are below ``low``. For values in between, the
-    rule names no input.
+    High values are at least ``high``, and low values are below ``low``. Between them, the rule
+    abstains.
     """
 
     high: float  # infinite: the rule never names this input
@@ -72,8 +66,8 @@ def counted_rule(first: Floats, second: Floats, *, gap: float, delta: float, alp
 def fitted_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta: float, alpha: float) -> Rule:
     """Return the rule that should certify the largest epsilon in a game of ``rounds`` rounds.
 
-    The numbers of right and wrong guesses are predicted from a logistic curve (`chance_of_first`).
-    The other arguments are those of `counted_rule`.
+    The right and wrong guesses are predicted from a logistic curve, which is fitted to all values
+    (`chance_of_first`). All other arguments are those of `counted_rule`.
     """
     values, _ = _pooled(first, second)
     return _best_rule(values, chance_of_first(first, second), rounds=rounds, gap=gap, delta=delta, alpha=alpha)
@@ -82,7 +76,7 @@ def fitted_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta
 def rare_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta: float) -> Rule:
     """Return the rule that should certify the largest epsilon in a game of ``rounds`` rounds.
 
-    The prediction assumes that the rule will be right and wrong as often as on these values. The
+    The function assumes that a rule is right and wrong as often in the game as on these values. All
     other arguments are those of `counted_rule`.
     """
     values, own = _pooled(first, second)
@@ -98,11 +92,9 @@ def _pooled(first: Floats, second: Floats) -> tuple[Floats, Floats]:
 
 
 def chance_of_first(first: Floats, second: Floats) -> Floats:
-    """Return, for each value of a statistic, the probability that it comes from the first input.
+    """Return, for each value of a statistic, the probability that it belongs to the first input.
 
-    The result holds the probabilities of all values in ``first`` and then of all values in
-    ``second``. The probability is a logistic function of the value, with an intercept, and it is
-    fitted by Newton's method.
+    The probability is a logistic function of the value. The values in ``first`` come first.
     """
     values, label = _pooled(first, second)
     unit = (values - values.mean()) / max(float(values.std()), 1e-300)
@@ -122,11 +114,10 @@ def promising(
 ) -> tuple[Floats, Floats, Floats]:
     """Return the score, the wrong guesses and the hope of each of S statistics, as arrays (S,).
 
-    A score is a cautious estimate of the largest epsilon that a rule on this statistic certifies.
-    The score is ``ln((p - delta) / q)`` minus `PROMISING_SDS` standard deviations, where p and q
-    are the probabilities of a right and of a wrong guess. The wrong guesses are those of the rule
-    with this score. The hope is about the epsilon that `rare_rule` would certify in ``rounds``
-    rounds.
+    The score is a cautious estimate of the largest epsilon that a rule on this statistic certifies:
+    ``ln((p - delta) / q)`` minus `PROMISING_SDS` standard deviations. Here p and q are the
+    probabilities of a right and of a wrong guess. The wrong guesses are those of the rule with this
+    score. The hope is about the epsilon that `rare_rule` would certify in ``rounds`` rounds.
 
     Args:
         values: (S, N), the values of S statistics on the same N releases.
@@ -145,8 +136,8 @@ def promising(
 class _Tried:
     """Rules that were tried on S statistics, and the numbers of their right and wrong guesses.
 
-    There are six kinds of rules. A rule guesses for low values only, for high values only, or for
-    both. In each of these three cases, high values can stand for the first or for the second input.
+    The six kinds of rules guess for low values, for high values or for both. High values stand for
+    the first input in three kinds, and for the second input in the other three.
     """
 
     values: int
@@ -159,8 +150,8 @@ class _Tried:
     def quick(self, rounds: int, delta: float, *, sds: float) -> tuple[Floats, NDArray[np.int64]]:
         """Return, for each statistic, the best approximate bound on epsilon and the rule's index.
 
-        To be cautious, the count of wrong guesses is increased by ``sds`` standard deviations (with
-        Anscombe's square-root transform) before the bound is computed.
+        The count of wrong guesses is first increased by ``sds`` standard deviations (with
+        Anscombe's square-root transform).
         """
         weight, forgiven = rounds / self.values, delta * rounds * np.repeat(ANSWERS, self.low.shape[1]) / 2
         most = np.square(np.sqrt(weight * self.wrong + 0.375) + sds / 2)
@@ -168,10 +159,7 @@ class _Tried:
         return scores.max(axis=1), scores.argmax(axis=1)
 
     def rule(self, values: Floats, kind: int, place: int) -> Rule:
-        """Build the rule of the given kind whose thresholds have the index ``place``.
-
-        This object must hold a single statistic, and ``values`` are the values of this statistic.
-        """
+        """Build the rule of a kind whose thresholds have the index ``place``, on one statistic."""
         ordered = np.sort(values)
         low, high = (float(ordered[cut - 1] + ordered[cut]) / 2 for cut in (self.low[0, place], self.high[0, place]))
         ends = kind % 3
@@ -179,10 +167,7 @@ class _Tried:
 
 
 def _try_rules(values: Floats, chance: Floats, *, gap: float, most: int) -> _Tried:
-    """Count the right and wrong guesses of rules with up to ``most`` thresholds on each statistic.
-
-    ``values`` (S, N) and ``chance`` (N,) have the same meaning as in `promising`.
-    """
+    """Count the guesses of rules with up to ``most`` thresholds on the values of each statistic."""
     order = np.argsort(values, axis=1)
     statistics, cuts = np.nonzero(np.diff(np.take_along_axis(values, order, axis=1), axis=1) > gap)
     found = np.bincount(statistics, minlength=len(values))

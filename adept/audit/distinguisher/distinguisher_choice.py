@@ -1,11 +1,8 @@
 """The choice of the inputs and the distinguishers that should certify the largest epsilon.
 
-In a guessing game, a mechanism releases one of two inputs, and a *distinguisher* guesses which of
-them it was. A distinguisher is a statistic, which is a number computed from the release, and a
-decision rule that guesses the input from this number. Screening compares all pairs of inputs by a
-few releases of each input. The final choice uses more releases of the most promising pairs. A poor
-choice weakens the certified bound but never makes it false, because the distinguishers are scored
-on other releases (`distinguisher.experiment`).
+In a guessing game, a mechanism releases one of two inputs, and a *distinguisher* guesses the input
+from a *statistic*, which is a number computed from the release. A poor choice weakens the certified
+bound but never makes it false, because distinguishers are scored on other releases.
 """
 
 import math
@@ -48,17 +45,14 @@ class Distinguisher:
 
 @dataclass(frozen=True)
 class Game:
-    """A pair of inputs, and the distinguishers to score on it. All are fixed before the scoring."""
+    """A pair of inputs and the distinguishers to score on it, all fixed before the scoring."""
 
     pair: InputPair
     distinguishers: tuple[Distinguisher, ...]
 
 
 def statistics_of(target: AnyTarget, sample: PairSample) -> Iterator[tuple[str, Statistic]]:
-    """Yield pairs of a name and a statistic that may show which input of the pair was released.
-
-    The inputs are vectors or values.
-    """
+    """Yield names and statistics that may show which input of the pair was released."""
     if isinstance(sample.pair.first, Tensor):
         return statistics(sample, clip_norm=target.clip_norm)
     return outcome_statistics(sample, supports=getattr(target.mechanism, "supports", None))
@@ -69,15 +63,13 @@ def choose(
 ) -> list[Game]:
     """Return the games to play: pairs of inputs, and distinguishers that guess between them.
 
-    The games are chosen from the screening releases in ``samples`` and from ``rows`` further
-    releases of each input of the promising pairs. ``certifying`` is the number of releases that
-    each game will draw for each input. The first game uses the best pair and has up to four
-    distinguishers. Two of them use the best statistic: the rule of one is chosen by counts, and the
-    rule of the other by a fitted curve. The third distinguisher is one that was hardly ever wrong.
-    If releases without noise were seen, a fourth distinguisher looks for such releases. A second
-    game uses another pair if that pair could refute the claim. Further games use inputs with NaN or
-    infinity, if these could refute the claim. These games are separate, so that their results do
-    not hide the results on finite inputs.
+    The first game uses the best pair. A second game uses another pair if that pair could refute the
+    claim. Further games use inputs with NaN or infinity, if these could refute the claim.
+
+    Args:
+        samples: the screening releases, which are a few releases of each input.
+        rows: number of further releases of each input of the promising pairs.
+        certifying: number of releases of each input that each game will draw.
     """
     sampler = Sampler(target, rows)
     finite = [sample for sample in samples if is_finite(sample.pair)] or samples
@@ -165,11 +157,7 @@ def _candidates(target: AnyTarget, samples: list[PairSample], certifying: int) -
 
 
 def _best(candidates: list[_Candidate]) -> _Candidate:
-    """Return the candidate, which is a statistic on one pair of inputs, with the best score.
-
-    If several scores are close to the best one, a logistic curve that is fitted to the statistic
-    decides between them.
-    """
+    """Return the candidate with the best score; a logistic curve decides between close scores."""
     best = max(candidates, key=lambda tried: tried.score)
     least = best.score - 3 / math.sqrt(best.wrong + EXTRA_WRONG)
     return max((tried for tried in candidates if tried.score >= least), key=lambda tried: tried.promise)

@@ -1,19 +1,18 @@
 """The guessing game: a coin picks one of two inputs, and a rule guesses which one was released.
 
 A *distinguisher* is a statistic, which is a number computed from a release, and a decision rule
-that guesses the input from it. Distinguishers are chosen on some releases (`distinguisher_choice`)
-and scored on fresh ones, the *certifying* releases. The counts of right and wrong guesses certify a
-lower bound on epsilon. If the caller only wants to refute a claim, the game looks at the score
-three times. It ends early if the claim is already refuted, or if it can hardly be refuted any more.
+that guesses the input from this number. Distinguishers are chosen on some releases and scored on
+fresh ones, the *certifying* releases. The counts of right and wrong guesses certify a lower bound
+on epsilon. A game that only has to refute a claim is scored three times, and it ends early if the
+claim is already refuted or can hardly be refuted any more.
 
 Claim: the largest of the bounds of all distinguishers exceeds the true epsilon with probability at
 most alpha. Proof: fix all releases from which distinguishers are chosen, and with them all
 distinguishers. The certifying releases are independent of these releases, so the right and wrong
 rounds of any distinguisher are counts of fixed events. The bound that such counts certify errs with
 probability at most its share of alpha (`game_lower_bound`). The shares of all distinguishers at all
-looks add up to alpha (union bound, whether a look is taken or not). So the claim holds for every
-outcome of the choosing releases, hence also on average over them. The claim would be false if a
-certifying release had been used to choose a distinguisher.
+scorings add up to alpha (union bound, whether a scoring takes place or not). So the claim holds for
+every outcome of the choosing releases, hence also on average over them.
 """
 
 import math
@@ -65,10 +64,7 @@ class Score:
 
 @dataclass
 class Experiment(Generic[TargetT]):
-    """The guessing game on one target, which is a mechanism under audit.
-
-    The experiment holds the pairs of inputs, and the releases from which distinguishers are chosen.
-    """
+    """Guessing games on one mechanism under audit, with their pairs of inputs."""
 
     target: TargetT
     find_pairs: Callable[[TargetT], Sequence[InputPair]]  # beside the caller's own
@@ -79,16 +75,12 @@ class Experiment(Generic[TargetT]):
 
     @cached_property
     def pairs(self) -> list[InputPair]:
-        """All pairs of inputs: first those that the caller gave, then those of ``find_pairs``."""
+        """All pairs of inputs: the caller's pairs, then the pairs that ``find_pairs`` returns."""
         return [*self.given, *self.find_pairs(self.target)]
 
     @cached_property
     def samples(self) -> list[PairSample]:
-        """The screening releases, which are a few releases of both inputs of each pair.
-
-        The screening releases show on which pairs the game is worth playing. Raises
-        MechanismFailure if no pair gives releases.
-        """
+        """The screening releases: a few releases of both inputs of each pair."""
         inputs, alone = 2 * len(self.pairs), self._alone
         rows = max(MIN_ROWS, min(self.trials // 40, MAX_CHOOSING_ELEMENTS // (self._numbers * inputs)))
         affordable = self.target.affordable(rows * inputs, share=SCREENING_SHARE, alone=alone) // inputs
@@ -105,37 +97,26 @@ class Experiment(Generic[TargetT]):
 
     @property
     def certifying(self) -> int:
-        """Number of releases of each input that certify a bound on epsilon.
-
-        This is ``trials`` without the releases for the screening and for the choice of
-        distinguishers.
-        """
+        """Number of releases of each input that are left to certify a bound on epsilon."""
         screened = len(self.samples[0].releases[0])
         return max(MIN_TRIALS // 4, self.trials - screened - self._choosing(self.trials))
 
     def _choosing(self, trials: int) -> int:
-        """Return the number of releases of an input from which distinguishers are chosen.
-
-        Only the inputs of pairs that passed the screening are released so often.
-        """
+        """Return the number of releases of an input from which distinguishers are chosen."""
         most = MAX_CHOOSING_CALLS if self._alone else MAX_CHOOSING_ROWS
         return max(MIN_ROWS, min(trials // 8, most, MAX_CHOOSING_ELEMENTS // (4 * self._numbers)))
 
     def with_pairs(
         self, pairs: Sequence[InputPair], trials: int, target: TargetT | None = None
     ) -> "Experiment[TargetT]":
-        """Return an experiment with other pairs, and with another target if ``target`` is given.
-
-        The other target must have the same claim.
-        """
+        """Return an experiment with other pairs and, if given, another target of the same claim."""
         return Experiment(target or self.target, lambda _: pairs, trials)
 
     def play(self, *, alpha: float, claim: float = -math.inf) -> Check:
         """Choose distinguishers, score them, and return a check with the largest certified epsilon.
 
-        The certified lower bound on epsilon is wrong with probability at most ``alpha``. If an
-        epsilon ``claim`` is given, the game may end early, once this epsilon is refuted or can
-        hardly be refuted any more.
+        The certified bound is wrong with probability at most ``alpha``. If an epsilon ``claim`` is
+        given, the game ends once this epsilon is refuted or can hardly be refuted any more.
         """
         target, samples = self.target, self.samples
         most = target.affordable(self.trials, share=CHOOSING_SHARE, alone=self._alone)
@@ -173,10 +154,7 @@ class Experiment(Generic[TargetT]):
         return replace(found, kind=kind, caveat=self._caveat(score) if found.verdict is Verdict.PASSED else "")
 
     def _caveat(self, score: Score) -> str:
-        """Return a sentence on the number of trials that would refute the claim, or an empty text.
-
-        The text is empty if a guess was wrong, or if there were few right guesses.
-        """
+        """Return in words how many trials would refute the claim; "" if a guess was wrong."""
         counts = score.counts
         if counts.wrong or counts.right < MIN_RIGHT_SHARE * counts.rounds:
             return ""
@@ -186,15 +164,15 @@ class Experiment(Generic[TargetT]):
 
 def event(experiment: Experiment[Any], alpha: float) -> Check:
     """Detect any difference between the releases of two inputs from which a rule can guess the
-    input, and certify a lower bound on epsilon. The bound cannot exceed about ln(trials). If a
-    difference is spread over many coordinates, the bound reflects only a part of it.
+    input. The certified lower bound on epsilon cannot exceed about ln(trials). If a difference is
+    spread over many coordinates, the bound reflects only a part of the difference.
     """
     return experiment.play(alpha=alpha)
 
 
 def event_elsewhere(experiment: Experiment[Any], alpha: float) -> Check:
     """Detect differences between the releases of two inputs at one further dimension of the
-    latents. At a small dimension less noise hides such differences. The check is blind to all other
+    latents. At a small dimension, less noise hides a difference. The check is blind to all other
     dimensions.
     """
     trials = experiment.target.affordable(2 * max(MIN_TRIALS, experiment.trials)) // 2
@@ -212,12 +190,10 @@ def certify(
 ) -> Score:
     """Score all distinguishers of a game, and return the score with the largest certified epsilon.
 
-    All distinguishers are scored on the same 2 * ``trials`` fresh releases.
-
     Args:
+        trials: half the number of fresh releases, on which all distinguishers are scored.
         alpha: probability that the bound of a single distinguisher is wrong.
-        claim: the epsilon to refute. Without this argument, the score is computed only once, at the
-            end of the game.
+        claim: the epsilon to refute. By default, the game is scored only once, at its end.
     """
     rounds, done, scores = 2 * trials, 0, list[Score]()
     right, wrong = (np.zeros(len(game.distinguishers), int) for _ in range(2))
@@ -240,8 +216,7 @@ def _hoped(
 ) -> Floats:
     """Return, for each rule, the bound on epsilon that it may reach in all ``rounds`` rounds.
 
-    This assumes that the rule was unlucky in the ``done`` rounds so far: that `LUCK_SDS` standard
-    deviations too few guesses were right, and as many too many were wrong.
+    The rule is assumed to have been unlucky in ``done`` rounds, by `LUCK_SDS` standard deviations.
     """
     less = np.maximum(wrong - LUCK_SDS * np.sqrt(wrong + 1), 0) * rounds / done
     more = np.minimum((right + LUCK_SDS * np.sqrt(right)) * rounds / done, rounds - less)

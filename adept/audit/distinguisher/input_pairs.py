@@ -1,12 +1,9 @@
 """Pairs of inputs on which a mechanism is tested, and samples of releases of these inputs.
 
-An audit compares the releases of two inputs (records). The pairs are chosen where mechanisms tend
-to break: opposite ends of the set that the claim covers, two inputs of different *norms*, latents
-outside that set, the zero latent, latents with NaN or infinity, and latents of another dtype.
-`found_pairs` searches for further pairs. It releases each of many records about a dozen times, and
-takes the records whose releases vary least or most, or lie farthest from zero. The releases of this
-search are not counted in any later guessing game. `kind_of` names the kind of a violation that was
-found on a pair.
+The pairs are chosen where mechanisms tend to break: opposite ends of the set that the claim covers,
+two inputs of different norms, latents outside that set, the zero latent, latents with NaN or
+infinity, and latents of another dtype. A search adds records whose releases vary least or most, or
+lie farthest from zero. The releases of this search are not counted in any later guessing game.
 """
 
 import math
@@ -161,7 +158,7 @@ def found_pairs(target: VectorTarget) -> list[InputPair]:
 
 
 def _releases(target: VectorTarget, records: Tensor) -> Floats | None:
-    """Return k releases (k, R, m) of R records, or None if there is no time or one is refused."""
+    """Return k releases (k, R, m) of R records; None if time is short or a record is refused."""
     try:
         times = target.affordable(MAX_RELEASES * len(records), share=0.5) // len(records)
         if times < MIN_RELEASES:
@@ -185,11 +182,7 @@ def _standing_out(target: VectorTarget, records: Tensor, releases: Floats) -> li
 
 
 def searched_records(dim: int, *, clip_norm: float) -> Tensor:
-    """Return the latents (R, n) that `found_pairs` releases in its search.
-
-    The latents are random and sparse vectors of many lengths, unit vectors of single axes, vectors
-    of equal numbers with two signs, and vectors that repeat one round constant.
-    """
+    """Return varied latents (R, n): random, sparse and constant vectors of many lengths."""
     generator = torch.Generator().manual_seed(2024)
     places = torch.eye(dim, dtype=torch.float64)[torch.randperm(dim, generator=generator)[:MAX_PLACES]]
     leaning = places + 0.3 * torch.randn(len(places), dim, dtype=torch.float64, generator=generator) / math.sqrt(dim)
@@ -220,10 +213,7 @@ def _spread(releases: Floats) -> Floats:
 
 
 def pairs_of_batches(given: Sequence[InputPair], *, dim: int, clip_norm: float) -> list[InputPair]:
-    """Return pairs of batches of three records, which differ in one record only.
-
-    This record is the first, the middle or the last record of the batch.
-    """
+    """Return pairs of batches of three records that differ in the first, middle or last record."""
     _, axis, random = _directions(dim, clip_norm)
     others = torch.stack([0.2 * random.roll(1), -0.3 * random, 0.25 * axis])
     records = {"opposite": (-random, random), "zero and far": (torch.zeros_like(random), FAR_FACTOR * random)}
@@ -252,7 +242,7 @@ def cell_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
 
 
 def given_pairs(pairs: Sequence[tuple[Any, Any]] | None, *, dim: int) -> list[InputPair]:
-    """Return the caller's pairs of latents; raise ConfigurationError unless all are finite (n,)."""
+    """Return the caller's pairs; raise ConfigurationError unless they are finite latents (n,)."""
     if pairs is not None and not isinstance(pairs, Sequence):
         raise ConfigurationError(f"pairs must be a list of pairs of latents, got a {type(pairs).__name__}")
     return [_given(number, pair, dim) for number, pair in enumerate(pairs or (), start=1)]
@@ -276,10 +266,7 @@ def _given(number: int, pair: Any, dim: int) -> InputPair:
 
 
 def given_values(pairs: Sequence[tuple[Any, Any]] | None) -> list[InputPair] | None:
-    """Return the caller's pairs of values as input pairs named "given 1", "given 2" and so on.
-
-    Return None if the caller gave no pairs, or if the pairs hold latents instead of values.
-    """
+    """Return the caller's pairs of values; None if there are no pairs or if they hold latents."""
     found = []
     for number, pair in enumerate(pairs if isinstance(pairs, Sequence) else (), start=1):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
@@ -293,10 +280,7 @@ def given_values(pairs: Sequence[tuple[Any, Any]] | None) -> list[InputPair] | N
 
 
 def value_pairs(values: Sequence[Any]) -> list[InputPair]:
-    """Return pairs of values: each value with the next one, and the first value with all others.
-
-    The value after the last one is the first one.
-    """
+    """Return pairs of values: each value with the next one, and the first value with all others."""
     ring = [(a, b) for a, b in zip(values, [*values[1:], values[0]], strict=True) if a != b]
     star = [(values[0], b) for b in values[2:]]
     unique = list({frozenset((i, j)): (i, j) for i, j in [*ring, *star]}.values())
@@ -330,10 +314,7 @@ def additive_samples(samples: list[PairSample]) -> list[PairSample]:
 
 @dataclass
 class Sampler:
-    """A sampler that draws the releases of each input once.
-
-    If two pairs share an input, both get the same releases of this input.
-    """
+    """A sampler that draws the releases of each input only once, also if pairs share the input."""
 
     target: AnyTarget
     rows: int
@@ -357,10 +338,9 @@ def _key(record: Any, alone: bool) -> Any:
 def kind_of(sample: PairSample, *, unit: float) -> Kind:
     """Return the kind of the violation that a guessing game found on a pair.
 
-    If one of the two records holds NaN or infinity, the kind is floating point. If all releases of
-    each record are equal, the kind is randomness. If all releases of each record have one type and
-    one length, and the two records differ in these, the kind is metadata. In all other cases the
-    kind is distribution.
+    The kind is floating point if a record holds NaN or infinity, and randomness if all releases of
+    each record are equal. The kind is metadata if the releases of each record have one type and one
+    length, and the two records differ in type or length. Otherwise the kind is distribution.
     """
     if not is_finite(sample.pair):
         return Kind.FLOATING_POINT

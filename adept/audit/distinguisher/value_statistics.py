@@ -1,8 +1,7 @@
 """Statistics of releases that are values, such as integers, labels, sets, tuples or texts.
 
-A statistic is a number that is computed from a release, which is called an *outcome* here. A rule
-guesses from this number which of two inputs was released. The statistics look at the whole outcome,
-at its parts, and at how strongly it supports each of the two inputs.
+A *statistic* is a number that is computed from a release, which is called an *outcome* here. A rule
+guesses from this number which of two inputs was released.
 """
 
 from collections import Counter
@@ -26,10 +25,10 @@ MAX_COLUMNS = 3  # of an outcome that are looked at together
 
 
 def outcome_statistics(sample: Any, *, supports: Callable[[Any, Any], float] | None) -> Iterator[tuple[str, Statistic]]:
-    """Yield pairs of a name and a statistic for the outcomes in a sample.
+    """Yield names and statistics for the outcomes in a sample.
 
-    ``supports`` is the caller's function of an outcome and an input, or None. This function returns
-    a high number if the outcome suggests this input.
+    ``supports`` is the caller's function of an outcome and an input, or None. It returns a high
+    number if the outcome suggests the input.
     """
     first, second = sample.pair.first, sample.pair.second
     ours, theirs = sample.releases
@@ -88,12 +87,10 @@ def _of_objects(ours: Array, theirs: Array, first: Any, second: Any) -> Iterator
 
 
 def parts(outcome: Any) -> set[Hashable]:
-    """Return the set of the parts of an outcome.
+    """Return the parts of an outcome, whose frequencies are compared between two inputs.
 
-    The parts of a text are its words, its pairs of neighbouring words, its lengths and the whole
-    text. The parts of a tuple are its members, its members with their places, and the numbers of
-    all members and of different members. For texts and tuples, one more part says which words or
-    members are equal. The parts of a set are its members and its size. Any other outcome is its own
+    The parts of a text are words, pairs of neighbouring words and lengths. The parts of a tuple or
+    a set are its members and its size, for a tuple also with their places. Any other outcome is its
     only part.
     """
     if isinstance(outcome, str):
@@ -167,11 +164,10 @@ def _weights(ours: Array, theirs: Array) -> dict[Hashable, float]:
 
 
 def _columns(ours: Floats, theirs: Floats) -> Statistic:
-    """Return a statistic that adds up the evidence of single columns of a release.
+    """Return a statistic that adds up the log ratios of counts in single columns of a release.
 
-    The evidence of a number in a column is the logarithm of the ratio of its counts in the two
-    samples, ``ours`` and ``theirs``. The statistic uses only columns with few different numbers
-    whose counts differ significantly.
+    The statistic uses only columns with few different numbers, whose counts in ``ours`` and
+    ``theirs`` differ significantly.
     """
     tables: list[tuple[int, Floats, Floats]] = []
     for column in range(ours.shape[1]):

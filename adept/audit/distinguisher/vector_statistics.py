@@ -1,8 +1,8 @@
 """Statistics of vectors: numbers that are computed from a release, such as its norm.
 
 A decision rule guesses from a statistic which of two inputs was released. Any function of a release
-may be a statistic, because a rule that uses it is scored on fresh releases. Values are rounded to a
-billionth of ``clip_norm``, because other checks examine the rounding of floating-point numbers.
+may be a statistic, because a rule is scored on fresh releases. Values are rounded to a billionth of
+``clip_norm``, because other checks examine the rounding of floating-point numbers.
 """
 
 from collections import Counter
@@ -28,7 +28,7 @@ FIRST_NUMBERS = 4  # numbers of a release that are looked at first
 
 
 def statistics(sample: PairSample, *, clip_norm: float) -> Iterator[tuple[str, Statistic]]:
-    """Yield pairs of a name and a statistic. Some of the statistics are fitted to the sample."""
+    """Yield names and statistics, some of which are fitted to the sample."""
     unit = RESOLUTION * clip_norm
     for name, statistic in _all(sample, clip_norm):
         yield name, lambda z, statistic=statistic: _rounded(statistic(z), unit)  # type: ignore[misc]
@@ -92,11 +92,7 @@ def _of_release(unit: float) -> Iterator[tuple[str, Statistic]]:
 
 
 def lowest_bits(z: Floats) -> Floats:
-    """Return, for each release, the number of its coordinates whose lowest bit is set.
-
-    A release z and its opposite -z have the same result. This statistic is used for pairs of
-    opposite inputs only.
-    """
+    """Return, for each release, the number of its coordinates whose lowest bit is set."""
     bits = np.ascontiguousarray(z).view(np.int64) & 1
     return np.asarray(bits.sum(axis=1).astype(np.float64))
 
@@ -104,8 +100,7 @@ def lowest_bits(z: Floats) -> Floats:
 def trailing(z: Floats, unit: float) -> Floats:
     """Return, for each release, the number of decimals that its coordinates need.
 
-    The coordinates are first divided by ``unit``. The result is 0 to 6, or 7 if a coordinate needs
-    more than 6 decimals.
+    The coordinates are first divided by ``unit``. The result is 0 to 6, or 7 for more decimals.
     """
     places, rows = np.full(len(z), FINEST_PLACE + 1.0), np.flatnonzero(_whole(z[:, 0] / (unit * 10.0**-FINEST_PLACE)))
     for place in range(FINEST_PLACE, -1, -1):  # hardly any row, of most noise: the others need no second look
@@ -119,8 +114,7 @@ def trailing(z: Floats, unit: float) -> Floats:
 def trailing_bits(z: Floats, unit: float) -> Floats:
     """Return, for each release, the number of binary places that its coordinates need.
 
-    The coordinates are first divided by ``unit``, and places are counted after the point. The
-    result is 0 to `FINEST_BIT`, or `FINEST_BIT` + 1 if a coordinate needs more places.
+    The coordinates are first divided by ``unit``. The result is at most `FINEST_BIT` + 1.
     """
     places = np.full(len(z), FINEST_BIT + 1.0)
     scaled = z[:, :FIRST_NUMBERS] * (2.0**FINEST_BIT / unit)
@@ -142,19 +136,15 @@ def l1_loss(z: Floats, first: Floats, second: Floats) -> Floats:
     """Return the privacy loss of each release under Laplace noise, multiplied by the noise's scale.
 
     The privacy loss is the logarithm of the release's density under the first input divided by its
-    density under the second input (Habernal 2021, Eq. 28). The loss is computed without
-    cancellation of large numbers.
+    density under the second input (Habernal 2021, Eq. 28).
     """
+    # Clipped, because the difference of two large distances would lose its digits
     inside = np.clip(z, np.minimum(first, second), np.maximum(first, second))
     return np.asarray((2 * inside - first - second) @ np.sign(first - second))
 
 
 def _direction(first: Floats, second: Floats) -> Statistic:
-    """Return a statistic: the projection onto the direction that best separates the two samples.
-
-    The direction is that of Fisher's linear discriminant, so it also finds directions in which
-    releases have little or no noise.
-    """
+    """Return the projection onto Fisher's linear discriminant of the two samples."""
     centred = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
     difference = first.mean(axis=0) - second.mean(axis=0)
     rows, dim = centred.shape
@@ -168,11 +158,7 @@ def _direction(first: Floats, second: Floats) -> Statistic:
 
 
 def _scales(first: Floats, second: Floats, unit: float) -> Statistic:
-    """Return a statistic: the privacy loss under the assumption of Laplace noise (see `l1_loss`).
-
-    The centre and the scale of the noise are estimated for each coordinate and each of the two
-    inputs.
-    """
+    """Return the privacy loss of Laplace noise whose centres and scales are estimated."""
     fits = []
     for releases in (first, second):
         centre = np.median(releases, axis=0)
@@ -212,11 +198,9 @@ def _remembered(statistic: Statistic) -> Statistic:
 
 
 def _binned(statistic: Statistic, first: Floats, second: Floats) -> Statistic:
-    """Return a statistic that divides the values of another statistic into bins.
+    """Return the log ratio of the two samples' counts in bins of a statistic, as a new statistic.
 
-    The value of the new statistic is the logarithm of the ratio of the two inputs' counts in a bin.
-    So a rule with thresholds can also use differences that lie in the middle of the other
-    statistic's values.
+    So a rule with thresholds also finds differences in the middle of the statistic's values.
     """
     values = [statistic(first), statistic(second)]
     edges = np.unique(np.quantile(np.concatenate(values), np.linspace(0, 1, MAX_BINS + 1)[1:-1]))
@@ -226,10 +210,9 @@ def _binned(statistic: Statistic, first: Floats, second: Floats) -> Statistic:
 
 
 def _phases(first: Floats, second: Floats, step: float) -> Statistic | None:
-    """Return a statistic of where the coordinates lie between two neighbouring points of a grid.
+    """Return a statistic of where coordinates lie between grid points at the distance ``step``.
 
-    The distance of neighbouring grid points is ``step``. Return None if the releases of the two
-    inputs show no difference in this.
+    The result is None if the two samples show no difference.
     """
 
     def features(z: Floats) -> Floats:
@@ -247,11 +230,7 @@ def _phases(first: Floats, second: Floats, step: float) -> Statistic | None:
 
 
 def _seen(first: Floats, second: Floats, unit: float) -> Statistic | None:
-    """Return a statistic of how often a release occurred in each of the two samples.
-
-    The value is the logarithm of the ratio of the two counts. Return None if no release occurred
-    twice.
-    """
+    """Return the log ratio of a release's counts in the two samples; None if no release repeats."""
     weights = np.sqrt(np.arange(2, 2 + first.shape[1]))
     sums = (np.round(np.concatenate([first, second]) / (RESOLUTION * unit)) * weights).sum(axis=1)
     if len(np.unique(sums)) == len(sums):  # equal outputs have equal sums
@@ -274,10 +253,7 @@ def log_ratios(first: Any, second: Any, keys: Callable[[Any], Any], *, least: fl
 
 
 def release_keys(releases: Floats, unit: float) -> list[bytes]:
-    """Return a key for each release, so that equal releases can be counted.
-
-    Before this, the numbers of a release are rounded to a billionth of ``unit``.
-    """
+    """Return a hashable key for each release, with numbers rounded to a billionth of ``unit``."""
     return [row.tobytes() for row in np.round(releases / (RESOLUTION * unit)) + 0.0]
 
 

@@ -1,8 +1,8 @@
 """Exact lower bounds on epsilon from a guessing game, and the exact delta of Gaussian noise.
 
 In each round of a guessing game, a coin picks one of two inputs, a mechanism releases this input,
-and a rule guesses it from the release or abstains. The counts of right and wrong guesses certify a
-lower bound on the epsilon of the mechanism. LDP stands for local differential privacy.
+and a rule guesses the input from the release or abstains. LDP stands for local differential
+privacy.
 """
 
 import math
@@ -30,8 +30,7 @@ def clopper_pearson(successes: ArrayLike, trials: ArrayLike, *, alpha: float) ->
     Args:
         successes: k, a count or an array of counts.
         trials: N, at least 1; broadcasts against ``successes``.
-        alpha: probability that one of the two bounds is wrong. The chance of error of both bounds
-            together is at most twice as large.
+        alpha: chance of error of each of the two bounds.
     """
     count, total = np.broadcast_arrays(np.asarray(successes, float), np.asarray(trials, float))
     lower = np.where(count > 0, betaincinv(np.maximum(count, 1), total - count + 1, alpha), 0.0)
@@ -46,8 +45,7 @@ def clopper_pearson(successes: ArrayLike, trials: ArrayLike, *, alpha: float) ->
 class GameCounts:
     """The numbers of right and wrong guesses in a guessing game.
 
-    In each round, a coin picks one of two inputs, and a rule guesses the input or abstains. The
-    rounds are independent, and the rule was fixed before them (`game_lower_bound`).
+    The rounds are independent, and the rule that guesses is fixed before them (`game_lower_bound`).
     """
 
     right: int
@@ -64,10 +62,7 @@ class GameCounts:
         return float(game_lower_bound(self.right, self.wrong, self.rounds, delta=half, alpha=alpha))
 
     def p_value(self, *, epsilon: float, delta: float) -> float:
-        """Return the smallest chance of error, at least 1e-300, at which the counts refute a claim.
-
-        The claim is (epsilon, delta)-local differential privacy.
-        """
+        """Return the p-value of the claim of (epsilon, delta)-LDP, at least 1e-300."""
 
         def excess(log_alpha: float) -> float:
             return max(self._bound(delta, math.exp(log_alpha)), -1e6) - epsilon
@@ -81,16 +76,14 @@ class GameCounts:
 def game_lower_bound(right: ArrayLike, wrong: ArrayLike, rounds: int, *, delta: float, alpha: float) -> Floats:
     """Return a lower bound on epsilon from the right and wrong guesses of a rule.
 
-    The bound is wrong with probability at most ``alpha``.
-
     Claim: let the rule guess the first input on the event E and the second input on the event F,
-    both fixed before the rounds. P is the distribution of the releases of the first input, and P'
-    that of the second. A round is right with probability ``p = (P[E] + P'[F]) / 2`` and wrong with
-    probability ``q = (P'[E] + P[F]) / 2``. Under (epsilon, delta)-LDP (local differential privacy),
-    ``P[E] <= exp(epsilon) * P'[E] + delta`` and ``P'[F] <= exp(epsilon) * P[F] + delta``, so ``p <=
-    exp(epsilon) * q + delta``. If the rule can guess only one of the two inputs, half of delta is
-    enough in the last inequality. The argument ``delta`` is the part of the claimed delta that the
-    last inequality needs.
+    both fixed before the rounds. Let P and P' be the distributions of the releases of the first and
+    of the second input. A round is right with probability ``p = (P[E] + P'[F]) / 2`` and wrong with
+    probability ``q = (P'[E] + P[F]) / 2``. Under (epsilon, delta)-LDP, ``P[E] <= exp(epsilon) *
+    P'[E] + delta`` and ``P'[F] <= exp(epsilon) * P[F] + delta``, so ``p <= exp(epsilon) * q +
+    delta``. If the rule can guess only one of the two inputs, half of delta is enough in the last
+    inequality. The argument ``delta`` is the part of the claimed delta that the last inequality
+    needs.
 
     For delta = 0 one confidence bound is enough. Given which rounds were answered, the number of
     wrong rounds among them is binomial with the share ``w = q / (p + q) >= 1 / (1 +
@@ -107,8 +100,8 @@ def game_lower_bound(right: ArrayLike, wrong: ArrayLike, rounds: int, *, delta: 
     bound).
 
     Args:
-        right: number of rounds guessed right. The number may be fractional while a rule is being
-            chosen. It broadcasts against ``wrong``.
+        right: number of rounds guessed right, which may be fractional; broadcasts against
+            ``wrong``.
         wrong: number of rounds guessed wrong.
         rounds: number of all rounds, including those without a guess.
         delta: the part of the claimed delta that the inequality for p and q needs.
@@ -126,28 +119,21 @@ def game_lower_bound(right: ArrayLike, wrong: ArrayLike, rounds: int, *, delta: 
 
 @lru_cache(1024)
 def _forgiven(rounds: int, delta: float, alpha: float) -> float:
-    """Return a number that the count of forgiven rounds exceeds with probability <= ``alpha``.
-
-    Each of ``rounds`` rounds is forgiven with probability ``delta``, independently of the others
-    (`game_lower_bound`).
-    """
+    """Return a number that Binomial(``rounds``, ``delta``) exceeds with chance <= ``alpha``."""
     most = float(binom.isf(alpha, rounds, min(delta, 1.0)))
     return most if math.isfinite(most) else float(rounds)
 
 
 def rounds_needed(epsilon: float, *, alpha: float) -> float:
-    """Return the number of right guesses that refute a claimed epsilon if no guess is wrong.
+    """Return the number m of right guesses that refute a claimed epsilon if no guess is wrong.
 
-    It is the number m for which ``(1 + e^-epsilon)^-m`` equals ``alpha``.
+    The number m solves ``(1 + e^-epsilon)^-m = alpha``.
     """
     return -math.log(alpha) / math.log1p(math.exp(-epsilon)) if epsilon < 50 else math.inf
 
 
 def say_trials(needed: float) -> str:
-    """Return a phrase such as "about 1,200 trials".
-
-    The number in this phrase has two significant digits.
-    """
+    """Return a phrase such as "about 1,200 trials", with two significant digits."""
     return "no number of trials" if math.isinf(needed) else f"about {float(f'{needed:.2g}'):,.0f} trials"
 
 
@@ -156,19 +142,15 @@ def epsilon_lower_bound(
 ) -> Floats:
     """Return a lower bound on epsilon from the counts of one event under two inputs.
 
-    The event occurred in ``first`` of ``first_trials`` releases of one input, and in ``second`` of
-    ``second_trials`` releases of the other input. It must have been fixed before these releases
-    were drawn. The bound is wrong with probability at most ``alpha``.
+    The event occurs in ``first`` of ``first_trials`` releases of one input, and in ``second`` of
+    ``second_trials`` releases of the other input. It must be fixed before these releases are drawn.
+    The bound is wrong with probability at most ``alpha``; it is -inf if the counts certify nothing.
 
     Claim: let P and Q be the probabilities of the event under the two inputs. An (epsilon,
-    delta)-LDP mechanism (LDP is local differential privacy) has ``P <= exp(epsilon) * Q + delta``
-    for every event, so ``epsilon >= ln((P - delta) / Q)``. The confidence bounds P >= p_lo and Q <=
-    q_hi are each wrong with probability at most alpha / 2. So the bound ``ln((p_lo - delta) /
-    q_hi)`` holds with probability at least 1 - alpha (union bound; Ding et al. 2018, Jagielski et
-    al. 2020).
-
-    Returns:
-        The bound, or -inf if the counts certify nothing.
+    delta)-LDP mechanism has ``P <= exp(epsilon) * Q + delta`` for every event, so ``epsilon >=
+    ln((P - delta) / Q)``. The confidence bounds P >= p_lo and Q <= q_hi are each wrong with
+    probability at most alpha / 2. So the bound ``ln((p_lo - delta) / q_hi)`` holds with probability
+    at least 1 - alpha (union bound; Ding et al. 2018, Jagielski et al. 2020).
     """
     lower, _ = clopper_pearson(first, first_trials, alpha=alpha / 2)
     _, upper = clopper_pearson(second, second_trials, alpha=alpha / 2)
@@ -182,15 +164,14 @@ def gaussian_delta(distance: float, *, sigma: float, epsilon: float) -> float:
     """Return the smallest delta for which continuous Gaussian noise is (epsilon, delta)-LDP.
 
     Let d = ``distance`` be the l2 distance of two inputs, and let s = ``sigma`` be the standard
-    deviation of the noise. The exact delta for these inputs is ``Phi(d / (2 * s) - epsilon * s / d)
-    - exp(epsilon) * Phi(-d / (2 * s) - epsilon * s / d)``, Phi being the normal distribution
-    function (Balle and Wang 2018, Theorem 8). This formula is computed in logarithms, because
-    exp(epsilon) may overflow. Delta grows with the distance. So the largest distance of two inputs,
-    the sensitivity, determines the delta of a mechanism.
+    deviation of the noise. The exact delta is ``Phi(d / (2 * s) - epsilon * s / d) - exp(epsilon) *
+    Phi(-d / (2 * s) - epsilon * s / d)``, where Phi is the normal distribution function (Balle and
+    Wang 2018, Theorem 8). Delta grows with the distance, so the sensitivity determines the delta of
+    a mechanism.
     """
     if distance == 0:
         return 0.0
-    ratio = distance / sigma
+    ratio = distance / sigma  # in logarithms from here on: exp(epsilon) may overflow
     high = float(log_ndtr(ratio / 2 - epsilon / ratio))
     low = epsilon + float(log_ndtr(-ratio / 2 - epsilon / ratio))
     return math.exp(high) * -math.expm1(low - high) if low < high else 0.0

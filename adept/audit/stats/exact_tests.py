@@ -1,7 +1,4 @@
-"""Exact tests that compare two samples or two counts.
-
-The tests are valid for every sample size, and for continuous and discrete distributions.
-"""
+"""Exact tests that compare two samples or two counts of any size and any distribution."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,9 +30,9 @@ class Difference:
 def fisher(ours: int, ours_of: int, theirs: int, theirs_of: int) -> float:
     """Return the two-sided p-value of Fisher's exact test, which compares two counts.
 
-    The counts are ``ours`` of ``ours_of`` cases and ``theirs`` of ``theirs_of`` cases. If all cases
-    have the same probability, then, given the sum of both counts, ``ours`` has a hypergeometric
-    distribution. The p-value is twice the smaller tail of this distribution.
+    The counts are ``ours`` of ``ours_of`` cases and ``theirs`` of ``theirs_of`` cases. The p-value
+    is twice the smaller tail of the hypergeometric distribution of ``ours``, given the sum of both
+    counts.
     """
     both, least = ours + theirs, max(0, ours + theirs - theirs_of)
     count = np.arange(least, min(both, ours_of) + 1, dtype=np.float64)
@@ -52,10 +49,10 @@ def _choose(of: int, count: Floats | np.float64) -> Floats | np.float64:
 def differences(first: Floats, second: Floats, *, what: str) -> list[Difference]:
     """Compare two samples of numbers: count the numbers of each above several thresholds.
 
-    The thresholds are quantiles of both samples together. Claim: if all numbers are independent and
-    have one distribution, then, given the pooled numbers, every way to divide them into the two
-    samples is equally likely. A threshold that is computed from the pooled numbers alone is then a
-    constant. So the counts above it are hypergeometric, and Fisher's test is exact.
+    The thresholds are quantiles of both samples together. Claim: Fisher's test of these counts is
+    exact if all numbers are independent and have one distribution. Proof: given the pooled numbers,
+    every way to divide them into the two samples is equally likely, and a threshold is a constant.
+    So the counts above the threshold are hypergeometric.
     """
     pooled = np.concatenate([first, second])
     found = []
@@ -66,10 +63,7 @@ def differences(first: Floats, second: Floats, *, what: str) -> list[Difference]
 
 
 def binomial_p_value(count: int, of: int, p: float) -> float:
-    """Return the two-sided p-value of a count under the distribution Binomial(``of``, ``p``).
-
-    The p-value is twice the smaller tail of this distribution.
-    """
+    """Return twice the smaller tail of a count under Binomial(``of``, ``p``), as a p-value."""
     if p <= 0 or p >= 1:
         return 1.0 if count == of * p else 0.0
     lower, upper = float(bdtr(count, of, p)), float(bdtrc(count - 1, of, p)) if count else 1.0
@@ -96,20 +90,13 @@ def certified(
 
 
 def combined(p_values: Sequence[float], evidence: str, *, alpha: float, statistic: float | None = None) -> Check:
-    """Return one check that combines the p-values of several tests.
-
-    Its p-value is the smallest p-value of the tests times the number of tests (Bonferroni's
-    factor).
-    """
+    """Return one check for several tests: the smallest p-value times the number of p-values."""
     p = min(1.0, min(p_values) * len(p_values))
     return Check.of(failed=p < alpha, evidence=evidence, statistic=statistic, p_value=p, threshold=alpha)
 
 
 def least_probable(found: Sequence[Difference], what: str, *, alpha: float) -> Check:
-    """Return one check for several comparisons.
-
-    Its evidence names the comparison with the smallest p-value.
-    """
+    """Return one check for several comparisons; its evidence names the least probable one."""
     least = min(found, key=lambda difference: difference.p_value)
     evidence, share = f"{what}; least probable: {least}", least.ours / max(1, least.ours_of)
     return combined([each.p_value for each in found], evidence, alpha=alpha, statistic=share)

@@ -2,10 +2,9 @@
 
 Each distribution has an ``order`` p: it measures the distance of two inputs in the lp norm. `size`
 and `shape` test the noise by pivots. A pivot is a function of the noise whose distribution is known
-exactly if the declaration is true. (The mechanisms of this package draw noise on a grid of numbers.
-For such noise, the distribution of a pivot differs from the exact one by less than a relative
-1e-11, for epsilon up to 100.) `magnitude_median` is the median of the absolute value of a
-coordinate's noise, or None if these absolute values are not independent of each other.
+exactly if the declaration is true. (Noise on a grid changes the distribution of a pivot by less
+than a relative 1e-11, for epsilon up to 100.) `magnitude_median` is the median of the absolute
+value of a coordinate's noise, or None if these absolute values are not independent of each other.
 """
 
 import math
@@ -29,8 +28,7 @@ class PureNoise:
     def holds(self, distance: float, *, scale: float, epsilon: float, delta: float) -> tuple[bool, str]:
         """Return True if the loss ``distance / scale`` meets the claim, and the loss in words.
 
-        The loss is the largest privacy loss (Habernal 2021, Appendix A). The loss is compared with
-        the claimed epsilon only if the claim has no delta.
+        The loss is the largest privacy loss (Habernal 2021, Appendix A).
         """
         loss = distance / scale
         # A claimed delta may cover a loss beyond epsilon: only pure claims are refuted.
@@ -43,11 +41,7 @@ class LaplaceNoise(PureNoise):
     order = 1
 
     def size(self, noise: Floats, scale: float) -> tuple[float, int]:
-        """Return the pivot ``2 * sum(abs(z)) / b`` of noise z, and its degrees of freedom.
-
-        The pivot has a chi-square distribution with two degrees of freedom for each coordinate of
-        each noise vector.
-        """
+        """Return ``2 * sum(|noise|) / scale``, a chi-square pivot, and its degrees of freedom."""
         return 2 * float(np.abs(noise).sum()) / scale, 2 * noise.size
 
     def shape(self, noise: Floats, scale: float) -> list[float]:
@@ -63,20 +57,12 @@ class GaussianNoise:
     order = 2
 
     def holds(self, distance: float, *, scale: float, epsilon: float, delta: float) -> tuple[bool, str]:
-        """Return True if the exact delta of the noise meets the claim, and that delta in words.
-
-        The exact delta is the smallest one for the claimed epsilon (Balle and Wang 2018, Theorem
-        8).
-        """
+        """Return True if the exact delta of the noise meets the claim, and this delta in words."""
         needed = gaussian_delta(distance, sigma=scale, epsilon=epsilon)
         return needed <= delta * (1 + 1e-6), f"delta {needed:.4g}"
 
     def size(self, noise: Floats, scale: float) -> tuple[float, int]:
-        """Return the pivot ``sum(z**2) / s**2`` of noise z, and its degrees of freedom.
-
-        The pivot has a chi-square distribution with one degree of freedom for each coordinate of
-        each noise vector.
-        """
+        """Return ``sum((noise / scale)**2)``, a chi-square pivot, and its degrees of freedom."""
         return float(np.square(noise / scale).sum()), noise.size
 
     def shape(self, noise: Floats, scale: float) -> list[float]:
@@ -89,24 +75,20 @@ class GaussianNoise:
 class RadialNoise(PureNoise):
     """Noise with a density proportional to ``exp(-||z|| / s)``, where ``||z||`` is the l2 norm.
 
-    Adding this noise is the K-norm mechanism in l2. The norm of the noise follows Gamma(n, s), and
-    the direction is uniform.
+    The norm of the noise follows Gamma(n, s), and the direction is uniform.
     """
 
     order = 2
 
     def size(self, noise: Floats, scale: float) -> tuple[float, int]:
-        """Return the pivot ``2 * sum(||z||) / s`` of noise vectors z, and its degrees of freedom.
-
-        The pivot has a chi-square distribution with 2 n degrees of freedom for each vector.
-        """
+        """Return ``2 * sum(||noise||) / scale``, a chi-square pivot, and its degrees of freedom."""
         return 2 * float(np.linalg.norm(noise, axis=1).sum()) / scale, 2 * noise.size
 
     def shape(self, noise: Floats, scale: float) -> list[float]:
         """Return the p-values of two tests of the noise; in one dimension, return only the first.
 
         One test compares the norms of the noise vectors with Gamma(n, s). The other test compares
-        the square of one coordinate, after division by the norm, with Beta(1/2, (n - 1) / 2).
+        the square of one coordinate of the direction with Beta(1/2, (n - 1) / 2).
         """
         rows, dim = noise.shape
         radius = np.linalg.norm(noise, axis=1)

@@ -1,8 +1,7 @@
 """Calls and copies of a mechanism under audit, which is foreign code.
 
-Foreign code may fail or hang, so it is called in a separate thread with a time limit. If a call or
-a copy fails, a `MechanismFailure` gives the reason, and the check that needed it cannot judge the
-mechanism.
+Foreign code may fail or hang, so it runs in a separate thread with a time limit. A call or a copy
+that fails raises `MechanismFailure`.
 """
 
 import copy
@@ -39,9 +38,9 @@ def try_copy(mechanism: Any) -> Any:
 
 
 class Caller:
-    """A caller of foreign code, which runs it in a thread with a time limit.
+    """A caller of foreign code in a thread, with a time limit in seconds.
 
-    After a call that exceeded the limit, it refuses all further calls.
+    After one call exceeds the limit, the caller refuses all further calls.
     """
 
     def __init__(self, time_limit: float) -> None:
@@ -137,38 +136,29 @@ class Target:
         return self.mechanism if self.given is None else self.fresh()
 
     def without_memory(self) -> Self:
-        """Return this target; raise MechanismFailure if the mechanism declares a memory.
-
-        The releases of a mechanism with a memory depend on its earlier releases.
-        """
+        """Return this target; raise MechanismFailure if its releases depend on earlier releases."""
         if self.memoised:
             raise MechanismFailure("the mechanism says that its releases depend on earlier ones")
         return self
 
     def affordable(self, rows: int, *, share: float = 1.0, alone: bool = False) -> int:
-        """Return the number of releases for which there is time: ``rows``, or fewer.
+        """Return the number of releases for which a check has time, at most ``rows``.
 
-        All of them together may take the share ``share`` of `CHECK_SECONDS`. If ``alone``, each
-        release has a call of its own.
+        All releases together may take the share ``share`` of `CHECK_SECONDS`. If ``alone`` is true,
+        each release is a separate call.
         """
         return max(0, min(rows, int(share * CHECK_SECONDS / self.seconds_each(alone=alone))))
 
     def seconds_each(self, *, alone: bool) -> float:
-        """Return the seconds that one release takes.
-
-        If ``alone``, each release has a call of its own.
-        """
+        """Return the seconds of one release; if ``alone`` is true, of a call with one release."""
         raise NotImplementedError
 
     def draw(self, record: Any, rows: int, *, alone: bool = False) -> Iterator[Any]:
-        """Yield ``rows`` releases of one record, as several arrays.
-
-        If ``alone``, each release has a call of its own.
-        """
+        """Yield ``rows`` releases of one record as several arrays; if ``alone``, one per call."""
         raise NotImplementedError
 
     def sample(self, record: Any, rows: int, *, alone: bool = False) -> Any:
-        """Return ``rows`` releases of one record, as one array of all that `draw` yields."""
+        """Return the releases that `draw` yields, as one array."""
         chunks = list(self.draw(record, rows, alone=alone))
         if len({chunk.shape[1:] for chunk in chunks}) > 1:
             raise MechanismFailure("privatize returned rows of different lengths")
@@ -183,15 +173,15 @@ class Target:
         return False
 
     def count_numbers(self, record: Any) -> int:
-        """Return the number of coordinates in the release of one record, at least approximately."""
+        """Return the approximate number of coordinates in the release of one record."""
         return 1
 
 
 def cost(call: Callable[[], object]) -> float:
-    """Return the seconds that one call takes, without garbage collection.
+    """Return the seconds that one call takes, after a first call that is not measured.
 
-    A first call is not measured. The result is the larger of two times: the mean processor time of
-    the measured calls, which includes rare expensive calls, and the shortest time on the clock.
+    The result is the mean processor time of the measured calls, or their shortest time on the clock
+    if this time is larger.
     """
     call()
     collects, waited = gc.isenabled(), list[float]()

@@ -1,4 +1,4 @@
-"""Mechanisms whose records are values instead of latents: integers, labels or sentences."""
+"""Mechanisms under audit whose records are values, such as integers, labels or sentences."""
 
 import copy
 from collections.abc import Iterator, Sequence
@@ -28,25 +28,19 @@ class ValueTarget(Target):
     values: Sequence[Any] = ()  # those that are tried
 
     def release(self, values: Sequence[Any]) -> Array:
-        """Return one outcome for each value in one call, as numbers (B, m) or as objects (B,)."""
+        """Release values in one call; return the outcomes as numbers (B, m) or as objects (B,)."""
         outcomes = as_outcomes(self._ask(self.mechanism, values), rows=len(values), objects=self.objects)
         if not self.objects and outcomes.dtype == object:
             raise MechanismFailure("privatize returned numbers at first, and then outcomes of another kind")
         return outcomes
 
     def codes(self, values: Sequence[Any]) -> NDArray[np.int64]:
-        """Release values in one call, and return a hash of each outcome.
-
-        Equal outcomes have equal hashes.
-        """
+        """Release values in one call; return a hash of each outcome, equal for equal outcomes."""
         return np.array([hash(outcome_key(outcome)) for outcome in self.release(values)], dtype=np.int64)
 
     def of_copy(self) -> "ValueTarget":
-        """Return this target with a fresh copy of its mechanism.
-
-        Outcomes of the copy are read as numbers or as objects, like those of the mechanism itself.
-        """
-        copied = copy.copy(self)
+        """Return this target with a fresh copy of its mechanism."""
+        copied = copy.copy(self)  # keeps the cached `_probed`: both read outcomes in one way
         copied.mechanism = self.fresh()
         return copied
 
@@ -82,10 +76,7 @@ class ValueTarget(Target):
 
     @cached_property
     def _probed(self) -> tuple[float, bool]:
-        """The seconds that one outcome takes, and True if outcomes are read as objects.
-
-        Both are measured by trial calls of a copy of the mechanism.
-        """
+        """The seconds that one outcome takes, and True if outcomes are read as objects."""
         batch = [value for value in self.values[:2] for _ in range(1 if self.memoised else PROBES)]
         copied = self.scratch
 
@@ -122,7 +113,7 @@ def as_outcomes(released: Any, *, rows: int, objects: bool) -> Array:
 
 
 def hashable(outcome: Any) -> Any:
-    """Convert an outcome to a value that can be compared with other outcomes and counted."""
+    """Convert an outcome to a hashable value, so that equal outcomes can be counted."""
     match outcome:
         case Tensor():
             return hashable(outcome.detach().cpu().numpy())
@@ -141,17 +132,17 @@ def hashable(outcome: Any) -> Any:
 
 
 def outcome_key(outcome: Any) -> Any:
-    """Convert an outcome to a key of a dictionary; a tuple of one number becomes that number."""
+    """Convert an outcome to a key of a dictionary; a tuple of one number becomes this number."""
     plain = hashable(outcome)
     return plain[0] if isinstance(plain, tuple) and len(plain) == 1 else plain
 
 
 def alphabet_of(mechanism: Any) -> list[Any] | None:
-    """Return values of the finite alphabet that a mechanism declares, or None if there is none.
+    """Return values of the alphabet that a mechanism declares, or None if it declares none.
 
-    A large alphabet is represented by some of its values. A mechanism declares its alphabet by one
-    of these attributes: ``alphabet`` (a sequence of values, or K for the integers 0 to K - 1),
-    ``labels``, or, if its values are integers, an integer ``size`` or ``count``.
+    A mechanism declares its alphabet by ``alphabet`` (a sequence of values, or K for the integers 0
+    to K - 1), by ``labels``, or by an integer ``size`` or ``count``. Of a large alphabet, only some
+    values are returned.
     """
     if (response := response_of(mechanism)) is not None and response[1] > 1:
         count, top = response
@@ -175,10 +166,10 @@ def alphabet_of(mechanism: Any) -> list[Any] | None:
 def response_of(mechanism: Any) -> tuple[int, int] | None:
     """Return the integers K and t if a mechanism declares k-ary response, otherwise None.
 
-    K-ary response releases one of K numbers. Each of the record's t own numbers is released with a
-    larger probability than any other number. Such a mechanism has the attributes ``count`` (K),
-    ``odds`` (two integers A and B, such that A / B is the ratio of these two probabilities) and, if
-    t is not 1, ``heavy`` (t).
+    K-ary response releases one of K numbers, and it prefers the t numbers that belong to the
+    record. The mechanism declares ``count`` (K), ``heavy`` (t, by default 1) and ``odds``. The odds
+    are two integers whose ratio is the probability of a preferred number divided by that of another
+    number.
     """
     size, odds = getattr(mechanism, "count", None), getattr(mechanism, "odds", None)
     if not isinstance(size, int) or not isinstance(odds, tuple) or len(odds) != 2:

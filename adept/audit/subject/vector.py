@@ -1,7 +1,4 @@
-"""A mechanism under audit whose records are vectors: its declarations, and calls of it.
-
-The mechanism is foreign code, so nothing that it returns is trusted.
-"""
+"""Mechanisms under audit whose records are vectors: their declarations, and calls of them."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -45,11 +42,11 @@ class VectorTarget(Target):
     _widths: dict[tuple[int, ...], int] = field(default_factory=dict, repr=False, kw_only=True)
 
     def at(self, dim: int) -> "VectorTarget":
-        """Return the same mechanism under audit, for latents of the dimension ``dim``."""
+        """Return a target with the same mechanism, for latents of the dimension ``dim``."""
         return replace(self, dim=dim, _widths={})
 
     def asked_as(self, mechanism: Any, *, memoised: bool | None = None) -> "VectorTarget":
-        """Return another mechanism under audit, with the same claim and the same dimension."""
+        """Return a target with another mechanism, and with the same claim and dimension."""
         memoised = self.memoised if memoised is None else memoised
         return replace(self, mechanism=mechanism, given=mechanism, memoised=memoised, _widths={})
 
@@ -70,10 +67,7 @@ class VectorTarget(Target):
 
     @property
     def largest(self) -> float:
-        """Largest number that a release may hold.
-
-        Larger numbers are cut to this limit, and NaN is replaced by twice this limit.
-        """
+        """Limit to which the numbers of a release are cut; NaN becomes twice this limit."""
         return MAX_OUTPUT * self.clip_norm
 
     @cached_property
@@ -103,11 +97,7 @@ class VectorTarget(Target):
         return noise, float(scale)
 
     def project(self, latents: Tensor) -> Floats:
-        """Map latents (B, n) into the set that the claim covers.
-
-        The mechanism's method ``project`` does this. If there is no such method, the latents are
-        clipped to the declared set.
-        """
+        """Map latents (B, n) into the declared set, by the mechanism's method or by clipping."""
         if not hasattr(self.mechanism, "project"):
             return clip_latents(latents, clip=self.clip, clip_norm=self.clip_norm).to(torch.float64).numpy()
         to = ARRAYS[self.array]
@@ -169,10 +159,9 @@ class VectorTarget(Target):
     def draw(self, record: Tensor, rows: int, *, alone: bool = False) -> Iterator[Floats]:
         """Yield ``rows`` releases of one record, as several arrays (b, m) of finite numbers.
 
-        All arrays have the same m. If the mechanism has a memory, a fresh copy of it makes each
-        release, and the records of these releases differ by at most `JITTER`, in units of
-        ``clip_norm``. A bound that holds for each single record also holds for such a mixture of
-        records.
+        All arrays have the same m. If the mechanism has a memory, a fresh copy makes each release,
+        and the records of these releases differ by at most `JITTER` times ``clip_norm``. A bound
+        that holds for each single record also holds for this mixture of records.
 
         Args:
             record: a latent (n,), released in batches that hold nothing else; or a whole batch (B,
@@ -198,10 +187,7 @@ class VectorTarget(Target):
         return bool((releases > self.largest).all())
 
     def in_calls(self, batches: Sequence[Tensor]) -> Floats:
-        """Release each batch in a call of its own.
-
-        Return an array (calls, B * m), which has one row for each call.
-        """
+        """Release each batch in a separate call; return one row (B * m,) for each call."""
         here = replace(self, time_limit=math.inf, _array=self.array)  # no further thread for each call
 
         def one(batch: Tensor) -> Floats:

@@ -14,7 +14,7 @@ MECHANISM, CALLER = RANDOMNESS = ("mechanism", "caller")
 
 
 class Wrapper:
-    """A mechanism that contains another mechanism, and has the attributes of that mechanism."""
+    """A mechanism that contains another mechanism and passes on its attributes."""
 
     mechanism: Any
     HIDDEN: ClassVar[tuple[str, ...]] = ()  # attributes of the other one that do not hold for this one
@@ -34,17 +34,17 @@ class Claim(Wrapper):
         epsilon: the claimed epsilon for one record, in nats.
         delta: the claimed delta.
         alphabet: the values that a record can have: a sequence of values, or K for the integers 0
-            to K - 1. With an alphabet, the audit tests the mechanism as one on values.
+            to K - 1. With an alphabet, the audit treats records as values.
         distribution: function of a value that returns the probability of each outcome, as a
-            dictionary. With it, the audit of a finite alphabet is exact.
+            dictionary. With this function, the audit of a finite alphabet is exact.
         supports: function of an outcome and a value that returns a number, which is high if the
             outcome suggests the value.
         memoised: True if the mechanism has a memory, such as permanent responses or a budget that
-            runs out. Every release is then drawn from a fresh copy of the mechanism. If no memory
-            is declared, releases that do not vary are a violation.
+            runs out. The audit then draws every release from a fresh copy of the mechanism. Without
+            a declared memory, releases that never vary are a violation.
         randomness: "mechanism" or "caller", whichever is responsible for seeding. With "caller",
-            the audit notes noise that a seed, a fork or a copy repeats, but does not treat it as a
-            violation. Outputs that never vary are a violation in both cases.
+            the audit notes noise that a seed, a fork or a copy repeats, and does not treat it as a
+            violation.
     """
 
     def __init__(
@@ -81,16 +81,14 @@ class Claim(Wrapper):
 class JointReports(Wrapper):
     """A mechanism whose release consists of several reports of each record.
 
-    Each report is a release of the wrapped mechanism. Claim: by composition, m reports of an
-    (epsilon, delta)-LDP mechanism are together (m * epsilon, m * delta)-LDP (local differential
-    privacy). If the wrapped mechanism has a memory, its own epsilon is the claim for all reports
-    together.
+    Claim: by composition, m reports of an (epsilon, delta)-LDP mechanism are together (m * epsilon,
+    m * delta)-LDP (local differential privacy). If the wrapped mechanism has a memory, its epsilon
+    is the claim for all reports together.
 
     Args:
         mechanism: an object with ``epsilon`` and ``privatize``, on latents or on values.
         reports: the number m of reports of each record.
-        epsilon: the claimed epsilon of all reports together. By default, this epsilon follows from
-            the claim above.
+        epsilon: the claimed epsilon of all reports together, by default as in the claim above.
     """
 
     HIDDEN = ("noise", "guarantee", "supports", "distribution", "odds")  # of a single release
@@ -105,10 +103,7 @@ class JointReports(Wrapper):
         self.name = f"{reports} reports of {getattr(mechanism, 'name', type(mechanism).__name__)}"
 
     def privatize(self, records: Any) -> Any:
-        """Release a batch once for each report.
-
-        Return one row for each record, which holds all its reports.
-        """
+        """Release a batch once for each report; return one row with all reports of each record."""
         answers = [self.mechanism.privatize(records) for _ in range(self.reports)]
         if isinstance(answers[0], Tensor):
             return torch.cat([answer.reshape(len(answer), -1) for answer in answers], dim=1)
@@ -118,10 +113,7 @@ class JointReports(Wrapper):
 
 
 class Rewriting:
-    """A text rewriter as a mechanism on values, where the values are texts.
-
-    This mechanism has the claim of the rewriter's own mechanism.
-    """
+    """A text rewriter as a mechanism on texts, with the claim of the rewriter's mechanism."""
 
     def __init__(self, rewriter: Any) -> None:
         self.rewriter, mechanism = rewriter, rewriter.mechanism
