@@ -236,7 +236,7 @@ class EvaluateConfig(ReadingOptions):
     """True if the labels in the file train are randomised. With null, the privacy statement beside
     this file decides."""
     seed: int = 0
-    """Seed of the random choices during training. Only the classifier lstm makes such choices."""
+    """Seed of the random choices during training. Only the classifier lstm makes random choices."""
     output_dir: str | None = None
     """A new directory for result.json. With null, the result is only printed."""
 
@@ -249,7 +249,8 @@ class PlayConfig:
     model_dir: str | None = None
     """Directory of the model. With null, the page uses the model that comes with the package."""
     runs: str = "runs"
-    """Directory of earlier results. The page shows the comparisons, audits and attacks in it."""
+    """Directory of earlier results. The page shows the comparisons, audits and attacks in this
+    directory."""
     ledger: str | None = "~/.local/state/adept/play.ledger"
     """File of the ledger, which lists all releases and the rows that were released. With null, no
     ledger is kept."""
@@ -340,8 +341,8 @@ class TrainConfig(Columns):
     """The directory of an interrupted training run to continue."""
     mechanism: Any = REQUIRED
     """Mechanism for which the model is trained. It determines into which ball or sphere latents are
-    clipped. Together with training.epsilon, it also determines the noise during training. These
-    mechanisms can be chosen."""
+    clipped. Together with training.epsilon, the mechanism also determines the noise during
+    training. These mechanisms can be chosen."""
     labels: str = "drop"
     """Output that the decoder learns to write from a latent: drop (a text without a label) | joint
     (a text and its label)."""

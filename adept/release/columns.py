@@ -9,7 +9,7 @@ other columns, only the text and the label are written.
 drawn for the record's batch. If the input can be read twice, the release is refused before anything
 is drawn at all.
 
-*Proof*. If input and output are Parquet, Arrow copies each value with the type of its column, and a
+*Proof*. If input and output are Parquet, Arrow copies each value with the type of its column. A
 file whose schema has another type is refused. Any other value is converted to its written form as
 soon as it is read. For a Parquet output, the written form is also converted back and compared with
 the value. A batch is read completely before anything is drawn for its records. An input that can be

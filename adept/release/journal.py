@@ -6,13 +6,13 @@ with the output's final name, or was written to standard output. Until a file ha
 only its owner can read it (mode 0600). A *release* of a record is one randomised output of the
 mechanism, together with the randomised label if labels are randomised.
 
-*Claim*: all visible rows of a record are written from one and the same release of this record, no
-matter how often, and at which moments, the run is killed and resumed. So the budget in the
-statement is spent once.
+*Claim*: all visible rows of a record are written from a single release of this record, however
+often, and at whichever moments, the run is killed and resumed. So the budget in the statement is
+spent once.
 
 *Proof*.
 
-1. A row becomes visible only after ``sync`` has put its entry on the disk: ``sync`` is called
+1. A row becomes visible only after ``sync`` has put its entry on the disk. ``sync`` is called
    before rows are written to standard output, and before the output file gets its final name.
 2. Entries are numbered in the order of the input, added by one process at a time, and never
    changed. A lock ensures this; the kernel releases the lock when the process that holds it dies.
@@ -23,10 +23,10 @@ statement is spent once.
 4. A run first reads the stored entries, one after the other, together with the records to which
    they belong. It draws for a record only if no entry holds the record. So exactly one entry holds
    a record whose rows are visible, in this run and in every earlier one.
-5. An entry belongs to its record: the entry holds a keyed digest of all rows of the input up to its
-   last record, and a run with another input is refused. A run is also refused if its model,
-   mechanism, budget, options, or the versions of the programs that draw and write are not those of
-   the first run. QED.
+5. An entry belongs to its record: the entry holds a keyed digest of all rows of the input up to the
+   entry's last record. A run with another input is refused. A run is also refused if its model,
+   mechanism, budget, options, or the versions of the programs that draw and write differ from those
+   of the first run. QED.
 
 *Damage*. The journal is an SQLite file. A batch is committed to SQLite's write-ahead log, which
 survives the death of the process. ``sync`` moves the log into the file itself, and waits until the
@@ -37,8 +37,8 @@ entries. A file is refused if a digest or the number of entries is wrong.
 
 *Lost draws*. If draws were lost before they were on the disk, nobody has seen them. Such draws cost
 no budget if the moment at which the run dies does not depend on the drawn values. Nothing in this
-program makes the moment depend on a value. If it did, only some outputs would survive, and this
-selection could at worst double the epsilon of those records.
+program makes the moment depend on a value. If the moment did depend on the values, only some
+outputs would survive, and this selection could at worst double the epsilon of those records.
 
 An entry holds only drawn values: written texts, with randomised or written labels. If this run
 shuffles, an entry holds the releases instead of texts. Copied labels and kept columns are read from

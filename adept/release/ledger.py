@@ -13,13 +13,13 @@ together stay within a limit. Before anybody can read records of a release, the 
 number of these records. From then on, the claims of the release are never removed, and a journal
 with draws for fewer records cannot resume the release.
 
-*Claim*: if two ledgers differ only in the records of central releases, every command gets the same
-answers from both, and the bytes of the ledgers do not depend on these records. *Proof*. A central
-release leaves one line: its options, its budget, the day on which it began, and that it ended. Its
-digests, number of records and duration are not stored. Its budget is added to the total of every
-record and person, whether they are in the release or not. QED. If the ledger refuses a local run,
-this reveals that a record was in an earlier local release; the field ``not_hidden`` of the
-statement says so.
+*Claim*: suppose that two ledgers differ only in the records of central releases. Then every command
+gets the same answers from both, and the bytes of the ledgers do not depend on these records.
+*Proof*. A central release leaves one line: its options, its budget, the day on which it began, and
+that it ended. The digests and the number of its records, and its duration, are not stored. The
+budget is added to the total of every record and person, whether they are in the release or not.
+QED. A ledger that refuses a local run reveals that a record was in an earlier local release. The
+field ``not_hidden`` of the statement says so.
 
 *What adds up*. A release with epsilon e adds these amounts to the total of a record and of a
 person:
@@ -35,11 +35,11 @@ person:
 
 The total of a record is about replacing one record in a file with a public number of rows. Under
 ``add_or_remove``, a replacement is one removal and one addition, so it costs twice as much. In a
-release with persons, the old record and the new one may belong to two persons, and the rows of both
-change; this doubles the cost too. The total of a person is about replacing all their records. A
-release that named no persons may hold any number of a person's records, so the total of a person is
-then unbounded. Equal records of one run count as different records, each released once. Equal
-records of different runs may be the same record, so their budgets add up.
+release with persons, the old record and the new one may belong to two persons. Then the rows of
+both persons change, which doubles the cost, too. The total of a person is about replacing all their
+records. A release that named no persons may hold any number of a person's records, so the total of
+a person is then unbounded. Equal records of one run count as different records, each released once.
+Equal records of different runs may be the same record, so their budgets add up.
 
 *Limit*. A claim is refused if it would raise the total of a record above the limit or, if persons
 are named, the total of a person. In a ledger with a limit, either all releases name persons or none
@@ -330,7 +330,7 @@ class Ledger(LedgerFile):
             self._database.execute("UPDATE asked SET claimed = 0")
 
     def finish(self, run: str) -> None:
-        """Mark a release as finished, with the time; a central release gets its first day instead."""
+        """Mark a release as finished, with the time; a central release gets its first day."""
         ended = f"CASE scope WHEN '{EVERYWHERE}' THEN started ELSE ? END"
         self._database.run(f"UPDATE releases SET finished = {ended} WHERE run = ?", _now(), run)
 

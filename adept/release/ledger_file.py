@@ -2,8 +2,8 @@
 
 A *claim* is an entry of the ledger for one record or person in one release.
 
-*Claim*: if one bit changes on the disk, or the end of the file is lost, either an error is raised,
-or every record is still known and no limit has grown.
+*Claim*: suppose that one bit changes on the disk, or that the end of the file is lost. Then either
+an error is raised, or every record is still known and no limit has grown.
 
 *Proof*. SQLite stores each claim twice, in the tree of the table and in the tree of the index
 ``claims_again``, and these trees share no page. Each claim is looked up in both trees, and if the

@@ -1,13 +1,13 @@
 """The files of a release: statement, card, report, data. They appear only when all are complete.
 
 Each file is first written under a temporary name beside its final name. A link then gives the file
-its final name; this fails if another file has taken the name meanwhile. The data file gets its
+its final name. The link fails if another file has taken the name meanwhile. The data file gets its
 final name last. So a statement with the digest of the data file always lies beside it. The
 temporary names stay until the release is complete, so that a resumed run recognises its files.
 
-A run stores its draws (the results of all random choices) in the *journal*, and *claims* the
-records in the *ledger*, that is, adds them to the list of released records. A release into a file
-goes through the following states. Its *terms* are the options and facts that all its runs share.
+A run stores its draws (the results of all random choices) in the *journal*. To *claim* records
+means to add them to the *ledger*, the list of released records. A release into a file goes through
+the following states. The *terms* of a release are the options and facts that all its runs share.
 Every step is on the disk before the next begins.
 
 | state     | journal          | ledger                   | temporary files | final names     |
@@ -31,17 +31,17 @@ Every step is on the disk before the next begins.
 (b) Records are drawn after they are claimed, and a run that gives up deletes the draws before the
     ledger removes the claims. A run that finds a journal without draws begins anew, and first
     removes the claims.
-(c) ``complete`` reads only the files under their final names: the data file counts as published if
-    the statement beside it holds the digest of its content. The remaining steps are repeated until
-    they are done.
+(c) ``complete`` reads only the files under their final names. The data file counts as published if
+    the statement beside it holds the digest of the data file. The remaining steps are repeated
+    until they are done.
 (d) This is the claim of ``adept.release.journal`` for a journal that was not damaged. The ledger
-    detects a journal that was replaced by an older copy or has lost its end: before records can be
+    detects a journal that was replaced by an older copy or has lost its end. Before records can be
     read, the ledger stores their number, and a journal with draws for fewer records is not resumed.
     So the ledger removes only claims of records that nobody can have read. QED.
 
 On standard output, rows become visible batch by batch. The records of each batch are drawn, stored
-in the journal, marked as readable in the ledger, and only then written. If an error made the run
-stop using a default ledger (``adept.release.default_ledger``), the ledger keeps its earlier claims,
+in the journal, marked as readable in the ledger, and only then written. After an error, a run may
+stop using a default ledger (``adept.release.default_ledger``). The ledger keeps its earlier claims,
 and a resumed run uses the ledger again.
 """
 

@@ -7,8 +7,9 @@ often workers die and Ray repeats their work. *Proof*. The draws of a worker lea
 as the result of a call. This result goes to the process that made the call, and into its journal.
 Ray returns one result for a call, even if several workers attempted the call. The draws of a lost
 attempt were only in the memory of the cluster. So exactly one draw of a record enters the journal,
-before any of its rows is visible, and from there on the proof of ``adept.release.journal`` applies.
-QED. As in that proof, the death of a worker does not depend on its draws.
+before any row of the record is visible. From there on, the proof of ``adept.release.journal``
+applies. QED. As in the journal's proof, the death of a worker does not depend on the worker's
+draws.
 
 You must trust the cluster like your own machine: its memory and its disks hold records. A cluster
 that this module starts accepts only connections from this machine (127.0.0.1), and requires a

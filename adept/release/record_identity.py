@@ -10,9 +10,9 @@ recognises records of files with other names for the columns of text and person.
 equal values in the identifying columns are one record, even if their other columns differ.
 
 *Claim*: the digest of a record depends on its identifying values alone, not on the file's format.
-*Proof*: each value becomes text by ``identity_text``, a function of that value alone, which maps
-the spellings of different formats ("1", 1, 1.0) to one text. The digest is a function of the key,
-the roles in sorted order, and these texts with their lengths. QED.
+*Proof*: each value becomes text by ``identity_text``, a function of that value alone. This function
+maps the spellings of different formats ("1", 1, 1.0) to one text. The digest is a function of the
+key, the roles in sorted order, and these texts with their lengths. QED.
 """
 
 import hashlib

@@ -86,7 +86,7 @@ class Plan(ABC, Generic[Stated]):
 
     @abstractmethod
     def expected_statement(self) -> Stated:
-        """Return the statement as it is known before anything is drawn."""
+        """Return the statement without the facts that are known only after the release."""
 
     @abstractmethod
     def draw(self, run: "Run[Stated]") -> tuple[Stated, Any]:

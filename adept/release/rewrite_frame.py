@@ -50,9 +50,10 @@ def rewrite_frame(
     """Rewrite the records of a data frame, and write the privacy statement of the release.
 
     *Claim*: a call that fails leaves no statement and nothing in the ledger. *Proof*. Before any
-    record is claimed (added to the ledger, the list of released records), all records and options
-    are checked, and the temporary name of the statement is taken. The last step gives the statement
-    its final name. If anything fails before that, ``claim_records`` removes the claims. QED.
+    record is added to the ledger (the list of released records), all records and options are
+    checked, and the temporary name of the statement is taken. The last step gives the statement its
+    final name. If anything fails before that, ``claim_records`` removes the records from the
+    ledger. QED.
 
     Args:
         frame: a ``pandas.DataFrame`` or a ``datasets.Dataset``.

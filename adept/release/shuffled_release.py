@@ -5,32 +5,33 @@ A shuffled file hides which record each row comes from, so its guarantee for the
 record are written. ``adept.mechanisms.shuffling`` proves the central guarantee for every function
 of the *unordered* releases and of coins (random choices) that nobody can guess.
 
-*Claim*: a shuffled file is such a function. If labels are copied, it is such a function of the
-unordered pairs of release and label.
+*Claim*: a shuffled file is a function of the unordered releases and of such coins. If labels are
+copied, the file is a function of the unordered pairs of release and label, and of such coins.
 
 *Proof*, for ``shuffle=true``. Every record is released before any text is written. Then the
-operating system's entropy permutes the releases, each together with its label. So the new order is
-a function of the unordered releases and of these coins. The code that writes texts gets only the
-releases in their new order. A resumed run permutes again with other coins, so its file is another
-such function of the same releases.
+operating system's entropy permutes the releases, each together with its label. So the releases in
+their new order are a function of the unordered releases and of these coins. The code that writes
+texts gets only the releases in their new order. A resumed run permutes again with other coins, so
+its file is another such function of the same releases.
 
 *Proof*, for ``shuffled_records=N``. Rows are written in the old order, and somebody else moves
 them. Each row is a function of its record's release, of separate coins, and of pools that are the
 same for all rows. A pool holds texts for one codeword (a possible value of a release). All records
 that release this codeword take their texts from the pool. (1) Words, and places in pools, are drawn
 from the operating system's entropy, by no generator that has a seed or a state
-(``adept.models.decoding``, ``adept.rewriting.encode_release_write``). (2) No number that decides
-about a text is rounded differently in another place of a batch (``adept.models.lstm_autoencoder``),
-except the numbers that say which of several candidates fits best; releases with several candidates
-are refused. (3) The texts of a pool do not depend on the rows that take texts from it. So moving
-the rows has the same result as moving the releases before their rows are written. QED.
+(``adept.models.decoding``, ``adept.rewriting.encode_release_write``). (2) Numbers that decide about
+a text are rounded in the same way at each place of a batch (``adept.models.lstm_autoencoder``). The
+only exceptions are numbers that say which of several candidates fits best, and releases with
+several candidates are refused. (3) The texts of a pool do not depend on the rows that take texts
+from it. So moving the rows has the same result as moving the releases before their rows are
+written. QED.
 
 A row may hold nothing else about its record, so kept columns are refused. The journal, with which
-an interrupted run can continue, holds the releases in the old order. It is removed when the output
-is complete, but its blocks may stay on the disk. Against somebody who reads the journal, only the
-local guarantee of each record holds.
+an interrupted run can continue, holds the releases in the old order. The journal is removed when
+the output is complete, but its blocks may stay on the disk. Against somebody who reads the journal,
+only the local guarantee of each record holds.
 
-If labels are copied, a record is hidden only among the records with the same label, so the label
+If labels are copied, a record is hidden only among the records with the same label. So the label
 with the fewest records determines the guarantee. If labels are copied, and the user declares that
 fewer records are shuffled together than the file holds, no record counts as hidden.
 """

@@ -79,7 +79,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class ComparisonTable:
-    """All results of a comparison, as lines, as curves of mechanisms, and as levels of references."""
+    """All results of a comparison: lines, curves of mechanisms, and levels of references."""
 
     lines: list[Line]  # in the order of the rows
     texts: list[Line]  # those of the first classifier

@@ -89,9 +89,7 @@ class Reader:
         return self._rewriter.encode(self._crowd[begin : begin + BATCH_PEOPLE])
 
     def view(self, encoded: Tensor, released: Tensor) -> View:
-        """Return the beliefs after ``released`` (1, .), the release of your sentence ``encoded`` (1,
-        .).
-        """
+        """Return the beliefs after a release (1, .) of your sentence, encoded as a row (1, .)."""
         crowd = read_candidates(self._rewriter.mechanism, encoded).before(self.prepare())
         beliefs = torch.softmax(crowd.log_likelihood(released)[0].double(), dim=0)
         after, rest = float(beliefs[0]), beliefs[1:]

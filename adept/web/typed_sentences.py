@@ -71,7 +71,7 @@ class Sentences:
         }
 
     def warm(self) -> None:
-        """Prepare the beliefs for the default epsilon and, after a first release, for all others."""
+        """Prepare beliefs for the default epsilon and, after a first release, for all others."""
         self._at(OURS, DEFAULT)[1].prepare()
         self._played.wait()
         ours = [(OURS, epsilon) for epsilon in sorted(STOPS, key=lambda stop: abs(stop - DEFAULT))]
