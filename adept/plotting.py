@@ -47,6 +47,7 @@ NAMES = {
     "prompt_sampling": "DP-Prompt on our decoder",
     "names": "names of labels alone (given the label set)",
     "names_directly": "compared with names directly (given the label set)",
+    "examples": "labelled public examples alone",
     "redaction": "redaction (no guarantee)",
 }
 PALETTE = ("#1f77b4", "#e08e0b", "#2a9d5c", "#c0392b", "#8e5ea2", "#5c4033", "#17818f", "#7f7f7f")

@@ -96,7 +96,7 @@ def _learn_from(trial: Trial, cell: Cell) -> tuple[Corpus, Columns]:
         labels = _copy_or_cycle_labels(trial)
         return Corpus(draw_by_names(trial.broad_codec, labels, seed=trial.seed), labels), {"epsilon": 0.0}
     if cell.decoder is None:
-        return trial.public, {"epsilon": 0.0}
+        return trial.examples if cell.mechanism == plan.EXAMPLES else trial.public, {"epsilon": 0.0}
     written = trial.obtain(WrittenTexts, cell, _write)
     return Corpus(written.texts, written.labels), written.spent
 

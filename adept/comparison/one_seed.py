@@ -1,7 +1,7 @@
 """One seed of a comparison: data, labels, models and rewriters that several rows share."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -28,10 +28,14 @@ class Trial:
     """One seed of a comparison, with everything that several of its rows share.
 
     If ``unseen`` is False, models were trained on the private records, so no privacy claim holds.
+    ``examples`` are pairs of text and label to which the model was adapted.
     """
 
-    def __init__(self, store: Store, splits: dict[str, Corpus], seed: int) -> None:
+    def __init__(
+        self, store: Store, splits: dict[str, Corpus], seed: int, examples: Sequence[tuple[str, str]] = ()
+    ) -> None:
         self.store, self.config, self.seed = store, store.config, seed
+        self.examples = Corpus([text for text, _ in examples], [label for _, label in examples])
         self.validation, self.test, train = splits["validation"], splits["test"], splits["train"]
         self.unseen = self.config.protocol != PAPER
         self.public, self.private = hold_out(train, share=0.5, seed=seed) if self.unseen else (train, train)

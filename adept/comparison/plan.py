@@ -25,7 +25,9 @@ from adept.mechanisms import BY_NAME, LearnedCodebook
 
 NONE, PUBLIC, LOOKUP = "none", "public_only", "lookup"  # in the place of a mechanism
 NAMES, NAMES_DIRECTLY = "names", "names_directly"  # texts chosen by label names, and test texts compared with the names
-BY_NAMES = (NAMES, NAMES_DIRECTLY)  # what the names of the labels say by themselves, without a record
+EXAMPLES = "examples"  # the labelled examples to which the model was adapted
+BY_NAMES = (NAMES, NAMES_DIRECTLY)
+NO_RECORDS = (*BY_NAMES, EXAMPLES)  # references that public knowledge about the labels gives by itself
 LSTM, NEAREST = "lstm", "nearest"  # decoders: of a model, and of the look-up
 PUBLIC_TEXTS = "public"  # the decoder of a synthesizer
 DESCRIBED = "codec"  # the decoder of descriptions
@@ -34,7 +36,7 @@ VOTE = "vote"  # labels that are counted with their texts
 TOKEN_WISE = ("token_response", "token_exponential")  # alternatives that replace each word
 PROMPTED, REDACTED = "prompt_sampling", "redaction"  # DP-Prompt on our decoder, and rules without a guarantee
 ALTERNATIVES = (*TOKEN_WISE, PROMPTED, REDACTED)
-WITHOUT_BUDGET = (NONE, PUBLIC, *BY_NAMES, REDACTED, *REFERENCES)
+WITHOUT_BUDGET = (NONE, PUBLIC, *NO_RECORDS, REDACTED, *REFERENCES)
 IDENTITY, IDENTITY_SAMPLES = "identity", 2  # its texts repeat nothing
 
 
@@ -80,16 +82,21 @@ class Schedule:
         return list(dict.fromkeys(cell.model for cell in self.cells))
 
 
-def plan_comparison(config: CompareConfig) -> Schedule:
-    """Return the recipes (cells) for all rows of a comparison, for its attacks and its audits."""
-    cells = [cell for name, model in _list_rows(config) for cell in _resolve(config, name, model)]
+def plan_comparison(config: CompareConfig, *, examples: bool = False) -> Schedule:
+    """Return the recipes (cells) for all rows of a comparison, for its attacks and its audits.
+
+    ``examples`` is True if the model was adapted to labelled examples.
+    """
+    cells = [cell for name, model in _list_rows(config, examples) for cell in _resolve(config, name, model)]
     return Schedule(cells, _choose_attacked(config, cells) if config.attacks else [], _choose_audited(config, cells))
 
 
-def _list_rows(config: CompareConfig) -> Iterator[tuple[str, ModelKind | None]]:
+def _list_rows(config: CompareConfig, examples: bool) -> Iterator[tuple[str, ModelKind | None]]:
     yield NONE, None
     if config.trust == CENTRAL or config.labels == COPY:  # names of labels are public
         yield from ((name, None) for name in BY_NAMES)
+    if examples:
+        yield EXAMPLES, None
     if config.baselines and config.protocol == "disjoint":
         yield PUBLIC, None
     if config.baselines and config.labels not in (JOINT, JOINT_RESPONSE):  # no label fits beside its random codebook
@@ -128,7 +135,7 @@ def _resolve(config: CompareConfig, name: str, model: ModelKind | None) -> list[
 
 
 def _choose_decoder(config: CompareConfig, name: str) -> str | None:
-    if name in (NONE, PUBLIC, *BY_NAMES):
+    if name in (NONE, PUBLIC, *NO_RECORDS):
         return None
     if config.trust == CENTRAL:
         return PUBLIC_TEXTS
@@ -140,7 +147,7 @@ def _choose_decoder(config: CompareConfig, name: str) -> str | None:
 
 
 def _treat_labels(config: CompareConfig, name: str, budget: float | None) -> tuple[str, float | None]:
-    if name in (NONE, PUBLIC, *BY_NAMES):
+    if name in (NONE, PUBLIC, *NO_RECORDS):
         return COPY, None
     if config.trust == CENTRAL:
         return VOTE, None

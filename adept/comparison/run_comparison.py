@@ -27,6 +27,7 @@ from adept.comparison.results import AttackedRelease, AuditVerdict, Results
 from adept.data.corpus import load
 from adept.data.writing import write_table
 from adept.errors import DataError
+from adept.rewriting.loading import load_model
 
 
 class Comparison:
@@ -38,7 +39,9 @@ class Comparison:
 
     def __init__(self, config: CompareConfig, *, models: Path | None = None) -> None:
         self.config, self.store = config, Store(config, models=models)
-        self.schedule, self.splits = plan_comparison(config), load(config.data, config)
+        given = load_model(config.model_dir)[0].label_examples if config.model_dir else {}
+        self.examples = [(text, label) for label, texts in given.items() for text in texts]
+        self.schedule, self.splits = plan_comparison(config, examples=bool(given)), load(config.data, config)
         for name in ("train", "test"):
             if name not in self.splits or self.splits[name].labels is None:
                 raise DataError(
@@ -57,7 +60,7 @@ class Comparison:
         yield from accumulate(self._run_aside() if self.config.processes > 1 else here)
 
     def _trials(self) -> Iterator[Trial]:
-        return (Trial(self.store, self.splits, seed) for seed in self.config.seeds)
+        return (Trial(self.store, self.splits, seed, self.examples) for seed in self.config.seeds)
 
     def _run_aside(self) -> Iterator[int]:
         trials = list(self._trials())

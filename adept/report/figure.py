@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from scipy.optimize import isotonic_regression
 
 from adept.comparison.config import BY_LABEL
-from adept.comparison.plan import LOOKUP
+from adept.comparison.plan import LOOKUP, NO_RECORDS
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.guarantee import words
 from adept.plotting import COLOURS, INK, NAMES, drawing, legend, log_axis
@@ -35,6 +35,7 @@ LEVEL_STYLES: dict[str, Style] = {
     "random": {"color": GREY, "ls": ":", "lw": 1.6},
     "names": {"color": "#b0653a", "ls": ":", "lw": 1.4},
     "names_directly": {"color": "#b0653a", "ls": (0, (1, 4)), "lw": 1.4},
+    "examples": {"color": "#5f7d4e", "ls": ":", "lw": 1.4},
     MAJORITY: {"color": "#bbb", "ls": "-.", "lw": 1.2},
 }
 LOOKUP_STYLE: Style = {"label": "look-up of public text", "ls": "-.", "lw": 1.5, "marker": "s"}
@@ -43,6 +44,7 @@ HEADLINE_LEVELS = {
     "none": ("the text itself", INK, "-"),
     "random": ("random", "#777", ":"),
     "names": ("names alone", "#b0653a", ":"),
+    "examples": ("examples alone", "#5f7d4e", ":"),
 }
 VARIANTS = ("original", "l1", "sqrt_n")  # of ADePT
 HEADLINE_CURVES = 4
@@ -186,19 +188,18 @@ def choose_curves(curves: Sequence[Curve]) -> list[Curve]:
 
 
 def choose_levels(texts: Sequence[Line]) -> dict[str, float]:
-    """Return the accuracies that the original text, random latents and names of labels give.
+    """Return the accuracies that the original text, random latents, names and examples give.
 
-    Names of labels are left out if they give no more than random latents. If several models give
-    different accuracies, the highest one is used.
+    Names of labels, or labelled examples, are left out if they give no more than random latents. If
+    several models give different accuracies, the highest one is used.
     """
     heights = {
         name: max(line.accuracy.mean for line in texts if line.row.mechanism == name)
         for name in HEADLINE_LEVELS
         if any(line.row.mechanism == name for line in texts)
     }
-    if heights.get("names", math.inf) <= heights.get("random", -math.inf):
-        del heights["names"]
-    return heights
+    least = heights.get("random", -math.inf)
+    return {name: height for name, height in heights.items() if name not in NO_RECORDS or height > least}
 
 
 def name_ends(axis: Any, ends: Sequence[NamedEnd]) -> None:

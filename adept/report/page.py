@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from adept.comparison.audits_and_attacks import ATTACK_CONFIDENCE, AUDIT_TRIALS
 from adept.comparison.config import PAPER, CompareConfig
-from adept.comparison.plan import ALTERNATIVES, BY_NAMES
+from adept.comparison.plan import ALTERNATIVES, NO_RECORDS
 from adept.comparison.results import AuditVerdict, Example, ResultRow, Results, exceeds
 from adept.mechanisms.guarantee import words
 from adept.report import attack_section, figure
@@ -35,7 +35,7 @@ MAX_WORDS = 25  # of a text that is shown
 ABSENT = "–"
 GOOD_REWRITER = 0.8  # least share of the accuracy that a rewriter keeps without noise
 LEARNED = {"codec": {"description"}, "codebook": {"codebook", "learned_codebook"}}  # what mechanisms use of a model
-FAIR_HEADINGS = ("text by", "claimed eps", "true eps", "accuracy", "macro-F1", "above random")
+FAIR_HEADINGS = ("text by", "claimed eps", "true eps", "accuracy", "macro-F1", "above the best floor")
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
             *warn_of_seen_records(config),
             *warn_of_short_training(config, lines),
             *warn_of_losses(lines),
-            *warn_of_names(lines),
+            *warn_of_floors(lines),
         ],
         "claims": [describe_claim(audited, lines) for audited in results.audits],
         "fair": [fair_grid(lines, classifier) for classifier in lines.classifiers],
@@ -195,7 +195,7 @@ def _fair_line(line: Line, quality: list[str]) -> list[str]:
     return [
         *(line.title, claimed, words(line.row.epsilon) if line.row.epsilon else "0"),
         *(getattr(line, metric).spread for metric in METRICS),
-        ABSENT if line.above_random is None else line.above_random.spread,
+        ABSENT if line.above_floor is None else line.above_floor.spread,
         *(_quality_cell(line, name) for name in quality),
     ]
 
@@ -220,7 +220,7 @@ def state_point(table: ComparisonTable) -> str:
         text, level = (mean(_means(table, name)) for name in ("none", "random"))
         return (
             f"The text itself reaches an accuracy of {text:.3f}, and texts that a decoder writes from random latents "
-            f"reach {level:.3f}. A mechanism's merit is its distance above random."
+            f"reach {level:.3f}. A mechanism's merit is its distance above the best floor, a reference that reads no record."
         )
     claimed = max(compared, key=lambda epsilon: _accuracy(broken, epsilon) - _accuracy(best, epsilon))
     chance = best.random.accuracy.mean if best.random else max(_means(table, "random"))
@@ -294,9 +294,9 @@ def warn_of_losses(table: ComparisonTable) -> list[str]:
     ]
 
 
-def warn_of_names(table: ComparisonTable) -> list[str]:
-    """Return a warning if some epsilons give no more accuracy than the names of labels alone."""
-    free = {name: mean(found) for name in BY_NAMES if (found := _means(table, name))}
+def warn_of_floors(table: ComparisonTable) -> list[str]:
+    """Return a warning if some epsilons give no more accuracy than names or examples alone."""
+    free = {name: mean(found) for name in NO_RECORDS if (found := _means(table, name))}
     if not free:
         return []
     best = max(free, key=lambda name: free[name])
@@ -308,8 +308,8 @@ def warn_of_names(table: ComparisonTable) -> list[str]:
     if not lines:
         return []
     return [
-        f"Given the label set, {title(best)} has an accuracy of {free[best]:.3f} without any record. These budgets buy "
-        f"nothing above that: {'; '.join(lines)}."
+        f"Without any record, {title(best)} has an accuracy of {free[best]:.3f}. These budgets buy nothing above "
+        f"that: {'; '.join(lines)}."
     ]
 
 
@@ -320,15 +320,17 @@ def advise(table: ComparisonTable) -> str:
         return "No mechanism of this comparison can be used: none has a claim that holds."
     last = best.at.get(table.budgets[-1])
     opening = f"{best.title}, the best here of those whose claim holds"
-    if last is not None and last.above_random is not None and last.above_random.low <= 0:
-        opening = f"nothing of this. Even {opening}, may be no better than random"
+    if last is not None and last.above_floor is not None and last.above_floor.low <= 0:
+        opening = f"nothing of this. Even {opening}, may be no better than {title(last.floor or '')}"
     reached = " and ".join(_describe_accuracy(best.at[epsilon]) for epsilon in sorted({min(best.at), max(best.at)}))
     return f"What to use: {opening}. Its accuracy is {reached}."
 
 
 def _describe_accuracy(line: Line) -> str:
-    gain = line.above_random
-    beside = f" ({abs(gain.mean):.3f} {'above' if gain.mean >= 0 else 'below'} random)" if gain else ""
+    gain = line.above_floor
+    beside = (
+        f" ({abs(gain.mean):.3f} {'above' if gain.mean >= 0 else 'below'} {title(line.floor or '')})" if gain else ""
+    )
     return f"{line.accuracy} at epsilon {line.row.claimed_epsilon:g}{beside}"
 
 

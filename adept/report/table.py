@@ -1,7 +1,9 @@
 """The numbers of a comparison, averaged over seeds, for the figures, the findings and the page.
 
 A *reference* is a result with which the mechanisms are compared, such as ``none`` (the original
-text), ``identity`` (rewriting without noise) and ``random`` (text from random latents).
+text), ``identity`` (rewriting without noise) and ``random`` (text from random latents). A *floor*
+is a reference that reads no record: ``random`` with the same model and decoder, the names of
+labels, or labelled examples.
 
 To show another column of ``results.csv``, add its name to ``QUALITY``. ``OTHERS`` names columns
 that are shown in brackets: they compare a record with another record's rewrite. A new reference
@@ -16,7 +18,7 @@ from statistics import mean, stdev
 from scipy.stats import t as student
 
 from adept.comparison.config import BY_LABEL, REFERENCES, SYNTHESIZER
-from adept.comparison.plan import ALTERNATIVES, BY_NAMES, LOOKUP, NONE, PUBLIC, REDACTED
+from adept.comparison.plan import ALTERNATIVES, LOOKUP, NO_RECORDS, NONE, PUBLIC, REDACTED
 from adept.comparison.results import ResultRow, exceeds
 from adept.evaluation.metrics import OTHER, PAIRED
 from adept.mechanisms import BY_NAME
@@ -29,7 +31,8 @@ OTHERS = {name: f"{name}{OTHER}" for name in PAIRED}
 MEASURES = (*QUALITY, *OTHERS.values())
 MAJORITY = "always the majority label"
 CURVE_ORDER = [*BY_NAME, BY_LABEL, SYNTHESIZER, LOOKUP, *ALTERNATIVES]
-LEVELS = (NONE, REDACTED, PUBLIC, *BY_NAMES, *REFERENCES)  # that every curve is read against
+FLOORS = ("random", *NO_RECORDS)
+LEVELS = (NONE, REDACTED, PUBLIC, *NO_RECORDS, *REFERENCES)  # that every curve is read against
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,8 @@ class Line:
     accuracy: SeedMean
     macro_f1: SeedMean
     majority: SeedMean  # accuracy of the majority label
-    above_random: SeedMean | None
+    floor: str | None  # the name of the best floor; None for a floor, and if there is none
+    above_floor: SeedMean | None
     measures: dict[str, float | None]
 
 
@@ -93,8 +97,8 @@ def table(rows: Sequence[ResultRow]) -> ComparisonTable:
     """Average the results over seeds, and return them as lines, curves and levels."""
     groups = group_rows(rows, lambda row: (*_reader(row), row.mechanism, row.claimed_epsilon))
     classifiers = list(dict.fromkeys(row.classifier for row in rows))
-    random = {(*_reader(row), row.seed): row.accuracy for row in rows if row.mechanism == "random"}
-    lines = [_line(own, random) for own in groups.values()]
+    floors = [own for own in groups.values() if own[0].mechanism in FLOORS]
+    lines = [_line(own, floors) for own in groups.values()]
     texts = [line for line in lines if line.row.classifier == classifiers[0]]
     return ComparisonTable(
         lines,
@@ -110,10 +114,11 @@ def _reader(row: ResultRow) -> tuple[str | None, ...]:
     return row.clip, row.content, row.decoder, row.classifier
 
 
-def _line(own: list[ResultRow], random: dict[tuple[str | int | None, ...], float]) -> Line:
+def _line(own: list[ResultRow], floors: list[list[ResultRow]]) -> Line:
     row, claim = own[0], own[0].claimed_epsilon
-    chance = [(row.accuracy, random.get((*_reader(row), row.seed))) for row in own if row.mechanism != "random"]
-    gains = [value - floor for value, floor in chance if floor is not None]
+    floor = _find_floor(row, floors) if row.mechanism not in FLOORS else []
+    least = {under.seed: under.accuracy for under in floor}
+    gains = [row.accuracy - least[row.seed] for row in own if row.seed in least]
     return Line(
         row=row,
         false_claim=claim is not None and any(exceeds(row.epsilon, claim) for row in own),
@@ -122,9 +127,17 @@ def _line(own: list[ResultRow], random: dict[tuple[str | int | None, ...], float
         accuracy=estimate(row.accuracy for row in own),
         macro_f1=estimate(row.macro_f1 for row in own),
         majority=estimate(row.majority_accuracy for row in own),
-        above_random=estimate(gains, least=-1.0) if gains else None,
+        floor=floor[0].mechanism if gains else None,
+        above_floor=estimate(gains, least=-1.0) if gains else None,
         measures={name: _mean(getattr(row, name) for row in own) for name in MEASURES},
     )
+
+
+def _find_floor(row: ResultRow, floors: list[list[ResultRow]]) -> list[ResultRow]:
+    """Return the rows of the best floor for a row's mechanism, by its mean accuracy."""
+    fit = [own for own in floors if _reader(own[0]) == _reader(row) or own[0].mechanism in NO_RECORDS]
+    fit = [own for own in fit if own[0].classifier == row.classifier]
+    return max(fit, key=lambda own: mean(row.accuracy for row in own), default=[])
 
 
 def estimate(values: Iterable[float], *, least: float = 0.0) -> SeedMean:

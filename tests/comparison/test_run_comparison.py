@@ -27,7 +27,9 @@ from adept.errors import ConfigurationError, DataError
 from adept.evaluation.classifiers import Evaluation
 from adept.models import training as model_training
 from adept.models.config import DecodingConfig, ModelConfig, TrainerConfig, TrainingConfig
+from adept.report.page import write
 from adept.report.table import MEASURES
+from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 
 COLUMNS = (
@@ -247,6 +249,22 @@ def test_labels_are_drawn_once_before_several_processes_read_them(
     monkeypatch.setattr(comparison_run, "in_processes", called)
     with pytest.raises(InterruptedError):
         compared(asked)
+
+
+def test_labelled_examples_of_an_adapted_model_train_a_reference_row_without_a_record(
+    topic_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No record has these labels, so a row that learned from a record would be accurate sometimes."""
+    model, tokenizer = load_model(topic_run)
+    monkeypatch.setattr(comparison_run, "load_model", lambda _: (model, tokenizer))
+    changes = {"mechanisms": ["learned_codebook"], "model_dir": str(topic_run)}
+    plain = [row.mechanism for row in compared(config(tmp_path / "plain", **changes))]
+    model.label_examples = {"Taxis": ["what does a taxi cost", "is there a limousine"], "Meals": ["is lunch served"]}
+    rows = {row.mechanism: row for row in compared(config(tmp_path / "run", **changes))}
+    assert (rows["examples"].epsilon, rows["examples"].train_records, rows["examples"].accuracy) == (0.0, 3, 0.0)
+    assert [name for name in rows if name != "examples"] == plain
+    page = write(Comparison(config(tmp_path / "run", **changes)).collect()).path.read_text()
+    assert page.count("labelled public examples alone") == 3  # figure, table and glossary
 
 
 def test_copies_of_a_record_keep_its_label(tmp_path: Path) -> None:

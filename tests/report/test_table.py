@@ -53,10 +53,23 @@ def test_distance_above_random_is_taken_seed_by_seed() -> None:
         for seed, floor in enumerate((0.1, 0.5, 0.3))
         for row in (made("random", floor, seed=seed), made("l1", floor + 0.2, 8.0, seed=seed))
     ]
-    random, ours = (line.above_random for line in table([*rows, replace(BASE)]).lines[:2])
+    random, ours = (line.above_floor for line in table([*rows, replace(BASE)]).lines[:2])
     assert random is None
     assert ours is not None
     assert (ours.mean, ours.low, ours.seeds) == (pytest.approx(0.2), pytest.approx(0.2), 3)
+
+
+def test_the_best_floor_is_names_or_examples_where_these_are_above_random() -> None:
+    """By each seed: random has .6, names .5 and examples .7, and l1 has .8."""
+    free = {"clip": None, "content": None, "decoder": None}
+    rows = [BASE, made("random", 0.6), made("names", 0.5, **free), made("l1", 0.8, 8.0)]
+    [ours] = of(table(rows).lines, "l1", 8.0)
+    assert (ours.floor, ours.above_floor and ours.above_floor.mean) == ("random", pytest.approx(0.2))
+    found = table([*rows, made("examples", 0.7, **free), made("examples", 0.9, classifier="lstm", **free)])
+    [ours] = of(found.lines, "l1", 8.0)
+    assert (ours.floor, ours.above_floor and ours.above_floor.mean) == ("examples", pytest.approx(0.1))
+    assert [line.floor for line in found.lines if line.row.mechanism in report.FLOORS] == [None] * 4
+    assert found.levels["accuracy"]["examples"].mean == 0.7
 
 
 def test_a_claim_is_false_where_more_is_spent_and_no_rounding_makes_it_so() -> None:
