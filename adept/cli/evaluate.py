@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from adept.cli.config import EvaluateConfig
-from adept.cli.console import show, write_json
+from adept.cli.console import show, show_lines, write_json
 from adept.data.corpus import Corpus, join, read_corpus, samples_of
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError
@@ -17,6 +17,7 @@ from adept.release.publication import STATEMENT
 
 # Options that name files to compare with
 COMPARED = {"reference": "the originals instead", "examples": "public examples alone"}
+LEFT_OUT = "without "  # in the name of a classifier that does not learn from one of the training files
 
 
 def main(config: EvaluateConfig) -> None:
@@ -30,6 +31,8 @@ def main(config: EvaluateConfig) -> None:
     ]
     rows += [(COMPARED.get(name, name), f"accuracy {_figure(other.accuracy)}") for name, other in found.others.items()]
     show(f"accuracy {_figure(found.accuracy)}", rows)
+    left = {name.removeprefix(LEFT_OUT): other for name, other in found.others.items() if name.startswith(LEFT_OUT)}
+    show_lines(f"{name} {_gain(found.accuracy, other.accuracy.value)}" for name, other in left.items())
 
 
 def run(config: EvaluateConfig) -> Evaluation:
@@ -52,7 +55,7 @@ def run(config: EvaluateConfig) -> Evaluation:
 
     others = {name: judge(corpus) for name, corpus in zip(named, read, strict=True)}
     if len(names) > 1:
-        others |= {f"without {left}": learn([name for name in names if name != left]) for left in names}
+        others |= {LEFT_OUT + left: learn([name for name in names if name != left]) for left in names}
     found = replace(learn(names), others=others)
     if directory:
         flat = {name: _flat(other) for name, other in others.items()}
@@ -87,6 +90,14 @@ def _flat(found: Evaluation) -> dict[str, Any]:
 def _stated(location: str) -> dict[str, Any]:
     statement = Path(location + STATEMENT)
     return read_json(statement)[1] if statement.is_file() else {}
+
+
+def _gain(accuracy: ConfidenceInterval, without: float) -> str:
+    """Return a predicate that states what a training file adds to the accuracy without this file."""
+    gain = accuracy.value - without
+    if accuracy.low <= without <= accuracy.high:
+        return f"adds nothing that this test can show: {gain:+.3f} lies within the 95 % interval"
+    return f"adds {gain:.3f} to the accuracy" if gain > 0 else f"takes {-gain:.3f} from the accuracy"
 
 
 def _figure(found: ConfidenceInterval) -> str:

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from tiny import Run
 
-from adept.cli.evaluate import EvaluateConfig, main, run
+from adept.cli.evaluate import EvaluateConfig, _gain, main, run
 from adept.errors import ConfigurationError, DataError
+from adept.evaluation.metrics import ConfidenceInterval
 
 
 @pytest.mark.parametrize(
@@ -123,7 +124,21 @@ def test_of_several_files_each_is_left_out_once(tmp_path: Path, capsys: pytest.C
     kept = json.loads((tmp_path / "out" / "result.json").read_text())
     assert {name: kept[name]["accuracy"] for name in without} == without
     main(EvaluateConfig(train=[songs, snow], test=str(test)))
-    assert f"without {songs}" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert f"without {songs}" in shown
+    assert f"\n{songs} adds 0.500 to the accuracy\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("without", "said"),
+    [
+        (0.7, "adds 0.100 to the accuracy"),
+        (0.9, "takes 0.100 from the accuracy"),
+        (0.79, "adds nothing that this test can show: +0.010 lies within the 95 % interval"),
+    ],
+)
+def test_a_sentence_states_what_a_file_adds(without: float, said: str) -> None:
+    assert _gain(ConfidenceInterval(0.8, 0.75, 0.85), without) == said
 
 
 @pytest.mark.parametrize("train", [[], ["a.csv", "a.csv"], ["a.csv", 3], 7])
