@@ -8,9 +8,9 @@ Linear algebra and clustering adapt the model; no network is trained.
 - the *codec* lists the examples before the model's texts;
 - the *decoder* reads the new topics through a linear map to the old topics.
 
-A *broad* model is one for text of many domains. A few examples do not show how far their domain
+A *broad* model is a model for text of many domains. A few examples do not show how far a domain
 extends. So ``adapt`` adds the broad model's sentences that are closest in meaning to the few
-examples. Half of the other codewords are then latents of texts chosen at random.
+examples. Half of the codewords beyond the examples are then latents of texts chosen at random.
 """
 
 import random
@@ -69,7 +69,6 @@ def adapt(
     """Return a copy of a public model and its tokenizer, adapted to public examples.
 
     Args:
-        model, tokenizer: a public model and the tokenizer that was saved with it.
         examples: public texts of the domain; the adapted model holds them word for word.
         source: origin of the examples, for the model's card and every privacy statement.
         said: True for texts that people said; False for sentences found for the names of things.
@@ -187,9 +186,9 @@ def translate(model: Autoencoder, new: Tensor, old: Tensor, *, source: Autoencod
 def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[int, Tensor]:
     """Return codebooks for the latents (N, n) of examples, by their number of codewords.
 
-    The smaller codebooks hold means of these latents. If there are at most ``most`` examples, one
-    more codebook holds the latents of all examples. The largest codebook adds the nearest of the
-    model's latents ``own``, up to ``most`` codewords.
+    The smaller codebooks hold means of the examples' latents. If there are at most ``most``
+    examples, one more codebook holds the latents of all examples. The largest codebook adds the
+    nearest of the model's latents ``own``, up to ``most`` codewords.
     """
     distinct = torch.unique(latents.cpu(), dim=0)
     books = learn_codebooks(distinct, seed=seed, also=len(distinct) // 2)
@@ -204,8 +203,8 @@ def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) 
     """Return codebooks for the latents (N, n) of few examples, by their number of codewords.
 
     The largest codebook holds, in random order, the examples' latents, the nearest of the latents
-    ``own`` (M, n), and as many of the latents ``others`` (L, n). The smaller codebooks hold the
-    first of these codewords, and the smallest codebooks hold means.
+    ``own`` (M, n), and as many of the latents ``others`` (L, n). Smaller codebooks hold the first
+    codewords of the largest codebook, and the smallest codebooks hold means.
     """
     distinct, own, others = (normalize(some.cpu(), dim=1) for some in (torch.unique(latents.cpu(), dim=0), own, others))
     most = max(len(distinct), max(TEXT_CODEWORDS))
@@ -307,7 +306,10 @@ def sentences_about(codec: Codec, terms: Iterable[str]) -> list[str]:
 def nearest_first(
     codec: Codec, texts: Sequence[str], *, most: int, besides: int = 0
 ) -> tuple[list[Words], list[Words], ListedTexts]:
-    """Split a codec's sentences into ``most`` near to texts, ``besides`` others, and the rest."""
+    """Split a codec's sentences into those nearest to texts, some others, and all the rest.
+
+    The first part has ``most`` sentences, and the second part has at most ``besides`` sentences.
+    """
     meanings, table = read_meanings(codec)
     nearness = np.full(len(table), -np.inf, dtype=np.float32)
     for start in range(0, len(texts), PRODUCT_BATCH_TEXTS):

@@ -71,7 +71,7 @@ class PublicTexts:
     def write(self, released: Tensor, *, samples: int, most: int | None = None) -> list[str]:
         """Return ``samples`` texts for each latent (B, n): the public texts nearest to the latent.
 
-        A latent gets at most ``most`` different texts; its further texts repeat these.
+        A latent gets at most ``most`` different texts; further texts of the latent repeat them.
         """
         count = min(samples, most or samples, len(self.texts))
         distinct, index = torch.unique(released.to(self._table), dim=0, return_inverse=True)

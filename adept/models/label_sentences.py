@@ -19,9 +19,9 @@ hold exactly, so the products of a label do not depend on other labels. Let n be
 sentences. The weights of the later sentences, in units of ``1 / UNIT``, are whole numbers of at
 most UNIT. These weights sum to ``(k - n) * UNIT`` or more. Each weight is one step of the running
 sum. Each of the k - n points ``(j + 1/2) * UNIT`` lies in the step of one sentence. A step of at
-most UNIT holds at most one such point. A cell that was dropped from memory is computed again from
-the same numbers. QED. The time of a computation shows that a cell was not in memory; the privacy
-statements mention this.
+most UNIT holds at most one of these points. A cell that was dropped from memory is computed again
+from the same numbers. QED. Somebody who times the program can tell when a cell is computed; the
+privacy statements mention this.
 """
 
 import re

@@ -35,7 +35,6 @@ class Adept(nn.Module):
     """An autoencoder with a bounded latent; its decoder sees only the latent and earlier words.
 
     Args:
-        vocabulary_size: the number V of words.
         clip, clip_norm: the set of clipped latents ("l1" or "l2" ball, "sphere"), and its radius C.
         dropout: share of the numbers in embeddings and decoder outputs that training sets to zero.
         word_dropout: share of the decoder's input words that training hides.

@@ -9,14 +9,14 @@ If K points were spread evenly over the line, many points would stand for the sa
 the numbers are divided into ranges, called *bands*. The probabilities of the texts of a band differ
 by at most a factor of BAND_RATIO. (The last band takes all likelier texts. If K is at most
 PLAIN_SIZE, one band takes all texts.) Each number has MAX_ATTEMPTS points on the line, one for each
-*attempt*. A number stands for the text at its first point, if this text belongs to the number's
-band. Otherwise the second point is tried, and so on. If all attempts fail, the number stands for
-the text at its first point.
+*attempt*. A number stands for the text at the number's first point, if this text belongs to the
+number's band. Otherwise the second point is tried, and so on. If all attempts fail, the number
+stands for the text at its first point.
 
 In each attempt, the line is cut into cells of equal width, one for each number of the band. A hash
 that everybody can compute chooses the point inside the cell. ``number`` looks for a number with a
-point in the text's interval. No earlier point of this number may have a text of the band. So
-``write`` turns the number of a text back into exactly this text.
+point in the text's interval. The texts at the number's points of earlier attempts must not belong
+to the band. So ``write`` turns the number of a text back into exactly this text.
 """
 
 import math

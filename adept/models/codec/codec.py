@@ -1,11 +1,11 @@
 """A codec: it turns any text into a whole number below K and back, for any K from 2 to 2^120.
 
 Each of the first numbers stands for a text that the codec stores. The first stored texts are
-*public utterances*, which are sentences of the public training text. ``Codec.of`` orders them so
-that, for every k, the first k utterances represent all utterances well. The other stored texts are
-*listed texts* (``listed_texts``). An arithmetic code under a language model gives a text to each of
-the other numbers (``arithmetic_code``). *Broad text* is public text about many subjects; a codec of
-broad text stores only sentences of this text.
+*public utterances*, which are sentences of the public training text. ``Codec.of`` orders the
+utterances so that, for every k, the first k utterances represent all utterances well. The other
+stored texts are *listed texts* (``listed_texts``). An arithmetic code under a language model gives
+a text to each of the other numbers (``arithmetic_code``). *Broad text* is public text about many
+subjects; a codec of broad text stores only sentences of this text.
 
 The *description* of a record is the number of a text near to the record: a stored text
 (``nearest_text``), or a text that a search finds (``beam_search``). The privacy guarantee holds for
@@ -13,7 +13,7 @@ any choice of the text (``adept.mechanisms.description``).
 
 The codec keeps no cache from one batch of records to the next, because a faster answer would reveal
 a repeated record. Within a batch, similar records are processed faster; the privacy statements
-mention this.
+mention this difference in time.
 """
 
 import re
@@ -82,9 +82,9 @@ class Codec(Learned):
         """Learn a codec from training texts.
 
         A codec of public texts stores the texts as utterances. ``with_list`` can add likely texts,
-        up to ``listed`` stored texts in all. A codec of private texts stores no text. It stores
-        only words and sequences of words that occur in two different texts, which one person may
-        have written.
+        up to ``listed`` stored texts in all. A codec of private texts stores no text. Each of its
+        words and sequences of words occurs in two different texts, which one person may have
+        written.
         """
         rows = [row for row in map(words_of, texts) if row]
         different = list(dict.fromkeys(rows))
@@ -128,7 +128,7 @@ class Codec(Learned):
         return len(self.utterances) + len(self.listed) if self.lexicon else 0
 
     def describe(self, texts: Sequence[str], *, size: int) -> list[int]:
-        """Return the description of each text: a number below ``size``, from this text alone."""
+        """Return each text's description, a number below ``size`` that no other text affects."""
         sized, records = self._sized(size), [words_of(text) for text in text_list(texts)]
         nearest = zip(records, sized.index.nearest(records), strict=True)
         return [sized.describe(record, place, distance) for record, (place, distance) in nearest]

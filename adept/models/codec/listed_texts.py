@@ -1,10 +1,10 @@
 """Listed texts: the stored texts of a codec that are not utterances.
 
 A codec of broad public text lists sentences of this text. Any other codec lists the texts that the
-language model finds likeliest. The search for likely texts begins with the empty text. It extends
-an unfinished text by each word after which the text can probably end within a limit of bits. (A
-text of probability p costs -log2(p) bits.) The rest of a text is assumed to cost as little as the
-cheapest rest of a training text after the same one or two words.
+language model finds likeliest. The search for likely texts begins with the empty text. The search
+extends an unfinished text by each word after which the text can probably end within a limit of
+bits. (A text of probability p costs -log2(p) bits.) The rest of a text is assumed to cost as little
+as the cheapest rest of a training text after the same one or two words.
 """
 
 import math

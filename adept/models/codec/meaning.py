@@ -168,7 +168,7 @@ def _cut(groups: Tensor, most: int) -> Tensor:
 
 
 def join_groups(meanings: Codes, groups: Groups) -> Groups:
-    """Return the group number (N,) of each of N meanings; the last ones already have ``groups``.
+    """Return the group numbers (N,) of meanings; the last meanings already have ``groups``.
 
     Each of the other meanings joins the group with the nearest centre. All meanings form one group
     if no groups are given, or if there are at most MAX_UNGROUPED meanings.

@@ -204,9 +204,9 @@ class MeaningIndex(TextTable):
         """Return the distances (B, S) of S texts from each of B records, by words and by meaning.
 
         ``numbers`` holds the numbers of the texts, and ``apart`` their distances in meaning. The
-        distance by words grows by the weight of the record's words, times ``apart / (2 *
-        MEANING_LENGTH^2)``. The largest value of this factor is ``most``. A text with too few words
-        to be a sentence gets an extra distance of ``1 + most`` times the weight.
+        distance by words grows by f times the weight of the record's words, where f is ``apart / (2
+        * MEANING_LENGTH^2)`` and at most ``most``. A text with too few words to be a sentence gets
+        an extra distance of ``1 + most`` times the weight.
         """
         wanted = [set(record) for record in records]
         weights = np.array([self._weigh_all(words) for words in wanted])[:, None]

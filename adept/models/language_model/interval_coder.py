@@ -8,11 +8,11 @@ words gives a share of any interval, however narrow.
 
 A *band* holds the texts whose probability lies between two limits, and whose end has at least a
 given probability. Each band divides the line in its own way. The interval of an unfinished text is
-divided in two steps: first into the end of the text and all continuations of the text, then into
-the words that may continue the text. The end gets no share if the finished text would not belong to
-the band. Otherwise, let p be the model's probability of an end, and let b be the number of bits
-that continuations may still cost in the band. The end and all continuations get shares in the ratio
-of p to b / GROWTH, but the end gets at least p.
+divided in two steps: first into the end of the text and all continuations, then among the next
+words. The end gets no share if the finished text would not belong to the band. If the finished text
+belongs to the band, the end and all continuations get shares in the ratio of p to b / GROWTH, but
+the end gets at least p. Here p is the model's probability of an end, and b is the number of bits
+that continuations may still cost in the band.
 """
 
 from typing import NamedTuple

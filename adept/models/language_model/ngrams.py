@@ -216,7 +216,8 @@ def _discounts(counts: Whole) -> list[int]:
     """Return the discounts for the counts 0, 1 and 2 and for all larger counts, in thousandths.
 
     The discount for the count c is ``D_c = c - (c + 1) * Y * n_(c+1) / n_c``, where ``Y = n_1 /
-    (n_1 + 2 * n_2)`` and n_c is the number of n-grams with the count c. DISCOUNT_RANGES limits it.
+    (n_1 + 2 * n_2)`` and n_c is the number of n-grams with the count c. DISCOUNT_RANGES limits each
+    discount.
     """
     n = np.bincount(np.minimum(counts, 4), minlength=5).tolist()
     share = DISCOUNT_UNIT * n[1] // max(1, n[1] + 2 * n[2])
