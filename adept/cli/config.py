@@ -109,15 +109,15 @@ class AttackConfig(Columns):
     """For attack=reconstruction: number of texts among which the attacker looks for the secret
     record."""
     attribute: str = "label"
-    """For attack=attribute: the property that the attacker guesses. It is label or the name of a
-    slot (a detail of the text, such as a city)."""
+    """For attack=attribute: the property that the attacker guesses. The property is label, or the
+    name of a slot (a detail of the text, such as a city)."""
     models: int = 16
     """For attack=membership: number of classifiers that are trained on rewritten records and
     attacked."""
     confidence: float = 0.999
     """Probability with which all confidence intervals in the result hold at the same time."""
     seed: int = 0
-    """Seed of the choice of secret records. It does not fix the noise of the releases, which
+    """Seed of the choice of secret records. This seed does not fix the noise of the releases, which
     differs from run to run."""
     batch_size: int = BATCH_SIZE
     """Number of records that the model rewrites at the same time."""
@@ -140,15 +140,15 @@ class AuditConfig:
 
     # --- What is audited
     mechanism: Any = REQUIRED
-    """The mechanism to audit. It is either a class, object or function from outside adept, given as
+    """The mechanism to audit: either a class, object or function from outside adept, given as
     MODULE:ATTRIBUTE, or one of adept's mechanisms."""
     target: str = "mechanism"
     """Subject of the audit: mechanism (it randomises latents, the vectors of texts) | rewriter (it
     turns texts into texts; give model_dir or foreign, too) | synthesizer (it turns a file into a
     file; its model must hold public texts)."""
     epsilon: float | None = None
-    """The claimed epsilon, which the audit tests. You may leave it out for the mechanisms random
-    and identity."""
+    """The claimed epsilon, which the audit tests. You may leave epsilon out for the mechanisms
+    random and identity."""
     dim: int = 64
     """Number of dimensions of the latents on which a mechanism is tested. For target=rewriter, the
     model determines this number."""
@@ -219,8 +219,9 @@ class EvaluateConfig(ReadingOptions):
     # --- What is evaluated
     train: Any = REQUIRED
     """File on which a classifier is trained to predict the label of a text, such as a rewritten
-    file. If you give several files [A,B], the classifier is trained on all of them together. It is
-    also trained once without each file, to show what that file contributes."""
+    file. If you give several files [A,B], the classifier is trained on all of them together. For
+    each file, the classifier is also trained on all other files, to show what this file
+    contributes."""
     test: str = REQUIRED
     """File of original texts on which the classifier is tested."""
     reference: str | None = None
@@ -262,8 +263,8 @@ class PlayConfig:
     port: int = 8000
     """Port at which the page is served. If this port is in use, the next free port is taken."""
     token: str | None = None
-    """Password that every request must contain. You must set it if other machines can reach the
-    page."""
+    """Password that every request must contain. You must set a token if other machines can reach
+    the page."""
     browser: bool = True
     """Open the page in a browser. This happens only if the command runs in a terminal."""
 
@@ -302,8 +303,8 @@ class StudyConfig(Columns):
     """Seed of the random choices in a simulation."""
     model_dir: str | None = None
     """For study=sensitivity: directory of a model. If given, the study also measures pairs of
-    latents of this model's training texts. It counts the pairs that are farther apart than the
-    original paper assumes."""
+    latents of this model's training texts. The study counts the pairs that are farther apart than
+    the original paper assumes."""
     data: DataConfig = field(default_factory=DataConfig)
 
     def __post_init__(self) -> None:
@@ -335,14 +336,14 @@ class TrainConfig(Columns):
 
     # --- What is trained, and where it goes
     output_dir: str | None = None
-    """A new directory for the model. You must give it, unless resume_from continues an earlier
-    run."""
+    """A new directory for the model. You must give output_dir, unless resume_from continues an
+    earlier run."""
     resume_from: str | None = None
     """The directory of an interrupted training run to continue."""
     mechanism: Any = REQUIRED
-    """Mechanism for which the model is trained. It determines into which ball or sphere latents are
-    clipped. Together with training.epsilon, the mechanism also determines the noise during
-    training. These mechanisms can be chosen."""
+    """Mechanism for which the model is trained. The mechanism determines into which ball or sphere
+    latents are clipped. Together with training.epsilon, the mechanism also determines the noise
+    during training. These mechanisms can be chosen."""
     labels: str = "drop"
     """Output that the decoder learns to write from a latent: drop (a text without a label) | joint
     (a text and its label)."""

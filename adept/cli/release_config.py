@@ -46,8 +46,8 @@ class RewriteConfig(FileNames, ReleaseRequest):
 
     # --- A look before the release
     expect: str | None = None
-    """File of public texts. They are rewritten to estimate how much of a text a rewrite keeps. You
-    must also set public=true."""
+    """File of public texts. The command rewrites these texts to estimate how much of a text a
+    rewrite keeps. You must also set public=true."""
     public: bool = False
     """Set this to true to declare that anyone may read the texts in the file expect."""
     dry_run: bool = False
@@ -81,7 +81,7 @@ class SynthesizeConfig(FileNames, LedgerOptions, CentralOptions):
     """For dry_run=true without epsilon: the number of rows that you expect in the input. With null,
     the results are shown for 1,000, 10,000 and 100,000 rows."""
     accept_private_model: bool = False
-    """Accept a model that was trained on private text. No epsilon protects its training text."""
+    """Accept a model that was trained on private text. No epsilon protects the training text."""
 
     # --- Labels
     label_set: list[str] | None = None

@@ -56,8 +56,8 @@ def main(config: TrainConfig) -> None:
 def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResult:
     """Train and save a model; raise AdeptError for a mistake of the user.
 
-    The options of the command line, ``overrides``, are stored in the run's directory. A command
-    with ``resume_from`` reads them from there.
+    The options of the command line, ``overrides``, are stored in the run's directory. A later
+    command with ``resume_from`` reads the options from this directory.
     """
     splits = load(config.data, config)
     if config.labels == "joint":

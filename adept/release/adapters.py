@@ -25,10 +25,10 @@ CHECK_ROWS = 1000  # records that ``check`` holds in memory
 class DatasetRewriter:
     """A callable for ``dataset.map(..., batched=True)`` that rewrites the texts of a batch.
 
-    Pass ``remove_columns=dataset.column_names`` to ``map``: any other column of the data set stays,
-    and is not private. Call ``check`` on the whole data set first, because ``map`` checks one batch
-    at a time. Never pass this object to ``set_transform`` or ``with_transform``: they would release
-    a row again whenever somebody reads the row.
+    Pass ``remove_columns=dataset.column_names`` to ``map``, because the original columns are not
+    private. Call ``check`` on the whole data set first, because ``map`` checks one batch at a time.
+    Never pass this object to ``set_transform`` or ``with_transform``: they would release a row
+    again whenever somebody reads the row.
 
     Attributes:
         ledger: file that lists released records; None for no list.

@@ -1,4 +1,4 @@
-"""Batches of records: their random choices, and the output rows that are written from them.
+"""Batches of records: their random choices, and the output rows that are written from the choices.
 
 A mechanism turns a record into a random value, the *release*, from which the record's texts are
 written. ``draw`` makes all random choices for a batch. The result, an *entry*, is stored in the

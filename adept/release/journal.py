@@ -15,14 +15,14 @@ spent once.
 1. A row becomes visible only after ``sync`` has put its entry on the disk. ``sync`` is called
    before rows are written to standard output, and before the output file gets its final name.
 2. Entries are numbered in the order of the input, added by one process at a time, and never
-   changed. A lock ensures this; the kernel releases the lock when the process that holds it dies.
-   Without locks, no run begins. If machines do not share locks, the claim is about the runs of one
-   machine.
+   changed. A lock keeps other processes out; the kernel releases the lock when the process that
+   holds it dies. Without locks, no run begins. If machines do not share locks, the claim is about
+   the runs of one machine.
 3. A crash loses whole entries, and only the last ones. Lost entries were not on the disk, so by (1)
    none of their rows was visible. Other damage is refused, as shown below.
 4. A run first reads the stored entries, one after the other, together with the records to which
-   they belong. It draws for a record only if no entry holds the record. So exactly one entry holds
-   a record whose rows are visible, in this run and in every earlier one.
+   they belong. The run draws for a record only if no entry holds the record. So exactly one entry
+   holds a record whose rows are visible, in this run and in every earlier one.
 5. An entry belongs to its record: the entry holds a keyed digest of all rows of the input up to the
    entry's last record. A run with another input is refused. A run is also refused if its model,
    mechanism, budget, options, or the versions of the programs that draw and write differ from those

@@ -330,7 +330,7 @@ class Ledger(LedgerFile):
             self._database.execute("UPDATE asked SET claimed = 0")
 
     def finish(self, run: str) -> None:
-        """Mark a release as finished, with the time; a central release gets its first day."""
+        """Mark a release as finished: now or, if it is central, on the day on which it began."""
         ended = f"CASE scope WHEN '{EVERYWHERE}' THEN started ELSE ? END"
         self._database.run(f"UPDATE releases SET finished = {ended} WHERE run = ?", _now(), run)
 

@@ -1,4 +1,4 @@
-"""The files of a release: statement, card, report, data. They appear only when all are complete.
+"""The files of a release: statement, card, report and data, which appear when all are complete.
 
 Each file is first written under a temporary name beside its final name. A link then gives the file
 its final name. The link fails if another file has taken the name meanwhile. The data file gets its

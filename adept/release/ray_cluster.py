@@ -48,7 +48,7 @@ Draw = Callable[[Sequence[Record]], Entry]
 
 
 def draw_parts(draw: Draw, parts: Iterator[Part], options: PersonOptions) -> Iterator[tuple[Part, Entry]]:
-    """Yield each part, a tuple that begins with a batch, with the batch's result of ``draw``."""
+    """Call ``draw`` for the first element of each part, a batch; yield the part and the result."""
     if options.engine == "ray":
         return draw_on_cluster(draw, parts, workers=options.workers)
     return ((part, draw(part[0])) for part in parts)

@@ -78,7 +78,7 @@ class Plan(ABC, Generic[Stated]):
 
     @abstractmethod
     def own_terms(self) -> dict[str, Any]:
-        """Return the terms that this kind of release has beside the terms of all releases."""
+        """Return the terms that only this kind of release has."""
 
     @abstractmethod
     def preview(self) -> tuple[Stated, Any]:
@@ -90,7 +90,7 @@ class Plan(ABC, Generic[Stated]):
 
     @abstractmethod
     def draw(self, run: "Run[Stated]") -> tuple[Stated, Any]:
-        """Draw for all records, write all rows; return the statement, and notes for the curator."""
+        """Release all records, write all rows; return the statement, and notes for the curator."""
 
     @abstractmethod
     def examples(self) -> list[tuple[str, str]]:
@@ -227,7 +227,7 @@ class Run(Generic[Stated]):
             self.ledger.show(self.journal.run, self.journal.records)
 
     def tidy(self) -> None:
-        """Remove the working files of a complete release; after an error, a resumed run does."""
+        """Remove the working files of a complete release; after an error, a resumed run does it."""
         with suppress(OSError, AdeptError, KeyboardInterrupt):
             self.journal.finish()
             if self.ledger:

@@ -52,8 +52,8 @@ def rewrite_frame(
     *Claim*: a call that fails leaves no statement and nothing in the ledger. *Proof*. Before any
     record is added to the ledger (the list of released records), all records and options are
     checked, and the temporary name of the statement is taken. The last step gives the statement its
-    final name. If anything fails before that, ``claim_records`` removes the records from the
-    ledger. QED.
+    final name. If anything fails before the last step, ``claim_records`` removes the records from
+    the ledger. QED.
 
     Args:
         frame: a ``pandas.DataFrame`` or a ``datasets.Dataset``.
@@ -61,8 +61,8 @@ def rewrite_frame(
         statement: new file for the statement.
         epsilon: privacy budget of each record.
         label: name of the column with labels; None for no labels, except with ``labels="joint"``.
-        person: name of the column that names the person who contributed each record. It needs
-            ``max_records_per_person``, and is not in the returned table.
+        person: name of the column that names the person who contributed each record. This option
+            needs ``max_records_per_person``. The column is left out of the returned table.
         options: options of ``adept rewrite`` that are not about files; ``mechanism`` may be an
             object.
 

@@ -66,8 +66,8 @@ class FileOptions(PersonOptions):
     that no option names are left out."""
     schema: str | None = None
     """Types of the kept columns: a parquet file that has these columns, or JSON such as {"score":
-    "float64"}. It is needed if keep_columns are read from standard input and written into a parquet
-    file."""
+    "float64"}. This option is needed if keep_columns are read from standard input and written into
+    a parquet file."""
 
     # --- Labels
     labels: str = "copy"
@@ -188,8 +188,8 @@ class ReleaseRequest(LedgerOptions, FileOptions):
 
     # --- Budget and mechanism
     epsilon: float | None = None
-    """Privacy budget of each record. With labels=joint_response it is the budget of text and label
-    together. There is no default, so you must choose it."""
+    """Privacy budget of each record. With labels=joint_response, epsilon is the budget of text and
+    label together. There is no default, so you must choose it."""
     mechanism: Any = None
     """Mechanism that randomises a record; null: the best one for the model among those that compute
     in exact arithmetic."""

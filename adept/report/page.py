@@ -1,4 +1,4 @@
-"""A comparison as one HTML page: its content; the templates determine its look."""
+"""The content of a comparison's HTML page; the templates determine how the page looks."""
 
 import math
 from collections.abc import Sequence

@@ -1,16 +1,16 @@
 """The comparison of ``trust=all``: accuracies under each kind of trust that people may have.
 
-*Local* means that people trust nobody with their records. *Shuffled* means that they trust somebody
-to hide the order of the records. *Central* means that they trust the holder of the file. Each of
-the following comparisons has a directory and a page:
+*Local* means that people trust nobody with their records. *Shuffled* means that people trust
+somebody to hide the order of the records. *Central* means that people trust the holder of the file.
+Each of the following comparisons has a directory and a page:
 
     central/                   the synthesizer, labels private
     NAME-joint_response/       a mechanism whose releases are symbols: text and label as one symbol
     NAME-randomized_response/  any other mechanism, one text a record: half of each budget randomises the label
     NAME-copy/                 the same mechanism, labels copied
 
-The figure compares all of them by the true epsilon for *replacing* one record by any other. The
-number of records is public.
+The figure compares all kinds of trust by the true epsilon for *replacing* one record by any other.
+The number of records is public.
 
 - central: the synthesizer's epsilon is for adding or removing a record. Replacing a record is a
   removal and an addition, so the synthesizer gets half of each epsilon.

@@ -1,8 +1,8 @@
 r"""A reader's belief that you wrote the sentence behind a release.
 
 A *release* is the randomised output of a mechanism for one sentence. The *belief* is the
-probability that the reader gives to you. The *crowd* consists of N people. Each of them has one of
-N sentences: yours or one of N - 1 public ones. The reader knows the crowd, the model and the
+probability that the reader gives to you. The *crowd* consists of N people. Each person has one of N
+sentences: yours or one of N - 1 public ones. The reader knows the crowd, the model and the
 mechanism, and sees the release z. A text that is written from the release cannot reveal more than
 the release itself.
 
@@ -110,7 +110,7 @@ def worst_pair(*, epsilon: float, dim: int) -> list[float]:
 
     Let c = C / sqrt(n). The two latents are (c, ..., c) and (-c, ..., -c), both of l2 norm C. The
     log-odds of a release z are the logarithm of the ratio of its likelihoods under the two latents.
-    They can reach ``eps * sqrt(n)``, although the claim of eps promises that they are at most eps.
+    The log-odds can reach ``eps * sqrt(n)``, although the claim of eps promises at most eps.
     """
     mechanism = OriginalLaplace(epsilon=epsilon)
     corner = torch.full((1, dim), mechanism.clip_norm / math.sqrt(dim), dtype=torch.float64)

@@ -1,4 +1,4 @@
-"""Files that a user drops on the page. They are released as by ``adept rewrite``.
+"""Files that a user drops on the page, and their release as by ``adept rewrite``.
 
 Each file lies in a folder that only this user can read. The file is removed when the user asks for
 that, when the server ends, or when an hour has passed and another file is dropped.
