@@ -2,8 +2,8 @@
 
 Claim: with probability at least ``confidence``, everything that an audit reports against the
 mechanism is true: all refutations and all certified lower bounds on epsilon. Proof: each check of
-the audit errs with probability at most its share of alpha = 1 - ``confidence``, and these shares
-add up to at most alpha (union bound).
+the audit errs with probability at most its share of alpha = 1 - ``confidence``. All shares add up
+to at most alpha (union bound).
 """
 
 import math
@@ -60,11 +60,11 @@ def run(
 
     - A mechanism on *vectors* has a method ``privatize``, which maps a batch (B, n) of latents to
       one row for each latent. A latent is a vector of n numbers; a batch is a tensor or a NumPy
-      array of float64 or float32. The mechanism may declare ``clip`` (the set of latents that the
-      claim covers, by default "l2"), ``clip_norm`` (the radius of this set, by default 1),
-      ``project`` (a method that maps latents into the set), ``noise`` ("laplace", "gaussian",
-      "l2_norm" or "cap") and ``guarantee(dim)`` (a method whose result has the attributes ``exact``
-      and ``scale``). The audit also tests these declarations.
+      array of float64 or float32. The claim covers the set ``clip`` of latents (by default "l2")
+      with the radius ``clip_norm`` (by default 1). The method ``project`` maps latents into this
+      set. The attribute ``noise`` names the noise: "laplace", "gaussian", "l2_norm" or "cap". The
+      method ``guarantee(dim)`` returns an object with the attributes ``exact`` and ``scale``. These
+      declarations are optional, and the audit tests them.
     - A mechanism on *values* has a method ``privatize`` and an ``alphabet`` (or an integer
       ``size``, or ``labels``). It needs no alphabet if ``pairs`` of values are given.
     - A rewriter of *texts* has the methods ``rewrite(texts)`` and ``release(texts)`` and an

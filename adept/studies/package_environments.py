@@ -112,7 +112,7 @@ class Connection:
 
 
 class Isolated:
-    """A mechanism in the environment of its package. Deep copies of it are made there, too.
+    """A mechanism in the environment of its package, where its deep copies are made, too.
 
     If the caller seeds NumPy with 0 right before a release, the worker seeds its own generators
     with 0. So an audit can find out whether a seed repeats the noise.

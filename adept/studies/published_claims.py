@@ -1,8 +1,8 @@
 """The zoo: claims of papers, and likely misreadings of these claims, tested by `adept.audit`.
 
-A *reading* says what a claimed epsilon means. One reading is the paper's own. Another reading is
-that of a user who takes the number for the epsilon of a whole record. An *exhibit* is one reading
-with its mechanism, a pair of records, and the verdict that we wrote down before the audit.
+A *reading* says what a claimed epsilon means: what the paper claims, or what a user may misread,
+for example the epsilon of a whole record. An *exhibit* is one reading with its mechanism, a pair of
+records, and the verdict that we wrote down before the audit.
 """
 
 import time

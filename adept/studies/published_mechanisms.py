@@ -95,7 +95,7 @@ class DPBart(SentenceLatents):
         super().__init__(ClampedGaussian(epsilon=epsilon, delta=self.delta, clip_norm=radius))
 
     def supports(self, outcome: tuple[float, ...], text: str) -> float:
-        """Return minus half the squared l2 distance between a released latent and the text's."""
+        """Return minus half the squared l2 distance between the outcome and the text's latent."""
         centre = np.clip(public_words().encode(text), -CLIP_VALUE, CLIP_VALUE)
         return -0.5 * float(np.square(np.array(outcome) - centre).sum())
 

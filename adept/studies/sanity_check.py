@@ -1,4 +1,4 @@
-r"""Figure 2 of Habernal (2022): an empirical sanity check, with exact answers beside it.
+r"""Figure 2 of Habernal (2022): an empirical sanity check, compared with exact answers.
 
 The inputs are x = (0, ..., 0) and x' = (1, ..., 1), whose l1 distance is n. Each coordinate of a
 release is rounded: to 1 if it is at least 1/2, and otherwise to 0. The majority of the coordinates,
@@ -118,7 +118,7 @@ def exact_loss(mechanism: str, *, epsilon: float, dim: int) -> float:
 
 
 def likelihood_ratio(mechanism: str, *, epsilon: float, dim: int) -> float:
-    """Return the largest privacy loss of a whole release (n / b: Habernal 2021, Appendix A)."""
+    """Return the largest loss of a whole release: n / b for Laplace (Habernal 2021, Appendix A)."""
     if mechanism in ("laplace", "adept"):
         return dim / scale(mechanism, epsilon=epsilon, dim=dim)
     return 0.0 if mechanism == "random" else math.inf

@@ -136,12 +136,12 @@ def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> C
     """Detect noise that looks Gaussian although the claim has no delta. If time allows, a guessing
     game in the tails of the noise tries to refute the claim.
 
-    Claim: Gaussian noise of standard deviation s is (epsilon, delta)-LDP (local differential
-    privacy) for inputs at distance d if and only if delta is at least f(d / s, epsilon) > 0 (Balle
-    and Wang 2018). So noise that meets a claim without delta is not Gaussian, but the difference
-    may show only in outputs of the small probability f(d / s, epsilon). A test that shows the
-    difference needs about 1 / f(d / s, epsilon) releases. If Kolmogorov-Smirnov tests accept
-    Gaussian noise and time is too short for the game, the check cannot judge the claim.
+    Claim: for inputs at distance d, Gaussian noise of standard deviation s is (epsilon, delta)-LDP
+    (local differential privacy) if and only if ``delta >= f(d / s, epsilon)``. The function f is
+    positive (Balle and Wang 2018). So noise that meets a claim without delta is not Gaussian, but
+    the difference may show only in outputs of the small probability f(d / s, epsilon). A test that
+    shows the difference needs about 1 / f(d / s, epsilon) releases. If Kolmogorov-Smirnov tests
+    accept Gaussian noise and time is too short for the game, the check cannot judge the claim.
     """
     target = experiment.target
     if target.delta > 0 or target.noise_name is not None:

@@ -1,8 +1,9 @@
 """Checks that a stated discrete distribution meets the claim, and that the program follows it.
 
 K-ary response releases one of K numbers. Each of the record's t *own* numbers has probability A /
-W, and each other number has probability B / W, where W makes the sum of all probabilities 1. Claim:
-k-ary response is eps-LDP (local differential privacy) if and only if ``A <= e^eps * B``.
+W, and each of the K - t other numbers has probability B / W. Here W makes the sum of all
+probabilities 1. Claim: k-ary response is eps-LDP (local differential privacy) if and only if ``A <=
+e^eps * B``.
 """
 
 import math

@@ -1,8 +1,8 @@
 """Metadata: the type or shape of a release, or a missing release, can distinguish records.
 
 The *metadata* of a release are everything but its numbers. If two records differ in their metadata,
-they are released again in random order, and a rule guesses each record from the metadata. The right
-and wrong guesses certify a lower bound on epsilon (`GameCounts`).
+they are released again in random order, and a fixed rule guesses each record from the metadata. The
+right and wrong guesses certify a lower bound on epsilon (`GameCounts`).
 """
 
 import hashlib
@@ -89,10 +89,7 @@ class AskedRecord:
 
 
 def distinguishable(asked: Sequence[AskedRecord], target: Target, *, alpha: float) -> Check:
-    """Test that no metadata distinguish two records better than the claim allows.
-
-    The rule that guesses a record is fixed before the rounds that count.
-    """
+    """Test that no metadata distinguish two records better than the claim allows."""
     seen = [(one, found) for one in asked if (found := one.metadata())]
     if not any(len(found) > 1 for _, found in seen):
         raise MechanismFailure("no record could be released alone")

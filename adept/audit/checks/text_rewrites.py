@@ -25,7 +25,7 @@ def replay(experiment: Experiment[ValueTarget], alpha: float) -> Check:
     length, on padding, on other records of the batch or on words that are forced into the text. The
     check is blind to leaks through the latent, and to rewriters that draw words at random.
 
-    Claim: if the mechanism releases the same latent for every record, then every record must be
+    Claim: if a mechanism releases the same latent for every record, then all records must be
     rewritten to the same text, in one batch, in another order and alone. A single difference proves
     that something besides the latent influences the text.
     """

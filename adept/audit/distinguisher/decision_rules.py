@@ -2,7 +2,7 @@
 
 This number is called a *statistic*. A rule guesses one input if the statistic lies above one
 threshold, and the other input if it lies below another threshold. A rule may be chosen in any way,
-because its guesses are counted on other releases.
+because its guesses are counted on fresh releases.
 """
 
 import math
@@ -30,8 +30,8 @@ RIDGE = 1e-6  # of the squared slope, per value: keeps it finite where the value
 class Rule:
     """A rule that names one input for high values of a statistic, and the other for low values.
 
-    High values are at least ``high``, and low values are below ``low``. Between them, the rule
-    abstains.
+    High values are at least ``high``, and low values are below ``low``. For values in between, the
+    rule abstains.
     """
 
     high: float  # infinite: the rule never names this input

@@ -1,8 +1,8 @@
 """The choice of the inputs and the distinguishers that should certify the largest epsilon.
 
-In a guessing game, a mechanism releases one of two inputs, and a *distinguisher* guesses the input
-from a *statistic*, which is a number computed from the release. A poor choice weakens the certified
-bound but never makes it false, because distinguishers are scored on other releases.
+A *distinguisher* guesses from a *statistic* which of two inputs a mechanism released. The statistic
+is a number that is computed from the release. A poor choice weakens the certified bound but never
+makes it false, because distinguishers are scored on fresh releases.
 """
 
 import math
@@ -157,17 +157,14 @@ def _candidates(target: AnyTarget, samples: list[PairSample], certifying: int) -
 
 
 def _best(candidates: list[_Candidate]) -> _Candidate:
-    """Return the candidate with the best score; a logistic curve decides between close scores."""
+    """Return the statistic and pair with the best score; a logistic curve decides close cases."""
     best = max(candidates, key=lambda tried: tried.score)
     least = best.score - 3 / math.sqrt(best.wrong + EXTRA_WRONG)
     return max((tried for tried in candidates if tried.score >= least), key=lambda tried: tried.promise)
 
 
 def samples_of(target: AnyTarget, pairs: list[InputPair], *, rows: int) -> tuple[list[PairSample], list[str]]:
-    """Return the screening releases of the pairs, and the reasons why some pairs have none.
-
-    Raise MechanismFailure if no pair has releases that hold a number.
-    """
+    """Return the screening releases of the pairs, and the reasons why some pairs have none."""
     sampler, samples, failures = Sampler(target, rows), [], []
     for pair in pairs:
         try:

@@ -297,7 +297,7 @@ class PairSample:
 
     @property
     def additive(self) -> bool:
-        """True if a release has as many numbers as its input, so it can be the input plus noise."""
+        """True if a release is as long as its input, so the release can be the input plus noise."""
         return bool(self.releases[0].shape[1] == len(self.centres[0]))
 
 

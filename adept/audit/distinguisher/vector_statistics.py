@@ -114,7 +114,7 @@ def trailing(z: Floats, unit: float) -> Floats:
 def trailing_bits(z: Floats, unit: float) -> Floats:
     """Return, for each release, the number of binary places that its coordinates need.
 
-    The coordinates are first divided by ``unit``. The result is at most `FINEST_BIT` + 1.
+    The coordinates are first divided by ``unit``. `FINEST_BIT` + 1 stands for all larger numbers.
     """
     places = np.full(len(z), FINEST_BIT + 1.0)
     scaled = z[:, :FIRST_NUMBERS] * (2.0**FINEST_BIT / unit)

@@ -93,11 +93,11 @@ def game_lower_bound(right: ArrayLike, wrong: ArrayLike, rounds: int, *, delta: 
 
     For delta > 0, write p = p_0 + r with ``p_0 <= exp(epsilon) * q`` and r <= delta. Imagine that
     each right round is *forgiven* with probability r / p. The number of forgiven rounds is binomial
-    with a probability of at most delta. Let D be its upper quantile at ``FORGIVEN * alpha``. Then
-    more than D rounds are forgiven with at most that probability. Without the forgiven rounds, the
-    game is one of delta = 0, and w_hi shrinks if the number of right rounds grows. So w_hi,
-    computed for ``right - D`` right rounds, is below w with probability at most alpha in all (union
-    bound).
+    with a probability of at most delta. Let D be the upper quantile of this number at ``FORGIVEN *
+    alpha``. Then more than D rounds are forgiven with at most that probability. Without the
+    forgiven rounds, the game is one of delta = 0, and w_hi shrinks if the number of right rounds
+    grows. So w_hi, computed for ``right - D`` right rounds, is below w with probability at most
+    alpha in all (union bound).
 
     Args:
         right: number of rounds guessed right, which may be fractional; broadcasts against
@@ -125,10 +125,7 @@ def _forgiven(rounds: int, delta: float, alpha: float) -> float:
 
 
 def rounds_needed(epsilon: float, *, alpha: float) -> float:
-    """Return the number m of right guesses that refute a claimed epsilon if no guess is wrong.
-
-    The number m solves ``(1 + e^-epsilon)^-m = alpha``.
-    """
+    """Return the number of right guesses, without a wrong guess, that refute a claimed epsilon."""
     return -math.log(alpha) / math.log1p(math.exp(-epsilon)) if epsilon < 50 else math.inf
 
 
@@ -143,8 +140,9 @@ def epsilon_lower_bound(
     """Return a lower bound on epsilon from the counts of one event under two inputs.
 
     The event occurs in ``first`` of ``first_trials`` releases of one input, and in ``second`` of
-    ``second_trials`` releases of the other input. It must be fixed before these releases are drawn.
-    The bound is wrong with probability at most ``alpha``; it is -inf if the counts certify nothing.
+    ``second_trials`` releases of the other input. The event must be fixed before these releases are
+    drawn. The bound is wrong with probability at most ``alpha``; it is -inf if the counts certify
+    nothing.
 
     Claim: let P and Q be the probabilities of the event under the two inputs. An (epsilon,
     delta)-LDP mechanism has ``P <= exp(epsilon) * Q + delta`` for every event, so ``epsilon >=
@@ -165,8 +163,8 @@ def gaussian_delta(distance: float, *, sigma: float, epsilon: float) -> float:
 
     Let d = ``distance`` be the l2 distance of two inputs, and let s = ``sigma`` be the standard
     deviation of the noise. The exact delta is ``Phi(d / (2 * s) - epsilon * s / d) - exp(epsilon) *
-    Phi(-d / (2 * s) - epsilon * s / d)``, where Phi is the normal distribution function (Balle and
-    Wang 2018, Theorem 8). Delta grows with the distance, so the sensitivity determines the delta of
+    Phi(-d / (2 * s) - epsilon * s / d)`` (Balle and Wang 2018, Theorem 8). Phi is the normal
+    distribution function. Delta grows with the distance, so the sensitivity determines the delta of
     a mechanism.
     """
     if distance == 0:

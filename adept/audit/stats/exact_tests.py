@@ -90,7 +90,7 @@ def certified(
 
 
 def combined(p_values: Sequence[float], evidence: str, *, alpha: float, statistic: float | None = None) -> Check:
-    """Return one check for several tests: the smallest p-value times the number of p-values."""
+    """Combine the p-values of several tests into one check, with Bonferroni's factor."""
     p = min(1.0, min(p_values) * len(p_values))
     return Check.of(failed=p < alpha, evidence=evidence, statistic=statistic, p_value=p, threshold=alpha)
 

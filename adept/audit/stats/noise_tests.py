@@ -1,10 +1,11 @@
 """Distributions of noise that a mechanism may declare, and tests of noise against them.
 
-Each distribution has an ``order`` p: it measures the distance of two inputs in the lp norm. `size`
-and `shape` test the noise by pivots. A pivot is a function of the noise whose distribution is known
-exactly if the declaration is true. (Noise on a grid changes the distribution of a pivot by less
-than a relative 1e-11, for epsilon up to 100.) `magnitude_median` is the median of the absolute
-value of a coordinate's noise, or None if these absolute values are not independent of each other.
+A distribution measures the distance of two inputs in the lp norm, where p is ``order``. `size` and
+`shape` test noise by *pivots*. A pivot is a function of the noise whose distribution is known
+exactly if the declaration is true. (If a mechanism draws noise on a grid, the distribution of a
+pivot changes by less than a relative 1e-11, for epsilon up to 100.) `magnitude_median` is the
+median of the absolute value of a coordinate's noise, or None if these absolute values are
+dependent.
 """
 
 import math

@@ -38,9 +38,9 @@ def try_copy(mechanism: Any) -> Any:
 
 
 class Caller:
-    """A caller of foreign code in a thread, with a time limit in seconds.
+    """An object that calls foreign code in a thread, with a time limit in seconds.
 
-    After one call exceeds the limit, the caller refuses all further calls.
+    After one call exceeds the limit, the object refuses all further calls.
     """
 
     def __init__(self, time_limit: float) -> None:
