@@ -148,7 +148,10 @@ def _codebook_score(mechanism: Codebook, candidates: Candidates) -> Callable[[Te
 
 
 def released_symbols(mechanism: Codebook, released: Tensor) -> Tensor:
-    """Return the smallest index of a codeword that equals the release, per block (m, blocks)."""
+    """Return the index of the released codeword for each block (m, blocks).
+
+    If several codewords of a block are equal, the smallest of their indices is returned.
+    """
     blocks = mechanism.layout(released.shape[1])
     parts = torch.split(released.double(), [block.shape.dim for block in blocks], dim=1)
     return torch.stack(

@@ -82,7 +82,7 @@ def play(game: AttackGame, *, models: int) -> list[AttackRow]:
 def _train_shadows(
     game: AttackGame, texts: tuple[list[str], list[str]], labels: list[str], models: int, draw: random.Random
 ) -> tuple[Floats, Floats]:
-    """Return the shadow classifiers' (rows) confidence in the labels of both texts of each pair."""
+    """Return how certain each shadow classifier (row) is of each pair's label (column), by text."""
     by_label: defaultdict[str, list[str]] = defaultdict(list)
     for text, label in zip(game.public.texts, game.public.labels or [], strict=True):
         by_label[label].append(text)
@@ -127,9 +127,9 @@ def play_file(files: NeighbouringFiles, *, rounds: int, confidence: float = 0.99
 
 
 def area(inside: Floats, outside: Floats) -> float:
-    """Return the area under the ROC curve of scores: of members, ``inside``, against ``outside``.
+    """Return the area under the ROC curve of a score; two equal scores count as half a success.
 
-    If a member and another record have the same score, this pair counts as half.
+    ``inside`` holds the scores of members, and ``outside`` holds the scores of all others.
     """
     if not len(inside) or not len(outside):
         return 0.5

@@ -1,14 +1,14 @@
 """Base classes of mechanisms, and the choice of a mechanism by name.
 
 A mechanism replaces each record by a random output, which is called the *release* of the record.
-Most mechanisms read a *latent*: the vector of numbers into which an encoder turns a text. The
-others read a *description*: the number that a public codec gives to a text.
+Most mechanisms read a *latent*: the vector of numbers into which an encoder turns a text. The other
+mechanisms read a *description*: the number that a public codec gives to a text.
 
 Any two records are neighbours. A guarantee for latents covers a bounded set of latents: an l1 ball,
 an l2 ball or a sphere of radius C. ``project`` clips each latent into this set and rounds it to a
-public grid of points (``adept.mechanisms.clip_to_grid``). Every proof starts from these projected
-latents. So the sensitivity, the largest distance between two records' latents, is the diameter of
-the set.
+public grid of points (``adept.mechanisms.clip_to_grid``). Every proof starts from the projected
+latents. The sensitivity, the largest distance between two records' latents, is the diameter of the
+set.
 """
 
 from abc import ABC, abstractmethod
@@ -72,14 +72,14 @@ class LocalRandomizer(ABC):
     def certificate(self, dim: int) -> list[Part] | None:
         """Return the public numbers that prove the guarantee, in one part for each random draw.
 
-        The result is None if the mechanism has no certificate.
+        A mechanism without a certificate returns None.
         """
         return None
 
     def symbols(self, dim: int) -> tuple[Symbols, ...]:
         """Return the sizes of the alphabet for each random draw of one release.
 
-        The tuple is empty if the outputs are not symbols of a finite alphabet.
+        A mechanism that draws no symbols of a finite alphabet returns an empty tuple.
         """
         return ()
 
@@ -93,8 +93,6 @@ class Mechanism(LocalRandomizer):
     holds NaN or Inf.
 
     Attributes:
-        epsilon: the privacy budget that the mechanism *claims* to keep, in nats; positive and
-            finite.
         clip_norm: the radius C of the ball or sphere into which latents are clipped, on the scale
             of the latents; between 1e-6 and 1e6.
         noise: the name of the noise's distribution in ``adept.audit.stats.noise_tests``, or "cap"

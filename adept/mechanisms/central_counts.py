@@ -7,23 +7,26 @@ where X holds M independent random integers with the discrete Laplace distributi
 proportional to exp(-|x| / b).
 
 *Neighbours*. Under ``add_or_remove``, two collections are neighbours if one of them has all rows of
-the other and the rows of one more *person*. Under ``replace``, they are neighbours if only the rows
-of one person differ; the number of records is then public. At most m votes of a person are counted,
-and a rule that reads only this person's rows chooses them. If the data name no persons, each record
-counts as a person, and m = 1.
+the other and the rows of one more *person*. Under ``replace``, two collections are neighbours if
+only the rows of one person differ; the number of records is then public. At most m votes of a
+person are counted, and a rule that reads only this person's rows chooses them. If the data name no
+persons, each record counts as a person, and m = 1.
 
 *Claim*. Let s = m for ``add_or_remove`` and s = 2 m for ``replace``. If b >= s / eps, the release
 is eps-DP (pure): P(y(D) in S) <= e^eps P(y(D') in S) for all neighbours D, D' and every set S of
-outputs. The same holds for everything that is computed from y and public data.
+outputs. Everything that is computed from y and public data is also eps-DP.
 
-*Proof*. (1) The l1 distance between h(D) and h(D') is at most s. The rule that chooses a person's
-votes reads no other rows, so all other people's votes are the same in D and D'. The person in whom
-D and D' differ has at most m votes in each of them, and each vote increases one count by one. Under
-``add_or_remove``, this person has no votes in one of the two collections. (2) For every y, P(h + X
-= y) / P(h' + X = y) = exp(sum_z (|y_z - h'_z| - |y_z - h_z|) / b) <= exp(||h - h'||_1 / b) <= exp(s
-/ b) <= e^eps, by the triangle inequality; the sum is over all cells z. (3) Everything computed from
-y and public data is a function of y, of these data and of random bits. The data and the bits do not
-depend on D. QED.
+*Proof*.
+
+1. The l1 distance between h(D) and h(D') is at most s. The rule that chooses a person's votes reads
+   no other rows, so all other people's votes are the same in D and D'. The person in whom D and D'
+   differ has at most m votes in each of them, and each vote increases one count by one. Under
+   ``add_or_remove``, this person has no votes in one of the two collections.
+2. Let h = h(D) and h' = h(D'). For every y, P(h + X = y) / P(h' + X = y) = exp(sum_z (|y_z - h'_z|
+   - |y_z - h_z|) / b), where the sum is over all cells z. By the triangle inequality, this ratio is
+   at most exp(||h - h'||_1 / b) <= exp(s / b) <= e^eps.
+3. Everything computed from y and public data is a function of y, of these data and of random bits.
+   The data and the bits do not depend on D. QED.
 
 *Claim for one row of a person*. Suppose that the counted votes are those of the person's first m
 rows with a vote. Then adding or removing one row changes h by at most 2 in l1 norm, for every m.
@@ -35,8 +38,8 @@ counted. Removing a row without a vote, or a row whose vote comes after the firs
 nothing. If v_i with i <= m is removed, the other counted votes are still counted, because each of
 them keeps its place or moves forward. One place becomes free, and v_(m+1) takes it if it exists. So
 one count falls by one, and at most one count rises by one. Adding a row reverses a removal.
-Replacing a row removes one row and adds one, so the changes sum to at most 2 + 2. By (2) the ratio
-of probabilities is at most e^(2 / b) or e^(4 / b), and 1 / b <= eps / s. QED.
+Replacing a row removes one row and adds one, so the changes sum to at most 2 + 2. By step 2 above,
+the ratio of probabilities is at most e^(2 / b) or e^(4 / b), and 1 / b <= eps / s. QED.
 
 The rule v, the cells and their number, m, eps and the neighbouring relation must be fixed before
 anyone looks at the records. *Every* cell gets noise, also a cell without votes: a missing cell
@@ -79,11 +82,10 @@ class Votes:
     """A pure eps-DP release of the number of votes for each cell, in exact arithmetic.
 
     Attributes:
-        epsilon: the budget of each person, or of each record if records are not grouped by person,
-            in nats, from 1e-3 to 600.
+        epsilon: the budget of each person, or of each record if the data name no persons, in nats,
+            from 1e-3 to 600.
         neighbours: the relation between neighbours, "add_or_remove" or "replace".
-        votes_per_person: the largest number m of votes per person, at least 1, fixed before any
-            record is read.
+        votes_per_person: the largest number m of votes per person, at least 1.
     """
 
     epsilon: float
@@ -120,15 +122,15 @@ class Votes:
     def record_epsilon(self, moved: int) -> float:
         """Return the epsilon of one row of a person.
 
-        ``moved`` is the largest change of the counts in l1 norm: 2 for adding or removing the row,
-        and 4 for replacing it.
+        ``moved`` is the l1 change of the counts: 2 for adding or removing the row, 4 for replacing
+        it.
         """
         return total(Fraction(self.epsilon) * moved / self.sensitivity)
 
     def guarantee(self, *, persons: bool | None = None) -> Guarantee:
         """Return the guarantee of one release.
 
-        ``persons`` says if a column of the data names the person of each record; None means
+        ``persons`` says if the data name the person of each record; None means that this is
         unknown.
         """
         return Guarantee.pure(

@@ -2,8 +2,8 @@
 
 Let C be the radius of the ball into which latents are clipped, written as C = m * 2^e with 1 <= m <
 2. The grid consists of all vectors whose numbers are multiples of ``step = 2^(e - 20)``. The step
-depends on C alone, so the grid is public. Exact mechanisms represent a grid point by integers: its
-numbers, divided by the step. Every grid point of the ball is also exactly representable in float32.
+depends on C alone, so the grid is public. Exact mechanisms calculate with the integers (grid point)
+/ step. Float32 represents every grid point of the ball exactly.
 """
 
 import math

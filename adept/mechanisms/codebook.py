@@ -2,33 +2,33 @@ r"""Top-t randomised response over a public codebook, drawn in integer arithmeti
 
 A codebook is a list of k public unit vectors, the codewords. For a record with the latent x, let
 S_x be the set of the t codewords nearest to x, its *heavy* codewords. The mechanism releases one
-codeword for the record. It draws each codeword in S_x with probability A / W and each other
-codeword with probability B / W. Here A >= B are integers with A <= e^eps B, and W = t A + (k - t)
-B. To do so, it draws a *rank* for each record: ranks 0 to t - 1 stand for the heavy codewords, and
-ranks t to k - 1 stand for the others. For t = 1 this is k-ary randomised response. For k ->
-infinity and t / k = q it becomes PrivUnit (``adept.mechanisms.privunit``) with a cap of probability
-q. Sources for subset selection over a random codebook: Feldman and Talwar 2021, "Lossless
-compression of efficient private local randomizers"; Shah et al. 2022, "Optimal compression of
-locally differentially private mechanisms".
+codeword for the record: each codeword in S_x with probability A / W, and each other codeword with
+probability B / W. Here A >= B are integers with A <= e^eps B, and W = t A + (k - t) B. The program
+draws a *rank*: ranks 0 to t - 1 stand for the heavy codewords, and ranks t to k - 1 stand for the
+others. For t = 1 the mechanism is k-ary randomised response. For k -> infinity and t / k = q it
+becomes PrivUnit with a cap of probability q (``adept.mechanisms.privunit``).
 
 Claim: the release is pure eps-LDP, exactly, for any two records, whatever floating-point numbers
 their latents hold. Proof: every S_x is a set of exactly t indices, which the program verifies in
 integers for every record. So W is the same for every x, and any codeword has probability A / W or B
-/ W under any record. Its probabilities under two records differ by a factor of at most A / B <=
-e^eps. Rounding errors, ties, duplicate codewords and the size of the batch can only change *which*
-t codewords are heavy, independently of the draw. The proof uses no norm and no sensitivity. The
-program computes A from eps, read as an exact rational number
-(``adept.mechanisms.random_draws.exact_odds``).
+/ W under any record. The probabilities of a codeword under two records differ by a factor of at
+most A / B <= e^eps. Rounding errors, ties, equal codewords and the size of the batch can only
+change *which* t codewords are heavy, independently of the draw. The proof uses no norm and no
+sensitivity. QED.
 
 Blocks: one codebook of the allowed size serves budgets only up to about eps = 12. For a larger
 budget, the program cuts the n coordinates of a latent into m blocks. Block j has n_j coordinates,
 and a separate draw with the budget eps n_j / n releases it. The draws are independent given x, so
-their budgets add up. As fractions, their sum is exactly eps.
+their budgets add up. The sum of the budgets, as fractions, is exactly eps.
 
 The rule for k and m: k is the smallest power of two from 2^12 to 2^14 that is at least 10 / q,
 where q is the cap probability of PrivUnit (or 2^14 if none is). m is the power of two for which the
 expected cosine between a latent and its release is largest. The rule reads only n, eps and the
 options, never data.
+
+Sources for subset selection over a random codebook: Feldman and Talwar 2021, "Lossless compression
+of efficient private local randomizers"; Shah et al. 2022, "Optimal compression of locally
+differentially private mechanisms".
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``; ``proofs/Privacy.v``,
 ``composition_of_many``.
@@ -99,8 +99,8 @@ class Block:
     def place(self, latents: Tensor, ranks: Tensor) -> Tensor:
         """Return the index (B,) of the codeword at the given rank for each row of latents (B, n_j).
 
-        Ranks 0 to t - 1 are the members of S_x, and ranks t to k - 1 are the other codewords, both
-        in ascending order of their indices. So the ranks of every row are a permutation of the k
+        Ranks 0 to t - 1 are the t nearest codewords, and ranks t to k - 1 are the others, both in
+        ascending order of their indices. So the ranks of every row are a permutation of the k
         codewords.
         """
         near, top = self.nearest(latents), self.shape.top
@@ -116,18 +116,16 @@ class Block:
 class Codebook(Mechanism):
     """A mechanism that releases a public codeword near the direction of each latent.
 
-    The release is pure eps-LDP for any two records, in exact arithmetic. It is the codeword itself,
-    scaled to the length C, and not an unbiased estimate of the latent. It depends only on the
-    direction of the latent. A zero or non-finite latent counts as the unit vector along the first
-    axis.
+    The release is pure eps-LDP for any two records, in exact arithmetic. The release is the
+    codeword, scaled to the length C, and not an unbiased estimate of the latent. Only the direction
+    of a latent matters. A zero or non-finite latent counts as the unit vector along the first axis.
 
     Attributes:
-        size: the number k of codewords in the codebook of each block, from 2 to 2^20. By default,
-            it follows from the budget (``adept.mechanisms.codebook`` states the rule).
+        size: the number k of codewords in the codebook of each block, from 2 to 2^20; by default,
+            it follows from the budget.
         seed: the seed of the random codebook, which is public.
         blocks: the number m of blocks into which the n numbers of a latent are cut, from 1 to n /
-            2. By default, it follows from n and the budget (``adept.mechanisms.codebook`` states
-            the rule).
+            2; by default, it follows from n and the budget.
     """
 
     size: int | None = None
@@ -163,7 +161,7 @@ class Codebook(Mechanism):
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
         """Simulate a seeded release, which is not private.
 
-        Its gradient is that of the expected release: ``mean_cosine`` times the clipped latent.
+        The gradient is that of the expected release: ``mean_cosine`` times the clipped latent.
         """
         centres = self.clip_as_floats(latents)
         chosen = [
@@ -220,13 +218,11 @@ def simulated_ranks(latents: Tensor, shape: Shape, generator: torch.Generator | 
 
 @lru_cache(maxsize=8)
 def random_codewords(dim: int, size: int, seed: int) -> Tensor:
-    """Return ``size`` random unit vectors (size, dim) in float32, the same on every machine.
-
-    Rounding to multiples of 2^-20 removes the last bits, which may differ between platforms.
-    """
+    """Return ``size`` random unit vectors (size, dim) in float32, the same on every machine."""
     raw = np.random.PCG64(seed).random_raw(size * dim)
     gaussian = ndtri(((raw >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52).reshape(size, dim)
     unit = gaussian / np.sqrt((gaussian**2).sum(axis=1, keepdims=True))
+    # Rounding removes the last bits, which may differ between platforms
     return torch.from_numpy((np.round(unit / grid_step(1.0)) * grid_step(1.0)).astype(np.float32))
 
 
@@ -257,10 +253,7 @@ def layout_shapes(dim: int, *, epsilon: float, size: int | None, blocks: int) ->
 
 
 def block_shape(dim: int, *, epsilon: Fraction, size: int | None = None, top: int | None = None) -> Shape:
-    """Return the public numbers that define the draw for a block of ``dim`` coordinates.
-
-    By default, the module's rule sets k, and t = round(q k) with the cap probability q of PrivUnit.
-    """
+    """Return the numbers that define a block's draw; by default, k and t follow from q."""
     share = optimal_cap(dim, epsilon=float(epsilon)).probability
     low, high = DEFAULT_SIZES
     while low < high and low < 10 / share:
@@ -284,8 +277,7 @@ def draw_cosine(shape: Shape) -> float:
     quantiles of T shows that the t largest of these cosines sum to k E[M(g(v))] on average. Here v
     has the distribution Beta(t, k - t), g(v) is the smallest cosine in the cap that covers the
     share v of the sphere, and M(g) = E[T; T >= g]. All k cosines sum to zero on average. So the
-    expected cosine of the release is (A - B) / W times the sum of the t largest cosines. The
-    program computes the expectation over v by a Gauss quadrature over the quantiles of v.
+    expected cosine of the release is (A - B) / W times the sum of the t largest cosines.
     """
     a, top, size = (shape.dim - 1) / 2, shape.top, shape.size
     nodes, weights = np.polynomial.legendre.leggauss(128)

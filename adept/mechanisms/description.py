@@ -1,23 +1,23 @@
 r"""Randomised response over descriptions: numbers that a public codec gives to texts.
 
-A *codec* turns a text into a number, its *description*, and a number back into a text. It may also
-give a text a set of t descriptions; mostly t = 1.
+A *codec* turns a text into a number, its *description*, and a number back into a text. Some codecs
+give each text a set of t descriptions instead of one.
 
-*Claim*. Let a public codec map every record x to a set S(x) of exactly t descriptions, which are
-numbers of {0, .., K-1}. They are the record's *own* descriptions. The mechanism releases one number
-for the record. It draws each number in S(x) with probability A / W and each other number with
-probability B / W. Here A >= B are integers with A <= e^eps B, and W = t A + (K - t) B. This release
-is eps-LDP (pure) for any two records, and so is every text that is written from the released
-number.
+*Claim*. Let a public codec map every record x to a set S(x) of exactly t numbers of {0, .., K-1},
+the record's *own* descriptions. The mechanism releases one number for the record: each number in
+S(x) with probability A / W, and each other number with probability B / W. Here A >= B are integers
+with A <= e^eps B, and W = t A + (K - t) B. The release is eps-LDP (pure) for any two records, and
+so is every text that is written from the released number.
 
 *Proof*. The program verifies in integers, for every record, that S(x) has exactly t different
 members, so W is the same for all records. Any number has probability A / W or B / W under any
-record. So its probabilities under two records differ by a factor of at most A / B <= e^eps. QED.
-(Subset selection: Ye and Barg 2018, "Optimal schemes for discrete distribution estimation under
-locally differential privacy"; t = 1 is K-ary randomised response.)
+record. So the probabilities of a number under two records differ by a factor of at most A / B <=
+e^eps. Writing a text from the number is post-processing. QED. (Subset selection: Ye and Barg 2018,
+"Optimal schemes for discrete distribution estimation under locally differential privacy"; t = 1 is
+K-ary randomised response.)
 
 The proof needs four properties of the codec. First, the codec describes every text, if need be with
-a constant number. Second, it reads one record at a time. Third, K, t and the codec are fixed
+a constant number. Second, the codec reads one record at a time. Third, K, t and the codec are fixed
 without private data. Fourth, the random bits of the codec are independent of those of the release.
 An error of the codec makes the release less useful, never less private.
 
@@ -25,28 +25,27 @@ The rule for K, if t = 1, chooses the K for which a release transmits the most i
 record, if all descriptions are equally common (``best_size``).
 
 A codec of *broad* text, which covers many subjects instead of one domain, describes a record by a
-whole public sentence. S(x) consists of the t sentences nearest to the record, among all K sentences
-of the codec. The rule for t makes the odds of releasing a sentence of S(x) about s to one, with s =
-eps - ODDS_BELOW_EPSILON, at least 1. This needs t = K s / (e^eps + s), rounded, at least 1
+whole public sentence. S(x) holds the t sentences nearest to the record, among all K sentences of
+the codec. The rule for t is t = K s / (e^eps + s), rounded, at least 1. Then the odds of releasing
+a sentence of S(x) are about s to one. Here s = eps - ODDS_BELOW_EPSILON, at least 1
 (``docs/decisions.md``, "Heavy sentences").
 
 *Descriptions by label.* If the output copies the labels of records unchanged, the K descriptions of
 a record may be the *cell* of its label c. The cell of c consists of K public sentences that depend
-only on c, the budget and public text (``by_label``; ``adept.models.label_sentences``). Let M_c be
-the release above, with the sentences of the cell of c as descriptions.
+only on c, the budget and public text (``adept.models.label_sentences``). Let M_c be the release
+above, with the sentences of the cell of c as descriptions.
 
 *Claim*: the release of the pair (c, M_c(x)) is eps-LDP (pure) for any two records x, x' with the
 same label c. *Proof*: both records have the label c, so they have the same cell and the same K, t,
 A and B, and the claim of M_c applies. QED. K, t and the weights are the same for every label, so
 one certificate covers all labels. Nothing is claimed for two records with different labels: their
-cells differ, so a released text can reveal its label with certainty. Deleting the label column
-later therefore does not hide the labels.
+cells differ, so a released text can reveal its label with certainty.
 
 The rule for the size of cells: K = LABEL_CELL for an epsilon between the two CELL_EPSILONS. K
-halves for every two nats below them. It doubles for every two nats above them, until every cell
-holds all sentences of the codec. The rule for t in cells is the formula above with s = max(4/3,
-min(eps - 2, eps/2 + 2), eps - 4). All cells begin with the same sentences, the first sentences of
-the codec (``first_share``).
+halves for every two nats below this interval. K doubles for every two nats above it, until every
+cell holds all sentences of the codec. The rule for t in cells is the formula above with s =
+max(4/3, min(eps - 2, eps/2 + 2), eps - 4). All cells begin with the same sentences, the first
+sentences of the codec (``first_share``).
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, and for labels
 ``same_label_is_private``.
@@ -83,8 +82,8 @@ class Description(SymbolRandomizer):
 
     Attributes:
         epsilon: the budget in nats, from 1e-3 to 600.
-        size: the number K of possible descriptions, from 2 to 2^120. By default, it follows from
-            the budget alone (``best_size``).
+        size: the number K of possible descriptions, from 2 to 2^120; by default, it follows from
+            the budget.
         top: the number t of descriptions that each record has, from 1 to K - 1; by default 1.
         by_label: True if the descriptions of a record are the sentences in the cell of its label,
             and the output copies this label.
@@ -137,9 +136,8 @@ class Description(SymbolRandomizer):
     def privatize(self, descriptions: Sequence[Described]) -> list[int]:
         """Release one number for each record, exactly, from the operating system's entropy.
 
-        Args:
-            descriptions: for each record its description, or its t different descriptions in any
-                order. All are integers in {0, .., K-1}.
+        ``descriptions`` holds each record's description, or its t different descriptions in any
+        order.
         """
         ranks = exact_ranks(len(descriptions), near=self.heavy, far=self.count - self.heavy, odds=self.odds)
         return self.choose(descriptions, ranks)
@@ -167,8 +165,8 @@ class Description(SymbolRandomizer):
     def choose(self, descriptions: Sequence[Described], ranks: Sequence[int]) -> list[int]:
         """Return the number at the given rank for each record.
 
-        The ranks below t are the record's own descriptions, and the other numbers follow in
-        ascending order.
+        Ranks below t are the record's own descriptions. The other numbers follow in ascending
+        order.
         """
         meant = []
         for own, rank in zip(self._checked(descriptions), ranks, strict=True):
@@ -251,12 +249,12 @@ def best_size(epsilon: float) -> int:
 def joint_size(epsilon: float, labels: int) -> int:
     """Return the number K of descriptions for releases of a text and one of L labels as one symbol.
 
-    With this K, the released symbol transmits the most information about its record, if all K
-    descriptions are equally common. A description almost determines its label, so only K of the K L
-    symbols ever are a record's own symbol. With A = e^eps, the symbol transmits I(K) = (A ln A - (A
-    + K - 1) ln((A + K - 1) / K)) / (A + K L - 1) nats. For K well below A, I(K) is about ln K / (1
-    + K L / A). This is largest where K (ln K - 1) = A / L. The solution is K = A / (L w), where w
-    is the number with w e^w = A / (e L).
+    With this K, the symbol transmits the most information about its record, if all K descriptions
+    are equally common. A description almost determines its label, so only K of the K L symbols ever
+    are a record's own symbol. With A = e^eps, the symbol transmits I(K) = (A ln A - (A + K - 1)
+    ln((A + K - 1) / K)) / (A + K L - 1) nats. For K well below A, I(K) is about ln K / (1 + K L /
+    A), which is largest where K (ln K - 1) = A / L. The solution is K = A / (L w), where w e^w = A
+    / (e L).
     """
     odds = math.exp(min(epsilon, 600.0)) / labels
     size = odds / float(lambertw(odds / math.e).real)

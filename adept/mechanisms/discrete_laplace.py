@@ -14,8 +14,8 @@ uniformly random integer.
    another one with probability 1 / j must both succeed. Let J be the first trial that fails. Then
    P(J > j) = g^j / j!, so P(J is odd) = sum_i (-1)^i g^i / i! = exp(-g). The function returns True
    if J is odd. (Algorithm 1.)
-3. Let U be drawn uniformly from {0, .., t-1} and kept with probability exp(-U / t); otherwise it is
-   drawn again. Let V be the number of successes of probability exp(-1) before the first failure, so
+3. Draw U uniformly from {0, .., t-1}, and draw it again unless a trial of probability exp(-U / t)
+   succeeds. Let V be the number of successes of probability exp(-1) before the first failure, so
    P(V = v) is proportional to exp(-v). Then X = U + t V has P(x) proportional to exp(-x / t),
    because each x >= 0 belongs to exactly one pair (U, V). So Y = floor(X / 2^k) has P(y)
    proportional to exp(-2^k y / t) = exp(-y / b).
@@ -54,11 +54,8 @@ Integers = NDArray[np.int64]
 def smallest_scale(sensitivity: int, *, epsilon: float) -> float:
     """Return a scale b >= ``sensitivity / epsilon``, rounded up to at most 24 significant bits.
 
-    Args:
-        sensitivity: the largest distance between the inputs of two neighbours, in grid steps; at
-            least 1.
-        epsilon: the budget, read as the exact rational value of the float; a budget above 2^30
-            counts as 2^30.
+    ``sensitivity`` is the largest distance between the inputs of two neighbours, in grid steps, at
+    least 1. ``epsilon`` is read as the exact rational value of the float, and as at most 2^30.
     """
     exact = sensitivity / Fraction(min(epsilon, MAX_EPSILON))
     size = exact.numerator.bit_length() - exact.denominator.bit_length()  # 2^(size - 1) < exact < 2^(size + 1)
@@ -78,8 +75,8 @@ def exact_laplace(values: Tensor, *, scale: float) -> Tensor:
     noise of the entries is independent.
 
     Args:
-        values: an int64 tensor of any shape on the CPU. Entries whose size exceeds 2^36 times the
-            scale, or 2^61, are set to that limit.
+        values: an int64 tensor on the CPU, with entries up to 2^36 times the scale and up to 2^61;
+            larger ones are set to the limit.
         scale: the scale b, in grid steps, as ``smallest_scale`` returns it.
     """
     t, shift = _fraction(scale)

@@ -22,17 +22,17 @@ are products over its coordinates. So with a = n / (8 s^2),
 The distribution r arises if a continuous Gaussian around a vector of integers is rounded to
 integers. Rounding is post-processing, so r obeys the bound of the continuous Gaussian. Now let x,
 x' be two records, S a set of outputs and T a radius. Write S' for the part of S within distance T
-of x', c = T^2 / (8 s^4), P_d and P_r for the probabilities under noise from d and from r, and Y for
-noise from d. By (*),
+of x', and c = T^2 / (8 s^4). Write P_d and P_r for the probabilities under noise from d and from r,
+and Y for noise from d. By (*),
 
     P_d[S|x] - exp(eps) P_d[S|x'] <= exp(a) (P_r[S'|x] - exp(eps - 2a - c) P_r[S'|x']) + P_d[||Y|| > T - D]
                                   <= exp(a) delta_continuous(eps - 2a - c) + tail.                               (**)
 
 Here *tail* is the last probability of the line before. Each coordinate of Y satisfies E exp(Y_i^2 /
 (4 s^2)) = N(s sqrt 2) / N(s) < 3/2. So Markov's inequality gives tail <= (3/2)^n exp(-(T - D)^2 /
-(4 s^2)), and T is chosen so that this bound is delta / 2^21. The scale s is chosen so that the
-first term of (**) is delta (1 - 2^-20). Then all of (**) is delta (1 - 2^-21). This leaves room for
-a relative error of 4e-7 in the floating-point evaluation, whose error is 1e-10 only.
+(4 s^2)). The program chooses T so that this bound is delta / 2^21, and s so that the first term of
+(**) is delta (1 - 2^-20). Then all of (**) is delta (1 - 2^-21). This leaves room for a relative
+error of 4e-7 in the floating-point evaluation of the formula, whose error is only 1e-10.
 """
 
 import math
@@ -69,8 +69,7 @@ class Gaussian(Mechanism):
             records).
         calibration: the kind of noise and of its scale. "exact" adds integer noise, at the scale
             that ``adept.mechanisms.gaussian`` proves. "analytic" adds floating-point noise, at the
-            scale of Balle and Wang, and rounds the sum to the grid; no proof covers its rounding
-            errors.
+            scale of Balle and Wang; no proof covers its rounding errors.
     """
 
     delta: float = 1e-6
@@ -93,7 +92,7 @@ class Gaussian(Mechanism):
         )
 
     def _distance(self) -> float:
-        """Return the ball's l2 diameter in grid steps, exact as the step is a power of two."""
+        """Return the l2 diameter of the ball in grid steps, which is an exact float."""
         return 2 * self.clip_norm / grid_step(self.clip_norm)
 
     def privatize(self, latents: Tensor) -> Tensor:
@@ -168,10 +167,7 @@ class ClampedGaussian(Gaussian):
 
 
 def log_delta(scale: float, *, epsilon: float) -> float:
-    """Return ln delta for Gaussian noise of standard deviation ``scale``.
-
-    This delta is the smallest one for two latents at l2 distance 1 (Balle and Wang 2018).
-    """
+    """Return ln delta for Gaussian noise of deviation ``scale`` and latents at l2 distance 1."""
     centre, half = epsilon * scale, 1 / (2 * scale)
     low, high = centre - half, centre + half
     if low < -30:

@@ -16,8 +16,7 @@ There are three kinds of parts:
 - ``discrete_gaussian``: noise of parameter s on vectors of n integers at l2 distance at most D. It
   suffices that the bound (**) of ``adept.mechanisms.gaussian`` is at most delta.
 
-Integers and fractions are stored as strings, "p" and "p/q", because a float may not hold them
-exactly.
+Integers and fractions ("p/q") are strings, because a float may not hold them exactly.
 
 Checked proof: ``proofs/Checker.v``, ``accepted_symbols_are_private``,
 ``accepted_noise_is_private``.
@@ -107,15 +106,11 @@ def share(epsilon: float, records: int) -> float:
 def symbols_part(
     of: str, *, epsilon: Fraction, size: int, top: int, odds: tuple[int, int], labels: int | None = None
 ) -> Part:
-    """Return the part of a certificate for the draw of one symbol.
+    """Return the part of a certificate for the draw of one of k = ``size`` symbols.
 
-    Args:
-        of: what the symbol stands for, a text, a label, or both.
-        epsilon: the budget of the draw.
-        size: the number k of symbols.
-        top: the number t of symbols with the larger weight.
-        odds: the integer weights (A, B).
-        labels: the number of labels if the symbol stands for a text and a label, otherwise None.
+    ``top`` symbols have the larger weight A, and ``odds`` holds the integer weights (A, B). ``of``
+    says what a symbol stands for: a text, a label, or both. For both, ``labels`` is the number of
+    labels.
     """
     heavy, light = odds
     return {

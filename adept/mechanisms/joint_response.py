@@ -3,13 +3,13 @@ r"""Private labels: a record's text and label are released as one symbol, by sub
 A record has a text and one of L public labels. A codebook or a codec maps the text to one of k
 *outcomes* v: a codeword, or a description (a number). So there are k L symbols (v, c) of an outcome
 and a label. The *heavy set* of a record consists of the t symbols {its t nearest outcomes} x {its
-own label}. The mechanism releases one symbol. It draws each heavy symbol with probability A / W and
-each other symbol with probability B / W, where A <= e^eps B are integers and W = t A + (k L - t) B.
+own label}. The mechanism releases one symbol: each heavy symbol with probability A / W, and each
+other symbol with probability B / W. Here A <= e^eps B are integers and W = t A + (k L - t) B.
 
 Claim: pure eps-LDP, exactly, for any two *pairs* of text and label. Proof: every record's heavy set
 has exactly t symbols, whatever its label is. So W is the same for all records, and each symbol's
-probability is A / W or B / W under any record. The program draws a *rank* r in {0, .., k L - 1},
-which has the weight A if it is below t, and otherwise the weight B (``random_draws.exact_ranks``).
+probability is A / W or B / W under any record. The program draws a *rank* r in {0, .., k L - 1}. A
+rank below t has the weight A, and any other rank has the weight B (``random_draws.exact_ranks``).
 The rank's symbol has the outcome of rank r mod k and the label of rank r div k. For every record,
 the outcomes in the order of their ranks are a permutation of all outcomes that begins with the t
 nearest (``Block.place``). The labels in the order of their ranks are a permutation of all labels
@@ -67,11 +67,7 @@ class JointResponse:
 
     @classmethod
     def of(cls, mechanism: LocalRandomizer, labels: Sequence[str]) -> "JointResponse":
-        """Return the joint release of a label and an output of ``mechanism``.
-
-        Raises:
-            ConfigurationError: the outputs of the mechanism are not symbols of one finite alphabet.
-        """
+        """Return the joint release of a label and a symbol that ``mechanism`` draws."""
         if not isinstance(mechanism, SymbolRandomizer):
             raise ConfigurationError(
                 "mechanism must be learned_codebook or description for labels=joint_response, "
@@ -193,10 +189,7 @@ class JointResponse:
 
     @property
     def distribution(self) -> Callable[[Symbol], dict[Symbol, Fraction]] | None:
-        """A function that returns the distribution of ``privatize`` for one symbol.
-
-        The function is None if there are too many symbols to list.
-        """
+        """A function that returns the distribution of ``privatize``; None for many symbols."""
         return self._distribution if self.size <= MAX_AUDITED_SYMBOLS else None
 
     def _distribution(self, symbol: Symbol) -> dict[Symbol, Fraction]:

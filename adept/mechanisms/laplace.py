@@ -16,12 +16,12 @@ sqrt_n     l2     2 C sqrt(n)       D / eps        eps
 
 The l1 diameter of the l2 ball is 2 C sqrt(n) by Cauchy-Schwarz: ||x||_1 <= sqrt(n) ||x||_2, with
 equality for x = C / sqrt(n) (1, ..., 1) (Habernal 2021, Theorem 5.1). The authors of ADePT (Krishna
-et al. 2021) took it to be 2 C.
+et al. 2021) took this diameter to be 2 C.
 
 The release is exact: the latents are integers on the public grid, the noise is discrete Laplace
-noise, and rational arithmetic chooses the scale b so that D / b <= eps for the integer diameter D.
-On the grid, D = 2 R for the l1 ball of integer radius R. For integer vectors with sum z^2 <= Q, D
-<= 2 isqrt(n Q), because an integer that is at most sqrt(n Q) is at most isqrt(n Q).
+noise, and rational arithmetic chooses b so that D / b <= eps for the integer diameter D. On the
+grid, D = 2 R for the l1 ball of integer radius R. For integer vectors with sum z^2 <= Q, D <= 2
+isqrt(n Q), because each ||z||_1 is an integer and at most sqrt(n Q).
 
 Checked proof: ``proofs/Papers.v``, ``l1_is_private``, ``sqrt_n_is_private``,
 ``original_is_not_private``.
@@ -44,11 +44,7 @@ from adept.mechanisms.random_draws import simulated_laplace
 
 @dataclass(frozen=True, kw_only=True)
 class _Laplace(Mechanism):
-    """Laplace noise on latents on the public grid, the base class of the three variants.
-
-    The variants differ in the set into which they clip latents and in the l1 diameter that they
-    *assume* for this set.
-    """
+    """Laplace noise on latents on the public grid: the base class of the three variants."""
 
     noise: ClassVar[str | None] = "laplace"
 
@@ -119,10 +115,10 @@ class _Laplace(Mechanism):
 class OriginalLaplace(_Laplace):
     """ADePT as published: latents clipped to l2 norm C, plus Laplace noise of scale 2C / eps.
 
-    Its claim of eps-LDP is false for n > 1 (Habernal 2021, Theorems 3.1 and 5.1). The true
-    guarantee is pure (eps * sqrt(n))-LDP for any two records. The latents C/sqrt(n) (1, ..., 1) and
-    -C/sqrt(n) (1, ..., 1) attain it. The program refuses to release records with this mechanism;
-    audits find the violation.
+    The claim of eps-LDP is false for n > 1 (Habernal 2021, Theorems 3.1 and 5.1). The true
+    guarantee is pure (eps * sqrt(n))-LDP for any two records, and the latents C/sqrt(n) (1, ..., 1)
+    and -C/sqrt(n) (1, ..., 1) attain it. The program refuses to release records with this
+    mechanism.
     """
 
     name: ClassVar[str] = "original"

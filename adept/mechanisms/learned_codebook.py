@@ -14,11 +14,10 @@ nearest codeword alone would be released with probability .9 or more for t = 1. 
 "Sizes of codebooks".)
 
 A model of *broad* text, which covers many subjects instead of one domain, uses its largest
-codebook. If such a model was adapted to a domain, its smaller codebooks belong to that domain, and
-their sizes end far below those of the larger codebooks. Then the model uses at most four times the
-k of the rule above. t is chosen so that the odds of releasing a heavy codeword are s to one, with s
-= eps - 2 but at least 4/3. This needs t = k s / (e^eps + s) (``docs/decisions.md``, "Heavy
-codewords of broad text"). All these rules read only the budget and the public model.
+codebook. If such a model was adapted to a domain, its smaller codebooks belong to that domain. Then
+the model uses at most four times the k of the rule above. t is chosen so that the odds of releasing
+a heavy codeword are s to one, with s = eps - 2 but at least 4/3. This needs t = k s / (e^eps + s)
+(``docs/decisions.md``, "Heavy codewords of broad text").
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, and for labels
 ``same_label_is_private``.
@@ -54,17 +53,14 @@ KMEANS_RESTARTS = (3, 1)  # runs of k-means for up to 256 codewords, and for mor
 class LearnedCodebook(Codebook, SymbolRandomizer):
     """A release of one codeword out of a codebook that was learned from public latents.
 
-    It is pure eps-LDP in exact arithmetic, provided that no private data influenced the codewords.
+    The release is pure eps-LDP, exactly, provided that no private data influenced the codewords.
 
     Attributes:
         codewords: a (k, n) tensor with k >= 2, finite and without zero rows, whose rows are scaled
-            to unit length here. None means random codewords, with the same guarantee, until a model
-            provides codewords (``with_codewords``).
-        size: the number k of codewords. By default, it follows from the budget
-            (``adept.mechanisms.learned_codebook`` states the rule).
+            to unit length here. None means random codewords until a model provides codewords.
+        size: the number k of codewords; by default, it follows from the budget.
         top: the number t of heavy codewords: those nearest to a record, which are likelier than the
-            others. By default, it follows from k and the budget
-            (``adept.mechanisms.learned_codebook`` states the rule).
+            others; by default, it follows from k and the budget.
     """
 
     # A Tensor; Any because configurations must be able to hold the class.
@@ -104,10 +100,9 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return max(least, round(HEAVY_SHARE * self.count / (odds + 1)))
 
     def with_codewords(self, codebooks: Mapping[int, Tensor], *, most: int | None = None) -> Self:
-        """Return a copy with a model's largest codebook of at most ``most`` codewords.
+        """Return a copy with the largest codebook of at most ``most`` codewords, by default k.
 
-        ``codebooks`` maps each number of codewords to its codebook; ``most`` is by default the
-        rule's k.
+        ``codebooks`` maps the number of codewords of each of a model's codebooks to this codebook.
         """
         if self.codewords is not None:
             return self
@@ -144,10 +139,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return "its nearest codeword" if self.heavy == 1 else f"one of its {self.heavy} nearest codewords"
 
     def beside(self, labels: int) -> Self:
-        """Return a copy for joint releases of a text and one of ``labels`` possible labels.
-
-        The rules of ``adept.mechanisms.joint_response`` choose k and t unless they were set.
-        """
+        """Return a copy for joint releases; the rules of that module choose k and t unless set."""
         size = self.count if self.size or self.codewords is not None else joint_codewords(self.epsilon, labels)
         odds = math.exp(min(self.epsilon, 700.0))
         top = self.top or max(1, min(round(HEAVY_SHARE * size * labels / (odds + 1)), size // 2))
@@ -175,10 +167,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return random_codewords(STAND_IN_DIM, self.count, 0) if self.codewords is None else self.codewords
 
     def mean_cosine(self, dim: int) -> float:
-        """Return the expected cosine between a uniformly chosen codeword and its release.
-
-        Without a model, the expectation is over latents of uniformly random direction.
-        """
+        """Return the mean cosine between a uniformly chosen codeword and its release."""
         if self.codewords is None:
             return super().mean_cosine(dim)
         self.layout(dim)  # refuses another dimension
@@ -228,10 +217,10 @@ def _unit_codewords(codewords: Tensor) -> Tensor:
 def learn_codebooks(latents: Tensor, *, seed: int = 0, also: int = 0) -> dict[int, Tensor]:
     """Learn codebooks of 32, 64, ... 1024 unit codewords (k, n) from public latents (N, n).
 
-    The method is k-means on the sphere. A codebook has at most N / 2 codewords, so that no codeword
-    stands for a single record, and no more codewords than there are different latents. If this
-    bound is below 32, the function learns only one smaller codebook, or none. It also learns a
-    codebook of ``also`` codewords, if this bound and the limit of 1024 permit it.
+    The method is k-means on the sphere. A codebook has at most N / 2 codewords, and no more
+    codewords than there are different latents. If this bound is below 32, the function learns one
+    smaller codebook or none. It also learns a codebook of ``also`` codewords, if the bound permits
+    it.
     """
     points = _unit_codewords(latents).to(torch.float64) if len(latents) else latents
     distinct = len(torch.unique(points, dim=0)) if len(latents) else 0

@@ -4,7 +4,7 @@ Let x be the record's latent, scaled to a point of the unit sphere of R^n. For a
 cap is {v : <x, v> >= g}, the part of the sphere whose cosine with x is at least g. Let q = P(cap)
 under the uniform distribution on the sphere: q = I_s(a, 1/2) / 2 with a = (n - 1) / 2, s = 1 - g^2
 and I the regularised incomplete beta function. PrivUnit draws a unit vector V. With probability p =
-q e^eps / (1 + (e^eps - 1) q), V is uniform on the cap. Otherwise it is uniform on the complement of
+q e^eps / (1 + (e^eps - 1) q), V is uniform on the cap. Otherwise V is uniform on the complement of
 the cap (Bhowmick et al. 2018, Algorithm 1).
 
 Mean: E V = m(g) x with m(g) = M(g) (e^eps - 1) / (1 + (e^eps - 1) q). Here M(g) = E[T; T >= g] =
@@ -54,15 +54,14 @@ class Cap:
 class PrivUnit(Mechanism):
     """A random vector for each latent; its mean is the vector of length C in the same direction.
 
-    The release is pure eps-LDP for any two records, and its squared error is C^2 (1/g^2 - 1). It
-    depends only on the latent's direction. A zero latent becomes C times the unit vector along the
-    first axis.
+    The release is pure eps-LDP for any two records, and its squared error is C^2 (1/g^2 - 1). Only
+    the direction of a latent matters. A zero latent counts as the unit vector along the first axis.
 
     Proof: the density of V is p/q on the cap and (1 - p)/(1 - q) on its complement, for any x. The
     ratio of these two numbers, p (1 - q) / (q (1 - p)), is e^eps by the choice of p. So the
-    densities under two records differ by at most this factor anywhere. The proof covers the
-    formula, not the rounding errors of the program, so ``exact`` is False. Only the choice between
-    the cap and its complement is exact.
+    densities under two records differ by at most this factor anywhere. Only the choice between the
+    cap and its complement is exact. No proof covers the other rounding errors, so ``exact`` is
+    False.
     """
 
     name: ClassVar[str] = "privunit"
@@ -117,7 +116,7 @@ class PrivUnit(Mechanism):
 def optimal_cap(dim: int, *, epsilon: float) -> Cap:
     """Return the cap for which the expected cosine between x and V is largest.
 
-    Its threshold solves m(g) = g, or (M - g q)(e^eps - 1) = g. The program solves this equation for
+    The threshold solves m(g) = g, or (M - g q)(e^eps - 1) = g. The program solves this equation for
     the logit of s, ln(s / (1 - s)), which gives both s and g^2 = 1 - s in full precision.
     """
     check_between(*BUDGETS, epsilon=epsilon)
@@ -145,8 +144,8 @@ def log_overshoot(logit: float, *, dim: int) -> float:
     """Return ln E max(T - g, 0) = ln(M - g q) for the cap with s / (1 - s) = exp(``logit``).
 
     If g is near 1 or q is tiny, the difference M - g q loses its digits. Then the program uses an
-    equal formula, ``s^(a+1) * F(a + 1/2, 1; a + 2; s) / (4 * a * (a + 1) * B(1/2, a))``. F is
-    Gauss's hypergeometric function, a series whose terms are all positive here.
+    equal formula, ``s^(a+1) * F(a + 1/2, 1; a + 2; s) / (4 * a * (a + 1) * B(1/2, a))``, where F is
+    Gauss's hypergeometric function, a series of positive terms.
     """
     a, sine, log_sine = (dim - 1) / 2, float(expit(logit)), float(log_expit(logit))
     log_beta = float(betaln(0.5, a))
@@ -165,8 +164,7 @@ def cap_probability(squared_sine: float, *, dim: int) -> float:
 def cap_angles(cap: Cap, inside: Tensor, uniform: Tensor, *, dim: int) -> tuple[Tensor, Tensor]:
     """Return the cosine and the sine (B, 1) of the angle between x and V.
 
-    ``uniform`` (B,) holds uniform random numbers, and ``inside`` (B,) is True where V is in the
-    cap.
+    ``uniform`` (B,) holds uniform random numbers; ``inside`` (B,) is True where V is in the cap.
     """
     u, q = uniform.numpy(), cap.probability
     # P(T >= t): below q inside the cap, between q and 1 outside; beyond 1/2 the other tail keeps its digits.
@@ -180,11 +178,8 @@ def cap_angles(cap: Cap, inside: Tensor, uniform: Tensor, *, dim: int) -> tuple[
 def at_angles(centres: Tensor, cosine: Tensor, sine: Tensor, gaussian: Tensor) -> Tensor:
     """Return unit vectors T x + sqrt(1 - T^2) W, where W is a random unit vector orthogonal to x.
 
-    Args:
-        centres: the unit vectors x, (B, n).
-        cosine: T, (B, 1).
-        sine: sqrt(1 - T^2), (B, 1).
-        gaussian: standard normal numbers (B, n), from which W is computed.
+    ``centres`` (B, n) holds each x, and ``cosine`` (B, 1) holds each T. W is computed from the
+    standard normal numbers ``gaussian`` (B, n).
     """
     for _ in range(2):  # the second removes what rounding leaves of x in the first
         gaussian = gaussian - (gaussian * centres).sum(dim=-1, keepdim=True) * centres

@@ -40,11 +40,7 @@ def exact_gaussian(values: Tensor, *, scale: float) -> Tensor:
 
     OpenDP samples this discrete Gaussian noise from the operating system's entropy with integer
     arithmetic alone (Canonne, Kamath, Steinke 2020, Algorithm 3). Sums beyond the range of int64
-    are set to its ends, which is post-processing.
-
-    Args:
-        values: an int64 tensor of any shape on the CPU.
-        scale: the parameter sigma, a positive number in the units of ``values``.
+    are set to its ends, which is post-processing. ``values`` is an int64 tensor on the CPU.
     """
     noisy = _gaussian_measurement(scale)(values.flatten().tolist())
     return torch.tensor(noisy, dtype=torch.int64).reshape(values.shape)
@@ -52,10 +48,7 @@ def exact_gaussian(values: Tensor, *, scale: float) -> Tensor:
 
 @lru_cache(maxsize=256)
 def exact_odds(epsilon: Fraction) -> tuple[int, int]:
-    """Return integers A >= B = 2^64 with A <= exp(epsilon) * B, up to a relative error of 2^-60.
-
-    ``epsilon`` is the exact rational budget, at least zero.
-    """
+    """Return integers A >= B = 2^64 with A <= exp(epsilon) * B, up to a relative error of 2^-60."""
     total, _ = exponential_series(epsilon)
     return total >> ODDS_BITS, 1 << ODDS_BITS
 
@@ -81,11 +74,11 @@ def exponential_series(epsilon: Fraction) -> tuple[int, int]:
 def exact_ranks(records: int, *, near: int, far: int, odds: tuple[int, int]) -> list[int]:
     """Draw a rank in {0, .., near+far-1} for each record.
 
-    A *rank* orders the possible outputs for one record. Each of the first ``near`` ranks has the
-    weight A, and each other rank has the weight B, where (A, B) = ``odds``. So each output has
-    probability A/W or B/W, with the same W = near A + far B for every record. The probabilities
-    under two records differ by a factor of at most A/B, exactly (the counting lemma of
-    `adept.mechanisms.random_bits`).
+    The ranks stand for the possible outputs, in an order that depends on the record. Each of the
+    first ``near`` ranks has the weight A, and each other rank has the weight B, where (A, B) =
+    ``odds``. So each output has probability A/W or B/W, with W = near A + far B for every record.
+    The probabilities of an output under two records differ by a factor of at most A/B, exactly (the
+    counting lemma of `adept.mechanisms.random_bits`).
     """
     heavy, light = odds
     border = near * heavy
@@ -105,8 +98,7 @@ def fresh_uniform(*shape: int) -> Tensor:
     """Return float64 numbers, uniform in (0, 1), with the full precision of floats down to 2^-961.
 
     The exponent is the number of leading zeros in an endless stream of fair bits, and the mantissa
-    is uniform on 52 bits. So no tail of the distribution is cut off. Numbers above 1 - 2^-53 come
-    out just below 1.
+    is uniform on 52 bits. So no tail of the distribution is cut off.
     """
     size = math.prod(shape)
     exponents, open_ends = np.zeros(size, dtype=np.int64), np.arange(size)
@@ -138,11 +130,7 @@ def fresh_directions(records: int, dim: int) -> Tensor:
 
 
 def fresh_index(weights: Tensor) -> Tensor:
-    """Draw an index (B,) for each row of weights (B, K); probabilities are proportional to weights.
-
-    The index is the first one whose cumulated weight exceeds u * total, for u uniform in (0, 1). So
-    its weight is positive. If u * total rounds to the total, the next float below replaces it.
-    """
+    """Draw an index (B,) for each row of weights (B, K), with probabilities in proportion."""
     cumulated = weights.cumsum(dim=1)
     total = cumulated[:, -1:]
     uniform = fresh_uniform(len(total)).to(weights)[:, None]

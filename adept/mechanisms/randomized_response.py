@@ -38,9 +38,8 @@ class RandomizedResponse:
 
     Proof: the true label has the integer weight A, and each other label has the integer weight B.
     The sum of all weights is W = A + (k - 1) B. Any output has probability A / W or B / W for any
-    true label. So its probabilities under two records differ by a factor of at most A / B <= e^eps.
-    The program rounds A down (``random_draws.exact_odds``). The proof needs no norm and no
-    sensitivity.
+    true label. So the probabilities of an output under two records differ by a factor of at most A
+    / B <= e^eps. The proof needs no norm and no sensitivity.
 
     Attributes:
         epsilon: the budget in nats, from 1e-3 to 600.
@@ -89,17 +88,13 @@ class RandomizedResponse:
         return self.choose(labels, ranks)
 
     def simulate(self, labels: Sequence[str], generator: torch.Generator | None) -> list[str]:
-        """Simulate a seeded release of each label. It is not private."""
+        """Simulate a seeded release of each label, which is not private."""
         keep, others = torch.rand(2, len(labels), dtype=torch.float64, generator=generator)
         ranks = torch.where(keep < float(self.keep_probability), 0, 1 + (others * (len(self.labels) - 1)).long())
         return self.choose(labels, ranks.tolist())
 
     def choose(self, labels: Sequence[str], ranks: Sequence[int]) -> list[str]:
-        """Return the label at the given rank for each record.
-
-        Rank 0 is the record's own label. The next ranks follow in the order of the label set, in a
-        circle.
-        """
+        """Return the label at the given rank for each record; rank 0 is the record's own label."""
         places = {label: place for place, label in enumerate(self.labels)}
         unknown = next((row for row, label in enumerate(labels, start=1) if label not in places), None)
         if unknown is not None:
@@ -126,11 +121,11 @@ class RandomizedResponse:
     def estimate_frequencies(self, released: Sequence[str]) -> tuple[dict[str, float], dict[str, float]]:
         """Return unbiased estimates of the true frequency of each label, and their standard errors.
 
-        ``released`` holds N released labels. A label of true frequency f is released with
-        probability Q + (P - Q) f, where P = A / W and Q = B / W. Let r be the label's share among
-        the released labels. Then (r - Q) / (P - Q) is an unbiased estimate of f, with the standard
-        error sqrt(r (1 - r) / N) / (P - Q). This error covers the noise and the sampling of N
-        records from a population (Warner 1965). The estimates sum to one and may be negative.
+        A label of true frequency f is released with probability Q + (P - Q) f, where P = A / W and
+        Q = B / W. Let r be the label's share among the N released labels. Then (r - Q) / (P - Q) is
+        an unbiased estimate of f, with the standard error sqrt(r (1 - r) / N) / (P - Q). The
+        standard error covers the noise and the sampling of N records from a population (Warner
+        1965). The estimates sum to one and may be negative.
         """
         if not released:
             raise ConfigurationError("released must hold at least one label, got none")
@@ -150,7 +145,7 @@ class ScalarLaplace:
 
     Proof: values are clamped to the public range, so the l1 sensitivity is upper - lower. The noise
     is discrete Laplace noise, with P(z) proportional to exp(-|z| / b) and (upper - lower) / b <=
-    eps. Released values may lie outside the range: clamping them would bias a mean of released
+    eps. A released value may lie outside the range; clamping it would bias a mean of released
     values.
     """
 
@@ -179,7 +174,7 @@ class ScalarLaplace:
         return [int(value) + self.lower for value in noisy.tolist()]
 
     def simulate(self, values: Sequence[int], generator: torch.Generator | None) -> list[int]:
-        """Simulate a seeded release of each integer. It is not private."""
+        """Simulate a seeded release of each integer, which is not private."""
         check_integers(values)
         clamped = torch.tensor(list(values), dtype=torch.int64).clamp(self.lower, self.upper)
         first, second = torch.empty(2, len(clamped), dtype=torch.float64).exponential_(generator=generator)
@@ -218,7 +213,7 @@ def exponential_choice(scores: Tensor, *, epsilon: float) -> Tensor:
     changes by a factor of at most exp(eps / 2), and so does the sum over all items by which it is
     divided. The set of items and the range of u are public (McSherry and Talwar 2007). Sampling at
     temperature T = 2 (b2 - b1) / eps from a language model whose logits were clipped to [b1, b2] is
-    such a mechanism. Its items are the words, and its score is u = (logit - b1) / (b2 - b1)
+    an exponential mechanism. Its items are the words, and its score is u = (logit - b1) / (b2 - b1)
     (Utpala, Hooker and Chen 2023, Theorem 1).
 
     Args:

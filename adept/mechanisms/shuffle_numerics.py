@@ -60,14 +60,11 @@ MAX_LOG_ODDS_ONCE = 2.0  # the same limit for ln(1 + P / a)
 
 
 def mean_positive_part(chances: Floats, values: Floats, *, zero: float, copies: int) -> float:
-    """Return an upper bound on E[(X_1 + ... + X_n)+].
+    """Return an upper bound on E[(X_1 + ... + X_n)+] for n = ``copies`` copies of X.
 
-    Args:
-        chances: the probability of each value of X other than zero, with a relative error of at
-            most SLACK.
-        values: these values; the largest of them is 1.
-        zero: the probability of the value zero, with a relative error of at most SLACK.
-        copies: the number n of independent copies of X, at least 1.
+    ``chances`` holds the probability of each of the ``values`` of X other than zero, of which the
+    largest is 1. ``zero`` is the probability of zero. Probabilities may have a relative error of
+    SLACK.
     """
     values = np.maximum(values, -_saddle(chances, values, zero, copies).reach)
     tilted = _saddle(chances, values, zero, copies)
