@@ -1,6 +1,6 @@
 """Attribute inference: guess a property of a record, such as a city, from its release.
 
-Secrets are drawn uniformly from the private records. There are three attackers:
+Secrets are drawn uniformly from the private records. Three attackers guess the attribute:
 
 - ``static`` trains a classifier of the attribute on public text that was not rewritten, and applies
   it to the rewrite of the secret;

@@ -3,23 +3,23 @@ r"""Membership: was a record rewritten to train a classifier, or is it in a file
 *Among rewrites.* Private records with the same label are paired. For each pair, a coin decides
 which of the two records is rewritten. A classifier is trained on all rewrites with their labels.
 The attacker sees the classifier, knows both texts of a pair, and guesses which text was rewritten.
-This is the offline attack of LiRA (Carlini et al. 2022): the attacker trains *shadow classifiers*
-on rewrites of public text. For each text of the pair, the attacker computes how far the
-classifier's confidence in the text's label lies above the mean confidence of the shadow
-classifiers, in standard deviations. The attacker names the text for which this distance is larger.
+The attacker uses the offline attack of LiRA (Carlini et al. 2022), and trains *shadow classifiers*
+on rewrites of public text. The score of a text is the classifier's confidence in the text's label,
+less the mean confidence of the shadow classifiers, in standard deviations. The attacker names the
+text with the larger score.
 
 *Claim*: consider the number of right answers to "which of the two", over all N pairs of all
 classifiers. If the pure epsilon is true, this number is stochastically at most Binomial(N, e^eps /
 (1 + e^eps)). So Clopper and Pearson's interval is valid. *Proof* (Steinke, Nasr and Jagielski 2023,
 Theorem 5.2): given the classifier and the coins of the earlier pairs, a pair's coin has odds
-between e^-eps and e^eps, like the releases of its two texts. So every answer is right with
-probability at most e^eps / (1 + e^eps), whatever came before. QED.
+between e^-eps and e^eps. So every answer is right with probability at most e^eps / (1 + e^eps),
+whatever the earlier coins are. QED.
 
-*In a file.* The noisy counts of a file are released. The attacker knows the rows of one person and
-all other rows of the file, and guesses from the counts whether the person's rows are in the file.
-The score of the attack is the likelihood of the counts with the person's rows, divided by their
-likelihood without these rows. At the same rate of false alarms, no other attack finds the person
-more often (Neyman and Pearson 1933).
+*In a file.* The noisy counts of a file are released. The attacker knows one person's rows and all
+other rows of the file. From the counts, the attacker guesses whether the person's rows are in the
+file. The score of the attack is the likelihood of the counts with the person's rows, divided by
+their likelihood without these rows. At the same rate of false alarms, no other attack finds the
+person more often (Neyman and Pearson 1933).
 """
 
 import random

@@ -1,12 +1,12 @@
 r"""Reconstruction: guess which record was released (Habernal 2021, Appendix C).
 
 The attacker knows the mechanism, the model and a *pool* of candidate texts, one of which is the
-secret. There are three attacks, from strong to weak:
+secret. The attacks, from strong to weak, are:
 
 - ``pool``: the candidates are the private texts, and the prior probability of a text is its
   frequency. The attacker names the candidate with the largest exact posterior probability.
-- ``crowd``: the attacker guesses in the same way among many equally likely candidates: private
-  texts, public texts, and new texts that a language model of the public texts writes.
+- ``crowd``: the attack is ``pool`` with many equally likely candidates: private texts, public
+  texts, and new texts that a language model of the public texts writes.
 - ``text``: the candidates are the private texts, and the attacker sees only the rewritten text. The
   candidates whose latents are nearest to the rewrite's latent form a short list. The attacker names
   the candidate of this list from which the decoder most likely writes the rewrite. For

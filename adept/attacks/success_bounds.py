@@ -61,10 +61,10 @@ def membership_auc(*, epsilon: float, delta: float = 0.0) -> float:
     """Return the largest area under the ROC curve of a membership test.
 
     Claim: AUC <= 1 - (1 - delta)^2 / (1 + e^eps). Proof: integrate the bound of `membership_power`
-    over the false positive rate. This bound is made of two lines: one through (0, delta) with slope
-    e^eps, and one through (1 - delta, 1) with slope e^-eps. They meet on the falling diagonal of
-    the unit square. The area above both lines consists of two triangles, each with base 1 - delta
-    and height (1 - delta) / (1 + e^eps).
+    over the false positive rate. The bound consists of a line through (0, delta) with slope e^eps,
+    and a line through (1 - delta, 1) with slope e^-eps. The two lines meet on the falling diagonal
+    of the unit square. The area above both lines consists of two triangles, each with base 1 -
+    delta and height (1 - delta) / (1 + e^eps).
     """
     check_bound(epsilon, delta=delta)
     return 1 - (1 - delta) ** 2 / (1 + math.exp(min(epsilon, 700.0)))
@@ -82,15 +82,15 @@ def best_success(candidates: Candidates, prior: Tensor, classes: Tensor) -> floa
     and the attack that names the maximising class reaches this probability. Proof: given v, a guess
     c is right with probability sum_{x in c} pi_x Q(v|x) / P(v). QED.
 
-    A symbol v is *heavy* under x if Q(v|x) is A times as large as for most other symbols. The
-    program sums separately only over symbols that are heavy under a candidate. For each other
-    symbol, the best attack names the class with the largest prior probability.
+    The program sums separately only over symbols v that are *heavy* (likelier than most symbols)
+    under a candidate. For each other symbol, the best attack names the class with the largest
+    prior.
 
     Args:
         candidates: the candidates, in the form that the mechanism reads.
         prior: the prior probability of each candidate (j,); the sum is one.
-        classes: the class of each candidate (j,), whole numbers from 0 on. If a guess must be an
-            exact match, each candidate is a class.
+        classes: the class of each candidate (j,), whole numbers from 0 on. For exact matches, each
+            candidate is a class.
     """
     found = _distribution(candidates)
     if found is None:

@@ -77,10 +77,7 @@ class LocalRandomizer(ABC):
         return None
 
     def symbols(self, dim: int) -> tuple[Symbols, ...]:
-        """Return the sizes of the alphabet for each random draw of one release.
-
-        A mechanism that draws no symbols of a finite alphabet returns an empty tuple.
-        """
+        """Return the alphabet's sizes for each random draw of a release; () without an alphabet."""
         return ()
 
 

@@ -35,11 +35,11 @@ is at most 2 eps / s for adding or removing it, and at most 4 eps / s for replac
 
 *Proof*. Let v_1, .., v_n be the votes of a person's rows in order, of which the first m are
 counted. Removing a row without a vote, or a row whose vote comes after the first m, changes
-nothing. If v_i with i <= m is removed, the other counted votes are still counted, because each of
-them keeps its place or moves forward. One place becomes free, and v_(m+1) takes it if it exists. So
-one count falls by one, and at most one count rises by one. Adding a row reverses a removal.
-Replacing a row removes one row and adds one, so the changes sum to at most 2 + 2. By step 2 above,
-the ratio of probabilities is at most e^(2 / b) or e^(4 / b), and 1 / b <= eps / s. QED.
+nothing. If v_i with i <= m is removed, the other counted votes are still counted, because each
+counted vote keeps its place or moves forward. One place becomes free, and v_(m+1), if any, takes
+this place. So one count falls by one, and at most one count rises by one. Adding a row reverses a
+removal. Replacing a row removes one row and adds one, so the changes sum to at most 2 + 2. By step
+2 above, the ratio of probabilities is at most e^(2 / b) or e^(4 / b), and 1 / b <= eps / s. QED.
 
 The rule v, the cells and their number, m, eps and the neighbouring relation must be fixed before
 anyone looks at the records. *Every* cell gets noise, also a cell without votes: a missing cell

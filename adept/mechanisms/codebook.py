@@ -21,10 +21,10 @@ budget, the program cuts the n coordinates of a latent into m blocks. Block j ha
 and a separate draw with the budget eps n_j / n releases it. The draws are independent given x, so
 their budgets add up. The sum of the budgets, as fractions, is exactly eps.
 
-The rule for k and m: k is the smallest power of two from 2^12 to 2^14 that is at least 10 / q,
-where q is the cap probability of PrivUnit (or 2^14 if none is). m is the power of two for which the
-expected cosine between a latent and its release is largest. The rule reads only n, eps and the
-options, never data.
+The rule for k: the smallest power of two from 2^12 to 2^14 that is at least 10 / q, where q is the
+cap probability of PrivUnit, or 2^14 if none is. The rule for m: the power of two for which the
+expected cosine between a latent and its release is largest. Both rules read only n, eps and the
+options.
 
 Sources for subset selection over a random codebook: Feldman and Talwar 2021, "Lossless compression
 of efficient private local randomizers"; Shah et al. 2022, "Optimal compression of locally
@@ -159,9 +159,7 @@ class Codebook(Mechanism):
         return self._join(chosen, like=latents)
 
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
-        """Simulate a seeded release, which is not private.
-
-        The gradient is that of the expected release: ``mean_cosine`` times the clipped latent.
+        """Simulate a seeded release with the gradient of the expected release; it is not private.
         """
         centres = self.clip_as_floats(latents)
         chosen = [

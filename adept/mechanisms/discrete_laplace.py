@@ -1,19 +1,19 @@
 r"""Exact discrete Laplace noise on whole numbers, many draws at once.
 
-The sampler is that of Canonne, Kamath, Steinke 2020, Algorithms 1 and 2. It draws integers z from
-the distribution Lap_Z(b), in which P(z) is proportional to exp(-|z| / b). The scale is b = t / 2^k
-with integers t >= 1 and k >= 0.
+Source: Canonne, Kamath, Steinke 2020, Algorithms 1 and 2. The sampler draws integers z from the
+distribution Lap_Z(b), in which P(z) is proportional to exp(-|z| / b). The scale is b = t / 2^k with
+integers t >= 1 and k >= 0.
 
 *Proof* that the program draws from Lap_Z(b). Each random decision only compares an integer with a
 uniformly random integer.
 
 1. ``below_each(m)`` draws integers uniformly from {0, .., m-1} (the counting lemma of
    `adept.mechanisms.random_bits`).
-2. ``_decays(u, t)`` is true with probability exp(-g), where g = u / t <= 1. It makes trials
-   numbered j = 1, 2, ... Trial j succeeds with probability g / j: a draw with probability u / t and
-   another one with probability 1 / j must both succeed. Let J be the first trial that fails. Then
-   P(J > j) = g^j / j!, so P(J is odd) = sum_i (-1)^i g^i / i! = exp(-g). The function returns True
-   if J is odd. (Algorithm 1.)
+2. ``_decays(u, t)`` is true with probability exp(-g), where g = u / t <= 1. The function makes
+   trials numbered j = 1, 2, ... Trial j succeeds with probability g / j: a draw with probability u
+   / t and another one with probability 1 / j must both succeed. Let J be the first trial that
+   fails. Then P(J > j) = g^j / j!, so P(J is odd) = sum_i (-1)^i g^i / i! = exp(-g). The result is
+   True if J is odd. (Algorithm 1.)
 3. Draw U uniformly from {0, .., t-1}, and draw it again unless a trial of probability exp(-U / t)
    succeeds. Let V be the number of successes of probability exp(-1) before the first failure, so
    P(V = v) is proportional to exp(-v). Then X = U + t V has P(x) proportional to exp(-x / t),
@@ -74,10 +74,9 @@ def exact_laplace(values: Tensor, *, scale: float) -> Tensor:
     exp((|z - x'| - |z - x|) / scale) <= exp(|x - x'| / scale) by the triangle inequality, and the
     noise of the entries is independent.
 
-    Args:
-        values: an int64 tensor on the CPU, with entries up to 2^36 times the scale and up to 2^61;
-            larger ones are set to the limit.
-        scale: the scale b, in grid steps, as ``smallest_scale`` returns it.
+    ``values`` is an int64 tensor on the CPU, with entries of at most 2^61 and 2^36 times the scale;
+    larger entries are set to this limit. ``scale`` is in grid steps, as ``smallest_scale`` returns
+    it.
     """
     t, shift = _fraction(scale)
     limit = MAX_MAGNITUDE >> shift + 1

@@ -1,10 +1,10 @@
 """DPText's sampler, whose noise is never negative: a false privacy claim that audits must find.
 
 DPText (Beigi et al. 2019, 2021; Alnasser et al. 2021) draws v uniformly from (0, 1) for each number
-r of a latent. It releases r + F(v) with F(v) = -b sgn(v) ln(1 - 2|v|), where b is the scale of the
-noise. If v came from (-1/2, 1/2), F(v) would have the Laplace distribution. But v comes from (0,
-1). Then F(v) is exponentially distributed for v below 1/2, and +inf for v = 1/2. For v above 1/2 it
-is NaN, the logarithm of a negative number (Habernal 2022, Section 3).
+r of a latent. DPText releases r + F(v) with F(v) = -b sgn(v) ln(1 - 2|v|), where b is the scale of
+the noise. If v came from (-1/2, 1/2), F(v) would have the Laplace distribution. But v comes from
+(0, 1). So F(v) is exponentially distributed for v below 1/2, +inf for v = 1/2, and NaN for v above
+1/2, where it is the logarithm of a negative number (Habernal 2022, Section 3).
 
 Checked proof: ``proofs/Privacy.v``, ``impossible_output_gives_away``.
 """
@@ -29,10 +29,9 @@ NAN_RULES = ("redraw", "zero")
 class DPText(Mechanism):
     """DPText as published: latents clipped to l2 norm C, plus noise of scale b = 2C / eps.
 
-    It is never private. Proof that it is not eps-LDP for any finite epsilon (Habernal 2022, Theorem
-    3.2): take two records x and x' whose first numbers satisfy x_1 < x'_1. The noise is never
-    negative, so an output z with x_1 <= z_1 < x'_1 has positive density under x and density zero
-    under x'.
+    Claim: the release is not eps-LDP for any finite epsilon (Habernal 2022, Theorem 3.2). Proof:
+    take two records x and x' whose first numbers satisfy x_1 < x'_1. The noise is never negative,
+    so an output z with x_1 <= z_1 < x'_1 has positive density under x and density zero under x'.
 
     Attributes:
         nan: the treatment of random numbers v > 1/2, for which the noise F(v) is NaN. "redraw"

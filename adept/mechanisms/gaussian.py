@@ -1,12 +1,12 @@
 r"""Gaussian noise on an l2-clipped latent, calibrated tightly for every epsilon.
 
 The *continuous* Gaussian mechanism adds noise of standard deviation s to latents at l2 distance at
-most D. It is (eps, delta)-LDP if and only if delta >= Phi(-u) - exp(eps) Phi(-v) (Balle and Wang
-2018, Theorem 8). Here Phi is the standard normal distribution function, u = eps s / D - D / (2s)
-and v = eps s / D + D / (2s). Let delta_continuous(eps) be the right-hand side.
+most D. This mechanism is (eps, delta)-LDP if and only if delta >= Phi(-u) - exp(eps) Phi(-v) (Balle
+and Wang 2018, Theorem 8). Here Phi is the standard normal distribution function, u = eps s / D - D
+/ (2s) and v = eps s / D + D / (2s). Let delta_continuous(eps) be the right-hand side.
 
 The release adds noise of the *discrete* Gaussian distribution on the public grid (Canonne, Kamath,
-Steinke 2020), sampled exactly. Its guarantee follows from that of the continuous Gaussian, because
+Steinke 2020), sampled exactly. The guarantee follows from that of the continuous Gaussian, because
 the grid is fine compared with the noise. All lengths below are in grid steps. Let d(y) be the
 probability of the integer y under the discrete Gaussian, which is proportional to exp(-y^2 / (2
 s^2)). Let r(y) be the mass that the continuous Gaussian puts on [y - 1/2, y + 1/2]. Then
@@ -31,8 +31,8 @@ and Y for noise from d. By (*),
 Here *tail* is the last probability of the line before. Each coordinate of Y satisfies E exp(Y_i^2 /
 (4 s^2)) = N(s sqrt 2) / N(s) < 3/2. So Markov's inequality gives tail <= (3/2)^n exp(-(T - D)^2 /
 (4 s^2)). The program chooses T so that this bound is delta / 2^21, and s so that the first term of
-(**) is delta (1 - 2^-20). Then all of (**) is delta (1 - 2^-21). This leaves room for a relative
-error of 4e-7 in the floating-point evaluation of the formula, whose error is only 1e-10.
+(**) is delta (1 - 2^-20). Then all of (**) is delta (1 - 2^-21). The factor leaves room for a
+relative error of 4e-7 in the floating-point evaluation of the formula, whose error is only 1e-10.
 """
 
 import math
@@ -146,8 +146,8 @@ class ClampedGaussian(Gaussian):
     module's docstring applies. On the grid, let R be the largest sum of squares in the ball.
     Integers of magnitude at most m = floor(sqrt(R / n)) have n m^2 <= R.
 
-    Source: DP-BART clips each number of the encoder's output to [-c, c] in this way and adds the
-    analytic Gaussian noise (Igamberdiev and Habernal, Findings of ACL 2023, Section 3.2).
+    Source: DP-BART clamps the encoder's output in this way and adds analytic Gaussian noise
+    (Igamberdiev and Habernal, Findings of ACL 2023, Section 3.2).
     """
 
     name: ClassVar[str] = "clamped_gaussian"
@@ -191,10 +191,7 @@ def analytic_scale(epsilon: float, *, delta: float) -> float:
 
 
 def discrete_log_delta(scale: float, *, distance: float, dim: int, epsilon: float, tail: float) -> float:
-    """Return the logarithm of the first term of (**) in the module's docstring.
-
-    ``scale`` is s, ``distance`` is D, and ``tail`` is the second term of (**).
-    """
+    """Return ln of the first term of (**) for s = ``scale``, D = ``distance`` and ``tail``."""
     near = dim / (8 * scale**2)
     reach = distance + 2 * scale * math.sqrt(dim * math.log(1.5) - math.log(tail))
     slack = 2 * near + reach**2 / (8 * scale**4)

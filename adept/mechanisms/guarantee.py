@@ -2,8 +2,8 @@ r"""Guarantees: claimed and true budgets, their words, and the public numbers th
 
 A *certificate* is a list of public numbers from which anyone can compute the guarantee of a
 release, as ``adept.release.verify_statement`` does. Releasing a record may take several random
-draws. Each *part* of a certificate describes the distribution of one draw, never the drawn value.
-There are three kinds of parts:
+draws. Each *part* of a certificate describes the distribution of one draw, never the drawn value. A
+part has one of three kinds:
 
 - ``symbols``: subset selection, which draws one of k symbols. Of the symbols, t have the integer
   weight A and the others the integer weight B. The program draws one integer below W = t A + (k -

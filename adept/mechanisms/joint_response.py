@@ -21,9 +21,10 @@ over labels, is A + (L - 1) B or L B. A label's weight, summed over outcomes, is
 k B. So the epsilon of the text alone is ln((A + (L - 1) B) / (L B)), and the epsilon of the label
 alone is ln((t A + (k - t) B) / (k B)).
 
-The rules for codebooks read only the budget and L. t is .8 k L / (e^eps + 1), but at least 1. k is
-the largest power of two from 128 to 1024 for which the record's own symbol has a probability of
-about 2/3 or more, or 128 if there is none (``docs/decisions.md``, "Codewords beside labels").
+The rules for codebooks read only the budget and L. The rule for t: .8 k L / (e^eps + 1), but at
+least 1. The rule for k: the largest power of two from 128 to 1024 that is at most e^eps / (2 L), or
+128 if none is. In the first case, t = 1 and a record's own symbol has a probability of at least 2/3
+(``docs/decisions.md``, "Codewords beside labels").
 
 Checked proof: ``proofs/Symbols.v``, ``joint_response_is_private``, ``text_alone_is_private``,
 ``label_alone_is_private``.
@@ -124,9 +125,7 @@ class JointResponse:
     def release(self, inputs: Any, labels: Sequence[str]) -> tuple[Any, list[str]]:
         """Release each record's text and label as one symbol, drawn in exact arithmetic.
 
-        Args:
-            inputs: latents (B, n) for a codebook, or numbers for a ``Description``.
-            labels: one label of the public set for each record.
+        ``inputs`` are latents (B, n) for a codebook, and numbers for a ``Description``.
         """
         if len(inputs) != len(labels):
             raise ConfigurationError(f"labels must be as many as records, {len(inputs)}, got {len(labels)}")

@@ -1,22 +1,20 @@
 r"""A small codebook learned from public latents; each codeword has a large probability.
 
-A codebook is a list of k public unit vectors, the codewords. They are learned here from the latents
-of public texts. The t codewords nearest to a record are its *heavy* codewords, which are likelier
-than the others to be released for it. The release, its claim and its proof are those of
+A codebook is a list of k unit vectors, the codewords, which are learned from the latents of public
+texts. The t codewords nearest to a record are its *heavy* codewords, which are likelier than the
+others to be released for it. The release, its claim and its proof are those of
 ``adept.mechanisms.codebook``. The proof holds for *any* public codewords.
 
 The rule for k: 2^round(4 + eps), but at least 32, at most 1024, and at most half the number of
-public latents.
-
-The rule for t: .8 k / (e^eps + 1), but at least 1. t is also at least k / 512, unless a record's
-nearest codeword alone would be released with probability .9 or more for t = 1. (A set of k / (e^eps
-+ 1) heavy codewords keeps the most information: Ye and Barg 2018, Eq. 10; ``docs/decisions.md``,
-"Sizes of codebooks".)
+public latents. The rule for t: .8 k / (e^eps + 1), but at least 1. t is also at least k / 512,
+unless a record's nearest codeword alone would be released with probability .9 or more for t = 1. (A
+set of k / (e^eps + 1) heavy codewords keeps the most information: Ye and Barg 2018, Eq. 10;
+``docs/decisions.md``, "Sizes of codebooks".)
 
 A model of *broad* text, which covers many subjects instead of one domain, uses its largest
-codebook. If such a model was adapted to a domain, its smaller codebooks belong to that domain. Then
-the model uses at most four times the k of the rule above. t is chosen so that the odds of releasing
-a heavy codeword are s to one, with s = eps - 2 but at least 4/3. This needs t = k s / (e^eps + s)
+codebook. If such a model was adapted to a domain, its smaller codebooks belong to that domain. An
+adapted model uses at most four times the k of the rule above. The rule for t is t = k s / (e^eps +
+s) with s = eps - 2, at least 4/3. Then the odds of releasing a heavy codeword are s to one
 (``docs/decisions.md``, "Heavy codewords of broad text").
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, and for labels
@@ -218,8 +216,8 @@ def learn_codebooks(latents: Tensor, *, seed: int = 0, also: int = 0) -> dict[in
     """Learn codebooks of 32, 64, ... 1024 unit codewords (k, n) from public latents (N, n).
 
     The method is k-means on the sphere. A codebook has at most N / 2 codewords, and no more
-    codewords than there are different latents. If this bound is below 32, the function learns one
-    smaller codebook or none. It also learns a codebook of ``also`` codewords, if the bound permits
+    codewords than there are different latents. If the bound is below 32, the function learns one
+    smaller codebook or none. A codebook of ``also`` codewords is learned too, if the bound permits
     it.
     """
     points = _unit_codewords(latents).to(torch.float64) if len(latents) else latents

@@ -14,8 +14,6 @@ The derivative of m vanishes where m(g) = g, at one point, because dM/dg = -g f(
 -f(g), where f is the density of T. For this g the release is V / g, and g is the expected cosine
 between V and x. With these parameters PrivUnit has the least variance in a large family of unbiased
 eps-LDP releases of a unit vector (Asi, Feldman, Talwar 2022).
-
-The program computes everything from s, which stays precise when g rounds to 1.
 """
 
 import math
@@ -45,7 +43,7 @@ class Cap:
     """The cap of PrivUnit that is optimal for one dimension and one budget."""
 
     cosine: float  # g: threshold, and mean cosine of the release with the record
-    squared_sine: float  # s = 1 - g^2
+    squared_sine: float  # s = 1 - g^2, which stays precise when g rounds to 1
     probability: float  # q: the cap's share of the sphere, never below 1e-270 for the permitted budgets
     escape: float  # 1 - p: probability that V is drawn outside the cap
 
@@ -81,10 +79,7 @@ class PrivUnit(Mechanism):
         return round_to_grid(self.clip_norm / cap.cosine * released, clip_norm=self.clip_norm, like=latents)
 
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
-        """Simulate a seeded release, which is not private.
-
-        The angle between x and V does not depend on x, so gradients flow through x.
-        """
+        """Simulate a seeded release, which is not private; gradients flow through the latents."""
         check_latents(latents)
         centres = clip_latents(latents, clip=self.clip, clip_norm=1.0)
         cap = optimal_cap(latents.shape[1], epsilon=self.epsilon)
@@ -143,9 +138,9 @@ def optimal_cap(dim: int, *, epsilon: float) -> Cap:
 def log_overshoot(logit: float, *, dim: int) -> float:
     """Return ln E max(T - g, 0) = ln(M - g q) for the cap with s / (1 - s) = exp(``logit``).
 
-    If g is near 1 or q is tiny, the difference M - g q loses its digits. Then the program uses an
-    equal formula, ``s^(a+1) * F(a + 1/2, 1; a + 2; s) / (4 * a * (a + 1) * B(1/2, a))``, where F is
-    Gauss's hypergeometric function, a series of positive terms.
+    If g is near 1 or q is tiny, the difference M - g q loses its digits. In these cases the program
+    uses an equal formula, ``s^(a+1) * F(a + 1/2, 1; a + 2; s) / (4 * a * (a + 1) * B(1/2, a))``,
+    where F is Gauss's hypergeometric function, a series of positive terms.
     """
     a, sine, log_sine = (dim - 1) / 2, float(expit(logit)), float(log_expit(logit))
     log_beta = float(betaln(0.5, a))

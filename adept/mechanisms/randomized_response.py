@@ -207,18 +207,15 @@ def exponential_choice(scores: Tensor, *, epsilon: float) -> Tensor:
     """Choose one of K public items for each record, by the exponential mechanism in floats.
 
     A score u(x, y) in [0, 1] says how well the item y fits the record x. The probability P(y | x)
-    is proportional to exp(eps u(x, y) / 2).
+    is proportional to exp(eps u(x, y) / 2). ``scores`` (B, K) are clamped to [0, 1], and NaN
+    becomes 0.
 
     Claim: eps-LDP for any two records. Proof: if one record replaces another, exp(eps u / 2)
-    changes by a factor of at most exp(eps / 2), and so does the sum over all items by which it is
-    divided. The set of items and the range of u are public (McSherry and Talwar 2007). Sampling at
-    temperature T = 2 (b2 - b1) / eps from a language model whose logits were clipped to [b1, b2] is
-    an exponential mechanism. Its items are the words, and its score is u = (logit - b1) / (b2 - b1)
-    (Utpala, Hooker and Chen 2023, Theorem 1).
-
-    Args:
-        scores: the scores (B, K), clamped to [0, 1] here; NaN becomes 0.
-        epsilon: the budget of each choice.
+    changes by a factor of at most exp(eps / 2). The sum over all items, by which exp(eps u / 2) is
+    divided, changes by at most the same factor. The set of items and the range of u are public
+    (McSherry and Talwar 2007). Sampling at temperature T = 2 (b2 - b1) / eps from a language model
+    whose logits were clipped to [b1, b2] is an exponential mechanism. Its items are the words, and
+    its score is u = (logit - b1) / (b2 - b1) (Utpala, Hooker and Chen 2023, Theorem 1).
     """
     rows = max(1, MAX_WEIGHTS // max(1, scores.shape[1]))
     chosen = [torch.empty(0, dtype=torch.int64)]

@@ -1,6 +1,7 @@
 r"""An upper bound on E[(X_1 + ... + X_n)+] that includes all rounding errors; (s)+ is max(0, s).
 
-The X_i are independent copies of a random number X. It has few values x_j, with probabilities p_j.
+The X_i are independent copies of a random number X, which has few values x_j, with probabilities
+p_j.
 
 *The sum*. Let S = X_1 + ... + X_n, and let U be an independent Gaussian random number of mean 0 and
 standard deviation h. By Jensen's inequality, E[S+] <= E[(S + U)+]. For theta > 0 let f(x) =
@@ -8,15 +9,16 @@ e^(theta x) E[(S + U - x)+]. The Fourier transform of f is E[e^(z S)] e^(z^2 h^2
 theta + iy, because the integral of e^(z x) (s - x) over x < s is e^(z s) / z^2. By Poisson's
 formula, the sum of f over the multiples of any T is 1 / T times the sum of the transform over the
 multiples of 2 pi / T. All terms of the first sum are positive, and f(0) = E[(S + U)+] is one of
-them. So the second sum, of E[e^(z X)]^n with the factors above at some 10^4 places y, gives an
-*upper bound*, whatever theta, T and h are. theta makes the largest term of the second sum, at y =
-0, as small as possible. T is so large that the other terms of the first sum add hardly anything.
+them. So the second sum, at some 10^4 places y, gives an *upper bound*, whatever theta, T and h are.
+In it, E[e^(z S)] = E[e^(z X)]^n. The program chooses theta to make the largest term of the second
+sum, at y = 0, as small as possible. T is so large that the other terms of the first sum add hardly
+anything.
 
 Raising values of X can only increase the result. So the program raises values that are too low for
 the other values to make up for. Outcomes in which no X_i is positive add nothing to E[S+]. If these
 outcomes are likely, the program leaves them out, because otherwise they would hide the others. For
-this it computes the contribution of zero and the negative values to E[e^(z X)], and subtracts its
-n-th power from E[e^(z X)]^n. It computes this difference as a whole, without cancellation.
+this the program subtracts an n-th power from E[e^(z X)]^n: that of the contribution of zero and the
+negative values to E[e^(z X)]. The difference is computed as a whole, without cancellation.
 
 *Its rounding*. With u = 2^-53, sums and products have a relative error of at most u, elementary
 functions one of at most 8 u, and exponentials a further one of u times their exponent. So every
@@ -36,9 +38,9 @@ the arguments in b.
 The program adds all these errors to the result, term by term. The part of the sum beyond y = Y,
 which is cut off, is at most e^((theta^2 - Y^2) h^2 / 2) / Y times the power at y = 0. The program
 increases M - 1, a sum of the terms p_j (e^(theta x_j) - 1), by SLACK times the sum of their sizes.
-If M is below 1/2, it computes M as the sum of the probability of zero and all p_j e^(theta x_j),
-none of them negative, and increases it by 4 SLACK M. If M^n or e^theta is beyond the range of
-floats, it uses Chernoff's bound E[S+] <= M^n / theta instead.
+If M is below 1/2, the program sums the probability of zero and all p_j e^(theta x_j), none of them
+negative, and increases the sum by 4 SLACK M. If M^n or e^theta is beyond the range of floats,
+Chernoff's bound E[S+] <= M^n / theta replaces the sum.
 """
 
 import math
