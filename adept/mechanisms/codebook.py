@@ -159,8 +159,7 @@ class Codebook(Mechanism):
         return self._join(chosen, like=latents)
 
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
-        """Simulate a seeded release with the gradient of the expected release; it is not private.
-        """
+        """Simulate a seeded release, not private, with the gradient of the expected release."""
         centres = self.clip_as_floats(latents)
         chosen = [
             block.choose(part, simulated_ranks(part, block.shape, generator))
