@@ -102,8 +102,8 @@ class TopicEncoder(nn.Module):
 class WordTopics:
     """A calculator of the topics of texts in whole numbers, which floats hold exactly.
 
-    A text's first MAX_WHOLE_TOPICS topics are scaled to the length TOPIC_LENGTH and rounded. They
-    do not depend on the order of the text's words, or on how often a word occurs.
+    A text's first MAX_WHOLE_TOPICS topics are scaled to the length TOPIC_LENGTH and rounded. The
+    whole numbers do not depend on the order of the text's words, or on how often a word occurs.
     """
 
     def __init__(self, encoder: TopicEncoder, vocabulary: Mapping[str, int]) -> None:

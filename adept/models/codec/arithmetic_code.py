@@ -14,9 +14,9 @@ number's band. Otherwise the second point is tried, and so on. If all attempts f
 stands for the text at its first point.
 
 In each attempt, the line is cut into cells of equal width, one for each number of the band. A hash
-that everybody can compute chooses the point inside the cell. ``number`` looks for a number with a
-point in the text's interval. The texts at the number's points of earlier attempts must not belong
-to the band. So ``write`` turns the number of a text back into exactly this text.
+that everybody can compute chooses the point inside the cell. ``number`` finds a number that has a
+point in the text's interval. At each earlier attempt, the point of this number must lie in a text
+outside the band. So ``write`` turns the number of a text back into exactly this text.
 """
 
 import math
@@ -90,7 +90,7 @@ class ArithmeticCode:
         return (self.text_at(self._point(line, place, 0)) for place in range(count))
 
     def text_at(self, point: int) -> list[str]:
-        """Return the words of the text at a point of a line without bands."""
+        """Return the words of the text at a point of the line [0, 1), if the line has no bands."""
         return self._read([point], self._limits(Band(0, 1, 0, self.line + 1)))[1]
 
     def number(self, words: Sequence[str]) -> int | None:

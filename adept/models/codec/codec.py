@@ -82,9 +82,9 @@ class Codec(Learned):
         """Learn a codec from training texts.
 
         A codec of public texts stores the texts as utterances. ``with_list`` can add likely texts,
-        up to ``listed`` stored texts in all. A codec of private texts stores no text. Each of its
-        words and sequences of words occurs in two different texts, which one person may have
-        written.
+        up to ``listed`` stored texts in all. A codec of private texts stores no text. It stores a
+        word or a sequence of words only if two different texts hold it; one person may have written
+        both texts.
         """
         rows = [row for row in map(words_of, texts) if row]
         different = list(dict.fromkeys(rows))
@@ -168,7 +168,7 @@ class Codec(Learned):
 
 
 class _Sized:
-    """The parts of a codec that depend on K; no record changes them."""
+    """The parts of a codec that depend on the number K of descriptions; no record changes them."""
 
     def __init__(self, codec: Codec, size: int) -> None:
         utterances, broad = codec.utterances[:size], codec.lexicon is not None

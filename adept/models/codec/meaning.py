@@ -170,7 +170,7 @@ def _cut(groups: Tensor, most: int) -> Tensor:
 def join_groups(meanings: Codes, groups: Groups) -> Groups:
     """Return the group numbers (N,) of meanings; the last meanings already have ``groups``.
 
-    Each of the other meanings joins the group with the nearest centre. All meanings form one group
+    A meaning without a group joins the group with the nearest centre. All meanings form one group
     if no groups are given, or if there are at most MAX_UNGROUPED meanings.
     """
     if len(meanings) <= MAX_UNGROUPED or not len(groups):

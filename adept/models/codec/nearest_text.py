@@ -221,8 +221,8 @@ class MeaningIndex(TextTable):
     def nearer(self, record: Words, texts: Iterable[tuple[Words, int]], distance: int) -> Iterator[Words]:
         """Yield the texts whose distance from a record is below ``distance``, the nearest first.
 
-        Each of ``texts`` comes with the distance that its seams add (``beam_search``). Texts with
-        too few words to be a sentence are left out.
+        Each text comes with the distance that its seams add (places of left-out or inserted words).
+        Texts with too few words to be a sentence are left out.
         """
         least = _least_words(record)
         pairs = [*islice((pair for pair in texts if _length(pair[0]) >= least), SHORTLIST_TEXTS)]

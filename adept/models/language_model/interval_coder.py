@@ -9,10 +9,10 @@ words gives a share of any interval, however narrow.
 A *band* holds the texts whose probability lies between two limits, and whose end has at least a
 given probability. Each band divides the line in its own way. The interval of an unfinished text is
 divided in two steps: first into the end of the text and all continuations, then among the next
-words. The end gets no share if the finished text would not belong to the band. If the finished text
-belongs to the band, the end and all continuations get shares in the ratio of p to b / GROWTH, but
-the end gets at least p. Here p is the model's probability of an end, and b is the number of bits
-that continuations may still cost in the band.
+words. The end gets no share if the band excludes the finished text. If the finished text belongs to
+the band, the end and all continuations get shares in the ratio of p to b / GROWTH, but the end gets
+at least p. Here p is the model's probability of an end, and b is the number of bits that
+continuations may still cost in the band.
 """
 
 from typing import NamedTuple
@@ -51,7 +51,7 @@ Limits = NDArray[np.int64]
 
 
 class Spelled(NamedTuple):
-    """The spellings of the words of a text that are not in the vocabulary."""
+    """The spellings of those words of a text that the vocabulary lacks."""
 
     shares: Whole  # shares of the letters of all these words, one after the other (S, 2)
     starts: Whole  # rows where the shares of each of the L words begin, and S (L + 1,)
@@ -131,9 +131,9 @@ def end_share(band: Limits, text: WidthAndDepth, own: int) -> int:
 
 @without_reference_counts
 def edge_among_others(own: int, edge: int) -> int:
-    """Return the position of ``edge`` on the line above the end's share, which ends at ``own``.
+    """Return the position of ``edge`` after the line from ``own`` to ONE is stretched to [0, ONE).
 
-    The line from ``own`` to ONE is stretched to the whole line. The result increases strictly with
+    The end of the text has the share from 0 to ``own``. The result increases strictly with
     ``edge``.
     """
     return (edge - own << BITS) // (ONE - own)

@@ -78,8 +78,8 @@ class Ngrams(Learned):
     def of(cls, sequences: Sequence[Sequence[int]], *, order: int, size: int, least: int = 1) -> "Ngrams":
         """Count the n-grams in sequences of symbols, where n is ``order``.
 
-        The result keeps the MAX_NGRAMS most frequent n-grams of those in ``least`` sequences or
-        more. The last symbol of each sequence must be an end.
+        Only the MAX_NGRAMS most frequent n-grams that occur in ``least`` or more sequences are
+        kept. The last symbol of each sequence must be an end.
         """
         seen: Counter[Context] = Counter()
         holders: Counter[Context] = Counter()
