@@ -4,8 +4,8 @@ Mechanisms that turn text into text are not attacked, because the attacks need l
 are not public, every text on a shared page is a release. So examples are shown only on request
 (``examples=true``), and never with ``protocol=paper``, where models read the records. Even then,
 the page omits the original records, the texts of the look-up and the texts of a mechanism with a
-false claim. It also omits texts that repeat a training text. The page does not mark rewrites that
-equal their record, because the mark would reveal the record.
+false claim. The page also omits texts that repeat a training text. The page does not mark rewrites
+that equal their record, because the mark would reveal the record.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Computation of one row of the table: release records, write texts, train a classifier on them.
 
-A *cell* is the recipe for a row (``adept.comparison.plan``). A decoder writes texts. Its only
-inputs are the releases, released labels, public texts and public numbers.
+A *cell* is the recipe for a row (``adept.comparison.plan``). A decoder writes texts. The only
+inputs of a decoder are the releases, released labels, public texts and public numbers.
 """
 
 import math

@@ -84,7 +84,7 @@ class DataConfig:
     public: bool = True
     """True if the text is public, so the model may be shared."""
     hub: str | None = None
-    """The name of the data set on the Hugging Face Hub; it is used if no path is given."""
+    """The name of the data set on the Hugging Face Hub, which is used if no path is given."""
     hub_label_column: str = "intent"
     """The column that holds the labels in the Hub's data set."""
     seed: int = 0
@@ -215,7 +215,7 @@ def load(config: DataConfig, columns: Columns | None = None) -> dict[str, Corpus
 
 
 def hold_out(corpus: Corpus, *, share: float, seed: int) -> tuple[Corpus, Corpus]:
-    """Split a corpus at random; the second part holds a ``share`` of the records, at least one."""
+    """Split a corpus at random; the second part holds the ``share`` of records, at least one."""
     if len(corpus) < 2:
         raise DataError(
             f"the train split must have at least 2 records if some are held out, got {len(corpus)}: add some"

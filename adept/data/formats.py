@@ -1,8 +1,8 @@
 """Formats of data files: their names, the rules that they have in common, and the format txt.
 
-A central release computes one result from all records. For such a release, only a file's name and
-``ReadingOptions`` determine compression, format, delimiter and header. If the file's content
-determined them, one record (the first row) could change how all other rows are read.
+A central release computes one result from all records. In a central release, only a file's name and
+``ReadingOptions`` determine compression, format, delimiter and header. If the content of a file
+determined the format, one record (the first row) could change how all other rows are read.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -171,7 +171,7 @@ def _unknown(location: str) -> DataError:
 
 
 def delimiter_of(location: str, given: str | None = None) -> str:
-    """Return the delimiter of a csv file: the option ``given``, or else the one for its name."""
+    """Return the delimiter of a csv file: the option ``given``, or else by the file's name."""
     return DELIMITERS[given or ("tab" if _ending(location) == "tsv" else "comma")]
 
 

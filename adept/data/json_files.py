@@ -1,15 +1,15 @@
 """Reading and writing of JSON: one object on each line (jsonl), or one array of objects (json).
 
 The reader of an array splits the file into the texts of the elements, before any element is parsed.
-It reads the file in parts, so the file may be larger than the memory.
+The file is read in parts, so it may be larger than the memory.
 
 *Claim*: the end of an element depends only on the place where the element begins and on the
 element's own characters. *Proof*: an element ends before the first comma outside the element's own
-strings, lists and objects. The reader remembers the number of open brackets. This number is zero at
-the beginning of every element, so nothing remains of earlier elements. A tolerant reader treats a
-closing bracket that no bracket opened as an ordinary character of the element. It treats the end of
-the file as the end of the array. QED. The only exception is an element with a string or bracket
-that is never closed: the element takes everything that follows.
+strings, lists and objects. The reader remembers only the number of open brackets. This number is
+zero at the beginning of every element, so nothing remains of earlier elements. A tolerant reader
+treats a closing bracket that no bracket opened as an ordinary character of the element. A tolerant
+reader also treats the end of the file as the end of the array. QED. The only exception is an
+element with a string or bracket that is never closed: the element takes everything that follows.
 """
 
 import datetime

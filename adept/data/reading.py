@@ -248,7 +248,10 @@ def open_input(location: str, *, kind: str, at_least: int = 0, tolerant: bool = 
     """Open a file or standard input, as bytes for parquet and as text for all other formats.
 
     With ``tolerant``, only the name of the file decides how the file is opened. Otherwise the first
-    bytes of the file are looked at, too, and UnfitFile is raised if they do not fit.
+    bytes of the file are looked at, too.
+
+    Raises:
+        UnfitFile: the file is a spreadsheet, UTF-16, or compressed in another way than gzip.
     """
     with ExitStack() as stack:
         raw = _Source(os.dup(0)) if location == STANDARD_STREAM else _Source(location, at_least)

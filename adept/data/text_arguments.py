@@ -2,12 +2,12 @@
 
 ``text_list`` reads the column types of common libraries, and refuses anything else. No error
 message repeats an element. Files of different formats may hold the same value as "1", as 1 or as
-1.0; ``plain_text`` returns the same text for all of these.
+1.0. In all of these cases, ``plain_text`` returns the same text.
 
-*Claim*: the text that ``plain_text`` returns for a value depends only on this value. It does not
-depend on other rows, on the type of the column or on the format of the file. *Proof*:
-``plain_text`` is a function of its one argument. It keeps no state and reads nothing else. QED. So
-if each record votes for its label, the vote is a function of this one record.
+*Claim*: the text that ``plain_text`` returns for a value depends only on this value. The text does
+not depend on other rows, on the type of the column or on the format of the file. *Proof*:
+``plain_text`` is a function of its one argument. The function keeps no state and reads nothing
+else. QED. So if each record votes for its label, the vote is a function of this one record.
 """
 
 import numbers

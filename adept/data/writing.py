@@ -128,7 +128,7 @@ def give_name(partial: Path, final: Path) -> None:
 def new_private_file(path: Path) -> Iterator[Path]:
     """Yield a temporary file that only its owner may read; give it its final name afterwards.
 
-    If another run has made a file of this name meanwhile, that file is kept instead.
+    If another run has made a file with the final name meanwhile, the file of the other run is kept.
     """
     handle, name = tempfile.mkstemp(dir=path.parent)
     os.close(handle)

@@ -1,9 +1,9 @@
 """Classifiers that are trained on private text and tested on text that people wrote.
 
-The classifier "tfidf" is a logistic regression. Its inputs are TF-IDF (weighted counts of words and
-word pairs) and the mean of the vectors of a text's words. The vectors come from a lexicon of
-English; for texts in another language, only TF-IDF is used. If a word of a tested text is missing
-in the training texts, the lexicon's most similar known word replaces it.
+The classifier "tfidf" is a logistic regression. The regression reads TF-IDF (weighted counts of
+words and word pairs) and the mean of the vectors of a text's words. The vectors come from a lexicon
+of English; for texts in another language, only TF-IDF is used. If a word of a tested text is
+missing in the training texts, the lexicon's most similar known word replaces it.
 """
 
 from collections import Counter
@@ -237,9 +237,9 @@ class TextClassifier:
 def fit_linear_encoder(public: Corpus, *, dim: int = LINEAR_DIM, seed: int) -> Encoder:
     """Fit a linear encoder to public text: a function from N texts to unit vectors (N, dim).
 
-    The encoder whitens a projection of TF-IDF of words and word pairs onto singular directions. It
-    skips the first direction. If there are fewer than ``dim`` directions, the other coordinates are
-    zero.
+    The encoder computes TF-IDF of words and word pairs, projects it onto singular directions
+    without the first one, and whitens the result. With fewer than ``dim`` directions, the other
+    coordinates are zero.
     """
     from sklearn.decomposition import TruncatedSVD  # takes seconds to import
     from sklearn.feature_extraction.text import TfidfVectorizer

@@ -1,4 +1,4 @@
-"""Other methods of rewriting, for comparison; all but redaction are differentially private."""
+"""Methods of rewriting for comparisons; all but redaction are differentially private."""
 
 import math
 import re

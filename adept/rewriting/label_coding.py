@@ -1,8 +1,8 @@
 """The coding of releases by label: each record is released as a public sentence about its label.
 
 The sentences of a label are chosen by the label's public name (``adept.models.label_sentences``).
-They are called the label's *cell*. A sentence of the cell is likely to be released if it is near to
-the record's text. Claim and proof of privacy: ``adept.mechanisms.description``.
+The set of these sentences is the label's *cell*. A sentence of the cell is likely to be released if
+it is near to the record's text. Claim and proof of privacy: ``adept.mechanisms.description``.
 
 The distance between a sentence and a record is the sum of two distances. The first distance
 compares their words (``adept.models.codec.nearest_text``). The second distance compares their
@@ -69,9 +69,9 @@ class CellSearch:
         """Return the positions (B, ``count``) of the sentences that are nearest to each record.
 
         ``places`` (k,) are the ascending indices of a label's sentences among all sentences of the
-        codec. They begin with 0, 1, ..., ``first`` - 1. The positions are indices into ``places``,
-        ascending for each of B records. With more than MAX_UNGROUPED places, the search may miss
-        some near sentences.
+        codec. The first places are 0, 1, ..., ``first`` - 1. The positions are indices into
+        ``places``, ascending for each of B records. With more than MAX_UNGROUPED places, the search
+        may miss some near sentences.
         """
         few = len(places) <= MAX_UNGROUPED
         find, most = (self._find_in_few, MAX_DISTANCES // len(places)) if few else (self._find_in_many, MAX_RECORDS)

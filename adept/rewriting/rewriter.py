@@ -147,9 +147,9 @@ class Rewriter:
     def rewrite(self, texts: Any, *, samples: int = 1) -> list[str]:
         """Release every text once, and write ``samples`` texts from each release.
 
-        The texts are a list, array or column of strings (``adept.data.text_arguments``). All of
-        them are checked before the first release. The result lists the texts written from the first
-        release, then those from the second release, and so on.
+        The texts are a list, array or column of strings (``adept.data.text_arguments``). All texts
+        are checked before the first release. The result lists the texts written from the first
+        release, then the texts written from the second release, and so on.
         """
         return [text for text, _ in self.rewrite_pairs(texts, samples=samples)]
 
