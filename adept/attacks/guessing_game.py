@@ -55,7 +55,7 @@ class AttackRow:
 
     @property
     def words(self) -> str:
-        """A sentence with the success rate, its bounds and, if it is refuted, the claim."""
+        """A sentence with the success rate and its bounds, which says if the claim is refuted."""
         of_100 = f"Of 100 guesses {per_hundred(self.rate.value)} are right"
         without = f"{per_hundred(self.without_release)} without any release"
         allowed = f"at most {per_hundred(self.bound)} are possible at the true epsilon"

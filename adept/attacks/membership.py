@@ -42,7 +42,7 @@ Pairs = list[tuple[int, int]]
 
 
 def pair_records(labels: Sequence[str], draw: random.Random) -> Pairs:
-    """Pair records of the same label at random; an odd record of a label is left out."""
+    """Pair records of the same label at random; a record without a partner is left out."""
     groups: defaultdict[str, list[int]] = defaultdict(list)
     for place, label in enumerate(labels):
         groups[label].append(place)
@@ -82,7 +82,7 @@ def play(game: AttackGame, *, models: int) -> list[AttackRow]:
 def _train_shadows(
     game: AttackGame, texts: tuple[list[str], list[str]], labels: list[str], models: int, draw: random.Random
 ) -> tuple[Floats, Floats]:
-    """Return how certain each shadow classifier (row) is of each pair's label (column), by text."""
+    """Return each shadow classifier's (rows) confidence in the label of each text (columns)."""
     by_label: defaultdict[str, list[str]] = defaultdict(list)
     for text, label in zip(game.public.texts, game.public.labels or [], strict=True):
         by_label[label].append(text)

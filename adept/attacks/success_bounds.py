@@ -89,8 +89,7 @@ def best_success(candidates: Candidates, prior: Tensor, classes: Tensor) -> floa
     Args:
         candidates: the candidates, in the form that the mechanism reads.
         prior: the prior probability of each candidate (j,); the sum is one.
-        classes: the class of each candidate (j,), whole numbers from 0 on. For exact matches, each
-            candidate is a class.
+        classes: the class of each candidate (j,), whole numbers from 0 on.
     """
     found = _distribution(candidates)
     if found is None:

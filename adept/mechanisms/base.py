@@ -5,10 +5,10 @@ Most mechanisms read a *latent*: the vector of numbers into which an encoder tur
 mechanisms read a *description*: the number that a public codec gives to a text.
 
 Any two records are neighbours. A guarantee for latents covers a bounded set of latents: an l1 ball,
-an l2 ball or a sphere of radius C. ``project`` clips each latent into this set and rounds it to a
-public grid of points (``adept.mechanisms.clip_to_grid``). Every proof starts from the projected
-latents. The sensitivity, the largest distance between two records' latents, is the diameter of the
-set.
+an l2 ball or a sphere of radius C. ``project`` clips each latent into the bounded set and rounds it
+to a public grid of points (``adept.mechanisms.clip_to_grid``). Every proof starts from the
+projected latents. The sensitivity, the largest distance between two records' latents, is the
+diameter of the set.
 """
 
 from abc import ABC, abstractmethod

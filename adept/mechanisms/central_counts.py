@@ -130,8 +130,7 @@ class Votes:
     def guarantee(self, *, persons: bool | None = None) -> Guarantee:
         """Return the guarantee of one release.
 
-        ``persons`` says if the data name the person of each record; None means that this is
-        unknown.
+        ``persons`` is True if the data name the person of each record, and None if this is unknown.
         """
         return Guarantee.pure(
             epsilon=self.epsilon,
@@ -158,5 +157,4 @@ def _check(counts: Counts) -> None:
 
 
 def _factor(epsilon: float) -> str:
-    """Return e^epsilon as text: four significant digits, rounded up."""
     return words(math.nextafter(math.exp(epsilon), math.inf)) if epsilon < 30 else f"e^{words(epsilon)}"

@@ -5,8 +5,8 @@ S_x be the set of the t codewords nearest to x, its *heavy* codewords. The mecha
 codeword for the record: each codeword in S_x with probability A / W, and each other codeword with
 probability B / W. Here A >= B are integers with A <= e^eps B, and W = t A + (k - t) B. The program
 draws a *rank*: ranks 0 to t - 1 stand for the heavy codewords, and ranks t to k - 1 stand for the
-others. For t = 1 the mechanism is k-ary randomised response. For k -> infinity and t / k = q it
-becomes PrivUnit with a cap of probability q (``adept.mechanisms.privunit``).
+others. For t = 1 the mechanism is k-ary randomised response. For k -> infinity and t / k = q the
+mechanism becomes PrivUnit with a cap of probability q (``adept.mechanisms.privunit``).
 
 Claim: the release is pure eps-LDP, exactly, for any two records, whatever floating-point numbers
 their latents hold. Proof: every S_x is a set of exactly t indices, which the program verifies in
@@ -18,8 +18,8 @@ sensitivity. QED.
 
 Blocks: one codebook of the allowed size serves budgets only up to about eps = 12. For a larger
 budget, the program cuts the n coordinates of a latent into m blocks. Block j has n_j coordinates,
-and a separate draw with the budget eps n_j / n releases it. The draws are independent given x, so
-their budgets add up. The sum of the budgets, as fractions, is exactly eps.
+and a separate draw with the budget eps n_j / n releases the block. The draws are independent given
+x, so their budgets add up. The sum of the budgets, as fractions, is exactly eps.
 
 The rule for k: the smallest power of two from 2^12 to 2^14 that is at least 10 / q, where q is the
 cap probability of PrivUnit, or 2^14 if none is. The rule for m: the power of two for which the
@@ -198,7 +198,7 @@ class Codebook(Mechanism):
 
 
 def released_ranks(records: int, shape: Shape) -> Tensor:
-    """Draw a rank (B,) for each record, exactly: ranks below t have weight A, the others B."""
+    """Draw a rank for each record in exact arithmetic; ranks below t have the larger weight."""
     ranks = exact_ranks(records, near=shape.top, far=shape.size - shape.top, odds=shape.odds)
     return torch.tensor(ranks, dtype=torch.int64)
 

@@ -22,13 +22,11 @@ without private data. Fourth, the random bits of the codec are independent of th
 An error of the codec makes the release less useful, never less private.
 
 The rule for K, if t = 1, chooses the K for which a release transmits the most information about its
-record, if all descriptions are equally common (``best_size``).
-
-A codec of *broad* text, which covers many subjects instead of one domain, describes a record by a
-whole public sentence. S(x) holds the t sentences nearest to the record, among all K sentences of
-the codec. The rule for t is t = K s / (e^eps + s), rounded, at least 1. Then the odds of releasing
-a sentence of S(x) are about s to one. Here s = eps - ODDS_BELOW_EPSILON, at least 1
-(``docs/decisions.md``, "Heavy sentences").
+record, if all descriptions are equally common (``best_size``). A codec of *broad* text, which
+covers many subjects instead of one domain, describes a record by a whole public sentence. S(x)
+holds the t sentences nearest to the record, among all K sentences of the codec. The rule for t is t
+= K s / (e^eps + s), rounded, at least 1. Then the odds of releasing a sentence of S(x) are about s
+to one. Here s = eps - ODDS_BELOW_EPSILON, at least 1 (``docs/decisions.md``, "Heavy sentences").
 
 *Descriptions by label.* If the output copies the labels of records unchanged, the K descriptions of
 a record may be the *cell* of its label c. The cell of c consists of K public sentences that depend
@@ -42,9 +40,9 @@ one certificate covers all labels. Nothing is claimed for two records with diffe
 cells differ, so a released text can reveal its label with certainty.
 
 The rule for the size of cells: K = LABEL_CELL for an epsilon between the two CELL_EPSILONS. K
-halves for every two nats below this interval. K doubles for every two nats above it, until every
-cell holds all sentences of the codec. The rule for t in cells is the formula above with s =
-max(4/3, min(eps - 2, eps/2 + 2), eps - 4). All cells begin with the same sentences, the first
+halves for every two nats below this interval. K doubles for every two nats above this interval,
+until every cell holds all sentences of the codec. The rule for t in cells is the formula above with
+s = max(4/3, min(eps - 2, eps/2 + 2), eps - 4). All cells begin with the same sentences, the first
 sentences of the codec (``first_share``).
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, and for labels
@@ -147,7 +145,7 @@ class Description(SymbolRandomizer):
         return f"{self._own} description{'s' * (self.heavy > 1)}"
 
     def beside(self, labels: int) -> "Description":
-        """Return a copy for joint releases with labels; its default size is ``joint_size``."""
+        """Return a copy for joint releases with labels, by default of size ``joint_size``."""
         return replace(self, size=self.size or joint_size(self.epsilon, labels))
 
     def over_broad_text(self, sentences: int) -> Self:

@@ -14,7 +14,7 @@ uniformly random integer.
    / t and another one with probability 1 / j must both succeed. Let J be the first trial that
    fails. Then P(J > j) = g^j / j!, so P(J is odd) = sum_i (-1)^i g^i / i! = exp(-g). The result is
    True if J is odd. (Algorithm 1.)
-3. Draw U uniformly from {0, .., t-1}, and draw it again unless a trial of probability exp(-U / t)
+3. Draw U uniformly from {0, .., t-1}, and draw U again unless a trial of probability exp(-U / t)
    succeeds. Let V be the number of successes of probability exp(-1) before the first failure, so
    P(V = v) is proportional to exp(-v). Then X = U + t V has P(x) proportional to exp(-x / t),
    because each x >= 0 belongs to exactly one pair (U, V). So Y = floor(X / 2^k) has P(y)
@@ -24,10 +24,10 @@ uniformly random integer.
    2). QED
 
 Nothing is rounded: every number is an integer below 2^63 that is computed from random words of the
-operating system. With L = 2^62 / 2^k, the program limits the noise to the range from -L to L, and
-the *sum* of a value and its noise to the range from -L / 2 to L / 2. The values themselves are in
-the second range, so noise beyond L moves the sum to an end of its range, whether or not the noise
-itself was cut off. So the result is a function of the exact sum, which is post-processing.
+operating system. With L = 2^62 / 2^k, the program limits the noise to the range from -L to L. The
+program limits each value, and the *sum* of the value and its noise, to the range from -L / 2 to L /
+2. So noise beyond L moves the sum to an end of this range, whether or not the noise itself was cut
+off. The result is a function of the exact sum, which is post-processing.
 
 Checked proof: ``proofs/DiscreteLaplace.v``, ``signs_have_the_weights_of_the_noise``;
 ``proofs/Noise.v``, ``geometric_is_private``.
@@ -74,9 +74,8 @@ def exact_laplace(values: Tensor, *, scale: float) -> Tensor:
     exp((|z - x'| - |z - x|) / scale) <= exp(|x - x'| / scale) by the triangle inequality, and the
     noise of the entries is independent.
 
-    ``values`` is an int64 tensor on the CPU, with entries of at most 2^61 and 2^36 times the scale;
-    larger entries are set to this limit. ``scale`` is in grid steps, as ``smallest_scale`` returns
-    it.
+    ``values`` is an int64 tensor on the CPU. Entries beyond 2^36 times the scale, or beyond 2^61,
+    may be cut off. ``scale`` is in grid steps, as ``smallest_scale`` returns it.
     """
     t, shift = _fraction(scale)
     limit = MAX_MAGNITUDE >> shift + 1

@@ -40,10 +40,10 @@ def good_enough(kappa: float, *, epsilon: float, delta: float = 0.0) -> float:
     the probability that the attacker guesses g and is wrong. For records x and y let d_g(x, y) =
     max(0, P[g|x] - e^eps P[g|y]). The sum of d_g(x, y) over all g is at most delta, because the
     attacker makes only one guess. For x in G and y outside G, P[g|x] <= e^eps P[g|y] + d_g(x, y).
-    Average this over y by the prior outside G, and sum it over x in G, weighted by the prior pi_x:
-    s_g <= e^eps pi_g / (1 - pi_g) f_g + sum_x pi_x sum_y pi_y d_g(x, y) / (1 - pi_g). Sum over all
-    g, with pi_g <= kappa throughout, and let s be the sum of all s_g: s <= kappa e^eps / (1 -
-    kappa) (1 - s) + delta / (1 - kappa). Solve for s. QED.
+    Average this inequality over y by the prior outside G. Then sum it over x in G, weighted by the
+    prior pi_x: s_g <= e^eps pi_g / (1 - pi_g) f_g + sum_x pi_x sum_y pi_y d_g(x, y) / (1 - pi_g).
+    Sum over all g, with pi_g <= kappa throughout, and let s be the sum of all s_g: s <= kappa e^eps
+    / (1 - kappa) (1 - s) + delta / (1 - kappa). Solve for s. QED.
     """
     check_bound(epsilon, kappa=kappa, delta=delta)
     if kappa in (0, 1):

@@ -8,13 +8,13 @@ part has one of three kinds:
 - ``symbols``: subset selection, which draws one of k symbols. Of the symbols, t have the integer
   weight A and the others the integer weight B. The program draws one integer below W = t A + (k -
   t) B from random words of b bits. The probabilities of a symbol under two records differ by a
-  factor of at most A / B. One comparison of integers shows that A / B <= e^eps. Let s = 2^128, and
-  let S be the sum of the first m terms of the series of s e^eps, each rounded down. It suffices
-  that A s <= B S, because all omitted terms are positive.
-- ``discrete_laplace``: noise of scale b on vectors of integers at l1 distance at most D. It
-  suffices that D / b <= eps, compared as fractions.
-- ``discrete_gaussian``: noise of parameter s on vectors of n integers at l2 distance at most D. It
-  suffices that the bound (**) of ``adept.mechanisms.gaussian`` is at most delta.
+  factor of at most A / B. One comparison of integers, A s <= B S, shows that A / B <= e^eps. Here s
+  = 2^128, and S is the sum of the first m terms of the series of s e^eps, each rounded down. So S
+  <= s e^eps, because all omitted terms are positive.
+- ``discrete_laplace``: noise of scale b on vectors of integers at l1 distance at most D. The
+  guarantee holds if D / b <= eps, compared as fractions.
+- ``discrete_gaussian``: noise of parameter s on vectors of n integers at l2 distance at most D. The
+  guarantee holds if the bound (**) of ``adept.mechanisms.gaussian`` is at most delta.
 
 Integers and fractions ("p/q") are strings, because a float may not hold them exactly.
 

@@ -1,9 +1,9 @@
 """The K-norm mechanism in l2: the density of a noise vector depends only on the vector's length.
 
 The density of the noise z is proportional to exp(-||z||_2 / b) with b = 2C / eps. The noise has a
-uniformly random direction. Its length has the distribution Gamma(n, b), because the sphere of
-radius r contributes r^(n-1) exp(-r / b) (Hardt and Talwar 2010, "On the geometry of differential
-privacy"; Chaudhuri, Monteleoni, Sarwate 2011).
+uniformly random direction. The length of the noise has the distribution Gamma(n, b), because the
+sphere of radius r contributes r^(n-1) exp(-r / b) (Hardt and Talwar 2010, "On the geometry of
+differential privacy"; Chaudhuri, Monteleoni, Sarwate 2011).
 """
 
 from dataclasses import dataclass

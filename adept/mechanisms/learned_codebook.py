@@ -12,10 +12,10 @@ set of k / (e^eps + 1) heavy codewords keeps the most information: Ye and Barg 2
 ``docs/decisions.md``, "Sizes of codebooks".)
 
 A model of *broad* text, which covers many subjects instead of one domain, uses its largest
-codebook. If such a model was adapted to a domain, its smaller codebooks belong to that domain. An
-adapted model uses at most four times the k of the rule above. The rule for t is t = k s / (e^eps +
-s) with s = eps - 2, at least 4/3. Then the odds of releasing a heavy codeword are s to one
-(``docs/decisions.md``, "Heavy codewords of broad text").
+codebook. If a model of broad text was adapted to a domain, its smaller codebooks belong to the
+domain. An adapted model uses at most four times the k of the rule above. The rule for t is t = k s
+/ (e^eps + s) with s = eps - 2, at least 4/3. Then the odds of releasing a heavy codeword are s to
+one (``docs/decisions.md``, "Heavy codewords of broad text").
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, and for labels
 ``same_label_is_private``.
@@ -100,7 +100,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
     def with_codewords(self, codebooks: Mapping[int, Tensor], *, most: int | None = None) -> Self:
         """Return a copy with the largest codebook of at most ``most`` codewords, by default k.
 
-        ``codebooks`` maps the number of codewords of each of a model's codebooks to this codebook.
+        ``codebooks`` holds the model's codebooks, each under its number of codewords.
         """
         if self.codewords is not None:
             return self
@@ -137,7 +137,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return "its nearest codeword" if self.heavy == 1 else f"one of its {self.heavy} nearest codewords"
 
     def beside(self, labels: int) -> Self:
-        """Return a copy for joint releases; the rules of that module choose k and t unless set."""
+        """Return a copy for joint releases, with ``joint_codewords`` codewords unless k was set."""
         size = self.count if self.size or self.codewords is not None else joint_codewords(self.epsilon, labels)
         odds = math.exp(min(self.epsilon, 700.0))
         top = self.top or max(1, min(round(HEAVY_SHARE * size * labels / (odds + 1)), size // 2))

@@ -16,9 +16,9 @@ finite tape of bits.
    intervals of length B, without overlap. A uniform number below W belongs to one of these
    intervals, with a probability proportional to the interval's length
    (`adept.mechanisms.random_draws.exact_ranks`).
-4. `shuffle` gives the last place to each of the n items with probability 1/n, the place before to
-   each remaining item with probability 1/(n-1), and so on. So there are n! equally likely sequences
-   of choices, one for each order of the items.
+4. `shuffle` gives the last place to each of the n items with probability 1/n, the last place but
+   one to each remaining item with probability 1/(n-1), and so on. So there are n! equally likely
+   sequences of choices, one for each order of the items.
 
 Checked proof of 1 to 3: ``proofs/Sampler.v``, ``ranks_have_their_weights``,
 ``remainders_are_uniform``.

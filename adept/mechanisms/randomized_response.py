@@ -2,8 +2,9 @@
 
 Randomised response (Warner 1965; Habernal 2025, lecture 5) reports the true label with probability
 P(keep), and otherwise one of the other labels at random. With k labels and P(keep) = e^eps / (e^eps
-+ k - 1) it is eps-LDP. No eps-LDP mechanism reports every true label more often: each of the k - 1
-wrong reports has probability at least e^-eps P(keep), and all probabilities sum to one.
++ k - 1), randomised response is eps-LDP. No eps-LDP mechanism reports every true label more often:
+each of the k - 1 wrong reports has probability at least e^-eps P(keep), and all probabilities sum
+to one.
 
 ``ScalarLaplace`` serves the numeric query of the same lecture, "how many classes did you skip?",
 whose answer is a number from 0 to 15.
@@ -214,8 +215,8 @@ def exponential_choice(scores: Tensor, *, epsilon: float) -> Tensor:
     changes by a factor of at most exp(eps / 2). The sum over all items, by which exp(eps u / 2) is
     divided, changes by at most the same factor. The set of items and the range of u are public
     (McSherry and Talwar 2007). Sampling at temperature T = 2 (b2 - b1) / eps from a language model
-    whose logits were clipped to [b1, b2] is an exponential mechanism. Its items are the words, and
-    its score is u = (logit - b1) / (b2 - b1) (Utpala, Hooker and Chen 2023, Theorem 1).
+    whose logits were clipped to [b1, b2] is an exponential mechanism. The items are the words, and
+    the score is u = (logit - b1) / (b2 - b1) (Utpala, Hooker and Chen 2023, Theorem 1).
     """
     rows = max(1, MAX_WEIGHTS // max(1, scores.shape[1]))
     chosen = [torch.empty(0, dtype=torch.int64)]

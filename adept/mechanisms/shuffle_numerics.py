@@ -10,15 +10,15 @@ theta + iy, because the integral of e^(z x) (s - x) over x < s is e^(z s) / z^2.
 formula, the sum of f over the multiples of any T is 1 / T times the sum of the transform over the
 multiples of 2 pi / T. All terms of the first sum are positive, and f(0) = E[(S + U)+] is one of
 them. So the second sum, at some 10^4 places y, gives an *upper bound*, whatever theta, T and h are.
-In it, E[e^(z S)] = E[e^(z X)]^n. The program chooses theta to make the largest term of the second
-sum, at y = 0, as small as possible. T is so large that the other terms of the first sum add hardly
-anything.
+The factor E[e^(z S)] of its terms is E[e^(z X)]^n. The program chooses theta to make the largest
+term of the second sum, at y = 0, as small as possible. T is so large that the other terms of the
+first sum add hardly anything.
 
 Raising values of X can only increase the result. So the program raises values that are too low for
 the other values to make up for. Outcomes in which no X_i is positive add nothing to E[S+]. If these
-outcomes are likely, the program leaves them out, because otherwise they would hide the others. For
-this the program subtracts an n-th power from E[e^(z X)]^n: that of the contribution of zero and the
-negative values to E[e^(z X)]. The difference is computed as a whole, without cancellation.
+outcomes are likely, the program leaves them out, because otherwise they would hide the others. Let
+w be the contribution of zero and the negative values to E[e^(z X)]. Then E[e^(z X)]^n - w^n,
+computed without cancellation, replaces E[e^(z X)]^n.
 
 *Its rounding*. With u = 2^-53, sums and products have a relative error of at most u, elementary
 functions one of at most 8 u, and exponentials a further one of u times their exponent. So every
