@@ -149,7 +149,6 @@ def _audits_of_synthesizer(config: AuditConfig, advance: Advance) -> list[Audite
 
 
 def _summary(results: list[AuditResult]) -> dict[str, Any]:
-    """Return the content of ``result.json``; the first audit's result describes the mechanism."""
     return {
         **results[0].to_dict(),
         "sentence": _sentence(results),
@@ -167,7 +166,6 @@ def _kinds(results: list[AuditResult]) -> dict[str, str]:
 
 
 def _sentence(results: list[AuditResult]) -> str:
-    """Return the sentence of the audit with the most serious verdict and the strongest evidence."""
     return max(results, key=lambda result: (result.violated, result.certified_epsilon)).sentence
 
 

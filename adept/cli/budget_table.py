@@ -86,7 +86,6 @@ def _check_header(inputs: Inputs, required: RequiredColumns) -> None:
 
 
 def _risks(row: Budget, options: ReleaseOptions, most: int) -> list[str]:
-    """Return the attacker's chance to find one record, and a person with ``most`` records."""
     guarantee, response = row.rewriter.guarantee, options.response
     label = response.guarantee().epsilon if response and options.labels == "randomized_response" else 0.0
     return [

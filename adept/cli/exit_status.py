@@ -138,8 +138,6 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 class _Lossy(io.FileIO):
-    """An output stream that ignores errors of writing, such as a closed pipe."""
-
     def write(self, data: Any) -> int:
         try:
             return super().write(data)

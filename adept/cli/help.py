@@ -133,11 +133,7 @@ def config_directory() -> Path:
 
 
 def write_out(command: str, arguments: list[str]) -> list[str]:
-    """Write short forms of arguments in full.
-
-    A first argument without a name gets its name, such as ``statement=``. For ``adept audit``,
-    ``mechanism=MODULE:ATTRIBUTE`` becomes ``foreign=MODULE:ATTRIBUTE``.
-    """
+    """Write short forms in full, such as a first argument without its name ``statement=``."""
     if command in BARE_WORDS and arguments and "=" not in arguments[0] and not arguments[0].startswith("-"):
         return [f"{BARE_WORDS[command]}={arguments[0]}", *arguments[1:]]
     if command == "audit":  # Hydra would look for a file of that name in conf/mechanism

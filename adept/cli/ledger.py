@@ -36,7 +36,6 @@ def run(config: LedgerConfig) -> tuple[list[LedgerEntry], LedgerSum, float | Non
 
 
 def _place(config: LedgerConfig) -> str:
-    """Return the ledger's file; raise DataError if the file is missing and no limit is given."""
     if config.ledger is None:
         try:
             made = key_location().is_file() or config.limit is not None

@@ -80,11 +80,7 @@ def _plain(message: str) -> str:
 
 
 def literal_overrides(arguments: list[str], schema: type[Any]) -> list[str]:
-    """Quote the values of text options, so that Hydra takes each character literally.
-
-    If an option is a list, ``@FILE`` becomes a list with this one text. ``~/`` becomes the home
-    directory.
-    """
+    """Quote text options for Hydra; ``@FILE`` becomes a list, and ``~/`` the home directory."""
     kinds = dict(_text_fields(schema))
     return [_literal(argument, kinds) for argument in arguments]
 

@@ -82,7 +82,6 @@ def run(config: RewriteConfig, inputs: Inputs, public: list[str] | None) -> Priv
 
 
 def _column_lines(config: RewriteConfig, records: list[Record]) -> list[str]:
-    """Return notes on columns that the output leaves out, if they may hold labels or persons."""
     first = next(iter(records), {})
     others = [name for name in first if name not in (config.text_column, config.person_column, *config.keep_columns)]
     asked = config.labels != "copy" or config.label_column or config.output.endswith(TEXT_ENDINGS)
@@ -128,7 +127,6 @@ def _public_texts(config: RewriteConfig, inputs: Inputs) -> list[str] | None:
 
 
 def _same(one: str, other: str) -> bool:
-    """Return True if both names mean the same file; ``-`` is the file behind standard input."""
     try:
         return os.path.samestat(Path(one).stat(), os.fstat(0) if other == STANDARD_STREAM else Path(other).stat())
     except OSError:  # whoever reads them says what is wrong
@@ -152,7 +150,6 @@ def summary(statement: PrivacyStatement, *, output: str, place: str | None) -> l
 
 
 def _guaranteed(statement: PrivacyStatement) -> Iterator[str]:
-    """Yield each epsilon of the guarantee, and the largest change of odds that it allows."""
     if math.isinf(statement.epsilon):
         yield "nothing, epsilon is infinite"
         return
@@ -175,7 +172,6 @@ def _person_lines(statement: PrivacyStatement) -> list[str]:
 
 
 def _parts(statement: PrivacyStatement) -> str:
-    """Return how text and label share the epsilon, or "" if no label is randomised."""
     if statement.label_epsilon is None:
         return ""
     if statement.labels == "joint_response":

@@ -49,7 +49,6 @@ def study_rows(config: StudyConfig) -> Iterator[Any]:
 
 
 def _options(config: StudyConfig) -> dict[str, Any]:
-    """Return the given options by their names in the study; refuse options that it does not use."""
     study, options = STUDIES[config.study], {}
     for name in OPTIONS:
         value = getattr(config, name)

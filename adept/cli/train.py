@@ -124,7 +124,6 @@ def _labelled(name: str, splits: dict[str, Corpus]) -> Corpus:
 
 
 def _prepare(config: TrainConfig) -> tuple[Path, Path | None]:
-    """Return the run's directory, and the checkpoint if an earlier run is continued."""
     if config.resume_from is None:
         return new_directory(config.output_dir or ""), None
     directory = Path(config.resume_from)

@@ -28,7 +28,6 @@ def _restate(said: Json) -> Json | None:
 
 
 def _model(name: str | None) -> str | None:
-    """Return the model's directory; the name of the packaged model stands for its directory."""
     if name is None or Path(name).exists():
         return name
     from adept.rewriting.loading import PACKAGED_MODEL, packaged_directory  # seconds to import, and rarely needed

@@ -344,7 +344,6 @@ def find_label_type(inputs: Inputs, column: str | None, drawn: Iterable[str], fi
 
 
 def _widest(kinds: set[Any]) -> Any:
-    """Return a type that holds all values of the given integer types; None if there is none."""
     if not kinds or not all(map(types.is_integer, kinds)):
         return None
     if len(kinds) == 1:

@@ -317,7 +317,6 @@ def plan_local(rewriter: Rewriter, inputs: Inputs, publication: Publication, opt
 
 
 def _with_label_codewords(rewriter: Rewriter, label_column: str | None, options: ReleaseOptions) -> Rewriter:
-    """Return the rewriter, with separate codewords for each label if the options ask for them."""
     copied = label_column is not None and options.labels == "copy"
     writer = rewriter.by_label(options.label_descriptions) if copied and options.by_label else rewriter
     if isinstance(writer.coding, LabelCoding):

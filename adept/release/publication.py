@@ -230,7 +230,6 @@ def digest(path: str) -> str:
 
 
 def _ours(name: str) -> bool:
-    """Return True if a final name and its temporary name are links to one file."""
     try:
         return Path(name).samefile(name + PARTIAL)
     except OSError:

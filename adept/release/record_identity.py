@@ -45,11 +45,7 @@ UNWRITTEN = "a value that cannot be written down"  # stands for all such values,
 
 
 def identity_text(value: Any) -> str | None:
-    """Return the text that represents a value in its record's digest; None for a missing value.
-
-    Fractions are written as Python writes a float, dates in ISO 8601, bytes as the text that they
-    encode, and nested values as JSON with sorted keys.
-    """
+    """Return the text that represents a value in its record's digest; None for a missing value."""
     if (text := plain_text(value)) is not None or value is None or isinstance(value, str):
         return text and _spelled(text)
     if hasattr(value, "item") and getattr(value, "shape", None) == ():

@@ -282,10 +282,7 @@ def _is_interrupt(error: BaseException | None) -> bool:
 
 
 def _check_newest(journal: Journal, ledger: Ledger) -> None:
-    """Refuse a journal that lacks records which somebody may have read.
-
-    If the journal holds no draws, remove the records of this release from the ledger.
-    """
+    """Refuse a journal that lacks records which somebody may have read."""
     if journal.records < (shown := ledger.count_shown(journal.run)):
         raise DataError(
             f"{journal.path} holds {journal.records} records, but {ledger.path} knows that {shown} of its release may have been "

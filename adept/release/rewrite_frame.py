@@ -147,7 +147,6 @@ def _choice(mechanism: Any) -> MechanismChoice | None:
 
 
 def _checked_columns(table: "Table", request: ReleaseRequest) -> list[str]:
-    """Return the columns to read: the columns in use or, with a ledger, all columns."""
     named = {"text": request.text_column, "label": request.label_column, "person": request.person_column}
     used = [(option, name) for option, name in named.items() if name is not None]
     used += [("keep_columns", name) for name in request.keep_columns]
@@ -234,12 +233,7 @@ class Table:
         keep: Sequence[str],
         places: Sequence[int],
     ) -> Any:
-        """Return a new table of the same kind with the given rows and columns.
-
-        ``keep`` names the columns that are copied from this table, and ``places`` holds the
-        position of each row's record in this table. ``types`` holds the Arrow types of columns
-        without text.
-        """
+        """Return a new table of these rows; ``places`` holds the position of each row's old record."""
         made = {
             name: self._take(name, places)
             if name in keep

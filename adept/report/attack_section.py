@@ -12,11 +12,7 @@ Attack = tuple[AttackedRelease, AttackRow]
 
 
 def describe_attacks(found: Sequence[AttackedRelease]) -> dict[str, Any]:
-    """Return the section's table lines, and sentences on false claims and on defects.
-
-    A line is a pair: its cells, and True if the attack refutes the mechanism's claim. A defect is
-    an attack that succeeds more often than the mechanism's true epsilon allows.
-    """
+    """Return the section's table lines, its sentences on false claims, and its list of defects."""
     found = sorted(found, key=lambda one: one.claimed_epsilon)
     attacks = [(attacked, row) for attacked in found for row in attacked.rows]
     groups: dict[str, list[tuple[list[str], bool]]] = {}

@@ -1,9 +1,4 @@
-"""The two figures of a report, as SVG files.
-
-The main figure shows the accuracy of classifiers that were trained on rewrites, the share of a
-record that its rewrite keeps, and macro-F1. The headline figure shows the accuracy of the original
-ADePT, its two corrections and the best other mechanism.
-"""
+"""The two figures of a report, as SVG files: all results, and a headline of four mechanisms."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -188,11 +183,7 @@ def choose_curves(curves: Sequence[Curve]) -> list[Curve]:
 
 
 def choose_levels(texts: Sequence[Line]) -> dict[str, float]:
-    """Return the accuracies that the original text, random latents, names and examples give.
-
-    Names of labels, or labelled examples, are left out if they give no more than random latents. If
-    several models give different accuracies, the highest one is used.
-    """
+    """Return the accuracies of the original text, of random latents and of names of labels."""
     heights = {
         name: max(line.accuracy.mean for line in texts if line.row.mechanism == name)
         for name in HEADLINE_LEVELS

@@ -250,11 +250,7 @@ def warn_of_seen_records(config: CompareConfig) -> list[str]:
 
 
 def warn_of_short_training(config: CompareConfig, table: ComparisonTable) -> list[str]:
-    """Return a warning if the training was too short for a comparison of mechanisms.
-
-    Two signs show this: text from random latents is less accurate than the majority label, or a
-    mechanism is more accurate than rewriting without noise.
-    """
+    """Return a warning if the training was too short for a comparison of mechanisms."""
     decoded = [line for line in table.texts if line.row.decoder == "lstm" and config.model_dir is None]
     identity = {line.model: line.accuracy.mean for line in decoded if line.row.mechanism == "identity"}
     low = [

@@ -1,13 +1,8 @@
 """The numbers of a comparison, averaged over seeds, for the figures, the findings and the page.
 
-A *reference* is a result with which the mechanisms are compared, such as ``none`` (the original
-text), ``identity`` (rewriting without noise) and ``random`` (text from random latents). A *floor*
-is a reference that reads no record: ``random`` with the same model and decoder, the names of
-labels, or labelled examples.
-
 To show another column of ``results.csv``, add its name to ``QUALITY``. ``OTHERS`` names columns
-that are shown in brackets: they compare a record with another record's rewrite. A new reference
-goes into ``LEVELS``.
+that are shown in brackets: they compare a record with another record's rewrite. A new reference,
+such as ``random`` (text from random latents), goes into ``LEVELS``.
 """
 
 import math

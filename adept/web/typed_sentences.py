@@ -1,8 +1,6 @@
 """Releases of a sentence that the user types on the page, and the beliefs of a reader.
 
-Each change on the page causes a new release, with fresh noise from the operating system. Typed
-sentences are never stored. A reader's *belief* is the probability with which the reader thinks that
-the sentence is yours (``adept.web.attacker_view``).
+Each change on the page causes a new release with fresh noise. Typed sentences are never stored.
 """
 
 import contextlib
@@ -125,7 +123,6 @@ class Sentences:
         return Release(shown, reader, encoded, released)
 
     def _at(self, name: str, epsilon: float) -> tuple[Rewriter, Reader]:
-        """Return the rewriter and the reader of a mechanism at an epsilon; make them only once."""
         with self._making:
             if (name, epsilon) not in self._made:
                 kind = best_exact(self.model, epsilon=epsilon) if name == OURS else BY_NAME[name]
