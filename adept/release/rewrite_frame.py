@@ -233,7 +233,7 @@ class Table:
         keep: Sequence[str],
         places: Sequence[int],
     ) -> Any:
-        """Return a new table of these rows; ``places`` holds the position of each row's old record."""
+        """Return a new table of these rows; ``places`` holds the position of each row's record."""
         made = {
             name: self._take(name, places)
             if name in keep
