@@ -12,8 +12,9 @@ text with the larger score.
 classifiers. If the pure epsilon is true, this number is stochastically at most Binomial(N, e^eps /
 (1 + e^eps)). So Clopper and Pearson's interval is valid. *Proof* (Steinke, Nasr and Jagielski 2023,
 Theorem 5.2): given the classifier and the coins of the earlier pairs, a pair's coin has odds
-between e^-eps and e^eps. So every answer is right with probability at most e^eps / (1 + e^eps),
-whatever the earlier coins are. QED.
+between e^-eps and e^eps, because the classifier depends on this coin only through one release. So
+every answer is right with probability at most e^eps / (1 + e^eps), whatever the earlier coins are.
+QED.
 
 *In a file.* The noisy counts of a file are released. The attacker knows one person's rows and all
 other rows of the file. From the counts, the attacker guesses whether the person's rows are in the

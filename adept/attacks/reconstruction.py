@@ -134,7 +134,7 @@ def _good_enough(played: Round) -> list[AttackRow]:
 
 
 def crowd_texts(pool: Pool, public: Corpus, candidates: int, draw: random.Random) -> list[str]:
-    """Return up to ``candidates`` different texts: the pool's, then public, then new ones."""
+    """Return up to ``candidates`` different texts: texts of the pool, public texts, new texts."""
     others = sorted(set(public.texts) - set(pool.texts))
     draw.shuffle(others)
     texts = (pool.texts + others)[:candidates]

@@ -83,8 +83,7 @@ def best_success(candidates: Candidates, prior: Tensor, classes: Tensor) -> floa
     c is right with probability sum_{x in c} pi_x Q(v|x) / P(v). QED.
 
     The program sums separately only over symbols v that are *heavy* (likelier than most symbols)
-    under a candidate. For each other symbol, the best attack names the class with the largest
-    prior.
+    under a candidate. For other symbols, the best attack names the class of largest prior.
 
     Args:
         candidates: the candidates, in the form that the mechanism reads.

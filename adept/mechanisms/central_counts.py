@@ -22,9 +22,9 @@ outputs. Everything that is computed from y and public data is also eps-DP.
    no other rows, so all other people's votes are the same in D and D'. The person in whom D and D'
    differ has at most m votes in each of them, and each vote increases one count by one. Under
    ``add_or_remove``, this person has no votes in one of the two collections.
-2. Let h = h(D) and h' = h(D'). For every y, P(h + X = y) / P(h' + X = y) = exp(sum_z (|y_z - h'_z|
-   - |y_z - h_z|) / b), where the sum is over all cells z. By the triangle inequality, this ratio is
-   at most exp(||h - h'||_1 / b) <= exp(s / b) <= e^eps.
+2. Let h = h(D) and h' = h(D'). For every y, the ratio P(h + X = y) / P(h' + X = y) is exp(sum_z
+   (|y_z - h'_z| - |y_z - h_z|) / b), where the sum is over all cells z. By the triangle inequality,
+   the ratio is at most exp(||h - h'||_1 / b) <= exp(s / b) <= e^eps.
 3. Everything computed from y and public data is a function of y, of these data and of random bits.
    The data and the bits do not depend on D. QED.
 

@@ -1,9 +1,9 @@
 """Public grid for latents: clip latents, round them to the grid, and convert them back to floats.
 
-Let C be the radius of the ball into which latents are clipped, written as C = m * 2^e with 1 <= m <
-2. The grid consists of all vectors whose numbers are multiples of ``step = 2^(e - 20)``. The step
-depends on C alone, so the grid is public. Exact mechanisms calculate with the integers (grid point)
-/ step. Float32 represents every grid point of the ball exactly.
+Let C = m * 2^e, with 1 <= m < 2, be the radius of the ball into which latents are clipped. The grid
+consists of all vectors whose numbers are multiples of ``step = 2^(e - 20)``. The step depends on C
+alone, so the grid is public. Exact mechanisms calculate with the integers (grid point) / step.
+Float32 represents every grid point of the ball exactly.
 """
 
 import math

@@ -3,10 +3,11 @@ r"""Top-t randomised response over a public codebook, drawn in integer arithmeti
 A codebook is a list of k public unit vectors, the codewords. For a record with the latent x, let
 S_x be the set of the t codewords nearest to x, its *heavy* codewords. The mechanism releases one
 codeword for the record: each codeword in S_x with probability A / W, and each other codeword with
-probability B / W. Here A >= B are integers with A <= e^eps B, and W = t A + (k - t) B. The program
-draws a *rank*: ranks 0 to t - 1 stand for the heavy codewords, and ranks t to k - 1 stand for the
-others. For t = 1 the mechanism is k-ary randomised response. For k -> infinity and t / k = q the
-mechanism becomes PrivUnit with a cap of probability q (``adept.mechanisms.privunit``).
+probability B / W. Here A >= B are integers with A <= e^eps B (``random_draws.exact_odds``), and W =
+t A + (k - t) B. The program draws a *rank*: ranks 0 to t - 1 stand for the heavy codewords, and
+ranks t to k - 1 stand for the others. For t = 1 the mechanism is k-ary randomised response. For k
+-> infinity and t / k = q the mechanism becomes PrivUnit with a cap of probability q
+(``adept.mechanisms.privunit``).
 
 Claim: the release is pure eps-LDP, exactly, for any two records, whatever floating-point numbers
 their latents hold. Proof: every S_x is a set of exactly t indices, which the program verifies in
@@ -117,8 +118,9 @@ class Codebook(Mechanism):
     """A mechanism that releases a public codeword near the direction of each latent.
 
     The release is pure eps-LDP for any two records, in exact arithmetic. The release is the
-    codeword, scaled to the length C, and not an unbiased estimate of the latent. Only the direction
-    of a latent matters. A zero or non-finite latent counts as the unit vector along the first axis.
+    codeword, scaled to the length C, and not an unbiased estimate of the latent. The release
+    depends only on the latent's direction. A zero or non-finite latent counts as the unit vector
+    along the first axis.
 
     Attributes:
         size: the number k of codewords in the codebook of each block, from 2 to 2^20; by default,

@@ -25,8 +25,8 @@ uniformly random integer.
 
 Nothing is rounded: every number is an integer below 2^63 that is computed from random words of the
 operating system. With L = 2^62 / 2^k, the program limits the noise to the range from -L to L. The
-program limits each value, and the *sum* of the value and its noise, to the range from -L / 2 to L /
-2. So noise beyond L moves the sum to an end of this range, whether or not the noise itself was cut
+program limits each value, and the *sum* of the value and its noise, to the range from -L/2 to L/2.
+So noise beyond L moves the sum to an end of this range, whether or not the noise itself was cut
 off. The result is a function of the exact sum, which is post-processing.
 
 Checked proof: ``proofs/DiscreteLaplace.v``, ``signs_have_the_weights_of_the_noise``;

@@ -31,8 +31,8 @@ and Y for noise from d. By (*),
 Here *tail* is the last probability of the line before. Each coordinate of Y satisfies E exp(Y_i^2 /
 (4 s^2)) = N(s sqrt 2) / N(s) < 3/2. So Markov's inequality gives tail <= (3/2)^n exp(-(T - D)^2 /
 (4 s^2)). The program chooses T so that this bound is delta / 2^21, and s so that the first term of
-(**) is delta (1 - 2^-20). Then all of (**) is delta (1 - 2^-21). The factor leaves room for a
-relative error of 4e-7 in the floating-point evaluation of the formula, whose error is only 1e-10.
+(**) is delta (1 - 2^-20). Then all of (**) is delta (1 - 2^-21). The last factor leaves room for a
+relative error of 4e-7. The floating-point evaluation of the formula has an error of 1e-10 only.
 """
 
 import math

@@ -40,9 +40,9 @@ Part = dict[str, Any]  # a part of a certificate: the public numbers of one rand
 class Guarantee:
     """The claimed and the true guarantee of one release.
 
-    The guarantee of ``Votes``, which releases counts, is central DP. All others are local DP (LDP).
-    A mechanism M is (epsilon, delta)-LDP when P[M(x) in S] <= exp(epsilon) P[M(x') in S] + delta
-    for all records x, x' and all sets S of outputs (Habernal 2021, Definition 2.3).
+    The guarantee of ``Votes``, which releases counts, is central DP. All other guarantees are local
+    DP (LDP). A mechanism M is (epsilon, delta)-LDP when P[M(x) in S] <= exp(epsilon) P[M(x') in S]
+    + delta for all records x, x' and all sets S of outputs (Habernal 2021, Definition 2.3).
     """
 
     claimed_epsilon: float  # the epsilon that the mechanism's author claims, in nats
@@ -109,8 +109,7 @@ def symbols_part(
     """Return the part of a certificate for the draw of one of k = ``size`` symbols.
 
     ``top`` symbols have the larger weight A, and ``odds`` holds the integer weights (A, B). ``of``
-    says what a symbol stands for: a text, a label, or both. For both, ``labels`` is the number of
-    labels.
+    says what a symbol stands for: a text, a label, or both (with ``labels`` labels).
     """
     heavy, light = odds
     return {

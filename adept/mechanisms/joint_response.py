@@ -4,7 +4,8 @@ A record has a text and one of L public labels. A codebook or a codec maps the t
 *outcomes* v: a codeword, or a description (a number). So there are k L symbols (v, c) of an outcome
 and a label. The *heavy set* of a record consists of the t symbols {its t nearest outcomes} x {its
 own label}. The mechanism releases one symbol: each heavy symbol with probability A / W, and each
-other symbol with probability B / W. Here A <= e^eps B are integers and W = t A + (k L - t) B.
+other symbol with probability B / W. Here W = t A + (k L - t) B, and A >= B are integers with A <=
+e^eps B.
 
 Claim: pure eps-LDP, exactly, for any two *pairs* of text and label. Proof: every record's heavy set
 has exactly t symbols, whatever its label is. So W is the same for all records, and each symbol's
@@ -188,7 +189,7 @@ class JointResponse:
 
     @property
     def distribution(self) -> Callable[[Symbol], dict[Symbol, Fraction]] | None:
-        """A function that returns the distribution of ``privatize``; None for many symbols."""
+        """A function from a symbol to the distribution of its release; None for large alphabets."""
         return self._distribution if self.size <= MAX_AUDITED_SYMBOLS else None
 
     def _distribution(self, symbol: Symbol) -> dict[Symbol, Fraction]:

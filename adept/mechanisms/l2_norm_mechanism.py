@@ -26,8 +26,7 @@ class L2Norm(Mechanism):
     sensitivity is ||x - x'||_2 <= 2C. Let f be the density of the noise. At any output z, the
     densities of the release satisfy f(z - x) / f(z - x') = exp(eps (||z - x'|| - ||z - x||) / (2C))
     <= exp(eps ||x - x'|| / (2C)) <= exp(eps) by the triangle inequality. Rounding to the public
-    grid is post-processing. The proof covers the formula, not the floating-point noise of the
-    program, so ``exact`` is False.
+    grid is post-processing. The proof does not cover floating-point errors, so ``exact`` is False.
     """
 
     name: ClassVar[str] = "l2_norm"

@@ -117,8 +117,8 @@ class OriginalLaplace(_Laplace):
 
     The claim of eps-LDP is false for n > 1 (Habernal 2021, Theorems 3.1 and 5.1). The true
     guarantee is pure (eps * sqrt(n))-LDP for any two records, and the latents C/sqrt(n) (1, ..., 1)
-    and -C/sqrt(n) (1, ..., 1) attain it. The program refuses to release records with this
-    mechanism.
+    and -C/sqrt(n) (1, ..., 1) attain it. By default, the program refuses to release records with
+    this mechanism.
     """
 
     name: ClassVar[str] = "original"

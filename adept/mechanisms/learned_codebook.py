@@ -217,8 +217,7 @@ def learn_codebooks(latents: Tensor, *, seed: int = 0, also: int = 0) -> dict[in
 
     The method is k-means on the sphere. A codebook has at most N / 2 codewords, and no more
     codewords than there are different latents. If the bound is below 32, the function learns one
-    smaller codebook or none. A codebook of ``also`` codewords is learned too, if the bound permits
-    it.
+    smaller codebook or none. A codebook of ``also`` codewords is learned too, if possible.
     """
     points = _unit_codewords(latents).to(torch.float64) if len(latents) else latents
     distinct = len(torch.unique(points, dim=0)) if len(latents) else 0

@@ -52,8 +52,9 @@ class Cap:
 class PrivUnit(Mechanism):
     """A random vector for each latent; its mean is the vector of length C in the same direction.
 
-    The release is pure eps-LDP for any two records, and its squared error is C^2 (1/g^2 - 1). Only
-    the direction of a latent matters. A zero latent counts as the unit vector along the first axis.
+    The release is pure eps-LDP for any two records, and its squared error is C^2 (1/g^2 - 1). The
+    release depends only on the latent's direction. A zero latent counts as the unit vector along
+    the first axis.
 
     Proof: the density of V is p/q on the cap and (1 - p)/(1 - q) on its complement, for any x. The
     ratio of these two numbers, p (1 - q) / (q (1 - p)), is e^eps by the choice of p. So the

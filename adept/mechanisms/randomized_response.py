@@ -3,8 +3,8 @@
 Randomised response (Warner 1965; Habernal 2025, lecture 5) reports the true label with probability
 P(keep), and otherwise one of the other labels at random. With k labels and P(keep) = e^eps / (e^eps
 + k - 1), randomised response is eps-LDP. No eps-LDP mechanism reports every true label more often:
-each of the k - 1 wrong reports has probability at least e^-eps P(keep), and all probabilities sum
-to one.
+the k - 1 wrong reports have probabilities of at least e^-eps P(keep), and all probabilities sum to
+1.
 
 ``ScalarLaplace`` serves the numeric query of the same lecture, "how many classes did you skip?",
 whose answer is a number from 0 to 15.
@@ -40,7 +40,7 @@ class RandomizedResponse:
     Proof: the true label has the integer weight A, and each other label has the integer weight B.
     The sum of all weights is W = A + (k - 1) B. Any output has probability A / W or B / W for any
     true label. So the probabilities of an output under two records differ by a factor of at most A
-    / B <= e^eps. The proof needs no norm and no sensitivity.
+    / B <= e^eps (``random_draws.exact_odds``). The proof needs no norm and no sensitivity.
 
     Attributes:
         epsilon: the budget in nats, from 1e-3 to 600.
@@ -146,8 +146,7 @@ class ScalarLaplace:
 
     Proof: values are clamped to the public range, so the l1 sensitivity is upper - lower. The noise
     is discrete Laplace noise, with P(z) proportional to exp(-|z| / b) and (upper - lower) / b <=
-    eps. A released value may lie outside the range; clamping it would bias a mean of released
-    values.
+    eps. A released value may lie outside the range; clamping it would bias a mean.
     """
 
     epsilon: float

@@ -1,7 +1,6 @@
 r"""An upper bound on E[(X_1 + ... + X_n)+] that includes all rounding errors; (s)+ is max(0, s).
 
-The X_i are independent copies of a random number X, which has few values x_j, with probabilities
-p_j.
+The X_i are independent copies of a random number X, with few values x_j of probabilities p_j.
 
 *The sum*. Let S = X_1 + ... + X_n, and let U be an independent Gaussian random number of mean 0 and
 standard deviation h. By Jensen's inequality, E[S+] <= E[(S + U)+]. For theta > 0 let f(x) =
@@ -20,7 +19,7 @@ outcomes are likely, the program leaves them out, because otherwise they would h
 w be the contribution of zero and the negative values to E[e^(z X)]. Then E[e^(z X)]^n - w^n,
 computed without cancellation, replaces E[e^(z X)]^n.
 
-*Its rounding*. With u = 2^-53, sums and products have a relative error of at most u, elementary
+*Rounding*. With u = 2^-53, sums and products have a relative error of at most u, elementary
 functions one of at most 8 u, and exponentials a further one of u times their exponent. So every
 step below has a relative error of at most SLACK = 2^-40, which is 2^13 u. Let M = E[e^(theta X)],
 let m_j = p_j e^(theta x_j) / M be the *tilted* probabilities, and let v = sum m_j |x_j| and phi(y)
@@ -64,9 +63,8 @@ MAX_LOG_ODDS_ONCE = 2.0  # the same limit for ln(1 + P / a)
 def mean_positive_part(chances: Floats, values: Floats, *, zero: float, copies: int) -> float:
     """Return an upper bound on E[(X_1 + ... + X_n)+] for n = ``copies`` copies of X.
 
-    ``chances`` holds the probability of each of the ``values`` of X other than zero, of which the
-    largest is 1. ``zero`` is the probability of zero. Probabilities may have a relative error of
-    SLACK.
+    ``chances`` are the probabilities of the nonzero ``values`` of X, of which the largest is 1.
+    ``zero`` is the probability of zero. A probability may have a relative error of SLACK.
     """
     values = np.maximum(values, -_saddle(chances, values, zero, copies).reach)
     tilted = _saddle(chances, values, zero, copies)

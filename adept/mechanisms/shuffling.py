@@ -19,43 +19,46 @@ The copies are independent. Let u = e^c, t' = min(t, k - t) and o = t - t'. The 
     1 - u         (k - 2 t' - o) / W
     0             the remaining probability
 
-*Proof* (the privacy blanket: Balle, Bell, Gascon and Nissim 2019, Lemma 5.3; derived again). (1)
-Every symbol has probability at least 1 / W under every record. So each of the other n - 1 records
-is a *blanket* with probability g = k / W: it releases a uniformly random symbol. Tell the reader
-which records are no blankets, and their symbols: this can only help the reader. In random order
-remain the m - 1 uniform symbols of the blankets and one symbol of the replaced record, x or x',
-with m - 1 ~ Bin(n - 1, g). (2) Compare these symbols with m uniform symbols y_i. Let Q(y|x) be the
-probability that x releases y. Any of the m symbols may be the record's own, so the density under x
-relative to the uniform symbols is (1/m) sum_i k Q(y_i|x). So the hockey-stick divergence between x
-and x' is (k / (m W)) E[(sum_i w(y_i|x) - u w(y_i|x'))+], where the weight w = W Q is 1 or A. (3)
-The probability Bin(m - 1; n - 1, g), divided by m, is Bin(m; n, g) / (g n), and k / (W g) = 1. So
-the average over m is an expectation over n records, of which those that are no blankets count as 0.
-The result is the claim for records x and x' whose heavy sets share o' symbols, with o' in place of
-o and t - o' in place of t'. (4) The smallest overlap of the heavy sets is the worst. To make the
-overlap smaller by one, move one symbol from "heavy for both" to "heavy for x alone", and one from
-"heavy for neither" to "heavy for x' alone". The move replaces the values {A - u A, 1 - u} of X by
-{A - u, 1 - u A}. The new values have the same sum and lie further apart, as u >= 1, so the change
-is a mean-preserving spread. The positive part of a sum is convex, so its expectation does not
-become smaller. (5) Swapping x and x' does not change the distribution of X. QED.
+*Proof* (the privacy blanket: Balle, Bell, Gascon and Nissim 2019, Lemma 5.3; derived again).
+
+1. Every symbol has probability at least 1 / W under every record. So each of the other n - 1
+   records is a *blanket* with probability g = k / W: it releases a uniformly random symbol. Tell
+   the reader which records are no blankets, and their symbols: this can only help the reader. There
+   remain, in random order, the m - 1 uniform symbols of the blankets and one symbol of the replaced
+   record, x or x', with m - 1 ~ Bin(n - 1, g).
+2. Compare these symbols with m uniform symbols y_i. Let Q(y|x) be the probability that x releases
+   y. Any of the m symbols may be the record's own, so the density under x relative to the uniform
+   symbols is (1/m) sum_i k Q(y_i|x). So the hockey-stick divergence between x and x' is (k / (m W))
+   E[(sum_i w(y_i|x) - u w(y_i|x'))+], where the weight w = W Q is 1 or A.
+3. The probability Bin(m - 1; n - 1, g), divided by m, is Bin(m; n, g) / (g n), and k / (W g) = 1.
+   So the average over m is an expectation over n records, of which those that are no blankets count
+   as zero. The result is the claim for records x and x' whose heavy sets share o' symbols, with o'
+   in place of o and t - o' in place of t'.
+4. The smallest overlap of the heavy sets is the worst. To make the overlap smaller by one, move one
+   symbol from "heavy for both" to "heavy for x alone", and one from "heavy for neither" to "heavy
+   for x' alone". The move replaces the values {A - u A, 1 - u} of X by {A - u, 1 - u A}. The new
+   values have the same sum and lie further apart, as u >= 1, so the change is a mean-preserving
+   spread. The positive part of a sum is convex, so its expectation does not become smaller.
+5. Swapping x and x' does not change the distribution of X. QED.
 
 *Several symbols per record*, such as one for a text and one for a label, are one symbol of a
-product of such distributions. Weights and probabilities multiply, and step (4) applies to one
-factor after another. *More records* never increase delta, because means over n form a reversed
-martingale. So if records are shuffled in groups, the smallest group has the largest delta. A
-release with a smaller eps can be computed from one with a larger eps, so A may be rounded up.
+product of such distributions. Weights and probabilities multiply, and step 4 applies to one factor
+after another. *More records* never increase delta, because means over n form a reversed martingale.
+So if records are shuffled in groups, the smallest group has the largest delta. A release with a
+smaller eps can be computed from one with a larger eps, so A may be rounded up.
 
 *The computed delta* is an upper bound on the claimed one (``adept.mechanisms.shuffle_numerics``).
-The computed delta is at most the delta of a file of one record, E[X+]. The program also checks that
-the result is not below either of two *floors*, which are lower bounds on the claimed delta. With p
-= t' / W (for several symbols: the product of these) they are
+It is at most the delta of a file of one record, E[X+]. The program also checks that it is not below
+either of two *floors*, which are lower bounds on the claimed delta. With p = t' / W (for several
+symbols: the product of these) the floors are
 
     p (A - u) (1 - g)^(n-1), from the case that no other record is a blanket, and
     p (A - u) (p A)^(n-1), which even the true delta reaches if all other records are x, by the
         event that every symbol is heavy for x and not for x'.
 
-If the result is below a floor, or cannot be computed, E[X+] replaces it.
+If the computed delta is below a floor, or cannot be computed, E[X+] replaces it.
 
-Checked proof, without the steps (1) to (5): ``proofs/Shuffling.v``, ``claim_is_at_most_alone``,
+Checked proof, without steps 1 to 5: ``proofs/Shuffling.v``, ``claim_is_at_most_alone``,
 ``floor_of_the_claim``, ``floor_of_delta``.
 """
 
