@@ -22,7 +22,7 @@ from pathlib import Path
 from statistics import fmean
 
 from adept import Rewriter
-from adept.data.corpus import read_public_texts, thin_texts
+from adept.data.corpus import Corpus, read_public_texts, thin_texts
 from adept.mechanisms import Description, LearnedCodebook
 from adept.rewriting.expected_content import Expectation, expectation
 
@@ -96,7 +96,7 @@ def survives(rewriter: Rewriter, texts: list[str]) -> Expectation:
     """Return what rewrites keep of texts, in the mean over parts."""
     most = rewriter.coding.probes
     parts = [texts[start : start + most] for start in range(0, len(texts), most)]
-    found = [one for part in parts if (one := expectation(rewriter, part))]
+    found = [one for part in parts if (one := expectation(rewriter, Corpus(part)))]
 
     def mean(name: str) -> float:
         return sum(one.texts * float(getattr(one, name) or 0) for one in found) / sum(one.texts for one in found)

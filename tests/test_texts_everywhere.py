@@ -131,6 +131,7 @@ WITHOUT = {
     "rewriting.label_coding.CellCoding.release_records": "called by Rewriter with checked texts",
     "rewriting.label_coding.LabelCoding.encode": "called by Rewriter with checked texts",
     "rewriting.label_coding.LabelCoding.release_records": "called by Rewriter with checked texts",
+    "rewriting.label_coding.LabelCoding.label_public": "reads public texts of the model, or of a Corpus",
     "rewriting.encode_release_write.DescriptionCoding.encode": "called by Rewriter with checked texts",
     "rewriting.encode_release_write.LatentCoding.encode": "called by Rewriter with checked texts",
     "rewriting.encode_release_write.PairCoding.encode": "called by Rewriter with checked texts",
@@ -143,7 +144,6 @@ WITHOUT = {
     "synthesis.draw_by_label_names.label_by_names": "reads a Corpus",
     "synthesis.synthesizer.share_standing_out": "counts texts",
     "rewriting.budget_estimates.short_texts": "reads public texts of the model, or of a Corpus",
-    "rewriting.expected_content.rewrite_public": "reads public texts of the model, or of a Corpus",
     "synthesis.synthesizer.Synthesizer.vote": "reads files whose rows must not make it raise",
     "release.rewrite_frame.table_of": "called by rewrite_frame",
 }

@@ -11,8 +11,8 @@ from pathlib import Path
 from adept.cli.config import RewriteConfig, SynthesizeConfig
 from adept.cli.console import show_lines, show_table
 from adept.data.column_names import RequiredColumns
-from adept.data.corpus import find_label_column
-from adept.data.formats import STANDARD_STREAM
+from adept.data.corpus import Corpus, find_label_column
+from adept.data.formats import STANDARD_STREAM, Record
 from adept.data.reading import declared_columns
 from adept.errors import DataError
 from adept.mechanisms.central_counts import COUNTS_MOVED, Votes
@@ -24,26 +24,34 @@ from adept.release.columns import ReleaseOptions
 from adept.release.input_files import Inputs
 from adept.release.local_release import open_release
 from adept.rewriting.budget_estimates import ADVICE, QUESTION, SHARE_HEADINGS, TABLE_BUDGETS, Budget, preview_budgets
+from adept.rewriting.expected_content import NO_ESTIMATE, by_label_lines, choose_measured
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.draw_by_label_names import spell_label_set
 from adept.synthesis.synthesizer import share_standing_out
 
+TEXT_ENDINGS = ".txt", ".txt.gz"  # of outputs that hold no labels
 EXPECTED_ROWS = (1_000, 10_000, 100_000)
 
 
-def show_rewrite_budgets(config: RewriteConfig, inputs: Inputs, public: list[str] | None) -> None:
+def show_rewrite_budgets(config: RewriteConfig, inputs: Inputs, public: Corpus | None) -> None:
     """Print for each epsilon how well a record is hidden, and how much of a text is kept."""
-    opened = partial(_open, config, load_model(config.model_dir))
-    _, options = opened(TABLE_BUDGETS[0])
+    opened, header = partial(_open, config, load_model(config.model_dir)), _read_header(config, inputs)
+
+    def measured(epsilon: float) -> Rewriter:
+        rewriter, options = opened(epsilon)
+        return choose_measured(rewriter, choose_writer(config, header, rewriter, options), public)
+
+    options = opened(TABLE_BUDGETS[0])[1]
     _check_header(inputs, options.required)
-    rows = list(preview_budgets(lambda epsilon: opened(epsilon)[0], public))
+    labels = _label_lines(config, header, choose_writer(config, header, *opened(TABLE_BUDGETS[0])), public)
+    rows = list(preview_budgets(measured, public))
     most = 1 if config.epsilon_per == "person" else config.max_records_per_person or 1
     person = [f"a person with {most} records in"] if most > 1 else []
     lines = [[f"{row.epsilon:g}", *_risks(row, options, most), *row.shares] for row in rows]
     show_table(_title(config.input), ["epsilon", QUESTION, *person, *SHARE_HEADINGS], lines)
     _show_examples(rows)
-    show_lines([*_estimate_lines(rows), f"{ADVICE}.", *_label_lines(config, inputs)])
+    show_lines([*_estimate_lines(rows), f"{ADVICE}.", *labels])
 
 
 def _open(
@@ -86,7 +94,7 @@ def _check_header(inputs: Inputs, required: RequiredColumns) -> None:
 
 
 def _risks(row: Budget, options: ReleaseOptions, most: int) -> list[str]:
-    guarantee, response = row.rewriter.guarantee, options.response
+    guarantee, response = row.guarantee, options.response
     label = response.guarantee().epsilon if response and options.labels == "randomized_response" else 0.0
     return [
         risk(total(guarantee.epsilon, label, times=times), total(guarantee.delta, times=times))
@@ -105,18 +113,31 @@ def _show_examples(rows: list[Budget]) -> None:
 def _estimate_lines(rows: list[Budget]) -> list[str]:
     counts = [row.kept.texts for row in rows if row.kept]
     if not counts:
-        return ["no estimate is possible: add expect=FILE public=true with a file of public texts."]
+        return [f"{NO_ESTIMATE}."]
     return [
         f"estimated on {min(counts)} public texts, so good to {min(counts) ** -0.5:.0%}; other text may fare worse."
     ]
 
 
-def _label_lines(config: RewriteConfig, inputs: Inputs) -> list[str]:
-    first = inputs.locations[0]
-    names = declared_columns(first, inputs.options) if inputs.repeatable else None
-    label = find_label_column(dict.fromkeys(names or ()), config.label_column)
-    if config.labels != "copy" or label is None:
+def _label_lines(config: RewriteConfig, header: Record, writer: Rewriter, public: Corpus | None) -> list[str]:
+    """Return lines about copied labels, if the header has a column of labels."""
+    if config.labels != "copy" or find_label_column(header, config.label_column) is None:
         return []
     return [
-        "labels are copied, and not private: labels=joint_response label_set=[A,B] covers them by the same epsilon."
+        *([f"{line}." for line in by_label_lines(writer, public)]),
+        "labels are copied, and not private: labels=joint_response label_set=[A,B] covers them by the same epsilon.",
     ]
+
+
+def _read_header(config: RewriteConfig, inputs: Inputs) -> Record:
+    """Return a record with the names of the columns; a label set stands for an unknown column of labels."""
+    names = declared_columns(inputs.locations[0], inputs.options) if inputs.repeatable else None
+    return dict.fromkeys(names if names is not None else [config.label_column or "intent"] if config.label_set else [])
+
+
+def choose_writer(config: RewriteConfig, first: Record, rewriter: Rewriter, options: ReleaseOptions) -> Rewriter:
+    """Return the rewriter that will make the release: by label, if a column of labels is copied."""
+    label = None if config.output.endswith(TEXT_ENDINGS) else find_label_column(first, config.label_column)
+    if label is None or not options.by_label:
+        return rewriter
+    return rewriter.by_label(options.label_descriptions, label_set=options.label_set)

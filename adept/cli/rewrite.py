@@ -8,18 +8,19 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from adept.cli.budget_table import show_rewrite_budgets
+from adept.cli.budget_table import TEXT_ENDINGS, choose_writer, show_rewrite_budgets
 from adept.cli.config import RewriteConfig, SynthesizeConfig
 from adept.cli.console import progress, warn
 from adept.cli.exit_status import Interruptible
 from adept.data.column_names import list_names
-from adept.data.corpus import find_label_column, read_corpus
+from adept.data.corpus import Corpus, find_label_column, read_corpus
 from adept.data.formats import STANDARD_STREAM, Record
 from adept.data.labels import read_label_set
+from adept.data.reading import read_records
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.epsilon_as_odds import MAX_STATED_EPSILON, odds_change
 from adept.mechanisms.guarantee import words
-from adept.release.columns import CheckedRecords, ReleaseOptions
+from adept.release.columns import CheckedRecords
 from adept.release.default_ledger import describe_overlap, find_key, open_ledger
 from adept.release.input_files import Inputs
 from adept.release.local_release import open_release, prepare_file, release_file
@@ -27,14 +28,12 @@ from adept.release.publication import STATEMENT, Publication
 from adept.release.release_flow import preview
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.expected_content import FIRST_TEXTS, MIN_TEXTS, expected_lines, first_texts, foreign_warnings
-from adept.rewriting.loading import is_packaged, label_mechanism
+from adept.rewriting.loading import is_packaged
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
 
 ReleaseConfig = RewriteConfig | SynthesizeConfig
 Stated = TypeVar("Stated")
-
-TEXT_ENDINGS = ".txt", ".txt.gz"  # of outputs that hold no labels
 
 
 def main(config: RewriteConfig) -> None:
@@ -51,12 +50,12 @@ def main(config: RewriteConfig) -> None:
         warn(f"warning: {line}")
 
 
-def run(config: RewriteConfig, inputs: Inputs, public: list[str] | None) -> PrivacyStatement:
+def run(config: RewriteConfig, inputs: Inputs, public: Corpus | None) -> PrivacyStatement:
     """Rewrite a file and return its privacy statement; raise AdeptError for a user's mistake."""
     rewriter, options = open_release(config)
     first = inputs.first_records(FIRST_TEXTS)
-    packaged, by_label = is_packaged(config.model_dir), _goes_by_label(config, first, rewriter, options)
-    expected = expected_lines(rewriter, public, packaged=packaged, by_label=by_label)
+    writer = choose_writer(config, next(iter(first), {}), rewriter, options)
+    expected = expected_lines(rewriter, public, packaged=is_packaged(config.model_dir), writer=writer)
     lines, notes = [*expected, *_column_lines(config, first)], list[CheckedRecords]()
     private = foreign_lines(rewriter, first_texts(iter(first), config.text_column))
 
@@ -100,15 +99,7 @@ def _column_lines(config: RewriteConfig, records: list[Record]) -> list[str]:
     return lines
 
 
-def _goes_by_label(config: RewriteConfig, records: list[Record], rewriter: Rewriter, options: ReleaseOptions) -> bool:
-    """Return True if labels are copied, and a record's label decides on its possible rewrites."""
-    if not options.by_label or label_mechanism(rewriter.model, epsilon=rewriter.mechanism.epsilon) is None:
-        return False
-    found = find_label_column(next(iter(records), {}), config.label_column)
-    return found is not None and not config.output.endswith(TEXT_ENDINGS)
-
-
-def _public_texts(config: RewriteConfig, inputs: Inputs) -> list[str] | None:
+def _public_texts(config: RewriteConfig, inputs: Inputs) -> Corpus | None:
     if config.expect is None:
         return None
     if config.public is not True:
@@ -120,10 +111,13 @@ def _public_texts(config: RewriteConfig, inputs: Inputs) -> list[str] | None:
         raise ConfigurationError(
             "expect must be a file of public texts, got the input: figures about private records would be a release of their own"
         )
-    texts = read_corpus(config.expect, text_column=config.text_column, labelled=False).texts
-    if len(texts) < MIN_TEXTS:
-        raise DataError(f"expect must hold at least {MIN_TEXTS} texts, got {len(texts)}: write down more")
-    return texts
+    first = next(iter(read_records(config.expect)), {})
+    label = find_label_column(first, config.label_column)
+    labelled = config.labels == "copy" and label in first
+    public = read_corpus(config.expect, text_column=config.text_column, label_column=label, labelled=labelled)
+    if len(public) < MIN_TEXTS:
+        raise DataError(f"expect must hold at least {MIN_TEXTS} texts, got {len(public)}: write down more")
+    return public
 
 
 def _same(one: str, other: str) -> bool:

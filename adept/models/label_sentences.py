@@ -81,14 +81,25 @@ class LabelCells:
 
     def of(self, labels: Iterable[str]) -> dict[str, Places]:
         """Return the cell of each label: the sorted places (k,) of its sentences in the codec."""
-        names = list(dict.fromkeys(labels))
-        spelled = zip(names, spell_names(self._codec, names), strict=True)
-        said = {name: (*filter(None, [words]), *self.about.get(name, ())) for name, words in spelled}
+        said = self._say(labels)
         with self._lock:
             cells = {texts: self._kept[texts] for texts in dict.fromkeys(said.values()) if texts in self._kept}
             cells |= self._make([texts for texts in dict.fromkeys(said.values()) if texts not in cells])
             self._keep(cells)
         return {name: cells[texts] for name, texts in said.items()}
+
+    def label(self, texts: Iterable[str], labels: Iterable[str]) -> list[str]:
+        """Return for each text the label that is nearest to it in meaning."""
+        said = self._say(labels)
+        meanings = np.stack([self._index.meanings.mean_of(own) for own in said.values()])
+        nearest = multiply_all(self._index.meanings.of(map(words_of, texts)), meanings).argmax(axis=1)
+        return [[*said][place] for place in nearest.tolist()]
+
+    def _say(self, labels: Iterable[str]) -> dict[str, Texts]:
+        """Return the words of each label's name, and of the public sentences about the label."""
+        names = list(dict.fromkeys(labels))
+        spelled = zip(names, spell_names(self._codec, names), strict=True)
+        return {name: (*filter(None, [words]), *self.about.get(name, ())) for name, words in spelled}
 
     def _keep(self, cells: dict[Texts, Places]) -> None:
         for key, places in cells.items():

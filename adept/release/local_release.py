@@ -318,7 +318,8 @@ def plan_local(rewriter: Rewriter, inputs: Inputs, publication: Publication, opt
 
 def _with_label_codewords(rewriter: Rewriter, label_column: str | None, options: ReleaseOptions) -> Rewriter:
     copied = label_column is not None and options.labels == "copy"
-    writer = rewriter.by_label(options.label_descriptions) if copied and options.by_label else rewriter
+    by_label = copied and options.by_label
+    writer = rewriter.by_label(options.label_descriptions, label_set=options.label_set) if by_label else rewriter
     if isinstance(writer.coding, LabelCoding):
         if not copied:
             raise ConfigurationError(

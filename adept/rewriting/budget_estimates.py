@@ -3,8 +3,12 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from adept.data.corpus import Corpus
 from adept.mechanisms.epsilon_as_odds import CANDIDATES
-from adept.rewriting.expected_content import Expectation, expectation, probe_texts, rewrite_public
+from adept.mechanisms.guarantee import Guarantee
+from adept.rewriting.expected_content import Expectation, choose_probes, expectation
+from adept.rewriting.label_coding import NO_NAME
+from adept.rewriting.loading import is_by_label
 from adept.rewriting.rewriter import Rewriter
 
 TABLE_BUDGETS = (1.0, 2.0, 4.0, 8.0, 12.0, 16.0)  # in nats
@@ -31,7 +35,7 @@ class Budget:
     """
 
     epsilon: float
-    rewriter: Rewriter
+    guarantee: Guarantee
     kept: Expectation | None
     examples: list[tuple[str, str]]
 
@@ -44,9 +48,7 @@ class Budget:
         return [topic, f"{kept.words:.0%} ({kept.words_of_others:.0%})", f"{kept.exact:.0%}"]
 
 
-def preview_budgets(
-    open_rewriter: Callable[[float], Rewriter], public: Sequence[str] | None = None
-) -> Iterator[Budget]:
+def preview_budgets(open_rewriter: Callable[[float], Rewriter], public: Corpus | None = None) -> Iterator[Budget]:
     """Yield a line of the table for each of TABLE_BUDGETS.
 
     Args:
@@ -55,15 +57,23 @@ def preview_budgets(
     """
     for epsilon in TABLE_BUDGETS:
         rewriter = open_rewriter(epsilon)
-        yield Budget(epsilon, rewriter, expectation(rewriter, public), rewrite_examples(rewriter, public))
+        yield Budget(epsilon, rewriter.guarantee, expectation(rewriter, public), rewrite_examples(rewriter, public))
 
 
 def rewrite_examples(
-    rewriter: Rewriter, public: Sequence[str] | None = None, *, count: int = TABLE_EXAMPLES
+    rewriter: Rewriter, public: Corpus | None = None, *, count: int = TABLE_EXAMPLES
 ) -> list[tuple[str, str]]:
-    """Return at most ``count`` pairs of a public sentence and its rewrite."""
-    chosen = short_texts(probe_texts(rewriter, public), count)
-    return list(zip(chosen, rewrite_public(rewriter, chosen), strict=True)) if chosen else []
+    """Return at most ``count`` pairs of a public sentence and its rewrite.
+
+    In a release by label, the public label of a sentence follows it in brackets.
+    """
+    probes = choose_probes(rewriter, public)
+    chosen = short_texts(probes.texts, count)
+    labels = probes.labels and [probes.labels[probes.texts.index(text)] for text in chosen]
+    written = rewriter.rewrite_pairs(chosen, labels) if chosen else []
+    if labels and is_by_label(rewriter.mechanism):
+        chosen = [text if label == NO_NAME else f"{text} ({label})" for text, label in zip(chosen, labels, strict=True)]
+    return [(text, rewrite) for text, (rewrite, _) in zip(chosen, written, strict=True)]
 
 
 def short_texts(texts: Sequence[str], count: int) -> list[str]:

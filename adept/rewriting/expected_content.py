@@ -17,28 +17,33 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from adept.data.corpus import Corpus
 from adept.data.formats import Record
 from adept.data.text_arguments import text_list
 from adept.mechanisms.guarantee import words
 from adept.models.codebooks import encode_public
 from adept.models.reconstruction_share import mean_word_f1
 from adept.models.tokenizer import UNKNOWN, Tokenizer
+from adept.rewriting.label_coding import LabelCoding
 from adept.rewriting.loading import best_exact, is_by_label, packaged_directory
 from adept.rewriting.rewriter import Rewriter
 
 TOPIC_CODEWORDS = 32  # that tell topics apart, if the model has so few
-NO_NAME = "?"  # a label without a word: it names nothing
 MIN_TEXTS = 8  # of an estimate
 UNSEEN_FILE = "unseen.json"
 FIRST_TEXTS = 1000  # texts of a file that are looked at for warnings
 # Unknown words from which there is a warning: of one's own language 0 to 15 % are unknown.
 UNKNOWN_SHARE, MIN_UNKNOWN = 0.25, 3
 LONG_SHARE = 0.05  # share of long texts from which there is one
-BY_LABEL_LINES = (
+BY_LABEL = (
     "each text is a public sentence near the name of its copied label: it keeps more of its record, but can reveal the label "
-    "with certainty (label_codewords=off avoids that)",
-    "the next lines are estimates for label_codewords=off",
+    "with certainty (label_codewords=off avoids that)"
 )
+NO_LABEL_SET = (
+    "the estimates are for label_codewords=off, for the labels are known from the input alone: label_set=[A,B] or @FILE gives "
+    "the right ones"
+)
+NO_ESTIMATE = "no estimate is possible: add expect=FILE public=true with a file of public texts"
 NUMBERS = re.compile(r"\S*\d\S*")  # numbers and codes, which belong to no language
 
 
@@ -72,56 +77,90 @@ class Expectation:
 
 
 def expected_lines(
-    rewriter: Rewriter, public: Sequence[str] | None = None, *, packaged: bool, by_label: bool
+    rewriter: Rewriter, public: Corpus | None = None, *, packaged: bool, writer: Rewriter | None = None
 ) -> list[str]:
-    """Return sentences that state how much of public texts a rewriter keeps.
+    """Return sentences that state how much of public texts a release keeps.
 
     Args:
         public: texts for the estimate; if None, texts that were held out from training the model.
         packaged: True for the model that comes with the package.
-        by_label: True if labels are copied and the names of labels choose the released sentences.
+        writer: the rewriter by label (``Rewriter.by_label``) that will make the release, if labels
+            are copied.
     """
-    expected = expectation(rewriter, public)
-    lines = expected.lines if expected else []
-    budget = [f"at epsilon {words(rewriter.guarantee.epsilon)} {line}" for line in lines[:1]]
-    unread = unseen_line(rewriter) if packaged and public is None else None
-    found = [*budget, *lines[1:], *([unread] if unread else [])]
-    return [*(BY_LABEL_LINES[: 1 + bool(found)] if by_label else ()), *found]
+    writer = writer or rewriter
+    measured = choose_measured(rewriter, writer, public)
+    expected = expectation(measured, public)
+    lines = expected.lines if expected else [NO_ESTIMATE]
+    budget = f"at epsilon {words(rewriter.guarantee.epsilon)} " if expected else ""
+    unread = unseen_line(measured) if packaged and public is None else None
+    return [
+        *by_label_lines(writer, public)[: None if expected else 1],
+        *(f"{budget}{line}" for line in lines[:1]),
+        *lines[1:],
+        *([unread] if unread else []),
+    ]
 
 
-def probe_texts(rewriter: Rewriter, public: Sequence[str] | None = None) -> list[str]:
+def by_label_lines(writer: Rewriter, public: Corpus | None) -> list[str]:
+    """Return sentences about the copied labels of a release by label, and about its estimates."""
+    if not is_by_label(writer.mechanism):
+        return []
+    return [BY_LABEL, *([] if _knows_labels(writer, public) else [NO_LABEL_SET])]
+
+
+def choose_measured(rewriter: Rewriter, writer: Rewriter, public: Corpus | None) -> Rewriter:
+    """Return the rewriter to measure: ``writer``, unless it needs labels and none are public."""
+    return writer if _knows_labels(writer, public) else rewriter
+
+
+def _knows_labels(writer: Rewriter, public: Corpus | None) -> bool:
+    needed = isinstance(writer.coding, LabelCoding) and not writer.coding.public_labels
+    return not needed or bool(public and public.labels)
+
+
+def choose_probes(rewriter: Rewriter, public: Corpus | None = None) -> Corpus:
     """Return public texts for an estimate; by default, texts held out from the model's training.
 
-    The list is empty if there are too few texts, or if the model writes labels.
+    The texts have labels if the rewriter needs them: given labels or those of the nearest names.
+    There are no texts if there are too few, or if the model writes labels.
     """
     model = rewriter.model
-    texts = list((model.held_out_texts if public is None else public)[: rewriter.coding.probes])
-    return [] if len(texts) < MIN_TEXTS or model.labels else texts
+    given = public or Corpus(model.held_out_texts)
+    probes = given.take(range(min(len(given), rewriter.coding.probes)))
+    if len(probes) < MIN_TEXTS or model.labels:
+        return Corpus([])
+    labels: list[str] | None = None
+    if rewriter.joint:  # the distribution of a released text does not depend on the label
+        labels = [rewriter.joint.labels[0]] * len(probes)
+    elif isinstance(rewriter.coding, LabelCoding):
+        labels = probes.labels or rewriter.coding.label_public(probes.texts)
+    return Corpus(probes.texts, labels)
 
 
-def rewrite_public(rewriter: Rewriter, texts: Sequence[str]) -> list[str]:
-    """Rewrite public texts for an estimate, with a stand-in label if the rewriter needs labels."""
-    # With a joint release, the distribution of the text does not depend on the label. By label, a
-    # name without words chooses the codec's first sentences.
-    label = rewriter.joint.labels[0] if rewriter.joint else NO_NAME if is_by_label(rewriter.mechanism) else None
-    labels = None if label is None else [label] * len(texts)
-    return [text for text, _ in rewriter.rewrite_pairs(list(texts), labels)]
+def expectation(rewriter: Rewriter, public: Corpus | None = None) -> Expectation | None:
+    """Estimate how much a rewriter keeps of a record; None if ``choose_probes`` finds no texts.
 
-
-def expectation(rewriter: Rewriter, public: Sequence[str] | None = None) -> Expectation | None:
-    """Estimate how much a rewriter keeps of a record; None if ``probe_texts`` finds no texts."""
-    texts = probe_texts(rewriter, public)
-    if not texts:
+    For comparison, each text is also compared with the rewrite of another text, which has the same
+    label in a release by label.
+    """
+    probes = choose_probes(rewriter, public)
+    if not probes.texts:
         return None
-    written = rewrite_public(rewriter, texts)
-    others, pairs = [*written[1:], written[0]], zip(texts, written, strict=True)
+    if probes.labels:
+        probes = probes.take(sorted(range(len(probes)), key=probes.labels.__getitem__))
+    texts = probes.texts
+    written, others = (
+        [text for text, _ in rewriter.rewrite_pairs(some, probes.labels)] for some in (texts, [*texts[1:], texts[0]])
+    )
     return Expectation(
         texts=len(texts),
         topic=_same_topic(rewriter, texts, written),
         topic_of_others=_same_topic(rewriter, texts, others),
         words=mean_word_f1(texts, written),
         words_of_others=mean_word_f1(texts, others),
-        exact=fmean(record.lower().split() == rewrite.lower().split() for record, rewrite in pairs),
+        exact=fmean(
+            record.lower().split() == rewrite.lower().split() for record, rewrite in zip(texts, written, strict=True)
+        ),
     )
 
 
@@ -164,7 +203,7 @@ def unseen_line(rewriter: Rewriter) -> str | None:
     """
     epsilon, figures = rewriter.guarantee.epsilon, unseen_figures()
     own = best_exact(rewriter.model, epsilon=epsilon).name == rewriter.mechanism.name
-    if rewriter.joint or not own or epsilon < min(map(min, figures.values())):
+    if rewriter.joint or is_by_label(rewriter.mechanism) or not own or epsilon < min(map(min, figures.values())):
         return None
     topics, other_topics, kept, other_words = zip(
         *(_interpolate(row, epsilon) for row in figures.values()), strict=True

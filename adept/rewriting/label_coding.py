@@ -42,6 +42,7 @@ TOPIC_HALVES = 16  # of the record's weight, that a cosine of 0 between topics a
 SHORTLIST_TEXTS = 128  # sentences that are compared by their words
 SHORTLIST_SHARE = 8  # a shortlist serves where at most an eighth of it is asked for
 MANY_SHORTLIST_TEXTS = 1024  # sentences that are compared by their words for cells of many sentences
+NO_NAME = "?"  # a label without a word, whose cell holds the codec's first sentences
 MAX_DISTANCES, MAX_RECORDS = 1 << 20, 256  # distances and records that are computed together
 UNIT = MEANING_LENGTH**2  # of a cosine
 
@@ -148,12 +149,13 @@ class LabelCoding(Coding):
         mechanism: a ``Description`` with ``by_label=True``.
         about: public sentences about labels; for a label without such sentences, the model's
             labelled examples are used.
+        label_set: labels that are public without the records.
 
     Raises:
         ModelError: the model has no codec of broad text, or the codec has too few sentences.
     """
 
-    probes = 40
+    probes = 100
 
     def __init__(
         self,
@@ -161,6 +163,8 @@ class LabelCoding(Coding):
         vocabulary: Mapping[str, int],
         mechanism: LocalRandomizer,
         about: Mapping[str, Sequence[str]] | None = None,
+        *,
+        label_set: Sequence[str] = (),
     ) -> None:
         [(size, self.top)] = mechanism.symbols(model.config.latent_dim)
         if model.codec is None or model.codec.sentences <= size:
@@ -169,6 +173,8 @@ class LabelCoding(Coding):
             )
         self.codec = model.codec
         self.about = {**model.label_examples, **(about or {})}
+        self.public_labels = list(dict.fromkeys([*label_set, *self.about]))
+        self._examples = {text: label for label, texts in self.about.items() for text in map(words_of, texts)}
         index = self.codec.sentence_index
         first = round(size * first_share(mechanism.epsilon))
         self.cells = LabelCells(self.codec, index, size=size, first=first, about=self.about)
@@ -180,6 +186,14 @@ class LabelCoding(Coding):
             raise ConfigurationError(
                 f"labels must be given with every record for descriptions by label, got none in record {labels.index(None) + 1}"
             )
+
+    def label_public(self, texts: Sequence[str]) -> list[str]:
+        """Return a label for each public text: an example's own label, or that of the nearest name.
+
+        Without public labels, the label is NO_NAME.
+        """
+        nearest = self.cells.label(texts, self.public_labels or [NO_NAME])
+        return [self._examples.get(words_of(text), label) for text, label in zip(texts, nearest, strict=True)]
 
     def of_label(self, label: str) -> CellCoding:
         """Return the coding for records with this label."""

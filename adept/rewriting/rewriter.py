@@ -91,6 +91,7 @@ class Rewriter:
         self.model, self.tokenizer, self.batch_size = model.eval(), tokenizer, batch_size
         self.joint, self.mechanism = fit_mechanism(mechanism, model)  # of text and label, if any; of the text
         self.decoding = resolve_decoding(decoding or DecodingConfig(), model, self.mechanism)
+        self._by_label: tuple[Any, Rewriter] | None = None  # what ``by_label`` returned, and for which arguments
         self.measurement = False  # True for one whose texts are never handed out
         self.coding: Coding = (
             LabelCoding(model, tokenizer.vocabulary, self.mechanism)
@@ -184,22 +185,30 @@ class Rewriter:
         self.coding.check_labels(beside)
         return given, beside
 
-    def by_label(self, descriptions: Mapping[str, Sequence[str]] | None = None) -> "Rewriter":
+    def by_label(
+        self, descriptions: Mapping[str, Sequence[str]] | None = None, *, label_set: Sequence[str] = ()
+    ) -> "Rewriter":
         """Return a rewriter with the same epsilon that releases public sentences chosen for labels.
 
         The method returns this rewriter itself if the model is not suitable (``label_mechanism``),
-        or if text and label are released together.
+        or if text and label are released together. With the arguments of the last call, it returns
+        the same rewriter again, so that cells of labels are made once.
 
         Args:
             descriptions: public sentences that explain the labels.
+            label_set: labels that are public without the records.
         """
-        mechanism = label_mechanism(self.model, epsilon=self.mechanism.epsilon)
+        mechanism, asked = label_mechanism(self.model, epsilon=self.mechanism.epsilon), (descriptions, label_set)
         if mechanism is None or self.joint:
             return self
-        other = copy(self)
-        other.mechanism = mechanism
-        other.coding = LabelCoding(self.model, self.tokenizer.vocabulary, mechanism, descriptions)
-        return other
+        if self._by_label is None or self._by_label[0] != asked:
+            other = copy(self)
+            other.mechanism = mechanism
+            other.coding = LabelCoding(
+                self.model, self.tokenizer.vocabulary, mechanism, descriptions, label_set=label_set
+            )
+            self._by_label = asked, other
+        return self._by_label[1]
 
     def of_label(self, label: str | None) -> "Rewriter":
         """Return the rewriter for the records of one label.

@@ -109,12 +109,14 @@ class Files:
         """Describe the release of a file, but do not release it, as ``dry_run=true`` does."""
         rewriter, options = open_release(self._request(dropped, choices))
         statement = preview(*prepare_file(rewriter, str(dropped.source), str(dropped.target), options=options))
+        by_label = statement.by_label
+        writer = rewriter.by_label(options.label_descriptions, label_set=options.label_set) if by_label else None
         packaged = has_packaged_weights(rewriter.model, model_sha256(rewriter.model))
         return {
             "records": statement.records,
             "epsilon": words(statement.epsilon),
             "statement": statement.text,
-            "expected": expected_lines(rewriter, packaged=packaged, by_label=statement.by_label),
+            "expected": expected_lines(rewriter, packaged=packaged, writer=writer),
         }
 
     def release(self, dropped: Dropped, choices: Choices) -> None:

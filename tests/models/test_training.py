@@ -419,4 +419,4 @@ def test_a_model_for_l1_has_neither_codec_nor_codebooks_and_estimates_from_publi
     rewriter = Rewriter.from_pretrained(tmp_path / "run", mechanism=L1Laplace(epsilon=8.0), accept_private_model=True)
     assert rewriter.model.codec is None
     assert (expectation(rewriter) is not None) is public
-    assert expectation(rewriter, TEXTS) is not None
+    assert expectation(rewriter, Corpus(TEXTS)) is not None

@@ -11,6 +11,7 @@ import pandas
 import pytest
 
 from adept import rewrite_frame
+from adept.data.corpus import Corpus
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import Description, JointResponse, random_bits
 from adept.mechanisms.base import MechanismChoice
@@ -21,6 +22,7 @@ from adept.release.local_release import open_release, release_file
 from adept.release.rewrite_options import ReleaseRequest
 from adept.release.statement import restate
 from adept.release.verify_statement import Refused, statement_sha256
+from adept.rewriting.expected_content import BY_LABEL, NO_LABEL_SET, expected_lines
 from adept.rewriting.rewriter import Rewriter
 
 TEXTS = ["cheapest fare to boston", "is there a taxi downtown", "what meals do they serve", "zzqxv"]
@@ -64,16 +66,71 @@ def test_copied_labels_choose_the_codewords_and_the_statement_says_what_that_cos
     assert lines[0] == "The numbers imply epsilon 4.0 and delta 0.0 for 'any two records with the same label'."
 
 
-def test_a_page_for_approval_shows_public_sentences_without_a_label_and_says_so(
+def test_a_page_for_approval_shows_public_sentences_with_the_nearest_public_label_if_any(
     loaded: Any, given: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(type(loaded[0]), "held_out_texts", property(lambda model: TEXTS * 3))
     released(given, report=True)
     page = given.with_name("out.jsonl.report.html").read_text("utf-8")
-    assert "These have no label." in page
-    assert "a public sentence</th>" in page
+    assert "a sentence without brackets has no label" in page
+    assert "<td>is there a taxi downtown</td>" in page
+    released(given, "known.jsonl", report=True, label_set=broad.NAMES)
+    known = given.with_name("known.jsonl.report.html").read_text("utf-8")
+    assert "<td>is there a taxi downtown (GroundTransportation)</td>" in known
     released(given, "off.jsonl", report=True, label_codewords="off")
-    assert "These have no label." not in given.with_name("off.jsonl.report.html").read_text("utf-8")
+    assert "without brackets" not in given.with_name("off.jsonl.report.html").read_text("utf-8")
+
+
+Asked = list[tuple[list[str], list[str] | None]]
+
+
+@pytest.fixture
+def asked(loaded: Any, monkeypatch: pytest.MonkeyPatch) -> Asked:
+    """The texts and labels that are rewritten, with four public texts in the model, three times each."""
+    found: Asked = []
+
+    def rewrite_pairs(_: Rewriter, texts: list[str], labels: list[str] | None) -> list[tuple[str, None]]:
+        found.append((texts, labels))
+        return [("a", None)] * len(texts)
+
+    monkeypatch.setattr(type(loaded[0]), "held_out_texts", property(lambda model: TEXTS * 3))
+    monkeypatch.setattr(Rewriter, "rewrite_pairs", rewrite_pairs)
+    return found
+
+
+@pytest.mark.parametrize("public", ["label_set", "label_descriptions", "label_examples", "expect"])
+def test_an_estimate_is_by_label_if_the_labels_are_public_without_the_records(
+    loaded: Any, asked: Asked, monkeypatch: pytest.MonkeyPatch, public: str
+) -> None:
+    """Only public texts are rewritten, each with a public label: its own one, or that of the nearest name."""
+    about = {"GroundTransportation": ["a taxi"], "cheapest_airfare": ["a cheap ticket"]}
+    monkeypatch.setattr(loaded[0], "label_examples", about if public == "label_examples" else {})
+    rewriter, _ = open_release(ReleaseRequest(epsilon=4.0))
+    labels = broad.NAMES if public == "label_set" else ()
+    writer = rewriter.by_label(about if public == "label_descriptions" else None, label_set=labels)
+    own = Corpus(TEXTS * 3, ["X17"] * 12) if public == "expect" else None
+    assert NO_LABEL_SET not in expected_lines(rewriter, own, packaged=False, writer=writer)
+    for texts, given in asked:
+        found = set(zip(texts, given or [], strict=True))
+        assert set(texts) == set(TEXTS)
+        assert public == "expect" or ("is there a taxi downtown", "GroundTransportation") in found
+        assert {label for _, label in found} <= ({"X17"} if public == "expect" else set(broad.NAMES))
+
+
+def test_labels_that_only_the_records_tell_have_no_estimate_by_label_and_a_line_says_so(
+    loaded: Any, asked: Asked
+) -> None:
+    rewriter, _ = open_release(ReleaseRequest(epsilon=4.0))
+    lines = expected_lines(rewriter, packaged=False, writer=rewriter.by_label())
+    assert lines[:2] == [BY_LABEL, NO_LABEL_SET]
+    assert [labels for _, labels in asked] == [None, None]
+
+
+def test_a_release_has_the_cells_that_the_estimate_made(loaded: Any, given: Path) -> None:
+    rewriter, options = open_release(ReleaseRequest(epsilon=4.0, label_set=broad.NAMES))
+    writer = rewriter.by_label(options.label_descriptions, label_set=options.label_set)
+    assert local_release._with_label_codewords(rewriter, "intent", options) is writer
+    assert rewriter.by_label(label_set=broad.NAMES[:1]) is not writer
 
 
 @pytest.mark.parametrize(

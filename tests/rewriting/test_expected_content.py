@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from adept.data.corpus import Corpus
 from adept.mechanisms import Description, LearnedCodebook, LocalRandomizer
 from adept.models.config import DecodingConfig
 from adept.rewriting import expected_content as expectations
@@ -47,13 +48,13 @@ def test_nothing_is_promised_without_such_texts(topic_run: Path) -> None:
 def test_public_texts_of_the_users_own_take_the_place_of_the_models(topic_run: Path) -> None:
     rewriter = Rewriter(*load_model(topic_run), mechanism=Description(epsilon=120.0))
     texts = [f"show me flights from {city} to boston" for city in ("denver", "dallas", "atlanta", "oakland")] * 3
-    own = expectation(rewriter, texts)
+    own = expectation(rewriter, Corpus(texts))
     assert own is not None
     assert (own.texts, own.words > 0.9) == (12, True)
-    strange = expectation(rewriter, [f"qzx{number} vrrk{number} wqq{number}" for number in range(12)])
+    strange = expectation(rewriter, Corpus([f"qzx{number} vrrk{number} wqq{number}" for number in range(12)]))
     assert strange is not None
     assert strange.words < own.words
-    assert expectation(rewriter, texts[:3]) is None
+    assert expectation(rewriter, Corpus(texts[:3])) is None
 
 
 @pytest.mark.parametrize("topic", [None, 0.5])
