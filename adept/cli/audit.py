@@ -63,10 +63,10 @@ def _audits(config: AuditConfig, advance: Advance) -> list[Audited]:
 
 
 def load_foreign(config: AuditConfig) -> Claim:
-    """Import the mechanism of the option ``foreign``, MODULE:ATTRIBUTE, and state its claim.
+    """Import the mechanism that the option ``foreign`` names (MODULE:ATTRIBUTE); return its claim.
 
     If the attribute is a class, an object of the class is created with the argument ``epsilon``. If
-    the attribute is an object or a function, the option ``epsilon`` is the claim.
+    the attribute is an object or a function, the option ``epsilon`` gives the claimed epsilon.
     """
     name, here = config.foreign or "", str(Path.cwd())
     sys.path.insert(0, here)
@@ -132,7 +132,7 @@ def _audits_of_rewriter(config: AuditConfig, advance: Advance) -> list[Audited]:
 
 
 def _audits_of_synthesizer(config: AuditConfig, advance: Advance) -> list[Audited]:
-    """Return two audits: of a synthesizer's noisy counts, and of its output for given counts."""
+    """Return two audits of a synthesizer: of noisy counts, and of its output for given counts."""
     if config.epsilon is None:
         raise ConfigurationError("epsilon must be given for target=synthesizer, got none: add epsilon=1")
     files = NeighbouringFiles.from_pretrained(
@@ -170,7 +170,7 @@ def _sentence(results: list[AuditResult]) -> str:
 
 
 def show(results: list[AuditResult], *, verbose: bool) -> None:
-    """Print the verdict, and either the number of checks or a table of them."""
+    """Print the verdict, and either the number of checks or a table of all checks."""
     sys.stdout.write(f"{_sentence(results)}\n")
     checks = [check for result in results for check in result.checks]
     count = Counter(check.verdict for check in checks)

@@ -49,7 +49,7 @@ def progress(title: str, estimate: Callable[[], int | None] = lambda: None) -> I
     """Show a progress bar, but only if stderr is a terminal.
 
     Yield a function that moves the bar. The arguments of this function are the number of finished
-    steps and the total number of steps; ``estimate`` may return the total instead.
+    steps and, unless ``estimate`` returns it, the total number of steps.
     """
     if not sys.stderr.isatty():
         yield lambda done, total=None: None

@@ -1,4 +1,4 @@
-"""A command's exit status, one-line errors, signals and streams; imports no PyTorch."""
+"""A command's exit status, error messages, signals and streams; imports no PyTorch."""
 
 import contextlib
 import gc
@@ -27,7 +27,8 @@ _late: list[int] | None = None  # signals that came in a command's last step or 
 def guard(action: Callable[[], int]) -> int:
     """Run a command and return its exit status; report an error in one line on stderr.
 
-    Only the messages of adept's errors are shown: another message may quote a private record.
+    Only the messages of adept's own errors are shown, because any other message may quote a private
+    record.
     """
     global _late
     _arrived.clear()
@@ -148,7 +149,8 @@ class _Lossy(io.FileIO):
 def keep_streams() -> None:
     """Replace stdout and stderr by streams that ignore errors of writing.
 
-    Without this, a closed stream or a file name that cannot be encoded changes the exit status.
+    With the usual streams, a closed stream or a file name that cannot be encoded would change the
+    exit status.
     """
     for number, mode in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
         try:

@@ -58,7 +58,7 @@ def options(command: str) -> list[Option]:
 
 
 def configuration(command: str) -> type[Any]:
-    """Return the dataclass of a command's options, without an import of PyTorch."""
+    """Return the dataclass of a command's options; imports no PyTorch."""
     from adept.cli import config
 
     found: type[Any] = getattr(config, f"{command.capitalize()}Config")
@@ -133,7 +133,7 @@ def config_directory() -> Path:
 
 
 def write_out(command: str, arguments: list[str]) -> list[str]:
-    """Write short forms in full, such as a first argument without its name ``statement=``."""
+    """Write short forms in full; for example, add a missing ``statement=`` to a first argument."""
     if command in BARE_WORDS and arguments and "=" not in arguments[0] and not arguments[0].startswith("-"):
         return [f"{BARE_WORDS[command]}={arguments[0]}", *arguments[1:]]
     if command == "audit":  # Hydra would look for a file of that name in conf/mechanism

@@ -106,7 +106,7 @@ def _quoted(value: str) -> str:
 
 
 def _text_fields(schema: type[Any], prefix: str = "") -> Iterator[tuple[str, bool]]:
-    """Yield the name of each option that holds texts, and True if it holds a list of texts."""
+    """Yield the name of each option for texts, with True if its value is a list of texts."""
     for name, hint in get_type_hints(schema).items():
         kinds = [kind for kind in get_args(hint) if kind is not type(None)] if isinstance(hint, UnionType) else [hint]
         if is_dataclass(hint):

@@ -35,7 +35,7 @@ class FileNames:
 
     @property
     def shows_budgets(self) -> bool:
-        """True for a dry run without an epsilon, which compares several values of epsilon."""
+        """True if the command is a dry run without an epsilon, which compares several epsilons."""
         own = getattr(getattr(self, "mechanism", None), "epsilon", None)
         return getattr(self, "dry_run", False) and getattr(self, "epsilon", None) is None and own is None
 

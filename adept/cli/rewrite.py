@@ -198,7 +198,7 @@ def run_release(
     """Make a release with an open ledger and a progress bar, and return its statement.
 
     The function ``release`` takes the arguments ``resume``, ``ledger`` and ``progress``. The
-    function ``begin`` is called before each step of the progress bar, which is called ``title``.
+    function ``begin`` is called before each step of the progress bar, whose caption is ``title``.
     """
 
     def advance(count: int) -> None:
@@ -213,7 +213,7 @@ def run_release(
 
 
 def tell_curator(lines: list[str]) -> None:
-    """Print lines for the holder of the private file to stderr; they must not be released."""
+    """Print lines to stderr that are only for the holder of the private file, and not public."""
     for line in lines:
         warn(f"not part of the release: {line}")
 

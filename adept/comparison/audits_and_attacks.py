@@ -1,11 +1,12 @@
 """Further evidence on a comparison's page: audits, attacks and examples of rewrites.
 
 Mechanisms that turn text into text are not attacked, because the attacks need latents. If the data
-are not public, every text on a shared page is a release. So examples are shown only on request
-(``examples=true``), and never with ``protocol=paper``, where models read the records. Even then,
-the page omits the original records, the texts of the look-up and the texts of a mechanism with a
-false claim. The page also omits texts that repeat a training text. The page does not mark rewrites
-that equal their record, because the mark would reveal the record.
+are not public, every rewrite on a page is a release to all readers of the page. So examples are
+shown only on request (``examples=true``), and never with ``protocol=paper``, where models read the
+records. Even in this case, the page omits the original records, the texts of the look-up (a
+baseline), and the texts of any mechanism whose claim is false. The page also omits texts that
+repeat a training text. The page does not mark rewrites that equal their record, because the mark
+would reveal the record.
 """
 
 import re
@@ -29,7 +30,7 @@ WITHHELD = "(withheld: the model was trained on it)"
 
 
 def judge(trial: Trial, cell: Cell) -> AuditVerdict:
-    """Audit the privacy claim of the mechanism in one row of the table."""
+    """Audit the privacy claim of the mechanism of one row of the table."""
     result, guarantee = (_audit_text if cell.mechanism in ALTERNATIVES else _audit)(trial, cell)
     strongest = result.strongest if result.violated else None
     evidence = f"{strongest.evidence} ({strongest.kind})" if strongest else ""
@@ -49,9 +50,9 @@ def _audit(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
 
 
 def _audit_text(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
-    """Audit a mechanism on text with two inputs: the shortest public text and the longest.
+    """Audit a mechanism that changes text; its two inputs are the shortest and longest public text.
 
-    Texts that are longer than the mechanism allows are left out, unless this leaves no text.
+    Texts that are too long for the mechanism are left out, unless all texts are too long.
     """
     mechanism = build_alternative(trial, cell)
     lengths = {text: len(text.split()) for text in trial.public.texts}
@@ -61,7 +62,7 @@ def _audit_text(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
 
 
 def attack(trial: Trial, cell: Cell) -> AttackedRelease:
-    """Attack releases by the mechanism in one row of the table."""
+    """Attack releases that are made by the mechanism of one row of the table."""
     rewriter = trial.rewriter(cell)
     game = AttackGame(
         rewriter=rewriter,
@@ -83,7 +84,7 @@ def attack(trial: Trial, cell: Cell) -> AttackedRelease:
 
 
 def choose_examples(trial: Trial, rows: list[tuple[Cell, ResultRow]]) -> list[Example]:
-    """Return some private records with their rewrites, chosen without a look at the texts."""
+    """Return some private records with their rewrites; the choice does not depend on the texts."""
     config, records, public = trial.config, trial.private.texts, trial.config.data.public
     if not (public or (config.examples and config.protocol != PAPER)):
         return []
@@ -114,7 +115,7 @@ def spread(total: int, count: int) -> list[int]:
 
 
 def _choose_shown(rows: list[tuple[Cell, ResultRow]], *, public: bool) -> list[tuple[Cell, ResultRow]]:
-    """Return the rows with examples: ``random``, and rows at the smallest and largest epsilon."""
+    """Return the rows that have examples: ``random``, and the smallest and largest epsilon."""
     budgets = {row.claimed_epsilon for _, row in rows if row.claimed_epsilon is not None}
     outermost = {min(budgets), max(budgets)} if budgets else set()
     first = rows[0][1]

@@ -1,4 +1,4 @@
-"""Computation of one row of the table: release records, write texts, train a classifier on them.
+"""Computation of one row of the table: release records, write texts, train and test a classifier.
 
 A *cell* is the recipe for a row (``adept.comparison.plan``). A decoder writes texts. The only
 inputs of a decoder are the releases, released labels, public texts and public numbers.
@@ -102,7 +102,7 @@ def _learn_from(trial: Trial, cell: Cell) -> tuple[Corpus, Columns]:
 
 
 def _copy_or_cycle_labels(trial: Trial) -> list[str]:
-    """Return the private records' labels if labels are copied, else each label equally often."""
+    """Return the private records' labels or, for central trust, each label equally often."""
     own = trial.private.labels or []
     return list(islice(cycle(trial.label_set), len(own))) if trial.config.trust == CENTRAL else own
 
@@ -139,7 +139,7 @@ def _list_promise(trial: Trial, cell: Cell, promise: Guarantee) -> Columns:
 
 
 def build_alternative(trial: Trial, cell: Cell) -> TextMechanism:
-    """Build a mechanism that turns text into text, and divides epsilon among words."""
+    """Build a mechanism that turns text into text and divides epsilon among the words."""
     texts, epsilon = trial.public.texts, cell.text_epsilon
     if cell.mechanism == plan.REDACTED:
         return Redaction.from_public(texts)
@@ -154,7 +154,7 @@ def build_alternative(trial: Trial, cell: Cell) -> TextMechanism:
 
 
 def _open_look_up(trial: Trial, cell: Cell) -> Source:
-    """Return the row's columns, and a function that writes the public text nearest to a release."""
+    """Return columns of the row, and a function that writes each release's nearest public text."""
 
     def write() -> list[Pair]:
         encode = fit_linear_encoder(trial.public, seed=trial.seed)

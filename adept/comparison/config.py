@@ -196,7 +196,7 @@ class CompareConfig(Columns):
         return MechanismChoice(BY_NAME[name]).build(epsilon=epsilon, clip_norm=self.model.clip_norm)
 
     def label_part(self, epsilon: float | None) -> float | None:
-        """Return the label's part of a claimed epsilon; None if the label gets no part of it."""
+        """Return the label's part of a claimed epsilon; None if the label gets no part."""
         if self.label_share is None:
             return self.label_epsilon
         return None if epsilon is None else self.label_share * epsilon

@@ -107,7 +107,7 @@ class Trial:
 
     @cached_property
     def broad_codec(self) -> Codec:
-        """The packaged model's codec, which numbers public sentences about many things."""
+        """The codec of the packaged model, which was made from public text about many topics."""
         model, _ = load_model()
         if model.codec is None:
             raise ModelError("the packaged model must have a codec: install adept again")

@@ -1,11 +1,12 @@
 """The directory of a comparison. Only this module knows its files and their names.
 
 A directory belongs to one comparison. The file ``comparison.json`` holds all settings. Settings in
-``GROWING`` may change between two runs; all others must stay the same.
+``GROWING`` may change between two runs; all other settings must stay the same.
 
-The name of a file contains everything on which its content depends, apart from the settings: for
-example, the mechanism, the epsilon and the seed. Each file is written whole or not at all. If a
-file is damaged later, an error names the file.
+The content of a file depends on the settings and on other facts, such as the mechanism, the epsilon
+and the seed. The file's name contains all these facts, but not the settings. Each file is written
+whole or not at all. If a file is damaged later, the program stops with an error that names the
+file.
 
     models/        a run of training for each model and seed
     labels/        every record's released label, drawn once for all rows that use it

@@ -1,9 +1,9 @@
 """The plan of a comparison: *cells*, each of which is the recipe for one row of the table.
 
-A cell fixes all properties of its row. Later steps read the cell and not the configuration. A new
-mechanism needs no change here. A new reference, decoder, baseline or alternative needs a name
-below, a place in ``_list_rows``, and a function in ``adept.comparison.compute_row`` that computes
-its texts.
+A cell determines all properties of its row. Later steps read the cell and not the configuration. A
+new mechanism needs no change to this module. A new reference, decoder, baseline or alternative
+needs a name below, a place in ``_list_rows``, and a function in ``adept.comparison.compute_row``
+that computes its texts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -42,7 +42,7 @@ IDENTITY, IDENTITY_SAMPLES = "identity", 2  # its texts repeat nothing
 
 @dataclass(frozen=True)
 class ModelKind:
-    """A kind of model: the set into which latents are clipped, and the content: topics or none."""
+    """A kind of model: the set into which latents are clipped, and the content (topics or none)."""
 
     clip: str
     content: str
@@ -83,7 +83,7 @@ class Schedule:
 
 
 def plan_comparison(config: CompareConfig, *, examples: bool = False) -> Schedule:
-    """Return the recipes (cells) for all rows of a comparison, for its attacks and its audits.
+    """Return the recipes (cells) for all rows, for all attacks and for all audits of a comparison.
 
     ``examples`` is True if the model was adapted to labelled examples.
     """
@@ -157,7 +157,7 @@ def _treat_labels(config: CompareConfig, name: str, budget: float | None) -> tup
 
 
 def _choose_attacked(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
-    """Return one recipe (cell) for each model, mechanism and epsilon, whatever the classifier."""
+    """Return one recipe (cell) for each model, mechanism and epsilon, for only one classifier."""
     releases: dict[tuple[object, ...], Cell] = {}
     for cell in cells:
         if cell.model and cell.budget is not None and cell.mechanism not in (*ALTERNATIVES, BY_LABEL):

@@ -131,5 +131,5 @@ class Results:
 
 
 def exceeds(epsilon: float, claimed: float) -> bool:
-    """Return True if the true epsilon exceeds the claimed epsilon by more than a rounding error."""
+    """Return True if the true epsilon is above the claimed one by more than a rounding error."""
     return epsilon > claimed * (1 + 1e-9)

@@ -72,7 +72,7 @@ class Comparison:
         yield from in_processes(jobs, processes=self.config.processes)
 
     def collect(self) -> Results:
-        """Return all results, and write rows and attacks into csv files."""
+        """Return all results, and write the rows and the attacks into csv files."""
         trials, directory = list(self._trials()), self.store.directory
         rows = [(cell, obtain_row(trial, cell)) for trial in trials for cell in self.schedule.cells]
         write_table([row for _, row in rows], directory / "results.csv")
@@ -100,7 +100,7 @@ def _make_aside(trial: Trial, schedule: Schedule, model: ModelKind | None) -> in
 
 
 def in_processes(jobs: Sequence[Callable[[], int]], *, processes: int) -> Iterator[int]:
-    """Run jobs in several processes; yield the result of each job when the job ends."""
+    """Run jobs in several processes; yield each job's result as soon as the job ends."""
     threads, others = max(1, torch.get_num_threads() // processes), multiprocessing.active_children()
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, spawn, initializer=_begin_process, initargs=(threads,)) as pool:

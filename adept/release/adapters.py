@@ -1,6 +1,6 @@
 """Releases inside other libraries: a callable for ``datasets.Dataset.map``, and lists of texts.
 
-Every call is a release with new noise, so a text that is passed twice is released twice. With
+Every call is a release with new noise, so if you pass a text twice, it is released twice. With
 ``ledger=FILE``, a second release of a text is refused, unless ``again=True``.
 """
 
@@ -32,12 +32,12 @@ class DatasetRewriter:
 
     Attributes:
         ledger: file that lists released records; None for no list.
-        again: True if texts that the ledger lists may be released again.
+        again: True if a text that the ledger already lists may be released again.
         key: file with the secret key for the ledger's digests; None for ``~/.config/adept/key``.
         name: name of the output in the ledger.
-        ledger_limit: largest total epsilon of a text; a smaller limit in the ledger applies, too.
+        ledger_limit: largest total epsilon of a text, unless the ledger stores a smaller limit.
         text_column: name of the column with the texts.
-        label_column: name of the column with labels; needed if each label has its own codewords.
+        label_column: name of the column with labels; needed if there are codewords for each label.
     """
 
     rewriter: Rewriter

@@ -32,7 +32,8 @@ def approval_page(described: Json, examples: Sequence[tuple[str, str]], *, title
     Args:
         described: fields of the privacy statement, as read from the statement's file.
         title, statement: file names of the output and of the statement, without directories.
-        examples: pairs of a public text and its rewrite, which is "" if no rows are rewritten.
+        examples: pairs of a public text and its rewrite; in a central release, "" instead of the
+            rewrite.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 

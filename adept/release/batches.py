@@ -1,10 +1,10 @@
-"""Batches of records: their random choices, and the output rows that are written from the choices.
+"""Batches of records: the random choices for a batch, and the output rows written from them.
 
 A mechanism turns a record into a random value, the *release*, from which the record's texts are
 written. ``draw`` makes all random choices for a batch. The result, an *entry*, is stored in the
 journal, a file with which an interrupted run can continue. ``rows`` and ``last_rows`` make output
-rows from an entry, and read only copied columns of the records. So a run can write all its rows
-again from a journal that holds all entries.
+rows from an entry. Of the records themselves, they read only the columns that are copied. So a run
+can write all its rows again from a journal that holds all entries.
 """
 
 import base64
@@ -134,7 +134,7 @@ class ShuffledBatches:
         return iter(())
 
     def last_rows(self) -> Iterator[list[Record]]:
-        """Permute all stored releases, and yield the rows written from them, batch by batch."""
+        """Permute all stored releases, and yield the rows that are written from these releases."""
         shuffle(self._kept)
         batches, size = self._batches, self._batches.rewriter.batch_size
         for part in (self._kept[start : start + size] for start in range(0, len(self._kept), size)):
@@ -167,7 +167,8 @@ class Drawing:
     def claim_all(self) -> None:
         """Check all records, and list them in the ledger before anything is drawn.
 
-        If the input can be read only once, each batch is listed later, just before it is drawn.
+        If the input can be read only once, each batch is listed later, just before the random
+        choices for the batch are made.
         """
         plan, count = self._plan, 0
         if ledger := self._ledger:

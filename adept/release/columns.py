@@ -1,19 +1,20 @@
 """Columns of a local release: which ones are read and written, their types, and their checks.
 
-A column of persons is read for counting, and is never written. *Kept* columns are those that the
-user asks for with ``keep_columns``: they are copied unchanged, so they are not private. Of all
-other columns, only the text and the label are written.
+The column that names persons is read only to count each person's records, and is never written.
+*Kept* columns are those that the user asks for with ``keep_columns``: they are copied unchanged, so
+they are not private. Apart from kept columns, only the text and the label are written.
 
 *Claim*: every kept value is unchanged in the output, except that some values become text, as
 ``docs/operation.md`` says. If a value cannot be kept, the release is refused before anything is
 drawn for the record's batch. If the input can be read twice, the release is refused before anything
-is drawn at all.
+is drawn for any record.
 
 *Proof*. If input and output are Parquet, Arrow copies each value with the type of its column. A
-file whose schema has another type is refused. Any other value is converted to its written form as
-soon as it is read. For a Parquet output, the written form is also converted back and compared with
-the value. A batch is read completely before anything is drawn for its records. An input that can be
-read twice is read and checked once before the first draw. QED.
+file is refused if its schema gives the column a different type. Any other value is converted to its
+written form as soon as it is read. For a Parquet output, the written form is also converted back to
+a value, which must be equal to the original value. A batch is read completely before anything is
+drawn for its records. An input that can be read twice is read and checked once before the first
+draw. QED.
 """
 
 import hashlib
@@ -64,7 +65,7 @@ class ReleaseOptions(FileOptions):
 
     @property
     def by_label(self) -> bool:
-        """True if each copied label may have separate codewords."""
+        """True if labels are copied and there may be separate codewords for each label."""
         return self.labels == "copy" and self.label_codewords == "auto"
 
     @property
@@ -126,10 +127,10 @@ class CheckedRecords:
     later records out, and excess=refuse raises DataError.
 
     *Claim*: with excess=drop, only the number of earlier records of the same person decides whether
-    a record is left out. *Proof*: ``_Persons`` counts the records of each name separately, and
-    decides before it reads anything else of a record. QED. So if the content of a person's records
-    changes, every other record keeps its place in the output. A resumed run with the same records
-    leaves the same records out.
+    a record is left out. *Proof*: ``_Persons`` counts the records of each person separately. When
+    it decides about a record, it has read only the name of the record's person. QED. So if the
+    content of a person's records changes, every other record keeps its place in the output. A
+    resumed run, which reads the same input again, leaves out the same records as the first run.
 
     Args:
         label_column: name of the output's label column.
@@ -235,7 +236,7 @@ class KeptColumns:
     copied: bool = False
 
     def check(self, records: Iterator[Record]) -> Iterator[Record]:
-        """Yield the records after checking every kept value; no error message shows a value."""
+        """Yield each record after its kept values are checked; no error message shows a value."""
         for number, record in enumerate(records, start=1):
             for column in record.keys() & self.columns:
                 self._check_value(record, column, number)
@@ -333,8 +334,8 @@ def find_label_type(inputs: Inputs, column: str | None, drawn: Iterable[str], fi
     *Claim*: the chosen type reveals nothing about a record, and every written label has this type.
     *Proof*. The choice depends only on the schemas and on ``drawn``, the public labels that may be
     written instead of a record's own label. A copied label comes from a column whose values all fit
-    the chosen type. Any other label is one of ``drawn``, and this function checks that it fits.
-    QED.
+    the chosen type. Any other label is one of ``drawn``, and this function checks that all labels
+    of ``drawn`` fit the type. QED.
     """
     if column is None or not all(INTEGER.fullmatch(label) for label in drawn):
         return None
@@ -358,7 +359,7 @@ def _plain(kind: Any) -> Any:
 
 
 def _unite(column: str, schemas: list[dict[str, Any]]) -> Any:
-    """Return a column's type in the input; a file in which it holds only nulls does not count."""
+    """Return a column's type in the input; a file with only nulls in this column does not count."""
     if any(column not in schema for schema in schemas):
         raise DataError(f"column {column!r} is missing in a file of the input: correct keep_columns=")
     found = [kind for schema in schemas if not types.is_null(kind := schema[column])]

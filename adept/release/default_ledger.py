@@ -4,8 +4,8 @@ A ledger is a file that lists released records with their budgets. The default l
 release only if the total epsilon of a record would exceed the ledger's limit. If the default ledger
 cannot be used, for example because the disk is full, a line tells the user, and the release
 continues. But if the ledger has a limit, the release is refused, because the limit cannot be
-checked. An empty file beside a ledger shows that the ledger has a limit, even if the ledger is
-lost.
+checked. An empty file beside a ledger shows that the ledger has a limit, and still shows it after
+the ledger is lost.
 
 The name of the default ledger's file holds a fingerprint of the secret key, so there is one default
 ledger for each key.
@@ -82,7 +82,7 @@ class DefaultLedger(Ledger):
             tell(f"the default ledger of another key has a limit, which does not hold for this release ({path})")
 
     def identity(self, *, text_column: str, person_column: str | None) -> Identity:
-        """Return the columns that identify records, or only the text column if one is missing."""
+        """Return the columns that identify records, or only the text column if any is missing."""
         try:
             return super().identity(text_column=text_column, person_column=person_column)
         except (ConfigurationError, DataError, OSError) as error:
@@ -116,7 +116,7 @@ class DefaultLedger(Ledger):
     finish = _guard(Ledger.finish)
 
     def _lose(self, reason: str) -> None:
-        """Stop using the ledger, and tell the user; raise ReleaseRefused if there is a limit."""
+        """Give up the ledger and tell the user; raise ReleaseRefused if the ledger has a limit."""
         if not self.keeps:
             return
         self.keeps = False
@@ -126,7 +126,7 @@ class DefaultLedger(Ledger):
 
 
 def mark_limited(ledger: str) -> None:
-    """Create the file which shows that a default ledger has a limit; ignore all other ledgers."""
+    """Create the file which shows that a ledger has a limit, but only for a default ledger."""
     try:
         is_default = Path(ledger).resolve().parent == _state_directory().resolve()
     except RuntimeError:
@@ -144,7 +144,7 @@ def _marks() -> list[Path]:
 
 
 def find_key(options: LedgerOptions, *, needed: bool = False) -> bytes | None:
-    """Return the secret key for digests; None if no key can be stored and none is needed."""
+    """Return the secret key for digests; None if no key can be stored and no key is needed."""
     try:
         return secret_key(options.key)
     except AdeptError:
@@ -189,8 +189,9 @@ def claim_records(
 
     *Claim*: a call that fails leaves the ledger as it was, and after a call that returns, the
     ledger lists its records. *Proof*. All records are listed in one transaction before the body
-    begins. No caller sees a result before the context ends. If anything fails until then, the
-    records are removed from the ledger again, and nobody has read any of the rewrites. QED.
+    begins. No caller sees a result before the context ends. If anything fails before the context
+    ends, nobody has read any of the rewrites, and the records are removed from the ledger again.
+    QED.
     """
     run = secrets.token_hex(8)
     with open_ledger(options, None if options.ledger == NO_LEDGER else find_key(options)) as ledger:

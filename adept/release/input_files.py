@@ -30,7 +30,7 @@ class Inputs:
     """The sources of records, in order: files, or standard input alone.
 
     Attributes:
-        sizes: sizes of the files in bytes at the start; None if a file can be read only once.
+        sizes: sizes of the files in bytes when the run began; None if a file can be read only once.
         also: columns that are read only because the ledger identifies records by them.
     """
 

@@ -7,8 +7,8 @@ only its owner can read it (mode 0600). A *release* of a record is one randomise
 mechanism, together with the randomised label if labels are randomised.
 
 *Claim*: all visible rows of a record are written from a single release of this record, however
-often, and at whichever moments, the run is killed and resumed. So the budget in the statement is
-spent once.
+often, and at whichever moments, the run is killed and resumed. So each record spends the budget in
+the statement exactly once.
 
 *Proof*.
 
@@ -16,33 +16,35 @@ spent once.
    before rows are written to standard output, and before the output file gets its final name.
 2. Entries are numbered in the order of the input, added by one process at a time, and never
    changed. A lock keeps other processes out; the kernel releases the lock when the process that
-   holds it dies. Without locks, no run begins. If machines do not share locks, the claim is about
-   the runs of one machine.
-3. A crash loses whole entries, and only the last ones. Lost entries were not on the disk, so by (1)
-   none of their rows was visible. Other damage is refused, as shown below.
+   holds it dies. On a disk that does not support locks, no run begins. If the disk's locks do not
+   work across machines, the claim covers only the runs of one machine.
+3. If a crash loses data, it loses only whole entries at the end of the journal. Lost entries were
+   not on the disk, so by (1) none of their rows was visible. A journal with any other damage is
+   refused, as shown below.
 4. A run first reads the stored entries, one after the other, together with the records to which
-   they belong. The run draws for a record only if no entry holds the record. So exactly one entry
-   holds a record whose rows are visible, in this run and in every earlier one.
+   they belong. The run draws for a record only if no entry holds draws for this record. So all
+   visible rows of a record, in this run and in all earlier runs, come from exactly one entry.
 5. An entry belongs to its record: the entry holds a keyed digest of all rows of the input up to the
-   entry's last record. A run with another input is refused. A run is also refused if its model,
-   mechanism, budget, options, or the versions of the programs that draw and write differ from those
-   of the first run. QED.
+   entry's last record. A run whose input differs from the first run's input is refused. A run is
+   also refused if its model, mechanism, budget, options, or the versions of the programs that draw
+   and write differ from those of the first run. QED.
 
 *Damage*. The journal is an SQLite file. A batch is committed to SQLite's write-ahead log, which
 survives the death of the process. ``sync`` moves the log into the file itself, and waits until the
 file is on the disk. If a checksum in the log is wrong, SQLite ignores the rest of the log; this
-loses only entries that were never visible. The pages of the file have no checksums. So each row of
-the file's table stores a digest of its number and content, and one row stores the number of
-entries. A file is refused if a digest or the number of entries is wrong.
+loses only entries that were never visible. The pages of the journal's file itself have no
+checksums. So each row of the file's table stores a digest of its number and content, and one row
+stores the number of entries. A file is refused if a digest or the number of entries is wrong.
 
 *Lost draws*. If draws were lost before they were on the disk, nobody has seen them. Such draws cost
 no budget if the moment at which the run dies does not depend on the drawn values. Nothing in this
-program makes the moment depend on a value. If the moment did depend on the values, only some
-outputs would survive, and this selection could at worst double the epsilon of those records.
+program lets a drawn value decide when the run dies. If the moment did depend on the drawn values,
+only some outputs would survive. At worst, this selection could double the epsilon of the records
+whose draws were lost.
 
-An entry holds only drawn values: written texts, with randomised or written labels. If this run
-shuffles, an entry holds the releases instead of texts. Copied labels and kept columns are read from
-the input again.
+An entry holds only drawn values: texts that were written, and labels that were randomised or
+written. If this run shuffles the records, an entry holds the releases instead of texts. Copied
+labels and kept columns are read from the input again.
 
 A journal cannot detect that it was replaced by an older copy. The ledger, the list of released
 records, can detect this, because it stores how many records may have been read
@@ -89,8 +91,8 @@ Entry = dict[str, Any]
 class Database(sqlite3.Connection):
     """An open SQLite file (journal or ledger) whose errors name its path and give advice.
 
-    OSError means that the run can be continued later, for example because the disk was full. All
-    other errors are DataError.
+    An OSError, for example because the disk is full, means that the run can be continued later.
+    Every other error of SQLite is raised as a DataError.
     """
 
     path = damaged = advice = ""
@@ -101,7 +103,7 @@ class Database(sqlite3.Connection):
 
     @contextmanager
     def reported(self) -> Iterator[None]:
-        """Turn errors of SQLite in the body of the context into OSError or DataError."""
+        """Raise errors of SQLite in the body of the context as OSError or DataError."""
         try:
             yield
         except sqlite3.Error as error:
@@ -272,7 +274,7 @@ class Journal:
         self._entries = self.records = 0
 
     def _use_log(self) -> None:
-        """Make SQLite use a write-ahead log; a new file must have its table already."""
+        """Make SQLite use a write-ahead log; in a new file, the table must already exist."""
         self._database.run("PRAGMA journal_mode = WAL")
         self._database.run("PRAGMA synchronous = NORMAL")  # ``sync`` alone waits for the disk
         self._database.run("PRAGMA secure_delete = ON")  # overwrite what is deleted
@@ -297,7 +299,7 @@ def journal_files(path: Path) -> list[Path]:
 
 
 def _connect(path: Path) -> Database:
-    """Open the journal's file without SQLite's own locks, because ``_lock`` has locked it."""
+    """Open the journal's file without SQLite's own locks, because ``_lock`` has locked the file."""
     for other in journal_files(path)[1:]:
         if os.path.lexists(other):
             _check_owner(other, other.lstat().st_uid)
@@ -356,7 +358,7 @@ def _open(path: Path) -> int:
 
 
 def _check_owner(path: Path, owner: int) -> None:
-    """Refuse another user's file; on some disks, the directory's owner owns every file in it."""
+    """Refuse another user's file; on some disks, all files belong to the owner of the directory."""
     if owner not in (os.geteuid(), path.parent.stat().st_uid):
         raise DataError(f"{path} belongs to somebody else (user {owner}): choose another output")
 

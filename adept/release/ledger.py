@@ -3,23 +3,24 @@
 The ledger holds a line for each release. For a local release, which randomises each record by
 itself, the ledger also holds a keyed digest of every record and of every person
 (``adept.release.record_identity``). A central release adds noise to counts over all records. The
-key is stored in another file, so nobody can test with the ledger alone whether it lists a guessed
-record.
+secret key of the digests is stored in a separate file. So nobody who has only the ledger can test
+whether it lists a guessed record.
 
 A record is *claimed*, that is, listed with its budget, before it is released. So an interrupted run
 has spent the budget of the records that it has claimed. A claim is checked and written in one
 transaction. So of two simultaneous runs, only one can be the first to claim a record, and both
 together stay within a limit. Before anybody can read records of a release, the ledger stores the
-number of these records. From then on, the claims of the release are never removed, and a journal
-with draws for fewer records cannot resume the release.
+number of these records. From then on, the claims of the release are never removed. The release
+cannot be resumed from a journal that holds draws for fewer records than this number.
 
 *Claim*: suppose that two ledgers differ only in the records of central releases. Then every command
-gets the same answers from both, and the bytes of the ledgers do not depend on these records.
-*Proof*. A central release leaves one line: its options, its budget, the day on which it began, and
-that it ended. The digests and the number of its records, and its duration, are not stored. The
-budget is added to the total of every record and person, whether they are in the release or not.
-QED. A ledger that refuses a local run reveals that a record was in an earlier local release. The
-field ``not_hidden`` of the statement says so.
+gets the same answers from both ledgers, and the bytes of the ledgers do not depend on these
+records. *Proof*. The ledger stores one line for a central release: the options, the budget, the day
+on which the release began, and the fact that it ended. The ledger does not store how many records
+the release has, the digests of these records, or how long the release took. The budget is added to
+the totals of all records and persons, whether they are in the release or not. QED. A ledger that
+refuses a local run reveals that a record was in an earlier local release. The field ``not_hidden``
+of the statement mentions this.
 
 *What adds up*. A release with epsilon e adds these amounts to the total of a record and of a
 person:
@@ -33,13 +34,14 @@ person:
 | central with persons, ``replace``          | 2 e               | e                           |
 | central with persons, ``add_or_remove``    | 4 e               | 2 e                         |
 
-The total of a record is about replacing one record in a file with a public number of rows. Under
-``add_or_remove``, a replacement is one removal and one addition, so it costs twice as much. In a
-release with persons, the old record and the new one may belong to two persons. Then the rows of
-both persons change, which doubles the cost, too. The total of a person is about replacing all their
-records. A release that named no persons may hold any number of a person's records, so the total of
-a person is then unbounded. Equal records of one run count as different records, each released once.
-Equal records of different runs may be the same record, so their budgets add up.
+The total of a record is the epsilon for replacing one record in a file whose number of rows is
+public. Under ``add_or_remove``, a replacement is one removal and one addition, so its epsilon is
+twice the epsilon of the release. In a release with persons, the old record and the new one may
+belong to two persons. Then the rows of both persons change, so the epsilon doubles once more. The
+total of a person is the epsilon for replacing all records of the person. A release that named no
+persons may hold any number of a person's records, so the total of a person is then unbounded. If a
+run holds equal records, they count as different records, each of which is released once. Equal
+records of different runs may be the same record, so their budgets add up.
 
 *Limit*. A claim is refused if it would raise the total of a record above the limit or, if persons
 are named, the total of a person. In a ledger with a limit, either all releases name persons or none
@@ -107,7 +109,7 @@ class Overlap:
     Attributes:
         records: number of records that were released before.
         releases: largest number of earlier releases of one record.
-        epsilon: largest total of a record, including this run.
+        epsilon: largest total epsilon of a record after this run.
     """
 
     records: int = 0
@@ -119,9 +121,10 @@ class Ledger(LedgerFile):
     """An open ledger, the list of released records with their budgets.
 
     Args:
-        path, key, seconds: as for ``LedgerFile``; a ledger needs the same key each time.
-        again: True if records may be released that the ledger lists already.
-        limit: largest total epsilon of a record or person; a smaller stored limit applies, too.
+        path, key, seconds: as for ``LedgerFile``; a ledger needs the same key in each run.
+        again: True if a record that the ledger already lists may be released again.
+        limit: largest total epsilon of a record or person, unless the ledger stores a smaller
+            limit.
         record_columns: columns that identify a record; None for the columns that the ledger stores.
     """
 
@@ -198,7 +201,7 @@ class Ledger(LedgerFile):
             self._database.executemany(COLLECT, subjects)
 
     def collect_records(self, records: Iterable[Record], *, before: int = 0) -> None:
-        """Collect digests of records and persons; ``before`` is the number of earlier records."""
+        """Collect digests of records and persons; ``before`` counts records of earlier calls."""
         numbered = enumerate(records, start=before + 1)
         self.collect(found for number, record in numbered for found in self._identity.subjects(record, number))
 
@@ -266,7 +269,7 @@ class Ledger(LedgerFile):
                 )
 
     def _after(self, found: Counter[Asked], kind: int) -> Counter[Budget]:
-        """Return how many records, or persons, would reach each total epsilon with this run."""
+        """Return the number of records, or of persons, for each total epsilon after this run."""
         spending, spent, everywhere = self._spending, self._spent(), self._everywhere(kind)
         counts: Counter[Budget] = Counter()
         if spending.central:
@@ -330,7 +333,7 @@ class Ledger(LedgerFile):
             self._database.execute("UPDATE asked SET claimed = 0")
 
     def finish(self, run: str) -> None:
-        """Mark a release as finished: now or, if it is central, on the day on which it began."""
+        """Store when a release ended: now or, for a central release, the day on which it began."""
         ended = f"CASE scope WHEN '{EVERYWHERE}' THEN started ELSE ? END"
         self._database.run(f"UPDATE releases SET finished = {ended} WHERE run = ?", _now(), run)
 

@@ -3,11 +3,11 @@
 A *claim* is an entry of the ledger for one record or person in one release.
 
 *Claim*: suppose that one bit changes on the disk, or that the end of the file is lost. Then either
-an error is raised, or every record is still known and no limit has grown.
+an error is raised, or the ledger still lists every record, and its limit has not grown.
 
 *Proof*. SQLite stores each claim twice, in the tree of the table and in the tree of the index
 ``claims_again``, and these trees share no page. Each claim is looked up in both trees, and if the
-answers differ, the ledger is refused. The tables ``adept``, ``releases`` and ``approvals`` are
+two answers differ, the ledger is refused. The tables ``adept``, ``releases`` and ``approvals`` are
 small; whenever the file is opened, each of them is compared with an index of all its columns.
 SQLite itself refuses a file that is shorter than its header says; an empty file, and a file that
 lacks a table, are refused here. QED.
@@ -84,14 +84,14 @@ Budget = Fraction | float
 
 @dataclass(frozen=True, kw_only=True)
 class Spending:
-    """The budget of a release, and the records or persons to whose totals it is added.
+    """The budget of a release, and how often it counts in the total of a record and of a person.
 
     Attributes:
         persons: True if a column names the person who contributed each record.
-        central: True if the budget is added to the total of every record of the ledger.
-        per_row: factor of epsilon in the total of a record.
-        per_person: factor of epsilon in a person's total; if local, for each of the person's
-            records.
+        central: True if the budget is added to the totals of all records, in the release or not.
+        per_row: how many times epsilon is added to the total of a record.
+        per_person: how many times epsilon is added to the total of a person; in a local release,
+            for each of the person's records.
     """
 
     mechanism: str
@@ -136,7 +136,7 @@ class Spending:
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One release in the ledger; its epsilon counts ``counted`` times in the total of a record."""
+    """A release in the ledger; its epsilon is added ``counted`` times to the total of a record."""
 
     started: str
     finished: str | None
@@ -156,11 +156,11 @@ class LedgerEntry:
 
 @dataclass(frozen=True)
 class LedgerSum:
-    """Sums over all releases: the largest total epsilon of a record, and of a person.
+    """Sums over all releases, such as the largest total epsilon of a record and of a person.
 
     Attributes:
         rows, persons: numbers of different records and of different persons in local releases.
-        equal: largest number of equal records in one release.
+        equal: largest number of records in one release that are equal to each other.
         person_epsilon: infinite if some releases name no persons; None if no release names persons.
         nameless: number of releases that name no persons.
     """
@@ -299,7 +299,7 @@ class LedgerFile:
         return {release: exact(epsilon) for release, epsilon in rows}
 
     def _everywhere(self, kind: int) -> Budget:
-        """Return the epsilon that the other central releases add to each record or person."""
+        """Return the epsilon that other runs' central releases add to each record or person."""
         factor = "per_row" if kind == ROW_KIND else "per_person"
         rows = self._database.run(
             f"SELECT epsilon, {factor} FROM releases WHERE scope = '{EVERYWHERE}' AND run != ?", self._run
@@ -334,7 +334,7 @@ def _own_definitions(*, approvals: bool) -> dict[str, list[str]]:
 
 
 def group_claims(rows: Iterable[tuple[int, int, int, str | None, int]]) -> Counter[Asked]:
-    """Count the digests that the same releases have listed, for each kind (record or person)."""
+    """Count the digests, of records and of persons, that were claimed by the same releases."""
     groups: Counter[Asked] = Counter()
     for kind, first, times, found, count in rows:
         pairs = (claim.split(":") for claim in found.split(",")) if found else ()
@@ -352,7 +352,7 @@ def exact(budget: float) -> Budget:
 
 
 def add_up(spent: Mapping[int, Budget], claims: Iterable[tuple[int, int]]) -> Budget:
-    """Return the total epsilon of a digest's claims; ``spent`` maps a release to its epsilon."""
+    """Return the total epsilon of the given claims; ``spent`` maps a release to its epsilon."""
     return sum((spent[release] * times for release, times in claims if release in spent), Fraction())
 
 

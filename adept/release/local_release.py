@@ -53,7 +53,7 @@ FREE_OPTIONS = (
 def open_release(
     request: ReleaseRequest, loaded: tuple[Autoencoder, Tokenizer] | None = None
 ) -> tuple[Rewriter, ReleaseOptions]:
-    """Load the model, choose mechanism and budget; return the rewriter and the options.
+    """Load the model, and choose the mechanism and the budget; return the rewriter and the options.
 
     ``loaded`` is the model of ``request.model_dir``, if the caller has loaded it already.
 
@@ -139,13 +139,14 @@ def release_file(
         rewriter, options: the two results of ``open_release``.
         source: a file, a pattern of file names, or ``-`` for standard input.
         target: a new file, or ``-`` for standard output.
-        resume, key, ledger, progress, tell: as for ``release``; resuming needs a key.
+        resume, key, ledger, progress, tell: as for ``release``; ``resume`` needs a key.
 
     Raises:
         DataError: the input cannot be read, an output exists already, or an earlier run was
             interrupted and ``resume`` is False.
         ConfigurationError: options contradict each other, the input or the model.
-        ReleaseRefused: the rewriter is for measurement, or the ledger forbids the release.
+        ReleaseRefused: the rewriter may be used only for measurement, or the ledger forbids the
+            release.
     """
     if resume and key is None:
         raise ConfigurationError("key must be given for resume=true, got none: use secret_key()")
@@ -170,8 +171,8 @@ class LocalPlan(Plan[PrivacyStatement]):
 
     Attributes:
         labels: public labels that may be written instead of a record's label.
-        label_type: integer type with which labels are written; None if they are text.
-        begun: iterator over all records, of which the first has been read already.
+        label_type: integer type with which labels are written; None if labels are written as text.
+        begun: iterator over all records; the first record has been read already.
     """
 
     same = (
@@ -228,7 +229,7 @@ class LocalPlan(Plan[PrivacyStatement]):
         return CheckedRecords(self.kept.check(records), self.label_column, self.options, labels=self.labels or None)
 
     def records(self) -> Iterator[Record]:
-        """Return all records, if possible read again from the start of the input."""
+        """Return all records; read them again from the input if the input can be read twice."""
         return self.inputs.records(columns=self.options.used_columns) if self.inputs.repeatable else self.begun
 
     def own_terms(self) -> dict[str, Any]:
@@ -246,7 +247,7 @@ class LocalPlan(Plan[PrivacyStatement]):
         }
 
     def statement(self, checked: CheckedRecords | None = None, *, output_sha256: str | None = None) -> PrivacyStatement:
-        """Return the privacy statement; without ``output_sha256``, the statement of a plan."""
+        """Return the privacy statement, which describes a plan if ``output_sha256`` is None."""
         rewriter, options = self.writer, self.options
         dim, mechanism = rewriter.model.config.latent_dim, rewriter.mechanism
         response = options.response if self.label_column else None
@@ -287,7 +288,7 @@ class LocalPlan(Plan[PrivacyStatement]):
 
 
 def plan_local(rewriter: Rewriter, inputs: Inputs, publication: Publication, options: ReleaseOptions) -> LocalPlan:
-    """Plan a local release, and read only the first record."""
+    """Plan a local release; of all records, read only the first."""
     written = written_format(publication.target, inputs.options, inputs.locations)
     _check_treatment(rewriter, options, written)
     options = replace(options, label_response=rewriter.joint or options.label_response)

@@ -1,14 +1,15 @@
-"""The files of a release: statement, card, report and data, which appear when all are complete.
+"""The files of a release (statement, card, report, data), which appear when all are complete.
 
 Each file is first written under a temporary name beside its final name. A link then gives the file
-its final name. The link fails if another file has taken the name meanwhile. The data file gets its
-final name last. So a statement with the digest of the data file always lies beside it. The
-temporary names stay until the release is complete, so that a resumed run recognises its files.
+its final name. This step fails if another file has this name already. The data file gets its final
+name last. So beside a data file with a final name there is always a statement that holds the digest
+of the data file. The temporary names stay until the release is complete, so that a resumed run
+recognises its files.
 
 A run stores its draws (the results of all random choices) in the *journal*. To *claim* records
-means to add them to the *ledger*, the list of released records. A release into a file goes through
-the following states. The *terms* of a release are the options and facts that all its runs share.
-Every step is on the disk before the next begins.
+means to add them to the *ledger*, the list of released records. The *terms* of a release are the
+options and facts that all its runs share. A release into a file goes through the following states.
+Each state is on the disk before the next state begins.
 
 | state     | journal          | ledger                   | temporary files | final names     |
 |-----------|------------------|--------------------------|-----------------|-----------------|
@@ -29,20 +30,21 @@ Every step is on the disk before the next begins.
 (a) Records are claimed after the terms are on the disk. The journal is removed only after
     publication, or after the ledger has removed the claims.
 (b) Records are drawn after they are claimed, and a run that gives up deletes the draws before the
-    ledger removes the claims. A run that finds a journal without draws begins anew, and first
-    removes the claims.
+    ledger removes the claims. A run that finds a journal without draws removes the claims and
+    begins anew.
 (c) ``complete`` reads only the files under their final names. The data file counts as published if
-    the statement beside it holds the digest of the data file. The remaining steps are repeated
-    until they are done.
+    the statement beside it holds the digest of the data file. If steps remain after that, each
+    resumed run repeats them until they are done.
 (d) This is the claim of ``adept.release.journal`` for a journal that was not damaged. The ledger
-    detects a journal that was replaced by an older copy or has lost its end. Before records can be
-    read, the ledger stores their number, and a journal with draws for fewer records is not resumed.
-    So the ledger removes only claims of records that nobody can have read. QED.
+    detects a journal that was replaced by an older copy or has lost its end. Before anybody can
+    read records, the ledger stores the number of these records. A run does not resume from a
+    journal that holds draws for fewer records than this number. So the ledger removes only claims
+    of records that nobody can have read. QED.
 
-On standard output, rows become visible batch by batch. The records of each batch are drawn, stored
-in the journal, marked as readable in the ledger, and only then written. After an error, a run may
-stop using a default ledger (``adept.release.default_ledger``). The ledger keeps its earlier claims,
-and a resumed run uses the ledger again.
+On standard output, rows become visible batch by batch. The records of a batch are drawn, stored in
+the journal, and marked as readable in the ledger; only then are their rows written. After an error,
+a run may stop using a default ledger (``adept.release.default_ledger``). The claims that the ledger
+holds by then stay in it, and a resumed run uses the ledger again.
 """
 
 import hashlib
@@ -77,7 +79,7 @@ class Publication:
     def of(
         cls, target: str, statement: str | None, *, card: bool, report: bool = False, others: tuple[str, ...] = ()
     ) -> "Publication":
-        """Name the files of a release; raise DataError if one name has two purposes."""
+        """Name the files of a release; raise DataError if two files would have the same name."""
         if target == STANDARD_STREAM and (statement is None or card or report):
             raise DataError(
                 "statement= must name a file, and card=false and report=false, when the output is standard output"
@@ -119,7 +121,7 @@ class Publication:
 
     @property
     def leftovers(self) -> str:
-        """Names of the temporary files and files of the journal that exist; "" if none exists."""
+        """Names of all existing temporary files and files of the journal; "" if none exists."""
         return ", ".join(str(path) for path in self._working_files if os.path.lexists(path))
 
     @property
@@ -153,7 +155,7 @@ class Publication:
         self._synchronise()  # or a final name could outlive the temporary one
 
     def check_leftovers(self) -> None:
-        """Raise DataError if another run has left temporary files."""
+        """Raise DataError if an earlier run has left temporary files."""
         if left := self.leftovers:
             raise DataError(f"a run that was killed left {left}: remove them if no other run is writing them")
 
@@ -206,7 +208,7 @@ class Publication:
         return described if found else None
 
     def withdraw(self, *, all_ours: bool = False) -> None:
-        """Remove the final names of this release's files or, with ``all_ours``, all final names."""
+        """Remove those final names that this release gave or, with ``all_ours``, all of them."""
         for name in self.names:
             if all_ours or _ours(name):
                 Path(name).unlink(missing_ok=True)
@@ -238,7 +240,7 @@ def _ours(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Output:
-    """An open output; ``sha256`` gives the digest of its content once the output is closed."""
+    """An open output; after the output is closed, ``sha256`` is the digest of its content."""
 
     write: Callable[[Sequence[Record]], None]
     flush: Callable[[], None]

@@ -1,19 +1,19 @@
-"""Drawing on a Ray cluster: many machines draw, one process writes the journal and the output.
+"""Drawing on a Ray cluster: many machines draw, and one process writes journal and output.
 
 To draw means to make the random choices for a batch of records.
 
 *Claim*: all visible rows of a record are written from a single release of this record, however
 often workers die and Ray repeats their work. *Proof*. The draws of a worker leave the worker only
-as the result of a call. This result goes to the process that made the call, and into its journal.
-Ray returns one result for a call, even if several workers attempted the call. The draws of a lost
-attempt were only in the memory of the cluster. So exactly one draw of a record enters the journal,
-before any row of the record is visible. From there on, the proof of ``adept.release.journal``
-applies. QED. As in the journal's proof, the death of a worker does not depend on the worker's
-draws.
+as the result of a call. The process that made the call receives this result, and stores it in its
+journal. Ray returns exactly one result for each call, even if several workers attempted the call.
+If an attempt is lost, the draws of this attempt were only in the memory of the cluster. So exactly
+one draw of a record enters the journal, before any row of the record is visible. From there on, the
+proof of ``adept.release.journal`` applies. QED. As for the journal, nothing in this program lets
+drawn values decide when a worker dies.
 
-You must trust the cluster like your own machine: its memory and its disks hold records. A cluster
-that this module starts accepts only connections from this machine (127.0.0.1), and requires a
-secret token, which is drawn for this cluster.
+You must trust the cluster as much as your own machine, because the memory and the disks of the
+cluster hold records. A cluster that this module starts accepts only connections from this machine
+(127.0.0.1), and requires a secret token, which is drawn for this cluster.
 """
 
 import io
@@ -48,17 +48,18 @@ Draw = Callable[[Sequence[Record]], Entry]
 
 
 def draw_parts(draw: Draw, parts: Iterator[Part], options: PersonOptions) -> Iterator[tuple[Part, Entry]]:
-    """Call ``draw`` for the first element of each part, a batch; yield the part and the result."""
+    """Call ``draw`` with the batch that each part begins with; yield the part and the result."""
     if options.engine == "ray":
         return draw_on_cluster(draw, parts, workers=options.workers)
     return ((part, draw(part[0])) for part in parts)
 
 
 def draw_on_cluster(draw: Draw, parts: Iterator[Part], *, workers: int | None) -> Iterator[tuple[Part, Entry]]:
-    """Yield each part, in order, with the result of ``draw`` that a worker computed for its batch.
+    """Let workers call ``draw`` with the batch of each part; yield the parts and results in order.
 
-    ``workers`` is the number of processes, each with one CPU; None means one for each CPU. They run
-    on the cluster that the variable RAY_ADDRESS names, or else on this machine.
+    ``workers`` is the number of processes, each with one CPU; None means one for each CPU. The
+    processes run on the cluster that the variable RAY_ADDRESS names or, without this variable, on
+    this machine.
     """
     with _environment():
         yield from _draw(draw, parts, workers=workers)
@@ -97,7 +98,7 @@ def _draw(draw: Draw, parts: Iterator[Part], *, workers: int | None) -> Iterator
 
 
 class _OwnOutput:
-    """A stream that ignores everything written by Ray's threads."""
+    """A stream that ignores everything that Ray's threads write."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream

@@ -1,18 +1,18 @@
 """Identity of records and persons in journal and ledger: keyed digests, and their secret key.
 
 Journal and ledger contain digests of records. Without a key, anybody could find a record by
-computing the digests of likely utterances. So the digests have a secret key, which lies in another
-file that only its owner can read.
+computing the digests of likely utterances. So the digests have a secret key. The key lies in a
+separate file that only its owner can read.
 
 The first release in a ledger decides which columns identify a record. The ledger stores these
 columns as *roles*: the text, the person, or a column with a given name. So the ledger also
-recognises records of files with other names for the columns of text and person. Two records with
-equal values in the identifying columns are one record, even if their other columns differ.
+recognises records in files that use different names for the columns of text and person. Two records
+with equal values in the identifying columns are one record, even if their other columns differ.
 
 *Claim*: the digest of a record depends on its identifying values alone, not on the file's format.
 *Proof*: each value becomes text by ``identity_text``, a function of that value alone. This function
 maps the spellings of different formats ("1", 1, 1.0) to one text. The digest is a function of the
-key, the roles in sorted order, and these texts with their lengths. QED.
+key, of the roles in sorted order, and of these texts and their lengths. QED.
 """
 
 import hashlib
@@ -91,7 +91,7 @@ class Identity:
 
     @classmethod
     def of(cls, key: bytes, roles: Sequence[Role], *, text_column: str, person_column: str | None) -> "Identity":
-        """Return the columns that identify a file's records; refuse a missing column of persons."""
+        """Return the columns that identify a file's records; refuse if no column names persons."""
         if PERSON_ROLE in roles and person_column is None:
             raise ConfigurationError(
                 "person_column must be given, got none: the ledger identifies records by their person too; name the column, or "
@@ -101,7 +101,7 @@ class Identity:
         return cls(key, tuple((role, plays.get(role, role[1])) for role in sorted(roles)), person_column)
 
     def subjects(self, record: Mapping[str, Any], number: int) -> Iterator[tuple[bytes, int]]:
-        """Yield the record's digest and kind, and those of the person if a column names persons."""
+        """Yield (digest, kind) of the record and, if a column names persons, of the person."""
         yield self._record(record, number), ROW_KIND
         if self.person_column is not None:
             name = person_name(record.get(self.person_column)) or ""
@@ -124,7 +124,7 @@ class Identity:
 def choose_roles(
     columns: Sequence[str] | None, *, text_column: str, person_column: str | None
 ) -> tuple[Role, ...] | None:
-    """Return the sorted roles of the given columns, or None if no columns are given."""
+    """Return the roles of the given columns in sorted order, or None if no columns are given."""
     if columns is None:
         return None
     if not columns or len(set(columns)) < len(columns):

@@ -1,4 +1,4 @@
-"""The steps of every release: plan or continue it, draw, publish, and tidy up afterwards.
+"""The steps of every release: plan or continue the release, draw, publish, and tidy up.
 
 To draw means to make all random choices. The proofs of ``adept.release.journal`` and
 ``adept.release.publication`` depend on the order of these steps. The *curator* is the person who
@@ -78,7 +78,7 @@ class Plan(ABC, Generic[Stated]):
 
     @abstractmethod
     def own_terms(self) -> dict[str, Any]:
-        """Return the terms that only this kind of release has."""
+        """Return those terms that only releases of this kind have."""
 
     @abstractmethod
     def preview(self) -> tuple[Stated, Any]:
@@ -90,14 +90,14 @@ class Plan(ABC, Generic[Stated]):
 
     @abstractmethod
     def draw(self, run: "Run[Stated]") -> tuple[Stated, Any]:
-        """Release all records, write all rows; return the statement, and notes for the curator."""
+        """Release and write all records; return the statement, and notes for the curator."""
 
     @abstractmethod
     def examples(self) -> list[tuple[str, str]]:
-        """Return pairs of a public text and its rewrite, which is "" if no rows are rewritten."""
+        """Return pairs of a public text and its rewrite ("" if the release rewrites no rows)."""
 
     def complete(self, described: dict[str, Any]) -> Stated:
-        """Return the statement of a complete release; raise DataError if it had other options."""
+        """Return a complete release's statement; raise DataError if its options were different."""
         stated = self.expected_statement()
         fields = json.loads(json.dumps(stated.to_json()))
         for name in self.same:
@@ -114,7 +114,7 @@ class Plan(ABC, Generic[Stated]):
 def find_files(
     source: str, target: str, options: PersonOptions, *, card: bool = False, ledger: Ledger | None = None
 ) -> tuple[Inputs, Publication]:
-    """Find the input files and name the output files; refuse to overwrite a file in use."""
+    """Find the input files, and name the output files; refuse a name that is used twice."""
     inputs = Inputs.of(source, options)
     read = [name for name in inputs.locations if name != STANDARD_STREAM]
     others = (*read, *([ledger.path] if ledger else []))
@@ -135,11 +135,11 @@ def release(
 
     Args:
         plan: function that plans the release, called after the names of all files were checked.
-        resume: True to continue an interrupted release; if there is none, a new release begins.
+        resume: True to continue an interrupted release; without such a release, a new one begins.
         key: key of the digests by which a resumed run recognises its input.
-        ledger: the list of released records to which the records are added; None for no list.
-        progress: function that is called with the number of finished records. Its attribute
-            ``last_step``, if any, is a context manager that protects the publication from
+        ledger: the ledger (the list of released records) to which the records are added, or None.
+        progress: function that is called with the number of finished records. If the function has
+            an attribute ``last_step``, this is a context manager that protects the publication from
             interrupts.
         tell: function that is called with notes for the curator.
     """
@@ -185,7 +185,7 @@ class Run(Generic[Stated]):
         return self.plan.publication
 
     def begin(self, *, resume: bool) -> None:
-        """Begin or continue a release; raise DataError if a resumed run has other options."""
+        """Begin or continue a release; raise DataError if a resumed run has different options."""
         journal, ledger = self.journal, self.ledger
         if journal.begun and not resume:
             self.publication.refuse_to_restart(" ".join(self.plan.done).format(journal.records))
@@ -227,7 +227,7 @@ class Run(Generic[Stated]):
             self.ledger.show(self.journal.run, self.journal.records)
 
     def tidy(self) -> None:
-        """Remove the working files of a complete release; after an error, a resumed run does it."""
+        """Remove the working files of a complete release; a resumed run removes what is left."""
         with suppress(OSError, AdeptError, KeyboardInterrupt):
             self.journal.finish()
             if self.ledger:
@@ -250,7 +250,7 @@ class Run(Generic[Stated]):
             publication.publish()
 
     def _leave(self, error: BaseException, *, keep: bool) -> None:
-        """Keep the files that a resumed run needs after an error, and remove all other files."""
+        """After an error, remove all files of this run except those that a resumed run needs."""
         self.publication.withdraw()
         self.publication.clear()
         if not self.journal.begun or (isinstance(error, AdeptError) and not keep):
@@ -282,7 +282,7 @@ def _is_interrupt(error: BaseException | None) -> bool:
 
 
 def _check_newest(journal: Journal, ledger: Ledger) -> None:
-    """Refuse a journal that lacks records which somebody may have read."""
+    """Refuse a journal from which records are missing that somebody may have read."""
     if journal.records < (shown := ledger.count_shown(journal.run)):
         raise DataError(
             f"{journal.path} holds {journal.records} records, but {ledger.path} knows that {shown} of its release may have been "

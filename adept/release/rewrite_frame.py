@@ -61,16 +61,18 @@ def rewrite_frame(
         statement: new file for the statement.
         epsilon: privacy budget of each record.
         label: name of the column with labels; None for no labels, except with ``labels="joint"``.
-        person: name of the column that names the person who contributed each record. This option
-            needs ``max_records_per_person``. The column is left out of the returned table.
+        person: name of the column that names the person who contributed each record. Needs
+            ``max_records_per_person`` in ``options``. The returned table does not contain this
+            column.
         options: options of ``adept rewrite`` that are not about files; ``mechanism`` may be an
             object.
 
     Returns:
-        A table of the same kind with a new index and the columns for text, label, ``keep_columns``
-        and ``sample`` (if ``samples > 1``). Labels are whole numbers if their column and the label
-        set have that type; otherwise they are text. Kept columns keep their types, but categories
-        without a row are left out, and class labels become their names.
+        A table of the same kind as ``frame``, with a new index and the columns for text, label,
+        ``keep_columns`` and ``sample`` (if ``samples > 1``). Labels are whole numbers if their
+        column and the label set have that type; otherwise they are text. Kept columns keep their
+        types, except that categories without a row are left out, and that a ``ClassLabel`` column
+        becomes text: the names of its classes.
 
     Raises:
         AdeptError: for the same reasons as the command, or if ``frame`` or a column is unsuitable.
@@ -233,7 +235,7 @@ class Table:
         keep: Sequence[str],
         places: Sequence[int],
     ) -> Any:
-        """Return a new table of these rows; ``places`` holds the position of each row's record."""
+        """Return a new table of the given rows; ``places[i]`` is the position of row i's record."""
         made = {
             name: self._take(name, places)
             if name in keep
@@ -281,7 +283,7 @@ class _DataSet(Table):
         return self.frame.select_columns([name]).with_format("arrow")[:].column(name)
 
     def _take(self, name: str, places: Any) -> Any:
-        """Return a column's values at the given places, and its type; class labels become names."""
+        """Return a column's values at the given places, and their type; ClassLabel becomes text."""
         import pyarrow as pa
 
         library, feature = sys.modules["datasets"], self.frame.features[name]

@@ -153,7 +153,7 @@ class CentralOptions(PersonOptions):
 
     @property
     def required(self) -> RequiredColumns:
-        """Columns that each file must have."""
+        """Columns that each input file must have."""
         named = {"text_column": self.text_column, "person_column": self.person_column, "label_column": self.label}
         return RequiredColumns(tuple((option, name) for option, name in named.items() if name), central=True)
 

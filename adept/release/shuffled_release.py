@@ -1,39 +1,42 @@
-"""Shuffling of a file's records, by this run or by others, and the statement's fields about it.
+"""Shuffling of a file's records, by this run or by others, and its fields in the statement.
 
-A shuffled file hides which record each row comes from, so its guarantee for the file as a whole
-(the *central* guarantee) is stronger. A *release* is the randomised value from which the texts of a
-record are written. ``adept.mechanisms.shuffling`` proves the central guarantee for every function
-of the *unordered* releases and of coins (random choices) that nobody can guess.
+A *release* is the randomised value from which the texts of a record are written. A shuffled file
+hides from which record each row comes. So the guarantee for the file as a whole (the *central*
+guarantee) is stronger than the guarantee for a single release. ``adept.mechanisms.shuffling``
+proves the central guarantee for every function of the *unordered* releases and of coins (random
+choices) that nobody can guess.
 
-*Claim*: a shuffled file is a function of the unordered releases and of such coins. If labels are
-copied, the file is a function of the unordered pairs of release and label, and of such coins.
+*Claim*: a shuffled file is a function of the unordered releases and of coins that nobody can guess.
+If labels are copied, the file is a function of the unordered pairs of release and label, and of
+coins that nobody can guess.
 
 *Proof*, for ``shuffle=true``. Every record is released before any text is written. Then the
-operating system's entropy permutes the releases, each together with its label. So the releases in
-their new order are a function of the unordered releases and of these coins. The code that writes
-texts gets only the releases in their new order. A resumed run permutes again with other coins, so
-its file is another such function of the same releases.
+releases, each together with its label, are permuted at random with the operating system's entropy.
+So the releases in their new order are a function of the unordered releases and of the coins for the
+permutation. The code that writes texts gets only the releases in their new order. A resumed run
+permutes the same releases again with new coins, so its file is also a function of the unordered
+releases and of coins.
 
-*Proof*, for ``shuffled_records=N``. Rows are written in the old order, and somebody else moves
-them. Each row is a function of its record's release, of separate coins, and of pools that are the
-same for all rows. A pool holds texts for one codeword (a possible value of a release). All records
-that release this codeword take their texts from the pool. (1) Words, and places in pools, are drawn
-from the operating system's entropy, by no generator that has a seed or a state
-(``adept.models.decoding``, ``adept.rewriting.encode_release_write``). (2) Numbers that decide about
-a text are rounded in the same way at each place of a batch (``adept.models.lstm_autoencoder``). The
-only exceptions are numbers that say which of several candidates fits best, and releases with
-several candidates are refused. (3) The texts of a pool do not depend on the rows that take texts
-from it. So moving the rows has the same result as moving the releases before their rows are
-written. QED.
+*Proof*, for ``shuffled_records=N``. Rows are written in the order of the input, and somebody else
+permutes the rows. Each row is a function of its record's release, of coins that are used for no
+other row, and of pools that are the same for all rows. A pool holds texts for one codeword (a
+possible value of a release). All records that release this codeword take their texts from the pool.
+(1) Words, and places in pools, are drawn from the operating system's entropy, and not by a
+generator with a seed or a state (``adept.models.decoding``,
+``adept.rewriting.encode_release_write``). (2) Numbers that decide about a text are rounded in the
+same way at each place of a batch (``adept.models.lstm_autoencoder``). The only exceptions are the
+numbers that decide which of several candidates for a text fits best; releases with several
+candidates are refused. (3) The texts of a pool do not depend on the rows that take texts from it.
+So moving the rows has the same result as moving the releases before their rows are written. QED.
 
-A row may hold nothing else about its record, so kept columns are refused. The journal, with which
-an interrupted run can continue, holds the releases in the old order. The journal is removed when
-the output is complete, but its blocks may stay on the disk. Against somebody who reads the journal,
-only the local guarantee of each record holds.
+Apart from its text and its label, a row must not hold anything about its record, so kept columns
+are refused. The journal, with which an interrupted run can continue, holds the releases in the
+order of the input. The journal is removed when the output is complete, but its blocks may stay on
+the disk. Against somebody who reads the journal, each record has only its local guarantee.
 
 If labels are copied, a record is hidden only among the records with the same label. So the label
 with the fewest records determines the guarantee. If labels are copied, and the user declares that
-fewer records are shuffled together than the file holds, no record counts as hidden.
+only some of the file's records are shuffled together, no record counts as hidden.
 """
 
 from dataclasses import dataclass

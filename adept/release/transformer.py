@@ -1,7 +1,8 @@
 """A scikit-learn transformer that releases texts, and this process's memory of released texts.
 
-The memory belongs to the process, because cross-validation clones the transformer. The memory holds
-digests of texts under a random secret key. A forked process begins with a copy of the memory.
+The memory belongs to the process and not to a transformer, because cross-validation clones the
+transformer. The memory holds digests of texts under a random secret key. A forked process begins
+with a copy of the memory.
 """
 
 import os
@@ -34,8 +35,8 @@ class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ``fit`` releases nothing; each call of ``transform`` is a release with new noise. ``transform``
     refuses a text that any ``PrivateText`` of this process has released before. So rewrite the
     texts once, before a cross-validation: otherwise the budgets of all folds would add up. With
-    ``again=True`` a text is released again, and ``spent`` returns its total epsilon. Only a ledger,
-    a file that lists released records, counts the releases of other processes.
+    ``again=True``, texts are released again, and ``spent`` returns the largest total epsilon of a
+    text. Only a ledger, a file that lists released records, counts the releases of other processes.
 
     Args:
         rewriter, ledger, again, key, ledger_limit: as for ``DatasetRewriter``.
@@ -82,9 +83,9 @@ class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 def _remember(texts: Sequence[str], epsilon: float, *, again: bool) -> Iterator[None]:
     """Add the epsilon of a release to the total of each text; equal texts of one call count once.
 
-    *Claim*: if two calls of one process both release a text, the later one has ``again=True``; a
+    *Claim*: if two calls of one process both release a text, the later call has ``again=True``; a
     call that fails spends nothing. *Proof*. One lock is held while the texts are looked up and
-    their epsilons are added, before the body of the context draws. If the body fails, these
+    their epsilons are added, before the body of the context draws. If the body fails, the added
     epsilons are removed again, because nobody has read the rewrites. QED.
     """
     digests = {text_digest(_KEY, text) for text in texts}

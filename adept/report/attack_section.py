@@ -12,7 +12,7 @@ Attack = tuple[AttackedRelease, AttackRow]
 
 
 def describe_attacks(found: Sequence[AttackedRelease]) -> dict[str, Any]:
-    """Return the section's table lines, its sentences on false claims, and its list of defects."""
+    """Return the lines of the section's table, its sentences on false claims, and its defects."""
     found = sorted(found, key=lambda one: one.claimed_epsilon)
     attacks = [(attacked, row) for attacked in found for row in attacked.rows]
     groups: dict[str, list[tuple[list[str], bool]]] = {}

@@ -69,7 +69,7 @@ def _is_measured(table: ComparisonTable, name: str) -> bool:
 
 
 def draw_metric(axis: Any, table: ComparisonTable, metric: str) -> None:
-    """Draw accuracy or macro-F1 over the claimed epsilon; horizontal lines are references."""
+    """Draw accuracy or macro-F1 as a function of the claimed epsilon, with lines for references."""
     for place, curve in enumerate(table.curves):
         _draw_curve(axis, curve, metric, factor=BAR_SHIFT ** (place - (len(table.curves) - 1) / 2))
     _draw_levels(axis, table, metric)
@@ -80,7 +80,7 @@ def draw_metric(axis: Any, table: ComparisonTable, metric: str) -> None:
 
 
 def draw_kept(axis: Any, table: ComparisonTable) -> None:
-    """Draw the share of a record that its rewrite keeps, over the *true* epsilon."""
+    """Draw how much of a record its rewrite keeps, as a function of the *true* epsilon."""
     dashes = {name: dash for name, dash in KEPT_DASHES.items() if _is_measured(table, name)}
     finite = [[line for line in curve.at.values() if math.isfinite(line.row.epsilon)] for curve in table.curves]
     random = [line for line in table.texts if line.row.mechanism == "random"]
@@ -174,7 +174,7 @@ def draw_headline(table: ComparisonTable) -> str:
 
 
 def choose_curves(curves: Sequence[Curve]) -> list[Curve]:
-    """Return the curves of ADePT's variants and of the best other mechanisms with true claims."""
+    """Return the curves of ADePT's variants, and of the best others whose claims hold."""
     variants = [curve for curve in curves if curve.mechanism in VARIANTS]
     others = [curve for curve in curves if not curve.false_claim and curve.mechanism in (*BY_NAME, BY_LABEL)]
     others = [curve for curve in others if curve not in variants]
@@ -183,7 +183,7 @@ def choose_curves(curves: Sequence[Curve]) -> list[Curve]:
 
 
 def choose_levels(texts: Sequence[Line]) -> dict[str, float]:
-    """Return the accuracies of the original text, of random latents and of names of labels."""
+    """Return the accuracy for each reference, such as the original text or random latents."""
     heights = {
         name: max(line.accuracy.mean for line in texts if line.row.mechanism == name)
         for name in HEADLINE_LEVELS

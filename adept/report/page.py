@@ -40,7 +40,7 @@ FAIR_HEADINGS = ("text by", "claimed eps", "true eps", "accuracy", "macro-F1", "
 
 @dataclass(frozen=True)
 class Grid:
-    """A table of the page: headings, and lines of cells, grouped into sections by their model."""
+    """A table of the page: headings, and lines of cells; each model's lines form a section."""
 
     title: str
     headings: list[str]
@@ -49,7 +49,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Report:
-    """The path of a page, and the tables and lines for the terminal."""
+    """The path of a written page, and the tables and lines that a command prints."""
 
     path: Path
     tables: list[Grid]  # a line a mechanism, a column a budget
@@ -111,7 +111,7 @@ def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
 
 
 def describe_claim(audited: AuditVerdict, lines: ComparisonTable) -> dict[str, Any]:
-    """Return the claimed and true epsilons of a mechanism, and the audit's verdict on its claim."""
+    """Return a mechanism's claimed and true epsilons, and the audit's verdict on the claim."""
     own = [
         line for line in lines.texts if line.row.mechanism == audited.mechanism and line.row.claimed_epsilon is not None
     ]
@@ -164,7 +164,7 @@ def settings(config: CompareConfig) -> str:
 
 
 def budget_grid(table: ComparisonTable, metric: str) -> Grid:
-    """Return a table of accuracy or macro-F1: a line for each mechanism, a column per epsilon."""
+    """Return a table of accuracy or macro-F1: a line per mechanism, and a column per epsilon."""
     cells = []
     for curve in table.curves:
         found = [curve.at.get(epsilon) for epsilon in table.budgets]
@@ -278,7 +278,7 @@ def _error(line: Line) -> float:
 
 
 def warn_of_losses(table: ComparisonTable) -> list[str]:
-    """Return a warning if rewriting without noise already costs much of the accuracy."""
+    """Return a warning if rewriting reduces the accuracy by much even without noise."""
     [text] = _means(table, "none")
     identity = [line for line in table.texts if line.row.mechanism == "identity"]
     lost = [f"{line.accuracy} ({line.model})" for line in identity if line.accuracy.mean < GOOD_REWRITER * text]
@@ -291,7 +291,7 @@ def warn_of_losses(table: ComparisonTable) -> list[str]:
 
 
 def warn_of_floors(table: ComparisonTable) -> list[str]:
-    """Return a warning if some epsilons give no more accuracy than names or examples alone."""
+    """Return a warning if some budgets give no more accuracy than public knowledge alone."""
     free = {name: mean(found) for name in NO_RECORDS if (found := _means(table, name))}
     if not free:
         return []

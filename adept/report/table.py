@@ -1,8 +1,8 @@
 """The numbers of a comparison, averaged over seeds, for the figures, the findings and the page.
 
 To show another column of ``results.csv``, add its name to ``QUALITY``. ``OTHERS`` names columns
-that are shown in brackets: they compare a record with another record's rewrite. A new reference,
-such as ``random`` (text from random latents), goes into ``LEVELS``.
+that are shown in brackets; these columns compare a record with the rewrite of a different record. A
+new reference, such as ``random`` (text from random latents), goes into ``LEVELS``.
 """
 
 import math
@@ -32,7 +32,7 @@ LEVELS = (NONE, REDACTED, PUBLIC, *NO_RECORDS, *REFERENCES)  # that every curve 
 
 @dataclass(frozen=True)
 class SeedMean:
-    """A mean over seeds with its 95 % Student interval; with one seed, the interval is a point."""
+    """A mean over seeds with its 95 % Student interval, which is one point if there is one seed."""
 
     mean: float
     low: float
@@ -45,13 +45,13 @@ class SeedMean:
 
     @property
     def spread(self) -> str:
-        """The mean and half the width of its interval, as text."""
+        """Text that gives the mean and half the width of the mean's interval."""
         return f"{self} ± {self.half:.3f}" if self.seeds > 1 else str(self)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """Results of one mechanism, decoder, model and classifier at one epsilon: means over seeds."""
+    """Means over seeds of the results of one mechanism, decoder, model, classifier and epsilon."""
 
     row: ResultRow  # of the first seed
     false_claim: bool
@@ -89,7 +89,7 @@ class ComparisonTable:
 
 
 def table(rows: Sequence[ResultRow]) -> ComparisonTable:
-    """Average the results over seeds, and return them as lines, curves and levels."""
+    """Average the results over seeds, and return the averages as lines, curves and levels."""
     groups = group_rows(rows, lambda row: (*_reader(row), row.mechanism, row.claimed_epsilon))
     classifiers = list(dict.fromkeys(row.classifier for row in rows))
     floors = [own for own in groups.values() if own[0].mechanism in FLOORS]
@@ -129,14 +129,14 @@ def _line(own: list[ResultRow], floors: list[list[ResultRow]]) -> Line:
 
 
 def _find_floor(row: ResultRow, floors: list[list[ResultRow]]) -> list[ResultRow]:
-    """Return the rows of the best floor for a row's mechanism, by its mean accuracy."""
+    """Return the rows of the floor (reference without records) with the highest mean accuracy."""
     fit = [own for own in floors if _reader(own[0]) == _reader(row) or own[0].mechanism in NO_RECORDS]
     fit = [own for own in fit if own[0].classifier == row.classifier]
     return max(fit, key=lambda own: mean(row.accuracy for row in own), default=[])
 
 
 def estimate(values: Iterable[float], *, least: float = 0.0) -> SeedMean:
-    """Return the mean over seeds, and its 95 % interval within the range from ``least`` to 1."""
+    """Return the mean over seeds with its 95 % interval, cut off at ``least`` and at 1."""
     values = list(values)
     centre, seeds = mean(values), len(values)
     half = float(student.ppf(0.975, seeds - 1)) * stdev(values) / math.sqrt(seeds) if seeds > 1 else 0.0

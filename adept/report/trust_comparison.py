@@ -13,11 +13,12 @@ The figure compares all kinds of trust by the true epsilon for *replacing* one r
 The number of records is public.
 
 - central: the synthesizer's epsilon is for adding or removing a record. Replacing a record is a
-  removal and an addition, so the synthesizer gets half of each epsilon.
-- shuffled: the releases are those of the local kind, with the central epsilon and delta that
+  removal and an addition, so at each epsilon of the figure the synthesizer runs with half of this
+  epsilon.
+- shuffled: the releases are the same as for local trust, with the central epsilon and delta that
   ``adept.release.shuffled_release`` computes.
-- local: a mechanism whose claim is false gets only a fraction of each epsilon, so that text and
-  label together truly spend the epsilon.
+- local: a mechanism whose claim is false gets only a fraction of each epsilon of the figure, so
+  that text and label together spend exactly this epsilon.
 """
 
 import math
@@ -111,7 +112,7 @@ class TrustComparison:
 
 
 def write(comparison: TrustComparison) -> page.Report:
-    """Write ``figures/trust.svg`` into the comparison's directory; return its path with a table."""
+    """Write ``figures/trust.svg`` into the comparison's directory; return its path and a table."""
     rows = comparison.collect()
     path = comparison.directory / "figures" / FIGURE
     path.parent.mkdir(exist_ok=True)
@@ -162,7 +163,7 @@ def _convert(trial: Trial, cell: Cell, row: ResultRow) -> Iterator[TrustRow]:
 
 
 def _hide_among(trial: Trial, cell: Cell) -> Shuffled | None:
-    """Return the guarantee of the shuffled records; None without a SymbolRandomizer."""
+    """Return the guarantee of the shuffled records; None unless the mechanism releases symbols."""
     rewriter = trial.rewriter(cell)
     if not isinstance(rewriter.mechanism, SymbolRandomizer):
         return None
@@ -185,7 +186,7 @@ class TrustCurve:
 
 
 def trace_curves(rows: Sequence[TrustRow]) -> list[TrustCurve]:
-    """Return all curves, with private labels first, in the order central, shuffled, local."""
+    """Return all curves in the order central, shuffled, local; those with private labels first."""
     found, released = [], [row for row in rows if row.trust != REFERENCE]
     for key, own in group_rows(released, lambda row: (row.trust, row.mechanism, row.labels)).items():
         points = map(_point, group_rows(own, lambda row: row.claimed_epsilon).values())

@@ -1,10 +1,10 @@
-r"""A reader's belief that you wrote the sentence behind a release.
+r"""The belief of a reader that you wrote the sentence from which a release was made.
 
-A *release* is the randomised output of a mechanism for one sentence. The *belief* is the
-probability that the reader gives to you. The *crowd* consists of N people. Each person has one of N
-sentences: yours or one of N - 1 public ones. The reader knows the crowd, the model and the
-mechanism, and sees the release z. A text that is written from the release cannot reveal more than
-the release itself.
+A *release* is the randomised output of a mechanism for one sentence. The *crowd* consists of N
+people, you among them. Each person has one of N sentences: yours or one of N - 1 public sentences.
+The *belief* is the probability, for the reader, that the release was made from your sentence. The
+reader knows the crowd, the model and the mechanism, and sees the release z. A text that is written
+from the release cannot reveal more than the release itself.
 
 *Before* the release, all sentences are equally likely, so the belief is 1 / N. *At most*: let the
 mechanism be eps-LDP, so that the likelihoods p(z|x) of two sentences x differ at most by the factor
@@ -13,7 +13,7 @@ e^eps. Then Bayes' rule gives
     P(you | z) = p(z|you) / (p(z|you) + sum over the others of p(z|x)) <= e^eps / (e^eps + N - 1),
 
 since p(z|x) >= e^-eps * p(z|you) for the sentence x of each of the N - 1 others. If eps is a claim
-that is false, a belief may exceed this bound. *After* the release, the belief is the same quotient,
+that is false, a belief may exceed this bound. *After* the release, the belief is this quotient,
 computed with the exact likelihoods p(z|x) of the mechanism (`adept.attacks.likelihood`).
 """
 
@@ -52,7 +52,7 @@ class View:
 
 
 def crowd_of(model: Autoencoder) -> list[str]:
-    """Return N - 1 different public sentences of a model; raise ModelError if it has fewer."""
+    """Return N - 1 different public sentences of a model; raise ModelError for fewer sentences."""
     texts = list(dict.fromkeys(join_words(words) for words in model.codec.utterances)) if model.codec else []
     if len(texts) < PEOPLE - 1:
         raise ModelError(
@@ -89,7 +89,7 @@ class Reader:
         return self._rewriter.encode(self._crowd[begin : begin + BATCH_PEOPLE])
 
     def view(self, encoded: Tensor, released: Tensor) -> View:
-        """Return the beliefs after a release (1, .) of your sentence, encoded as a row (1, .)."""
+        """Return the beliefs after ``released`` (1, .), a release of your sentence ``encoded``."""
         crowd = read_candidates(self._rewriter.mechanism, encoded).before(self.prepare())
         beliefs = torch.softmax(crowd.log_likelihood(released)[0].double(), dim=0)
         after, rest = float(beliefs[0]), beliefs[1:]
@@ -122,12 +122,12 @@ def worst_pair(*, epsilon: float, dim: int) -> list[float]:
 
 
 def bound(epsilon: float) -> float:
-    """Return the largest probability that a reader can give to you, among PEOPLE people."""
+    """Return the largest belief in you that a reader can have if the crowd has PEOPLE people."""
     return good_enough(1 / PEOPLE, epsilon=epsilon)
 
 
 def guesses(probability: float) -> str:
-    """Write the largest probability of a correct guess as "N guesses in M", rounded up."""
+    """Write the largest probability of a correct guess, rounded up, as "N guesses in M"."""
     if probability > 0.5:
         most = 100 if probability <= 0.99 else 1000
         return f"{math.ceil(most * probability):,} guesses in {most:,}"

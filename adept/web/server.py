@@ -1,10 +1,10 @@
 """The web server of the page, which also answers the page's script.
 
-The page is for one person at this machine, and other web sites must not use it. If a foreign host
-name is made to resolve to 127.0.0.1 (DNS rebinding), the check of the header Host fails. For a form
-or script of another site, the check of the header Origin fails. If other machines can reach the
-server, every request needs a token. The page loads nothing from other servers
-(Content-Security-Policy), and it sets no cookies.
+The page is for one person at this machine, and other web sites must not use it. Two checks refuse
+requests from other web sites. If a site makes its host name resolve to 127.0.0.1 (DNS rebinding),
+the check of the header Host fails. If a form or a script of another site sends a request, the check
+of the header Origin fails. If other machines can reach the server, every request needs a token. The
+page loads nothing from other servers (Content-Security-Policy), and it sets no cookies.
 """
 
 import hmac
@@ -147,7 +147,7 @@ class Play:
             yield json.dumps(asdict(await self._work(release.view))) + "\n"
 
     async def worst(self, request: Request) -> Response:
-        """Answer with the log-odds of ``worst_pair``, and their claimed and true largest value."""
+        """Answer with the log-odds of ``worst_pair``, and with their claimed and actual maximum."""
         epsilon = _stop((await _question(request)).get("epsilon"))
         dim = self.sentences.model.config.latent_dim
         odds = await self._work(partial(worst_pair, epsilon=epsilon, dim=dim))
@@ -196,7 +196,7 @@ class Play:
         return FileResponse(path, filename=path.name, media_type="application/octet-stream")
 
     async def earlier(self, request: Request, part: Literal["page", "picture"]) -> Response:
-        """Answer with the page or figure of an earlier result; it must not run or load anything."""
+        """Answer with the page or figure of an earlier result; neither may run or load anything."""
         content = await to_thread.run_sync(earlier_results.read, self.runs, request.path_params["name"], part)
         kind = "text/html" if part == "page" else "image/svg+xml"
         return Response(content, media_type=kind, headers={"Content-Security-Policy": SANDBOXED})
@@ -219,7 +219,7 @@ class Play:
 
 @dataclass(frozen=True)
 class Guarded:
-    """A web application that refuses other pages and, if a token is set, requests without it."""
+    """A web application that accepts only requests of its page, with the token if one is set."""
 
     app: ASGIApp
     token: str | None = None

@@ -1,4 +1,4 @@
-"""Releases of a sentence that the user types on the page, and the beliefs of a reader.
+"""Releases of a sentence that the user types on the page, and what their reader can infer.
 
 Each change on the page causes a new release with fresh noise. Typed sentences are never stored.
 """
@@ -63,13 +63,13 @@ class Sentences:
 
     @property
     def mechanisms(self) -> dict[str, str]:
-        """Names and titles of the mechanisms that suit the model."""
+        """Names and titles of the mechanisms that can be used with the model."""
         return {
             name: title for name, title in COMPARED.items() if name == OURS or self.model.clip in BY_NAME[name].serves
         }
 
     def warm(self) -> None:
-        """Prepare beliefs for the default epsilon and, after a first release, for all others."""
+        """Prepare beliefs for the default epsilon and, after a release, for the other epsilons."""
         self._at(OURS, DEFAULT)[1].prepare()
         self._played.wait()
         ours = [(OURS, epsilon) for epsilon in sorted(STOPS, key=lambda stop: abs(stop - DEFAULT))]
@@ -78,7 +78,7 @@ class Sentences:
                 self._at(name, epsilon)[1].prepare()
 
     def end(self) -> None:
-        """Stop ``warm``, which runs in a thread: a process cannot end before its threads do."""
+        """Stop ``warm``, which runs in a thread; without this, the process would not end."""
         self._ended.set()
         self._played.set()
 
@@ -94,7 +94,7 @@ class Sentences:
         return [self._release(text, name, epsilon) for name in dict.fromkeys(mechanisms)]
 
     def budgets(self) -> dict[str, Any]:
-        """Return tables of the protection that each epsilon gives, and of public rewrites."""
+        """Return two tables: the protection for each epsilon, and rewrites of public texts."""
         rows = list(preview_budgets(lambda epsilon: self._at(OURS, epsilon)[0]))
         lines = [[f"{row.epsilon:g}", risk(row.epsilon), *row.shares] for row in rows]
         rewrites = [[f"{row.epsilon:g}", *(rewrite for _, rewrite in row.examples)] for row in rows]

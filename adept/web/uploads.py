@@ -1,7 +1,7 @@
-"""Files that a user drops on the page, and their release as by ``adept rewrite``.
+"""Files that a user drops on the page, and their release, which works as in ``adept rewrite``.
 
-Each file lies in a folder that only this user can read. The file is removed when the user asks for
-that, when the server ends, or when an hour has passed and another file is dropped.
+Each file lies in a folder that only this user can read. The file is removed when the user removes
+it on the page, when the server ends, or when a new file is dropped more than an hour later.
 """
 
 import secrets
@@ -106,7 +106,7 @@ class Files:
             shutil.rmtree(dropped.source.parent, ignore_errors=True)
 
     def explain(self, dropped: Dropped, choices: Choices) -> dict[str, Any]:
-        """Describe the release of a file, but do not release it, as ``dry_run=true`` does."""
+        """Describe the release of a file as ``dry_run=true`` does, but do not release the file."""
         rewriter, options = open_release(self._request(dropped, choices))
         statement = preview(*prepare_file(rewriter, str(dropped.source), str(dropped.target), options=options))
         by_label = statement.by_label
