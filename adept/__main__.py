@@ -1,4 +1,4 @@
-"""The command line, ``adept COMMAND [overrides]``; heavy imports wait until a command is known."""
+"""The command line, ``adept COMMAND [overrides]``; each command imports only what it needs."""
 
 import importlib
 import sys

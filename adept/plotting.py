@@ -117,5 +117,5 @@ def legend(figure: Any, *axes: Any, columns: int) -> None:
 
 
 def number(value: float | None, *, digits: int = 3) -> str:
-    """Return a number as text: "" for None, and "inf" or "nan" for a number that is not finite."""
+    """Return a number as text; None becomes "", and a number that is not finite "inf" or "nan"."""
     return "" if value is None else f"{value:.{digits}f}" if math.isfinite(value) else str(value)

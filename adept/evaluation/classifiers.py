@@ -1,9 +1,9 @@
 """Classifiers that are trained on private text and tested on text that people wrote.
 
 The classifier "tfidf" is a logistic regression. The regression reads TF-IDF (weighted counts of
-words and word pairs) and the mean of the vectors of a text's words. The vectors come from a lexicon
-of English; for texts in another language, only TF-IDF is used. If a word of a tested text is
-missing in the training texts, the lexicon's most similar known word replaces it.
+words and word pairs) and the mean vector of the words of a text. The vectors come from a lexicon of
+English; for texts in another language, only TF-IDF is used. If a word of a tested text is missing
+in the training texts, the lexicon's most similar known word replaces it.
 """
 
 from collections import Counter
@@ -89,7 +89,8 @@ def score(predicted: list[str], test: Corpus, *, learned: Sequence[str], majorit
     Args:
         predicted: one predicted label for each record of ``test``.
         learned: labels of the training records.
-        majority: labels whose commonest one is the baseline's guess; by default ``learned``.
+        majority: labels of which the commonest is the baseline's constant prediction; by default
+            ``learned``.
     """
     known, labels = Counter(majority or learned), test.labels or []
     truth, guesses = codes(labels, predicted)
@@ -106,7 +107,7 @@ def score(predicted: list[str], test: Corpus, *, learned: Sequence[str], majorit
 def predict(
     train: Corpus, texts: list[str], *, classifier: str, seed: int = 0, samples: int = 1, noisy_labels: bool = False
 ) -> list[str]:
-    """Train a classifier on labelled records, as ``evaluate`` does; return labels of ``texts``."""
+    """Train a classifier as ``evaluate`` does; return the labels that it predicts for ``texts``."""
     check_choice(CLASSIFIERS, classifier=classifier)
     texts = text_list(texts)
     if classifier == "lstm":
@@ -156,7 +157,7 @@ class TextClassifier:
         self._start: Tensor | None = None
 
     def fit(self, *, strength: float) -> Tensor:
-        """Return weights (d + 1, L) fitted to all records; each record counts once."""
+        """Return weights (d + 1, L) fitted to all texts; all texts of a record count as one."""
         scaled = strength / self.samples
         return softmax_regression(self._features, self._counts(), strength=scaled, start=self._start)
 
@@ -183,10 +184,11 @@ class TextClassifier:
     def tune(self) -> float:
         """Choose the strength (the inverse penalty) of the regression by cross-validation.
 
-        The strength is raised as long as this helps. Up to STANDARD_STRENGTH, a larger strength
-        helps if the labels of held-out texts become likelier, at the temperature that suits them
-        best. Above STANDARD_STRENGTH, the number of correct labels must grow by more than a
-        standard error (``docs/decisions.md``, "Strength").
+        The strengths are tried in increasing order, until one is no better than the strength before
+        it. Up to STANDARD_STRENGTH, a strength is better if the labels of held-out texts become
+        likelier, with scores multiplied by the best of TEMPERATURES. Above STANDARD_STRENGTH, a
+        strength is better if the share of correct labels grows by more than a standard error
+        (``docs/decisions.md``, "Strength").
         """
         parts = self._folds()
         if not parts:
@@ -237,9 +239,9 @@ class TextClassifier:
 def fit_linear_encoder(public: Corpus, *, dim: int = LINEAR_DIM, seed: int) -> Encoder:
     """Fit a linear encoder to public text: a function from N texts to unit vectors (N, dim).
 
-    The encoder computes TF-IDF of words and word pairs, projects it onto singular directions
-    without the first one, and whitens the result. With fewer than ``dim`` directions, the other
-    coordinates are zero.
+    The encoder computes TF-IDF of words and word pairs, projects it onto all singular directions
+    except the first, and whitens the result. If there are fewer than ``dim`` such directions, the
+    missing coordinates are zero.
     """
     from sklearn.decomposition import TruncatedSVD  # takes seconds to import
     from sklearn.feature_extraction.text import TfidfVectorizer

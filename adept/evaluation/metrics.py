@@ -1,8 +1,9 @@
 """Measures of predicted labels and of rewritten texts, and their confidence intervals.
 
 To add a measure of rewritten text, add it to the result of ``measure`` and to the fields of
-``comparison.results.ResultRow``. A measure that compares a record with its rewrite needs a partner,
-whose name ends in ``_other``. The partner compares the record with another record's rewrite.
+``comparison.results.ResultRow``. A measure that compares a record with its rewrite needs a second
+measure, whose name ends in ``_other`` and which compares the record with the rewrite of another
+record.
 """
 
 import math

@@ -23,8 +23,8 @@ NOISY_COMMONNESS = 0.4  # where labels were randomised
 class Features:
     """A float32 matrix (m, d) of features, in dense or sparse blocks of columns.
 
-    Each block is stored with its transpose. ``known`` are fixed logits (m, L) or (1, L), added to
-    the logits of the weights.
+    Each block is stored with its transpose. ``known`` holds fixed logits (m, L) or (1, L) that are
+    added to the logits of the weights.
     """
 
     blocks: tuple[tuple[Tensor, Tensor], ...]
@@ -80,8 +80,8 @@ def softmax_regression(
     """Fit the regression by L-BFGS; return weights (d + 1, L), whose last row is the intercept.
 
     Args:
-        counts: float32 (m, L), the number of records that have the features of a row and each
-            label.
+        counts: float32 (m, L); entry (i, l) is the number of records with the features of row i and
+            label l.
         strength: scikit-learn's C; a smaller number gives a simpler classifier.
         start: weights to start from.
     """
@@ -111,14 +111,14 @@ def commonness(features: Features, weights: Tensor, counts: Tensor, *, noisy_lab
     """Return numbers (L,) to subtract from the logits, so that common labels are not preferred.
 
     Without this subtraction, a classifier of noisy training texts gives every text the commonest
-    label. Each number is a share of the logarithm of the label's frequency. The share is chosen
-    from COMMONNESS so that each label is predicted about as often as it occurs in the training
-    records. For randomised labels, the share is NOISY_COMMONNESS. Source: Menon et al. 2021,
-    section 4; ``docs/decisions.md``, "Common labels".
+    label. Each number is the logarithm of a label's frequency, times a factor that is the same for
+    all labels. The factor is chosen from COMMONNESS so that each label is predicted about as often
+    as it occurs in the training records. For randomised labels, the factor is NOISY_COMMONNESS.
+    Source: Menon et al. 2021, section 4; ``docs/decisions.md``, "Common labels".
 
     Args:
-        counts: (m, L), the counts that ``weights`` are fitted to; each label has at least one
-            record.
+        counts: the counts (m, L) to which ``weights`` were fitted, with at least one record of each
+            label.
     """
     times, labels = counts.sum(dim=1), counts.sum(dim=0)
     if noisy_labels:

@@ -10,7 +10,8 @@ Linear algebra and clustering adapt the model; no network is trained.
 
 A *broad* model is a model for text of many domains. A few examples do not show how far a domain
 extends. So ``adapt`` adds the broad model's sentences that are closest in meaning to the few
-examples. Half of the codewords beyond the examples are then latents of texts chosen at random.
+examples. Half of the codewords that are not latents of examples are then latents of sentences
+chosen without regard to the examples.
 """
 
 import random
@@ -71,8 +72,8 @@ def adapt(
     Args:
         examples: public texts of the domain; the adapted model holds them word for word.
         source: origin of the examples, for the model's card and every privacy statement.
-        said: True for texts that people said; False for sentences found for the names of things.
-        seed: seed for the choice of the model's texts that are used beside the examples.
+        said: True if people said the examples; False if ``sentences_about`` found them for terms.
+        seed: seed of all random choices, such as the choice of held-out examples.
 
     Raises:
         DataError: fewer than MIN_EXAMPLES different examples have words.
@@ -154,7 +155,7 @@ def _origin(data: TrainingData, source: str, examples: int) -> TrainingData:
 
 
 def wider(model: Autoencoder, vocabulary_size: int, *, topics: int, training_data: TrainingData) -> Autoencoder:
-    """Return a copy of a model with a larger vocabulary and ``topics`` topics, not yet fitted."""
+    """Return a copy of a model with more words, and with topics that are not fitted yet."""
     config = replace(model.config, latent_dim=topics, decoder="nearest")
     wider = Autoencoder(config, vocabulary_size=vocabulary_size, clip=model.clip, training_data=training_data)
     kept = {name: tensor.cpu() for name, tensor in model.state_dict().items() if name not in READ_LATENTS}
@@ -184,11 +185,12 @@ def translate(model: Autoencoder, new: Tensor, old: Tensor, *, source: Autoencod
 
 
 def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[int, Tensor]:
-    """Return codebooks for the latents (N, n) of examples, by their number of codewords.
+    """Return codebooks for the latents (N, n) of examples; each key is a number of codewords.
 
     The smaller codebooks hold means of the examples' latents. If there are at most ``most``
-    examples, one more codebook holds the latents of all examples. The largest codebook adds the
-    nearest of the model's latents ``own``, up to ``most`` codewords.
+    examples, one more codebook holds the latents of all examples. The largest codebook also holds
+    those of the model's latents ``own`` that are nearest to the examples, up to ``most`` codewords
+    in all.
     """
     distinct = torch.unique(latents.cpu(), dim=0)
     books = learn_codebooks(distinct, seed=seed, also=len(distinct) // 2)
@@ -200,11 +202,12 @@ def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[
 
 
 def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) -> dict[int, Tensor]:
-    """Return codebooks for the latents (N, n) of few examples, by their number of codewords.
+    """Return codebooks for the latents (N, n) of few examples; each key is a number of codewords.
 
-    The largest codebook holds, in random order, the examples' latents, the nearest of the latents
-    ``own`` (M, n), and as many of the latents ``others`` (L, n). Smaller codebooks hold the first
-    codewords of the largest codebook, and the smallest codebooks hold means.
+    The largest codebook holds, in random order, the latents of the examples, those of the latents
+    ``own`` (M, n) that are nearest to the examples, and about equally many of the latents
+    ``others`` (L, n). Smaller codebooks hold the first codewords of the largest codebook, and the
+    smallest codebooks hold means of latents.
     """
     distinct, own, others = (normalize(some.cpu(), dim=1) for some in (torch.unique(latents.cpu(), dim=0), own, others))
     most = max(len(distinct), max(TEXT_CODEWORDS))
@@ -218,7 +221,7 @@ def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) 
 
 
 def _near(directions: Tensor, own: Tensor, *, count: int) -> Tensor:
-    """Return up to ``count`` of M directions near to N given ones, but not near to each other."""
+    """Return up to ``count`` rows of ``own`` near to ``directions``, but not near to each other."""
     nearness = (own @ directions.T).max(dim=1).values
     likeness = torch.full_like(nearness, -1.0)
     chosen: list[int] = []
@@ -276,12 +279,12 @@ def fine_tune(
 
 
 def spell_out(name: str) -> str:
-    """Split a name into words: "card_payment-failed" and "CardPaymentFailed" have three words."""
+    """Return the words of a name, such as "card payment failed" for "CardPaymentFailed"."""
     return " ".join(words_of(re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_\-./:]+", " ", name)))
 
 
 def are_terms(lines: Sequence[str]) -> bool:
-    """Return True if most lines have at most MAX_TERM_WORDS words, as names of things have."""
+    """Return True if most lines have at most MAX_TERM_WORDS words, like the names of things."""
     return 2 * sum(len(words_of(line)) <= MAX_TERM_WORDS for line in lines) > len(lines)
 
 
@@ -306,9 +309,10 @@ def sentences_about(codec: Codec, terms: Iterable[str]) -> list[str]:
 def nearest_first(
     codec: Codec, texts: Sequence[str], *, most: int, besides: int = 0
 ) -> tuple[list[Words], list[Words], ListedTexts]:
-    """Split a codec's sentences into those nearest to texts, some others, and all the rest.
+    """Divide a codec's sentences into three parts, the first of which is nearest to ``texts``.
 
-    The first part has ``most`` sentences, and the second part has at most ``besides`` sentences.
+    The first part has ``most`` sentences, and the second part has at most ``besides`` of the
+    remaining utterances. The third part holds all other sentences.
     """
     meanings, table = read_meanings(codec)
     nearness = np.full(len(table), -np.inf, dtype=np.float32)

@@ -62,7 +62,7 @@ def encode_public(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]
 def draw_codewords(latents: Tensor, *, books: dict[int, Tensor], clip_norm: float) -> Tensor:
     """Replace each latent by a codeword near to it, from a randomly chosen codebook.
 
-    If there are n codebooks, a latent is kept as it is with probability 1 / (n + 1).
+    If there are n codebooks, each latent is left unchanged with probability 1 / (n + 1).
     """
     drawn = torch.randint(len(books) + 1, (len(latents),), device=latents.device)
     place = torch.empty(len(latents), 1, device=latents.device).geometric_(0.5).long() - 1

@@ -1,4 +1,4 @@
-"""Configurations of models, which ``--help`` reads; so nothing here imports PyTorch."""
+"""Configurations of models. The module imports no PyTorch, because ``--help`` reads it."""
 
 import math
 from collections.abc import Callable
@@ -63,7 +63,7 @@ class ModelConfig:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Origin of a model's training text, which no guarantee of a rewrite covers."""
+    """Origin of a model's training text. The guarantee of a rewrite does not cover this text."""
 
     name: str = "unknown"
     public: bool = False
@@ -137,7 +137,7 @@ class DecodingConfig:
 
 @dataclass
 class ContentConfig:
-    """Content of the latents, which are the vectors of texts."""
+    """Options for the content of latents, which are vectors of texts."""
 
     kind: str = "auto"
     """Content: none (learned freely) | topics | auto (topics for learned_codebook, description)."""
@@ -154,7 +154,7 @@ class ContentConfig:
 
 @dataclass
 class CodecConfig:
-    """Learning of a codec, which describes texts by numbers; public texts in it take memory."""
+    """Options for learning a codec, which describes texts by numbers and holds public texts."""
 
     learn: str = "later"
     """Time to list the likely texts: later (once, when first needed) | now (in training)."""
@@ -254,7 +254,7 @@ class TrainerConfig:
 
 
 def check_accelerator(name: str) -> None:
-    """Raise ConfigurationError unless this machine can compute on ``name``."""
+    """Raise ConfigurationError unless this machine can compute on the device ``name``."""
     check_choice(ACCELERATORS, **{"trainer.accelerator": name})
     if name == "gpu":
         import torch
@@ -280,7 +280,7 @@ class TrainSpec:
 
 @dataclass(frozen=True)
 class FitResult:
-    """Measurements of a training run; speeds omit padding, and the seconds include validation."""
+    """Measurements of a training run. Speeds do not count padding; seconds include validation."""
 
     epochs: int
     validation_loss: float

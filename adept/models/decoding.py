@@ -1,4 +1,4 @@
-"""Decoding of released latents into texts, word by word or as public texts: post-processing.
+"""Decoding of released latents, word by word or into public texts; decoding is post-processing.
 
 All random numbers come from the operating system. With a seed, an attacker could find the place of
 a shuffled file's text in the original file.
@@ -61,7 +61,7 @@ def choose(logits: Tensor, decoding: DecodingConfig) -> Tensor:
 
 
 class PublicTexts:
-    """Public utterances and their latents (N, n); a release is written as the nearest utterance."""
+    """Public utterances and their latents (N, n), to find the utterance nearest to a release."""
 
     def __init__(self, texts: Sequence[str], latents: Tensor) -> None:
         self.texts = list(texts)

@@ -133,14 +133,14 @@ def _remake(codec: Codec, index: MeaningIndex, size: int, first: int, about: dic
 
 
 def choose_tilt(products: NDArray[np.int16]) -> float:
-    """Return the factor beta in a label's weights, from its products (N,) with all sentences."""
+    """Return the factor beta of a label, given its inner products (N,) with all sentences."""
     rank = min(NAME_RANK, len(products))
     cosine = -float(np.partition(-products, rank - 1)[rank - 1]) / MEANING_LENGTH**2
     return float(np.interp(cosine, NAME_COSINES, TILTS))
 
 
 def choose_near(products: NDArray[np.int16], *, size: int, tilt: float) -> Places:
-    """Choose ``size`` sentences by their products (N,) with a label; return their sorted places."""
+    """Return the sorted places of a label's sentences, given its inner products (N,) with all."""
     levels = products.astype(np.int64) - int(products.min())
     weights = _weigh(np.bincount(levels), size=size, tilt=tilt / MEANING_LENGTH**2)
     order = np.argsort(-products, kind="stable")
@@ -183,7 +183,7 @@ def spell_names(codec: Codec, names: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def compare_names(codec: Codec, spelled: Sequence[tuple[str, ...]]) -> Iterator[tuple[int, NDArray[np.float32]]]:
-    """Yield the index of each name that has words, and its products (N,) with all sentences."""
+    """Yield the index of each name with words, and its inner products (N,) with all sentences."""
     meanings, table = read_meanings(codec)
     named = [place for place, words in enumerate(spelled) if words]
     for start in range(0, len(named), BATCH_NAMES):

@@ -4,8 +4,8 @@
 
 The network is that of Krishna, Gupta and Dupuy, "ADePT: Auto-encoder based differentially private
 text transformation" (EACL 2021). Habernal, "When differential privacy meets NLP: the devil is in
-the detail" (EMNLP 2021), analyses ADePT's noise: Eq. 9 is the clip, and Section 6 the clip in the
-l1 norm. Mechanisms draw the noise of a release (``adept.mechanisms``).
+the detail" (EMNLP 2021), analyses ADePT's noise; its Eq. 9 is the clip, and its Section 6 has the
+clip in the l1 norm. Mechanisms draw the noise of a release (``adept.mechanisms``).
 
 Shapes: B records, T tokens, n latent dimensions, E embedding dimensions, H hidden units, V words.
 """
@@ -71,7 +71,7 @@ class Adept(nn.Module):
     # --- Training: whole batches through nn.LSTM
 
     def encode(self, tokens: Tensor) -> Tensor:
-        """Return the clipped latents (B, n) of tokens (B, T): r * min(1, C / ||r||), Eq. 9."""
+        """Return the latents (B, n) of tokens (B, T), clipped by Eq. 9 to r * min(1, C / ||r||)."""
         return clip_latents(self.read(tokens), clip=self.clip, clip_norm=self.clip_norm)
 
     def loss(self, tokens: Tensor, randomise: Callable[[Tensor], Tensor] | None = None) -> Tensor:
@@ -134,10 +134,10 @@ class Adept(nn.Module):
         Claim: no bit of a latent depends on the other records, their number, their lengths, or the
         place of its record. Proof: row i of every product, gate and sum is computed from row i of
         its input. The rounding of a row depends on the order of additions. A kernel chooses this
-        order by shapes, threads and processor, never by values. All shapes here are constant: ROWS
-        rows and one word at a time. A row whose text has ended keeps its state until the longest
-        text ends. The proof assumes that a kernel adds in the same order in each of its ROWS rows;
-        tests check this.
+        order by shapes, threads and processor, never by values. All shapes are constant, because
+        each step reads one word in each of ROWS rows. A row whose text has ended keeps its state
+        until the longest text ends. The proof assumes that a kernel adds in the same order in each
+        of its ROWS rows; tests check this.
         """
         latents = self.to_state.weight.new_empty(len(records), self.latent_dim)
         order = sorted(range(len(records)), key=lambda place: len(records[place]))  # similar lengths run together
@@ -221,7 +221,7 @@ def multiply(layer: nn.Linear, rows: Tensor) -> Tensor:
 
 
 def fill_up(matrix: Tensor, *, dim: int, width: int = REGISTER_FLOATS) -> Tensor:
-    """Fill a dimension with zeros up to a multiple of ``width``, so that all rows round equally."""
+    """Pad a dimension to a multiple of ``width``, to round all rows of a product the same way."""
     missing = -matrix.shape[dim] % width
     padding = (0, missing) if dim == 1 else (0, 0, 0, missing)
     return nn.functional.pad(matrix, padding) if missing else matrix

@@ -30,7 +30,7 @@ is code.
 
 
 def model_card(model: Autoencoder, *, metrics: Mapping[str, float] | None = None, adapted_from: str = "") -> str:
-    """Return the text of a model's card, which ends with the card ``adapted_from``."""
+    """Return a model's card, with the card ``adapted_from`` of an earlier model at the end."""
     data, config = model.training_data, model.config
     origin = "declared public" if data.public else "PRIVATE: do not share this directory"
     measured = "\n".join(f"- {name}: {value:.4g}" for name, value in (metrics or {}).items()) or "- none"

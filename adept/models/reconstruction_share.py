@@ -1,4 +1,4 @@
-"""Share of held-out text that a model reproduces without noise: an upper limit for any epsilon."""
+"""Share of held-out text that a model reproduces without noise, an upper limit at every epsilon."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,14 +13,14 @@ MAX_MEASURED_TEXTS, MIN_SHARE = 200, 0.25
 
 @dataclass(frozen=True)
 class Reconstruction:
-    """Mean word F1 between texts written without noise and their own records, or other records."""
+    """Mean word F1 of records with their own noiseless rewrites, and with those of others."""
 
     own: float
     other: float
 
     @property
     def share(self) -> float:
-        """Value of ``own`` on a scale from 0 (equal to ``other``) to 1 (every word is written)."""
+        """The F1 ``own``, rescaled from 0 (as low as ``other``) to 1 (all words are reproduced)."""
         return max(0.0, (self.own - self.other) / (1 - self.other)) if self.other < 1 else 1.0
 
     @property

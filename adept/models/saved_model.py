@@ -76,7 +76,7 @@ class Autoencoder(Adept):
         return latents
 
     def read_rows(self, rows: Sequence[Sequence[int]]) -> Tensor:
-        """Return latents (ROWS, n) before the clip; for topics, all rows get one fixed length."""
+        """Return latents (ROWS, n) before the clip; for topics, pad all rows to a fixed length."""
         if self.config.encoder != TOPICS:
             return super().read_rows(rows)
         tokens = pad(rows, length=self.config.max_length + 2).to(self.topics.offset.device)
@@ -193,7 +193,7 @@ def pad(rows: Sequence[Sequence[int]], *, length: int | None = None) -> Tensor:
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], *, precision: str = "float32") -> None:
-    """Write float32 tensors as safetensors; raise ModelError if ``precision`` cannot hold them."""
+    """Write tensors as safetensors; raise ModelError if a value is too large for ``precision``."""
     held = {  # copies, as two codebooks may be one tensor
         name: tensor.to(getattr(torch, precision)).clone(memory_format=torch.contiguous_format)
         for name, tensor in tensors.items()

@@ -142,7 +142,7 @@ class Tokenizer:
         return self.encode(corpus.texts, max_length=max_length, labels=corpus.labels if self.labels else None)
 
     def _ids(self, texts: list[str]) -> list[list[int]]:
-        """Return the ids of each text; no ids if the backend fails, so that no error reveals a record."""
+        """Return the ids of each text; if the backend fails, return no ids and raise no error."""
         try:
             encoded = self._backend.encode_batch(texts, add_special_tokens=False)
         except Exception:  # noqa: BLE001 - the Rust side raises bare Exception; none is known for a pipeline that was checked
@@ -220,7 +220,7 @@ def _load_backend(path: Path) -> tokenizers.Tokenizer:
 
 
 def _words(content: dict[str, Any], special: list[str]) -> dict[str, int]:
-    """Return a file's vocabulary; raise ValueError for a part that ``build`` does not make."""
+    """Return the vocabulary of a file; raise ValueError if ``build`` cannot have made the file."""
     words = content["model"]["vocab"]
     for kind, lowercase in product(("word", "bpe"), (True, False)):
         ours = build(TokenizerConfig(kind=kind, lowercase=lowercase))

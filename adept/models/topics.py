@@ -65,8 +65,8 @@ class TopicEncoder(nn.Module):
         """Fit the topics to public texts, given as rows of token ids.
 
         Topics use the spelling and the meaning of ``words``, the vocabulary in the order of its
-        ids. Without ``words``, topics use neither. ``cooccurrence`` and ``meaning`` are the weights
-        of a word's neighbours and of its meaning.
+        ids. If ``words`` is empty, topics use neither spelling nor meaning. ``cooccurrence`` and
+        ``meaning`` are the weights of a word's neighbours and of its meaning.
 
         Raises:
             DataError: fewer than two words occur in at least MIN_TEXTS_WITH_WORD texts.
@@ -103,7 +103,7 @@ class WordTopics:
     """A calculator of the topics of texts in whole numbers, which floats hold exactly.
 
     A text's first MAX_WHOLE_TOPICS topics are scaled to the length TOPIC_LENGTH and rounded. The
-    whole numbers do not depend on the order of the text's words, or on how often a word occurs.
+    result depends neither on the order of the text's words nor on how often a word occurs.
     """
 
     def __init__(self, encoder: TopicEncoder, vocabulary: Mapping[str, int]) -> None:

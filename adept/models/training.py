@@ -1,4 +1,4 @@
-"""A training run: fit tokenizer, topics, network and codec, log, and resume from a checkpoint."""
+"""Training of tokenizer, topics, network and codec, from scratch or from a checkpoint."""
 
 import hashlib
 import json
@@ -97,7 +97,7 @@ def fit(
     output_dir: Path,
     resume: Path | None = None,
 ) -> FitResult:
-    """Fit a model in place, keep the weights of the smallest validation loss, and write logs."""
+    """Fit a model in place, keep the weights with the smallest validation loss, and write logs."""
     spec, done = resume_run(spec, train, resume, model)
     config, length = spec.training, model.config.max_length
     rows, unseen = (tokenizer.encode_corpus(corpus, max_length=length) for corpus in (train, validation))
@@ -150,8 +150,8 @@ def resume_run(
     """Return the specification of a resumed run, and the number of its finished epochs.
 
     A resumed model is public only if every run that trained it was public. Raises DataError if the
-    checkpoint is damaged or comes from another text, clip, label set or size. Raises
-    ConfigurationError if no epoch is left.
+    checkpoint is damaged or belongs to a run with another text, clip, label set or size. Raises
+    ConfigurationError if that run has finished all epochs.
     """
     if checkpoint is None:
         return spec, 0
@@ -211,7 +211,7 @@ class Origin(Callback):
 
 
 def randomiser(model: Autoencoder, spec: TrainSpec) -> Callable[[Tensor], Tensor] | None:
-    """Return the noise of training: a mechanism's noise, random codewords, or None."""
+    """Return the function that randomises latents in training; None if there is no noise."""
     if spec.mechanism is not None and spec.training.epsilon is not None:
         return noise_between(spec.mechanism, *spec.training.budgets)
     return partial(draw_codewords, books=model.codebooks, clip_norm=model.clip_norm) if model.codebooks else None

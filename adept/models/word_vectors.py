@@ -66,7 +66,7 @@ class Lexicon:
     def nearest(self, known: Sequence[str], others: Iterable[str] | None = None) -> dict[str, str]:
         """Map each unknown word to the nearest known word, if their cosine is at least MIN_COSINE.
 
-        The unknown words are those of ``others`` or, by default, those of the lexicon.
+        The unknown words are taken from ``others`` or, by default, from the lexicon.
         """
         vectors, taken = self.of(known), {word.lower() for word in known}
         candidates = self.words if others is None else others
@@ -83,9 +83,9 @@ class Lexicon:
 class TextVectors:
     """A calculator of text vectors: means of word vectors, weighted by inverse document frequency.
 
-    ``rarity`` holds the inverse document frequencies of words. Any other word counts as much as the
-    rarest word. If most words of ``rarity`` are not English, ``known`` is False and all vectors are
-    zero.
+    ``rarity`` holds the inverse document frequencies of words. A word that is not in ``rarity``
+    counts as much as the rarest word. If most words in ``rarity`` are not English, ``known`` is
+    False and all vectors are zero.
     """
 
     def __init__(self, rarity: Mapping[str, float]) -> None:
@@ -94,7 +94,7 @@ class TextVectors:
         self.known = bool(self._lexicon.of(_bare(rarity)).any())
 
     def of(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors (N, n) of texts: of length 1, or 0 for a text without a known word."""
+        """Return unit vectors (N, n) of texts; zeros for a text without a known word."""
         from scipy.sparse import csr_matrix
 
         places: dict[str, int] = {}

@@ -128,8 +128,8 @@ class TokenResponse(WordByWord):
 class TokenExponential(WordByWord):
     """The exponential mechanism at every position, which prefers words near to the record's word.
 
-    This is CusText (Chen et al. 2023) with one output set: any public word can replace any other
-    one.
+    This is CusText (Chen et al. 2023) with one output set for all words: any public word can
+    replace any other public word.
 
     The score of a released word y for a record's word x is ``1 - |x - y| / D``. Here ``|x - y|`` is
     the distance between the vectors of the words, and D is the largest of all these distances. So
@@ -142,7 +142,7 @@ class TokenExponential(WordByWord):
 
     @cached_property
     def scores(self) -> Floats:
-        """The scores (K, K) of all pairs of symbols; the symbol of unknown words has vector 0."""
+        """Scores (K, K) of all pairs of symbols; the symbol for unknown words has the vector 0."""
         vectors = np.concatenate([self.public.vectors, np.zeros((1, self.public.vectors.shape[1]))])
         distances = WordVectors((*self.public.names, ""), vectors).distances()
         scores = np.eye(self.symbols)
@@ -201,7 +201,7 @@ class PromptSampling(InPositions):
 
 @torch.inference_mode()
 def public_logits(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> tuple[float, float]:
-    """Return the bounds b1 and b2 of logits: their mean and their maximum on public texts."""
+    """Return the bounds b1 and b2, which are the mean and the maximum of logits on public texts."""
     rows = tokenizer.encode(text_list(texts)[:LOGIT_TEXTS], max_length=model.config.max_length)
     tokens = pad(rows)
     logits = model(model.encode_records(rows), tokens)[:, :, writable(model)][tokens != PAD]
@@ -210,7 +210,7 @@ def public_logits(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]
 
 @dataclass(frozen=True, kw_only=True)
 class Redaction:
-    """Redaction by rules, without privacy: tags replace numbers, addresses, names, rare words."""
+    """Redaction without privacy: tags replace numbers, addresses, names and rare words."""
 
     common: frozenset[str]  # public words, in lower case, which are kept
     name: ClassVar[str] = "redaction"

@@ -29,8 +29,8 @@ class Budget:
     """One line of the table: an epsilon, and how much a rewrite keeps with this epsilon.
 
     Attributes:
-        kept: estimated shares of a text's topic and words that its rewrite keeps; None if there are
-            too few public texts for an estimate.
+        kept: estimate of how much a rewrite keeps of its text; None if there are too few public
+            texts.
         examples: pairs of a public sentence and its rewrite.
     """
 
@@ -49,11 +49,11 @@ class Budget:
 
 
 def preview_budgets(open_rewriter: Callable[[float], Rewriter], public: Corpus | None = None) -> Iterator[Budget]:
-    """Yield a line of the table for each of TABLE_BUDGETS.
+    """Yield the line of the table for each epsilon in TABLE_BUDGETS.
 
     Args:
         open_rewriter: a function that returns a rewriter for an epsilon.
-        public: texts for the estimate; if None, texts held out from training the model.
+        public: texts for the estimate; if None, texts held out from the model's training.
     """
     for epsilon in TABLE_BUDGETS:
         rewriter = open_rewriter(epsilon)
@@ -77,6 +77,6 @@ def rewrite_examples(
 
 
 def short_texts(texts: Sequence[str], count: int) -> list[str]:
-    """Return ``count`` texts of EXAMPLE_WORDS or, if there are too few, texts of any length."""
+    """Return ``count`` texts with a length in EXAMPLE_WORDS, or any texts if these are too few."""
     short = [text for text in texts if len(text.split()) in EXAMPLE_WORDS]
     return list((short if len(short) >= count else texts)[:count])

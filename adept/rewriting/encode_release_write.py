@@ -125,8 +125,8 @@ class LatentCoding(Coding):
     def fittest(self, released: Tensor) -> Tensor:
         """Decode several texts from each latent (B, n); return token ids (B, T) of the best text.
 
-        The best text is the likeliest text, given the latent. If the model's encoder finds topics,
-        the best text is the one whose topics are nearest to the latent.
+        The best text of a model with topics is the text whose topics are nearest to the latent. The
+        best text of any other model is the text that is likeliest given the latent.
         """
         count = self.decoding.candidates if self.decoding.strategy == "sample" else 1
         latents = released.repeat_interleave(count, dim=0)

@@ -49,7 +49,7 @@ NUMBERS = re.compile(r"\S*\d\S*")  # numbers and codes, which belong to no langu
 
 @dataclass(frozen=True)
 class Expectation:
-    """Shares of a record's topic and words that its rewrite keeps, estimated on public texts.
+    """Estimates, on public texts, of how much of a record's topic and words its rewrite keeps.
 
     Fields that end in ``of_others`` compare a record with the rewrite of another record.
     """
@@ -82,7 +82,7 @@ def expected_lines(
     """Return sentences that state how much of public texts a release keeps.
 
     Args:
-        public: texts for the estimate; if None, texts that were held out from training the model.
+        public: texts for the estimate; if None, texts held out from the model's training.
         packaged: True for the model that comes with the package.
         writer: the rewriter by label (``Rewriter.by_label``) that will make the release, if labels
             are copied.
@@ -121,8 +121,9 @@ def _knows_labels(writer: Rewriter, public: Corpus | None) -> bool:
 def choose_probes(rewriter: Rewriter, public: Corpus | None = None) -> Corpus:
     """Return public texts for an estimate; by default, texts held out from the model's training.
 
-    The texts have labels if the rewriter needs them: given labels or those of the nearest names.
-    There are no texts if there are too few, or if the model writes labels.
+    The texts have labels if the rewriter needs labels: the given labels or, for a release by label,
+    those of ``LabelCoding.label_public``. There are no texts if there are too few public texts, or
+    if the model writes labels.
     """
     model = rewriter.model
     given = public or Corpus(model.held_out_texts)
@@ -177,7 +178,7 @@ def _same_topic(rewriter: Rewriter, texts: Sequence[str], written: Sequence[str]
 
 
 class Survival(NamedTuple):
-    """Shares of a record's topic and words in its own rewrite and in another record's rewrite."""
+    """Shares of topics and of words that a rewrite keeps of its record, or of another record."""
 
     topic: float
     topic_of_others: float
@@ -187,7 +188,7 @@ class Survival(NamedTuple):
 
 @cache
 def unseen_figures() -> dict[str, dict[float, Survival]]:
-    """Return shares measured on subjects unknown to the model: subject -> epsilon -> shares."""
+    """Return the shares measured on each subject unknown to the model, at each measured epsilon."""
     table = json.loads((packaged_directory() / UNSEEN_FILE).read_text("utf-8"))
     return {
         subject: {float(epsilon): Survival(*shares) for epsilon, shares in row.items()}
@@ -198,8 +199,9 @@ def unseen_figures() -> dict[str, dict[float, Survival]]:
 def unseen_line(rewriter: Rewriter) -> str | None:
     """Return a sentence that states how much a rewrite keeps on subjects unknown to the model.
 
-    The result is None if the rewriter's epsilon is smaller than every measured epsilon. It is also
-    None if the mechanism is not the default one, or if text and label are released together.
+    The result is None if the rewriter's epsilon is smaller than every measured epsilon. The result
+    is also None if the mechanism is not the default mechanism, or if text and label are released
+    together.
     """
     epsilon, figures = rewriter.guarantee.epsilon, unseen_figures()
     own = best_exact(rewriter.model, epsilon=epsilon).name == rewriter.mechanism.name

@@ -2,13 +2,14 @@
 
 The sentences of a label are chosen by the label's public name (``adept.models.label_sentences``).
 The set of these sentences is the label's *cell*. A sentence of the cell is likely to be released if
-it is near to the record's text. Claim and proof of privacy: ``adept.mechanisms.description``.
+it is near to the record's text. The module ``adept.mechanisms.description`` holds the claim and the
+proof of privacy.
 
 The distance between a sentence and a record is the sum of two distances. The first distance
-compares their words (``adept.models.codec.nearest_text``). The second distance compares their
-topics: one minus the cosine between the topics, times a multiple of the total weight of the
-record's words. If the model has no topics, or if a cell has more than MAX_UNGROUPED sentences,
-meanings are compared instead of topics (``adept.models.codec.meaning``).
+compares the words of both (``adept.models.codec.nearest_text``). The second distance compares the
+topics of both. It is one minus the cosine between the topics, times the total weight of the
+record's words, times a constant. If the model has no topics, or if a cell has more than
+MAX_UNGROUPED sentences, meanings are compared instead of topics (``adept.models.codec.meaning``).
 
 *Claim*: the sentences found for a record depend only on the record, the cell and public facts.
 *Proof*: the words, topics and meaning of a text are whole numbers that depend on this text alone.
@@ -55,7 +56,7 @@ class CellSearch:
 
     Args:
         index: the index of all sentences of a codec.
-        topics: the topics of words; if None, meanings are compared instead of topics.
+        topics: the calculator of topics; if None, meanings are compared instead of topics.
         first: the number of sentences at the beginning of the index that belong to every label.
     """
 
@@ -71,8 +72,8 @@ class CellSearch:
 
         ``places`` (k,) are the ascending indices of a label's sentences among all sentences of the
         codec. The first places are 0, 1, ..., ``first`` - 1. The positions are indices into
-        ``places``, ascending for each of B records. With more than MAX_UNGROUPED places, the search
-        may miss some near sentences.
+        ``places``, in increasing order for each record. With more than MAX_UNGROUPED places, the
+        search may miss some near sentences.
         """
         few = len(places) <= MAX_UNGROUPED
         find, most = (self._find_in_few, MAX_DISTANCES // len(places)) if few else (self._find_in_many, MAX_RECORDS)
@@ -112,7 +113,7 @@ class CellSearch:
 
 
 class CellCoding(Coding):
-    """The coding of one label's records as numbers of sentences about this label (its cell)."""
+    """The coding of one label's records as numbers of sentences in the label's cell."""
 
     def __init__(self, codec: Codec, search: CellSearch, cell: Places, *, top: int) -> None:
         self.codec, self.search, self.cell, self.top = codec, search, cell, top
@@ -188,7 +189,7 @@ class LabelCoding(Coding):
             )
 
     def label_public(self, texts: Sequence[str]) -> list[str]:
-        """Return a label for each public text: an example's own label, or that of the nearest name.
+        """Return a label for each public text: its label as an example, or the label nearest to it.
 
         Without public labels, the label is NO_NAME.
         """

@@ -43,8 +43,8 @@ def check_release(
         accept_broken_claim: True to permit a privacy claim that is false or has an infinite
             epsilon.
         accept_inexact: True to permit floating-point noise, whose rounding errors no proof covers.
-        accept_private_model: True to permit a model that can write the private text of its
-            training.
+        accept_private_model: True to permit a model that can write sentences of its private
+            training text.
     """
     if not (guarantee.holds and math.isfinite(guarantee.epsilon)) and not accept_broken_claim:
         raise ReleaseRefused(f"{guarantee.text} Choose another mechanism, or add accept_broken_claim=true")
@@ -63,10 +63,14 @@ def check_release(
 def fit_mechanism(
     mechanism: LocalRandomizer | JointResponse, model: Autoencoder
 ) -> tuple[JointResponse | None, LocalRandomizer]:
-    """Return mechanisms with the model's codewords: for text with label (or None), and for text.
+    """Return a mechanism with the codewords of a model, as a pair of mechanisms.
+
+    The first mechanism releases text and label together; it is None if ``mechanism`` releases text
+    alone. The second mechanism releases text alone.
 
     Raises:
-        ConfigurationError: the mechanism has another clip radius, or needs labels that are private.
+        ConfigurationError: the clip radius of the mechanism is not that of the model, or the
+            mechanism needs labels that are private.
         ModelError: the model is not suitable for the mechanism.
     """
     if isinstance(mechanism, JointResponse):
@@ -116,8 +120,9 @@ def is_by_label(mechanism: LocalRandomizer) -> bool:
 def label_mechanism(model: Autoencoder, *, epsilon: float) -> Description | None:
     """Return the mechanism that releases public sentences by label; None for an unsuitable model.
 
-    A suitable model is one of broad text, with more sentences in its codec than one label needs. An
-    adapted model is suitable only with labelled examples, and below MAX_EXAMPLES_EPSILON.
+    A suitable model is a model of broad text whose codec has more sentences than one label needs.
+    An adapted model is suitable only if it has labelled examples and epsilon is below
+    MAX_EXAMPLES_EPSILON.
     """
     sentences = model.codec.sentences if model.codec else 0
     # Codewords of an adapted model are nearer to the records than sentences chosen by label names.

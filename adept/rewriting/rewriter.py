@@ -33,7 +33,8 @@ HUB_OPTIONS = ("revision", "cache_dir", "force_download", "local_files_only", "t
 def _await_ended_threads() -> None:
     """Wait at most a second for threads that ended in Python but still run in the operating system.
 
-    Such a thread may hold a lock of the library MKL, which would stay closed in a forked process.
+    A thread that still runs may hold a lock of the library MKL, and a forked process would wait for
+    this lock for ever.
     """
     own, end = {thread.native_id for thread in threading.enumerate()}, time.monotonic() + 1
     others = [task for task in THREADS.iterdir() if int(task.name) not in own] if THREADS.is_dir() else []
@@ -58,10 +59,10 @@ class Rewriter:
 
     Args:
         model, tokenizer: a model and its tokenizer, saved together.
-        mechanism: a mechanism for latents or for descriptions in the model's codec. A
-            ``JointResponse`` releases text and label together. ``Description(by_label=True)``
-            releases a public sentence that is chosen for the label. Both need the label of every
-            record.
+        mechanism: a mechanism for latents or for descriptions in the model's codec. The label of
+            every record is needed for a ``JointResponse``, which releases text and label together,
+            and for ``Description(by_label=True)``, which releases a public sentence chosen for the
+            label.
         decoding: options for writing texts from released latents. Sampled texts use new random
             numbers in every call.
         batch_size: number of records that go through the model at once.
@@ -157,8 +158,8 @@ class Rewriter:
     def rewrite_pairs(self, texts: Any, labels: Any = None, *, samples: int = 1) -> list[Pair]:
         """Release each record once, and write ``samples`` pairs (text, label) from each release.
 
-        Give labels only if the mechanism reads labels or the model writes labels. Otherwise the
-        label of each pair is None.
+        Give labels only if the mechanism reads labels or the model writes labels. Without released
+        or written labels, the label of each pair is None.
 
         Raises:
             DataError: texts or labels are not lists, a text is not a string, or the lengths differ.

@@ -1,1 +1,1 @@
-"""A codec: it turns any text into a whole number below a chosen size K, and numbers into texts."""
+"""A codec, which maps any text to a number below a chosen size K, and each number to a text."""

@@ -1,22 +1,22 @@
-"""An arithmetic code: it maps likely texts to whole numbers below K, and each number to a text.
+"""An arithmetic code, which maps likely texts to numbers below K, and each number to a text.
 
 An arithmetic code divides the line [0, 1) into one interval for each possible first word. The width
 of an interval is the probability of its word. Each interval is divided in the same way among the
 possible second words, and so on (Witten, Neal and Cleary 1987, "Arithmetic coding for data
 compression"). A point of the line stands for the text in whose interval the point lies.
 
-If K points were spread evenly over the line, many points would stand for the same likely texts. So
-the numbers are divided into ranges, called *bands*. The probabilities of the texts of a band differ
-by at most a factor of BAND_RATIO. (The last band takes all likelier texts. If K is at most
-PLAIN_SIZE, one band takes all texts.) Each number has MAX_ATTEMPTS points on the line, one for each
-*attempt*. A number stands for the text at the number's first point, if this text belongs to the
-number's band. Otherwise the second point is tried, and so on. If all attempts fail, the number
-stands for the text at its first point.
+If K points were spread evenly over the line, many points would stand for the same likely texts. To
+avoid this, the numbers are divided into ranges, called *bands*. The probabilities of the texts of a
+band differ by at most a factor of BAND_RATIO. The last band is an exception, because it takes all
+texts that are too likely for the other bands. If K is at most PLAIN_SIZE, one band takes all texts.
+Each number has MAX_ATTEMPTS points on the line, one for each *attempt*. A number stands for the
+text at the first of its points whose text belongs to the number's band. If no point has such a
+text, the number stands for the text at its first point.
 
 In each attempt, the line is cut into cells of equal width, one for each number of the band. A hash
-that everybody can compute chooses the point inside the cell. ``number`` finds a number that has a
-point in the text's interval. At each earlier attempt, the point of this number must lie in a text
-outside the band. So ``write`` turns the number of a text back into exactly this text.
+that everybody can compute chooses the point inside the cell. The method ``number`` looks for a
+number that has a point in the interval of a given text, and whose points in all earlier attempts
+stand for texts outside the band. So ``write`` maps this number back to exactly the given text.
 """
 
 import math
@@ -100,7 +100,8 @@ class ArithmeticCode:
     def interval(self, words: Sequence[str]) -> Interval | None:
         """Return the interval of a text in the band to which it belongs, or None.
 
-        None means: no band fits, a word cannot be spelled, or the interval would be too narrow.
+        The result is None if no band fits, a word cannot be spelled, or the interval would be too
+        narrow.
         """
         numbers = self.model.vocabulary.encode(words)[:MAX_WORDS]
         spelled = self._spelled(words, numbers)
@@ -171,7 +172,7 @@ class ArithmeticCode:
         return found, [word for word in words if word]  # no word without letters
 
     def _point(self, band: Band, place: int, attempt: int) -> int:
-        """Return a number's point at an attempt; ``place`` is the number's place in its band."""
+        """Return a number's point in an attempt; ``place`` is the number's place in its band."""
         cell = (place + _turn(band, attempt)) % band.size
         begin, end = (-(-(edge << self.precision) // band.size) for edge in (cell, cell + 1))
         digest = shake_256(f"{band.first} {cell} {attempt}".encode()).digest(self.precision // 8 + 16)

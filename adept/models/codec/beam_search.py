@@ -36,7 +36,7 @@ TEXT, WORD, INSERTED, SEAMS, STATE_COLUMNS = range(WINDOW + CONTEXT_WORDS, WINDO
 
 
 class Found(NamedTuple):
-    """A text that the search found; UNIT units of cost are one bit."""
+    """A text that the search found, with its cost in units of 1 / UNIT bit."""
 
     distance: int
     seams: int  # the part of the distance that left-out and inserted words add
@@ -47,8 +47,8 @@ class Found(NamedTuple):
 class BeamSearch:
     """A search for texts that are near to a record.
 
-    ``weigh`` gives the weight of a word. ``seam`` is added to the distance for each extra bit that
-    a word costs after a seam (a place where words were left out or inserted).
+    The function ``weigh`` returns the weight of a word. ``seam`` is added to the distance for each
+    extra bit that a word costs after a seam (a place where words were left out or inserted).
     """
 
     def __init__(self, model: LanguageModel, *, weigh: Callable[[str], int], seam: int = 0) -> None:
@@ -82,9 +82,9 @@ def _spell_out(
 ) -> list[tuple[str, ...]]:
     """Return the words of each text, and an additional empty text at the end.
 
-    Each row of ``texts`` extends an earlier text. The row holds the index of the earlier text, the
-    place of the added word in the record, and the number of the word inserted before it. The index
-    -1 stands for the empty text.
+    Each row of ``texts`` stands for a text that extends an earlier text. The row holds the index of
+    the earlier text, the place of the added word in the record, and the number of the word inserted
+    before it. The index -1 stands for the empty text.
     """
     spoken: list[tuple[str, ...]] = [()] * (len(texts) + 1)
     for text, (before, place, inserted) in enumerate(texts):
@@ -224,10 +224,11 @@ def _twin(beam: Whole, row: int) -> int:
 
 @without_reference_counts
 def _thin_out(states: Whole, order: Whole, counts: Whole, kept: int) -> int:
-    """Drop each state that is no better than enough others; return the number that remain.
+    """Keep the best states for each number of bits, and return the number of states that are kept.
 
-    A state is dropped if at least ``kept`` nearer states cost no more bits. A state is dropped,
-    too, if a nearer state has the same last words and costs the same whole number of bits.
+    A state is dropped if at least ``kept`` other states are nearer and cost no more bits. A state
+    is dropped, too, if a nearer state has the same last words and costs the same whole number of
+    bits.
     """
     counts[:], count = 0, 0
     for row in order:

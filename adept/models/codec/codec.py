@@ -1,11 +1,11 @@
-"""A codec: it turns any text into a whole number below K and back, for any K from 2 to 2^120.
+"""A codec, which maps any text to a number below K, and each number to a text (2 <= K <= 2^120).
 
-Each of the first numbers stands for a text that the codec stores. The first stored texts are
-*public utterances*, which are sentences of the public training text. ``Codec.of`` orders the
-utterances so that, for every k, the first k utterances represent all utterances well. The other
-stored texts are *listed texts* (``listed_texts``). An arithmetic code under a language model gives
-a text to each of the other numbers (``arithmetic_code``). *Broad text* is public text about many
-subjects; a codec of broad text stores only sentences of this text.
+The codec stores some texts, and each of the smallest numbers stands for one of them. The first
+stored texts are *public utterances*, which are sentences of the public training text. ``Codec.of``
+orders the utterances so that, for every k, the first k utterances represent all utterances well.
+The other stored texts are *listed texts* (``listed_texts``). An arithmetic code, which is based on
+a language model, assigns a text to each of the other numbers (``arithmetic_code``). *Broad text* is
+public text about many subjects; a codec of broad text stores only sentences of this text.
 
 The *description* of a record is the number of a text near to the record: a stored text
 (``nearest_text``), or a text that a search finds (``beam_search``). The privacy guarantee holds for
@@ -81,10 +81,10 @@ class Codec(Learned):
     def of(cls, texts: Sequence[str], *, public: bool, listed: int = 0, seed: int = 0) -> "Codec":
         """Learn a codec from training texts.
 
-        A codec of public texts stores the texts as utterances. ``with_list`` can add likely texts,
-        up to ``listed`` stored texts in all. A codec of private texts stores no text. It stores a
-        word or a sequence of words only if two different texts hold it; one person may have written
-        both texts.
+        A codec of public texts stores the texts as utterances. ``with_list`` can add likely texts
+        until the codec stores ``listed`` texts. A codec of private texts stores no text. A word or
+        a sequence of words is stored only if it occurs in two different texts, which one person may
+        have written.
         """
         rows = [row for row in map(words_of, texts) if row]
         different = list(dict.fromkeys(rows))
@@ -116,8 +116,8 @@ class Codec(Learned):
         """Return the number K of descriptions to use if a user asks for ``size`` descriptions.
 
         A codec with n sentences of broad text uses K = n if ``size`` is above MAX_PART_SIZE and at
-        most MIN_SEARCH_RATIO * n. If ``joint`` is True, n replaces MAX_PART_SIZE. In all other
-        cases, K is ``size``.
+        most MIN_SEARCH_RATIO * n. If ``joint`` is True, the codec uses K = n only if ``size`` is
+        above n. In all other cases, K is ``size``.
         """
         most = MIN_SEARCH_RATIO * self.sentences
         return self.sentences if (self.sentences if joint else MAX_PART_SIZE) < size <= most else size
@@ -228,7 +228,8 @@ class _Sized:
     def describe(self, record: Words, place: int, distance: int) -> int:
         """Return the description of a record whose nearest stored text is at ``place``.
 
-        The number of the record itself, or of a text nearer than ``distance``, is preferred.
+        If the search finds a number of the record itself, or of a text whose distance from the
+        record is below ``distance``, the method returns this number instead.
         """
         if self.searches and tuple(self.index[place]) != record:
             for words in chain([record], self._near(record, distance)):

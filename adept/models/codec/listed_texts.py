@@ -1,10 +1,10 @@
 """Listed texts: the stored texts of a codec that are not utterances.
 
-A codec of broad public text lists sentences of this text. Any other codec lists the texts that the
-language model finds likeliest. The search for likely texts begins with the empty text. The search
-extends an unfinished text by each word after which the text can probably end within a limit of
-bits. (A text of probability p costs -log2(p) bits.) The rest of a text is assumed to cost as little
-as the cheapest rest of a training text after the same one or two words.
+A codec of broad public text lists sentences of this text. A codec of other text lists the texts
+that are likeliest under its language model. The search for likely texts begins with the empty text.
+The search extends an unfinished text by each word after which the text can probably end within a
+limit of bits. A text of probability p costs -log2(p) bits. The rest of a text is assumed to cost as
+little as the cheapest rest of a training text after the same one or two words.
 """
 
 import math
@@ -64,7 +64,7 @@ def list_likely(model: LanguageModel, utterances: Sequence[Words], *, count: int
     """Return the likeliest texts that are not utterances, the likeliest text first.
 
     The list and the utterances have ``count`` texts together, or fewer if the search has to read
-    more than MAX_PREFIXES unfinished texts. The model must be learned from the utterances.
+    more than MAX_PREFIXES unfinished texts. ``model`` must have been learned from the utterances.
     """
     if len(model.vocabulary.words) > MAX_LISTED_WORDS:
         return ListedTexts()
@@ -139,7 +139,8 @@ class _Search:
     def _learn_rests(self, texts: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Tensor]:
         """Return the least cost of the rest of a training text after each word and each word pair.
 
-        The results are the costs after words (V,), the keys of pairs, and the costs after pairs.
+        The results are the costs after each word (V,), the keys (P,) of the word pairs, and the
+        costs after each pair (P,).
         """
         by_length: dict[int, list[Sequence[int]]] = {}
         for text in dict.fromkeys(map(tuple, texts)):

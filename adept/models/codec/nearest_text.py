@@ -1,11 +1,12 @@
 """Search for the text nearest to a record, by words alone or also by meaning.
 
-The distance by words has two terms. The first term is the weight of the record's words that the
-text lacks. The second term is a fraction of the weight of the text's words that the record lacks.
-The distance by meaning has a third term: one minus the cosine of the two meanings, times a multiple
-of the weight of the record's words. This multiple is smaller if the index holds MANY_TEXTS texts or
-more. In distances by meaning, words that negate, such as "not", weigh NEGATION_FACTOR times as much
-as other words of the same rarity.
+The distance by words has two terms. The first term is the total weight of those words of the record
+that are not in the text. The second term is a fraction of the total weight of those words of the
+text that are not in the record. The distance by meaning has a third term, which is a product: one
+minus the cosine of the two meanings, times the total weight of the record's words, times a
+constant. The constant is smaller in an index of MANY_TEXTS texts or more than in a smaller index.
+In distances by meaning, words that negate, such as "not", weigh NEGATION_FACTOR times as much as
+other words of the same rarity.
 """
 
 import random
@@ -86,7 +87,8 @@ class NearestTextIndex(TextTable):
     def nearest(self, records: Iterable[Sequence[str]]) -> Iterator[tuple[int, int]]:
         """Yield, for each record, the number of the nearest text and its distance.
 
-        Among equally near texts, the one with the most word bigrams of the record is chosen.
+        If several texts have the least distance, the text that shares most word bigrams with the
+        record is chosen.
         """
         for record in records:
             distance, equal = self._nearest(set(record))
@@ -97,7 +99,7 @@ class NearestTextIndex(TextTable):
         return (text for text, seams in texts if self.weigh.distance(record, text) + seams < distance)
 
     def _nearest(self, wanted: set[str]) -> tuple[int, list[int]]:
-        """Return the least distance of a text from a record, and the first texts at this distance.
+        """Return the least distance from a record, and the first MAX_EQUALS texts at this distance.
 
         The search compares texts that hold the record's heaviest word, then texts that hold the
         next heaviest word, and so on, until no other text can be nearer.
@@ -206,7 +208,7 @@ class MeaningIndex(TextTable):
         ``numbers`` holds the numbers of the texts, and ``apart`` their distances in meaning. The
         distance by words grows by f times the weight of the record's words, where f is ``apart / (2
         * MEANING_LENGTH^2)`` and at most ``most``. A text with too few words to be a sentence gets
-        an extra distance of ``1 + most`` times the weight.
+        an extra distance of ``1 + most`` times the weight of the record's words.
         """
         wanted = [set(record) for record in records]
         weights = np.array([self._weigh_all(words) for words in wanted])[:, None]
@@ -221,8 +223,8 @@ class MeaningIndex(TextTable):
     def nearer(self, record: Words, texts: Iterable[tuple[Words, int]], distance: int) -> Iterator[Words]:
         """Yield the texts whose distance from a record is below ``distance``, the nearest first.
 
-        Each text comes with the distance that its seams add (places of left-out or inserted words).
-        Texts with too few words to be a sentence are left out.
+        Each of ``texts`` is a pair of a text and the distance that its seams add (the places of
+        left-out or inserted words). Texts with too few words to be a sentence are left out.
         """
         least = _least_words(record)
         pairs = [*islice((pair for pair in texts if _length(pair[0]) >= least), SHORTLIST_TEXTS)]
@@ -234,9 +236,9 @@ class MeaningIndex(TextTable):
         return (pairs[place][0] for place in np.argsort(apart, kind="stable").tolist() if apart[place] < distance)
 
     def _by_words(self, wanted: Sequence[set[str]], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the distance by words of each text, minus that of a text without any words.
+        """Return each text's distance by words, minus the distance of a text without any words.
 
-        The texts' numbers are given for each record (B, S), or once for all records (1, S).
+        ``numbers`` has the shape (B, S), or (1, S) if all records are compared with the same texts.
         """
         shared = np.zeros((len(self._weights), len(wanted)), dtype=np.int32)
         for row, words in enumerate(wanted):

@@ -1,10 +1,10 @@
-"""An arithmetic coder: ``encode`` finds the interval of a text, ``decode`` the text at a point.
+"""An arithmetic coder: ``encode`` finds the interval of a text, and ``decode`` the text at a point.
 
 The coder divides the line [0, 1) into one interval for each text. An interval is stored as three
-whole numbers: (``low``, ``width``, ``depth``). The interval begins at ``low * 2^-(WIDTH + depth)``
+whole numbers, ``low``, ``width`` and ``depth``. The interval begins at ``low * 2^-(WIDTH + depth)``
 and has the width ``width * 2^-(WIDTH + depth)``, where ``2^(WIDTH - 1) < width <= 2^WIDTH``. A
-*share* is a part of an interval, given by its two edges as fractions of ONE. A product of machine
-words gives a share of any interval, however narrow.
+*share* is a part of an interval, given by its two edges as fractions of ONE. A share of any
+interval, however narrow, is computed with 64-bit integers.
 
 A *band* holds the texts whose probability lies between two limits, and whose end has at least a
 given probability. Each band divides the line in its own way. The interval of an unfinished text is
@@ -151,10 +151,11 @@ def encode(
 ) -> tuple[int, Whole, WidthAndDepth, WidthAndDepth]:
     """Return the number of a text's band, the steps (M, 2) to the text's interval, and two widths.
 
-    The first width is that of the interval, and the second is the text's probability. Each width
-    comes with its depth. A step holds the start of a share inside the interval so far, and the
-    growth of the depth in bits. The band is NO_BAND if no band fits, or if the interval is deeper
-    than ``narrowest``. In ``bands`` (B, 5), the bands of less likely texts come first.
+    The first width is the width of the interval, and the second is the text's probability. Both
+    widths are pairs (width, depth). A step holds the start of a share inside the interval so far,
+    and the growth of the depth in bits. The number is NO_BAND if no band fits, or if the depth of
+    the interval is above ``narrowest``. In ``bands`` (B, 5), the bands of less likely texts come
+    first.
     """
     foreseen = Foreseen(np.empty((len(words), 2), np.int64), np.empty(len(words), np.int64))
     text, none = _foresee(tables, words, spelled, bands[0], foreseen), np.empty((0, 2), np.int64)
@@ -370,5 +371,5 @@ def _spell_to(point: Decoder, low: int, high: int) -> None:
 
 @without_reference_counts
 def _has_ended(point: Decoder) -> bool:
-    """Return True if no text of the band begins like this one, or if the interval is too narrow."""
+    """Return True if the text is already too unlikely for the band, or its interval too narrow."""
     return _is_too_narrow(point.band, point.text[0], point.text[1]) or point.interval[1] > point.narrowest

@@ -2,9 +2,10 @@
 
 A text is a sequence of symbols. Each word of the vocabulary is one symbol. Any other word is the
 symbol UNKNOWN, followed by the spelling of the word. A spelling consists of letters or, if the
-vocabulary is English, of one entry in a list of the commonest English words. The model uses the
-likelier spelling. The probability of a symbol is given as a *share*: an interval of whole numbers
-[low, high) between 0 and ONE. The probability is ``(high - low) / ONE``.
+vocabulary is English, of one entry in a list of the commonest English words. If a word has both
+kinds of spelling, the model uses the likelier one. The probability of a symbol is given as a
+*share*: an interval of whole numbers [low, high) between 0 and ONE. The probability of the symbol
+is ``(high - low) / ONE``.
 """
 
 from collections import Counter
@@ -48,7 +49,7 @@ class UnknownWords(Learned):
 
     @classmethod
     def of(cls, words: Iterable[str], known: Sequence[str]) -> "UnknownWords":
-        """Learn the spelling from a list of words; a word that is listed twice counts twice."""
+        """Learn from a list of words how words are spelled; a word listed twice counts twice."""
         spelled = list(words)
         alphabet = "".join(sorted({letter for word in spelled for letter in word}))
         numbers = {letter: number for number, letter in enumerate(alphabet, start=1)}
@@ -119,7 +120,7 @@ class ModelTables(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LanguageModel(Learned):
-    """A language model that gives each possible next word a probability, as a whole number."""
+    """A language model that computes the probability of each next word in units of 1 / ONE."""
 
     vocabulary: Vocabulary
     words: Ngrams

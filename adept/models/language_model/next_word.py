@@ -229,7 +229,7 @@ def _widen_search(tables: NgramTables, contexts: Whole) -> None:
 
 @without_reference_counts
 def first_at_least(rows: Whole, begins: int, ends: int, wanted: int) -> int:
-    """Return the first row whose number is at least ``wanted``, or ``ends``; rows are sorted."""
+    """Return the first of the sorted rows whose number is at least ``wanted``, or else ``ends``."""
     while begins < ends:
         middle = (begins + ends) // 2
         if rows[middle, 0] < wanted:

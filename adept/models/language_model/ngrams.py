@@ -53,8 +53,8 @@ class NgramTables(NamedTuple):
     - LONGER: the row where the contexts begin that extend this context by one earlier symbol.
 
     The columns of a follower are SYMBOL, in increasing order, and SUM, the sum of the discounted
-    counts of all followers in earlier rows. The last row of the contexts closes the table; its
-    LIKELIEST is the likeliest of all symbols.
+    counts of all followers in earlier rows. An additional last row of contexts marks the end of the
+    table; its LIKELIEST is the likeliest of all symbols.
     """
 
     alone: Whole  # F of each symbol without any context (V + 1,)
@@ -79,7 +79,7 @@ class Ngrams(Learned):
         """Count the n-grams in sequences of symbols, where n is ``order``.
 
         Only the MAX_NGRAMS most frequent n-grams that occur in ``least`` or more sequences are
-        kept. The last symbol of each sequence must be an end.
+        kept. The last symbol of each sequence must stand for its end.
         """
         seen: Counter[Context] = Counter()
         holders: Counter[Context] = Counter()

@@ -24,7 +24,7 @@ NEIGHBOUR_COLUMNS, CONTEXT_DIMS = 300, 40  # words counted as neighbours; dimens
 
 
 class Learned:
-    """A base class of dataclasses: copies and pickles hold the fields, but no derived tables."""
+    """A base class of dataclasses that leaves derived tables out of copies and pickles."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
