@@ -3,7 +3,7 @@
 Claim: with probability at least ``confidence``, everything that an audit reports against the
 mechanism is true: all refutations and all certified lower bounds on epsilon. Proof: each check of
 the audit errs with probability at most its share of alpha = 1 - ``confidence``. All shares add up
-to at most alpha (union bound).
+to at most alpha, so with probability at most alpha, any check errs at all (union bound).
 """
 
 import math
@@ -60,23 +60,26 @@ def run(
 
     - A mechanism on *vectors* has a method ``privatize``, which maps a batch (B, n) of latents to
       one row for each latent. A latent is a vector of n numbers; a batch is a tensor or a NumPy
-      array of float64 or float32. The claim covers the set ``clip`` of latents (by default "l2")
-      with the radius ``clip_norm`` (by default 1). The method ``project`` maps latents into this
-      set. The attribute ``noise`` names the noise: "laplace", "gaussian", "l2_norm" or "cap". The
-      method ``guarantee(dim)`` returns an object with the attributes ``exact`` and ``scale``. These
-      declarations are optional, and the audit tests them.
+      array of float64 or float32. The attribute ``clip`` ("l1", "l2" or "sphere", by default "l2")
+      and the radius ``clip_norm`` (by default 1) describe the set of latents that the claim covers.
+      The method ``project`` maps latents into this set. The attribute ``noise`` names the noise:
+      "laplace", "gaussian", "l2_norm" or "cap". The method ``guarantee(dim)`` returns an object
+      with the attributes ``exact`` and ``scale``. These declarations, except for ``privatize``, are
+      optional, and the audit tests them.
     - A mechanism on *values* has a method ``privatize`` and an ``alphabet`` (or an integer
-      ``size``, or ``labels``). It needs no alphabet if ``pairs`` of values are given.
+      ``size``, or ``labels``). If the argument ``pairs`` holds pairs of values, no alphabet is
+      needed.
     - A rewriter of *texts* has the methods ``rewrite(texts)`` and ``release(texts)`` and an
-      attribute ``mechanism``. It needs ``pairs`` of texts.
+      attribute ``mechanism``. The argument ``pairs`` must hold pairs of texts.
 
     Args:
         mechanism: an object of one of these three kinds.
         dim: n, the number of coordinates of a latent. If no attribute of the mechanism (such as
             ``dim``) fixes n, the audit also tests other dimensions, up to 1,024.
-        trials: number of releases of each of two inputs from which the audit guesses the input, at
-            least 100. For a rewriter, the number of rewrites of both inputs together.
-        confidence: probability with which everything in the result holds, strictly between 0 and 1.
+        trials: number of releases of each input from which the audit guesses the input, at least
+            100. For a rewriter, the number of rewrites of both inputs together.
+        confidence: probability that all refutations and certified bounds are true; strictly between
+            0 and 1.
         pairs: pairs of records to test: latents (n,), values or texts. The audit adds further pairs
             of latents, and of values of an alphabet.
         time_limit: number of seconds that one call of the mechanism may take.

@@ -1,9 +1,9 @@
 """The questions of an audit, in three tables: for mechanisms on vectors, on values and on texts.
 
-A question names the check that answers it, which is a function that tests the mechanism. Alpha is
-the largest allowed probability that an audit reports anything false. Each question gets a share of
-alpha, and the shares in a table add up to at most 1. A check that cannot refute a true claim by
-chance has a share of 0.
+A question names its check, which is the function that tests the mechanism and answers the question.
+Alpha is the largest allowed probability that an audit reports anything false. Each question gets a
+share of alpha, and the shares in a table add up to at most 1. A check that cannot refute a true
+claim by chance has a share of 0.
 """
 
 from collections.abc import Callable

@@ -113,14 +113,14 @@ class AuditResult:
     def strongest(self) -> Check | None:
         """The check with the strongest evidence, or None if there is no such check.
 
-        If checks refute the claim, this is the strongest check of the first violated kind.
-        Otherwise it is the passed check with the largest certified epsilon.
+        If any check refutes the claim, the result is the strongest check of the first violated
+        kind. Otherwise, the result is the passed check with the largest certified epsilon.
         """
         failed = self._with(Verdict.FAILED)
         return failed[0] if failed else _most_certain(self._with(Verdict.PASSED))
 
     def _with(self, verdict: Verdict) -> list[Check]:
-        """Return the strongest check of each kind with this verdict, but for PASSED all checks."""
+        """Return the strongest check of each kind with this verdict; for PASSED, all checks."""
         checks = [check for check in self.checks if check.verdict is verdict]
         if verdict is Verdict.PASSED:
             return checks
@@ -129,7 +129,7 @@ class AuditResult:
 
     @property
     def sentence(self) -> str:
-        """The verdict in words, with its strongest evidence and each violated or noted kind."""
+        """The verdict in words, with the strongest evidence and all violated or noted kinds."""
         claim = f"the claim of {self.mechanism}, epsilon {self.claimed_epsilon:g}"
         if not self.judged or self.strongest is None:
             return f"Not judged: nothing could be looked at to judge {claim}."
@@ -145,9 +145,9 @@ class AuditResult:
         return " ".join([said, *also, *left])
 
     def _caveats(self, strongest: Check) -> list[str]:
-        """Return the caveats for a reader of a claim that is not refuted.
+        """Return the caveats that a reader must know if the claim is not refuted.
 
-        If the strongest check has no caveat, the caveat of the check named "event" takes its place.
+        If the strongest check has no caveat, the caveat of the check named "event" is used instead.
         """
         games = [each.caveat for each in (strongest, *self.checks) if each is strongest or each.name == "event"]
         others = [each.caveat for each in self.checks if each.certified_epsilon is None]
@@ -191,7 +191,7 @@ class AuditResult:
 class NotJudged(AdeptError):
     """The error of an audit that obtained no release and did not refute the claim.
 
-    The checks in ``result`` give the reasons.
+    The checks of the attribute ``result`` give the reasons.
     """
 
     def __init__(self, result: AuditResult) -> None:
@@ -215,8 +215,8 @@ def judged(result: AuditResult) -> AuditResult:
 def judge(name: str, question: Callable[[], Check], *, sees: str, kind: Kind = Kind.DISTRIBUTION) -> Check:
     """Ask one question and return its check, with the verdict UNJUDGED if the mechanism fails.
 
-    ``kind`` is the kind of violation that the question looks for. The returned check has this kind,
-    unless the check itself found a kind other than DISTRIBUTION.
+    ``kind`` is the kind of violation that the question looks for. If the check itself found a kind
+    other than DISTRIBUTION, the check keeps that kind.
     """
     try:
         found = question()

@@ -1,8 +1,9 @@
 """Choice of Arrow types for values without declared types, such as the values of a jsonl file.
 
-A column's type is chosen from all of its values, and gives every value back unchanged. Objects
-become structs with the keys of all objects of the column. So a column is refused if a key is null
-in one object and missing in another object: a struct cannot tell the two apart.
+The type of a column is chosen from all values of the column, so that every value can be read back
+unchanged. Objects become structs with the keys of all objects of the column. So a column is refused
+if a key is null in one object and missing in another object, because a struct holds null in both
+cases.
 """
 
 import json
@@ -107,7 +108,7 @@ class SeenValues:
 
 
 def is_same(value: Any, back: Any) -> bool:
-    """Return True if two values are equal; a key that ``value`` lacks may be null in ``back``."""
+    """Return True if two values are equal; a missing key in ``value`` equals null in ``back``."""
     match value:
         case dict():
             held = isinstance(back, dict) and value.keys() <= back.keys()
@@ -121,7 +122,7 @@ def is_same(value: Any, back: Any) -> bool:
 
 
 def fits(value: Any, kind: pyarrow.DataType) -> bool:
-    """Return True if an Arrow array of this type gives a Python value back unchanged."""
+    """Return True if a Python value can be read back unchanged from an Arrow array of this type."""
     try:
         return is_same(value, pyarrow.array([value], kind)[0].as_py())
     except (pyarrow.ArrowException, ValueError, TypeError, OverflowError, RecursionError):
@@ -129,7 +130,7 @@ def fits(value: Any, kind: pyarrow.DataType) -> bool:
 
 
 def read_schema(location: str) -> dict[str, pyarrow.DataType]:
-    """Read each column's Arrow type from a parquet file, or from a JSON object of type names."""
+    """Read the Arrow type of each column from a parquet file, or from a JSON file of type names."""
     if location.endswith(".parquet"):
         return parquet_types(location)
     try:

@@ -43,12 +43,12 @@ class RequiredColumns:
 
 
 def missing_column(names: Sequence[str], column: str, option: str, *, number: int) -> DataError:
-    """Return the error to raise if the record with this number lacks a column."""
+    """Return the error to raise if the record ``number`` lacks the column ``column``."""
     return DataError(f"no column named {column!r} in record {number}{_clause(names)}: {_advice(names, column, option)}")
 
 
 def list_names(names: Iterable[object]) -> str:
-    """Return a text with the names that look like column names, and the number of other names."""
+    """Return a text that lists the names that look like column names, and counts all others."""
     listed, others = _listed(list(names))
     return ", ".join([*listed, *([f"{others} more"] if others else [])])
 

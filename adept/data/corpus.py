@@ -36,7 +36,7 @@ Slot = tuple[str, str]  # name and value, such as a city or a date that a task w
 
 @dataclass(frozen=True)
 class Corpus:
-    """Texts, with labels and slots if they have any: one entry for each text, or None.
+    """Texts, with a list of labels and a list of slots, each of which is None if there are none.
 
     A *slot* is a named value in a text, such as a city or a date.
     """
@@ -126,7 +126,7 @@ def read_corpus(
     labelled: bool = True,
     options: ReadingOptions | None = None,
 ) -> Corpus:
-    """Read the texts, labels and slots of a file; the default label column is "intent", if any."""
+    """Read texts, labels and slots from a file; without ``label_column``, "intent" is tried."""
     named = [("label_column", label_column)] if labelled and label_column else []
     required = RequiredColumns((("text_column", text_column), *named))
     texts: list[str] = []
@@ -143,7 +143,7 @@ def read_corpus(
 
 
 def join(corpora: Sequence[Corpus]) -> Corpus:
-    """Join corpora into one without slots; it has labels only if all corpora have labels."""
+    """Join corpora; the result has no slots, and has labels only if all corpora have labels."""
     labels = [corpus.labels for corpus in corpora]
     texts = [text for corpus in corpora for text in corpus.texts]
     return Corpus(texts, None if None in labels else [label for own in labels for label in own or []])
@@ -188,14 +188,14 @@ def samples_of(location: str, options: ReadingOptions | None = None) -> int:
 def load(config: DataConfig, columns: Columns | None = None) -> dict[str, Corpus]:
     """Load the splits of a data set: "train", "validation", and "test" if there is one.
 
-    If there is no validation split, a tenth of the training split takes its place.
+    If there is no validation split, a tenth of the training split is held out as validation split.
 
     Args:
         columns: the names of the columns in the files of ``data.path``.
 
     Raises:
         DataError: a file is missing or unreadable, or the Hub cannot be reached.
-        ConfigurationError: ``data=files`` without a path.
+        ConfigurationError: ``data=files`` is set without a path.
     """
     if config.broad is not None:
         return _load_broad(config)
@@ -215,7 +215,7 @@ def load(config: DataConfig, columns: Columns | None = None) -> dict[str, Corpus
 
 
 def hold_out(corpus: Corpus, *, share: float, seed: int) -> tuple[Corpus, Corpus]:
-    """Split a corpus at random; the second part holds the ``share`` of records, at least one."""
+    """Split a corpus at random; the second part holds ``share`` of the records, at least one."""
     if len(corpus) < 2:
         raise DataError(
             f"the train split must have at least 2 records if some are held out, got {len(corpus)}: add some"
@@ -254,7 +254,7 @@ def thin_texts(public: Iterable[PublicText], *, seed: int = 0) -> list[PublicTex
 
     A *template* is a text without its rare words and numbers. At most MAX_OF_TEMPLATE texts with
     the same template are kept, except for texts that have neither rare words nor numbers. The
-    number of texts of each subject and of each source is limited, too.
+    function also limits the number of texts of each subject and of each source.
     """
     order = list(public)
     random.Random(seed).shuffle(order)

@@ -3,19 +3,20 @@
 To find the end, the reader goes through the row character by character, and accepts any text. A
 quote at the beginning of a cell opens a quoted cell. In a cell that is not quoted, a quote is an
 ordinary character. In a quoted cell, two quotes together stand for one quote character, and a
-single quote ends the quoted part. The characters after it, up to the delimiter, are not quoted. *A
-row ends at the first CR or LF outside quotes, or where the file ends*. An empty line is not a row.
-In a valid file, these rows are the rows of RFC 4180.
+single quote ends the quoted part. The characters between this single quote and the next delimiter
+are not quoted. *A row ends at the first CR or LF outside quotes, or where the file ends*. An empty
+line is not a row. In a valid csv file, this rule gives the same rows as RFC 4180.
 
-*Claim*: the end of a row depends only on the place where the row begins and on the row's own
-characters. *Proof*: the reader goes through the row in order and remembers only a state. The four
+*Claim*: the end of a row depends only on the place where the row begins and on the characters of
+the row. *Proof*: the reader goes through the row in order and remembers only a state. The four
 states are: at the beginning of a cell, in a cell that is not quoted, inside quotes, and after a
 quote inside quotes. The state is the same at the beginning of every row, so nothing remains of
-earlier rows. The reader stops at the row's own last character. QED.
+earlier rows. The reader stops at the last character of the row. QED.
 
-Assume that all quotes of a row close. Then adding or removing the row changes no other row, because
-the next row begins where this row ends, in the same state. The only exception is a row with a quote
-that is never closed: the row takes everything that follows.
+Assume that every quote of a row is closed. Then adding or removing the row changes no other row,
+because with or without this row, the reader is in the same state at the beginning of the next row.
+The only exception is a row with a quote that is never closed, because the row then extends to the
+end of the file.
 """
 
 import csv
@@ -65,8 +66,8 @@ def _patterns(delimiter: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 def state_after(text: str, delimiter: str) -> str:
     """Return the state in which the reader of a row is after ``text``, the beginning of a row.
 
-    ``text`` may also be an earlier state followed by the characters read since then. For each state
-    is spelled as a beginning of a row that leads to this state.
+    A state is represented by a beginning of a row that leads to this state. So ``text`` may also be
+    an earlier state followed by the characters that were read since then.
     """
     if '"' not in text:
         return CELL_BEGINS if not text or text.endswith(delimiter) else BARE
@@ -83,7 +84,7 @@ def state_after(text: str, delimiter: str) -> str:
 
 
 class Rows:
-    """The rows of a csv stream as texts; a row that is too long is None, or raises TooLong."""
+    """The rows of a csv stream as texts; a row that is too long becomes None or raises TooLong."""
 
     def __init__(self, stream: IO[str], delimiter: str, *, raises: bool = False) -> None:
         self._stream, self.delimiter, self._raises = stream, delimiter, raises
@@ -133,10 +134,12 @@ def read_csv(
     Args:
         stream: text, opened with ``newline=""``.
         tolerant: True if no single row may raise an error, as in ``adept.data.reading``.
-        sure: True if the user chose the delimiter; only then is a header of one cell accepted.
-        named: the columns of a file without a header. Unless ``tolerant``, the first row is still
-            taken for a header if all of its cells are among these names.
-        on_header: called with the names of the columns before any record is read; it may raise.
+        sure: True if the user chose the delimiter. Otherwise, a header of one cell that contains a
+            usual delimiter raises UnfitFile.
+        named: the columns of a file without a header. If ``tolerant`` is false, a first row whose
+            cells are all among these names is still read as a header.
+        on_header: function that is called with the names of the columns before any record is read,
+            and that may raise an error.
     """
     rows = Rows(stream, delimiter, raises=not tolerant)
     parsed = _cells(rows, tolerant=tolerant)

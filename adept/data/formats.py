@@ -41,7 +41,7 @@ class DamagedRecord(Exception):
 
 
 class PlacedRecord(Record):
-    """A record with its place in a Parquet file: an Arrow batch (or None) and the row in it."""
+    """A record with its place in a Parquet file: an Arrow batch (or None) and a row number."""
 
     def __init__(self, values: Mapping[str, Any], batch: Any, index: int) -> None:
         super().__init__(values)
@@ -72,7 +72,7 @@ class UnreadableValue:
         self._value = value
 
     def __repr__(self) -> str:
-        """Return the value as Arrow writes it. Digests of records use this text."""
+        """Return the value as Arrow writes it. The digest of a record depends on this text."""
         import pyarrow
 
         try:
@@ -144,7 +144,7 @@ def tells_format(location: str) -> bool:
 
 
 def format_of_name(location: str) -> str | None:
-    """Return the format that a file's name shows, or None; raise DataError if it is unsupported."""
+    """Return the format that a file's name shows, or None; raise DataError for names like a.pdf."""
     ending = _ending(location)
     if ending in SPREADSHEETS:
         raise DataError(f"{location} is {SPREADSHEET_ADVICE}")
@@ -156,7 +156,7 @@ def format_of_name(location: str) -> str | None:
 
 
 def file_format(location: str, given: str | None = None) -> str:
-    """Return the format of an input file: ``given``, or else the format that its name shows."""
+    """Return ``given`` or, if it is None, the format that the name of an input file shows."""
     if found := given or format_of_name(location):
         return found
     if location == STANDARD_STREAM:
@@ -171,14 +171,15 @@ def _unknown(location: str) -> DataError:
 
 
 def delimiter_of(location: str, given: str | None = None) -> str:
-    """Return the delimiter of a csv file: the option ``given``, or else by the file's name."""
+    """Return the delimiter named ``given`` or, if it is None, the one for the file's name."""
     return DELIMITERS[given or ("tab" if _ending(location) == "tsv" else "comma")]
 
 
 def written_format(target: str, options: ReadingOptions, sources: Iterable[str]) -> str:
     """Return the format of an output, such as ``jsonl`` or ``csv:tab``.
 
-    The output's name decides, or else the option ``format``, or else the first input's name.
+    The format is the one that the output's name shows; otherwise the option ``format``; otherwise
+    the format that the first input's name shows.
     """
     named = target != STANDARD_STREAM and format_of_name(target)
     model = target if named else next(iter(sources), target)

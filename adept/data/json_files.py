@@ -4,12 +4,13 @@ The reader of an array splits the file into the texts of the elements, before an
 The file is read in parts, so it may be larger than the memory.
 
 *Claim*: the end of an element depends only on the place where the element begins and on the
-element's own characters. *Proof*: an element ends before the first comma outside the element's own
-strings, lists and objects. The reader remembers only the number of open brackets. This number is
-zero at the beginning of every element, so nothing remains of earlier elements. A tolerant reader
-treats a closing bracket that no bracket opened as an ordinary character of the element. A tolerant
-reader also treats the end of the file as the end of the array. QED. The only exception is an
-element with a string or bracket that is never closed: the element takes everything that follows.
+characters of the element. *Proof*: an element ends before the first comma that lies outside all
+strings, lists and objects of the element. The reader remembers only the number of brackets that are
+open. The number is zero at the beginning of every element, so nothing remains of earlier elements.
+A tolerant reader treats a closing bracket that no bracket opened as an ordinary character of the
+element. A tolerant reader also treats the end of the file as the end of the array. QED. The only
+exception is an element with a string or bracket that is never closed, because the element then
+extends to the end of the file.
 """
 
 import datetime

@@ -1,8 +1,9 @@
-"""Labels as texts in one spelling for all commands, and label sets that are public.
+"""Conversion of labels to texts, in the same way for all commands, and public label sets.
 
 *Claim*: the label that a release reads or writes for a record depends only on the value of the
-label column in this record. *Proof*: ``label_of`` returns ``plain_text`` of this one value, or
-raises an error if the value has no text. The number of the record appears only in the error. QED.
+label column in this record. *Proof*: ``label_of`` returns ``plain_text`` of this value, or raises
+an error if the value has no text. The number of the record appears only in the message of the
+error. QED.
 """
 
 import os

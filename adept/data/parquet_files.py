@@ -1,14 +1,14 @@
 """Reading and writing of Parquet files, which keep the types of their columns.
 
-Each row is read as a ``PlacedRecord``, which remembers its Arrow batch. Values for another Parquet
-file are copied from this batch, so nanoseconds, decimals, maps and dates beyond Python's calendar
-stay unchanged. A dictionary (the list of a categorical column's values) may hold values that no row
-has. So dictionaries are not copied, but built again from the written values.
+Each row is read as a ``PlacedRecord``, which remembers its Arrow batch. A value that is written to
+another Parquet file is copied from this batch, so nanoseconds, decimals, maps and dates beyond
+Python's calendar stay unchanged. A dictionary (the list of a categorical column's values) may hold
+values that no row has. So dictionaries are not copied, but built again from the written values.
 
-*Claim*: a value of a ``PlacedRecord`` depends only on this value of the file, and not on other rows
-of its batch. *Proof*: if a whole column can be converted, the same function converts every value.
-If not, that function converts each value separately. A value that Python cannot hold becomes an
-``UnreadableValue``, or None for a tolerant reader. QED.
+*Claim*: each value of a ``PlacedRecord`` depends only on the same value in the file, and not on
+other rows of the batch. *Proof*: if a whole column can be converted, the same function converts
+every value. If the column cannot be converted, the function converts each value separately. A value
+that Python cannot hold becomes an ``UnreadableValue``, or None for a tolerant reader. QED.
 """
 
 import gzip
@@ -144,7 +144,7 @@ def file_types(stream: IO[bytes]) -> dict[str, Any]:
 
 
 def long_indices(kind: Any) -> Any:
-    """Return a type; if it is a dictionary type, its indices have at least 32 bits."""
+    """Return the given type, with indices of at least 32 bits if it is a dictionary type."""
     if not types.is_dictionary(kind) or kind.index_type.bit_width > 16:
         return kind
     return pyarrow.dictionary(pyarrow.int32(), kind.value_type, kind.ordered)

@@ -3,15 +3,15 @@
 Files of any size are read record by record. No error message repeats a record. A *tolerant* reader
 refuses no file because of one record: it yields a damaged record as a record without columns.
 
-*Claim*: adding or removing one row of a txt, jsonl or csv file changes the records that a tolerant
-reader yields only by the record of that row. *Proof*. (1) The bytes of one row do not change the
-characters of another row. No byte of a line end belongs to a longer UTF-8 sequence. A sequence that
-is cut short becomes U+FFFD before the next row begins. (2) The end of a row depends only on the
-place where the row begins and on its own characters. In txt and jsonl, a row ends at the first CR
-or LF. For csv, ``adept.data.csv_files`` has the proof. An empty line is not a row, so CRLF ends one
-row, even if a row was removed between CR and LF. (3) A record is a function of its own row, and of
-the column names in the header of a csv file or in the options. A byte order mark is dropped at the
-beginning of every row, not only of the first row. QED.
+*Claim*: adding or removing one row of a txt, jsonl or csv file adds or removes at most the record
+of this row, and changes no other record that a tolerant reader yields. *Proof*. (1) The bytes of
+one row do not change the characters of another row. No byte of a line end belongs to a longer UTF-8
+sequence. A sequence that is cut short becomes U+FFFD before the next row begins. (2) The end of a
+row depends only on the place where the row begins and on the characters of the row. In txt and
+jsonl, a row ends at the first CR or LF. For csv, ``adept.data.csv_files`` proves (2). An empty line
+is not a row, so removing a row between CR and LF, which leaves CRLF, changes no other row. (3) A
+record is a function of its row, and of the column names in the header of a csv file or in the
+options. A byte order mark is dropped at the beginning of every row, not only of the first row. QED.
 
 ``adept.data.json_files`` proves (2) for the elements of a JSON array. The claim has two exceptions:
 a quote in a csv file that is never closed, and a string or bracket in a JSON array that is never
@@ -88,9 +88,9 @@ def read_records(
 
     Args:
         options: how to read the file; if None, the name of the file decides.
-        tolerant: True to raise no error because of one record or because the file is empty.
+        tolerant: True to raise no error if a record is damaged or if the file is empty.
         columns: the columns that are used; other columns of a parquet file are not read.
-        required: columns that a csv's header or a Parquet file's schema must name.
+        required: columns that the header of a csv file or the schema of a Parquet file must name.
 
     Raises:
         DataError: the file is missing, empty, not UTF-8, of an unknown format or damaged, or it
@@ -247,11 +247,11 @@ def _data_errors(location: str, records: Callable[[], int]) -> Iterator[None]:
 def open_input(location: str, *, kind: str, at_least: int = 0, tolerant: bool = False) -> Iterator[Any]:
     """Open a file or standard input, as bytes for parquet and as text for all other formats.
 
-    With ``tolerant``, only the name of the file decides how the file is opened. Otherwise the first
-    bytes of the file are looked at, too.
+    With ``tolerant``, only the name of the file decides how the file is opened. Otherwise, the
+    first bytes of the file also decide.
 
     Raises:
-        UnfitFile: the file is a spreadsheet, UTF-16, or compressed in another way than gzip.
+        UnfitFile: the file is a spreadsheet, UTF-16, or compressed in a format other than gzip.
     """
     with ExitStack() as stack:
         raw = _Source(os.dup(0)) if location == STANDARD_STREAM else _Source(location, at_least)
@@ -274,7 +274,7 @@ def open_input(location: str, *, kind: str, at_least: int = 0, tolerant: bool = 
 
 
 class _Source(io.FileIO):
-    """A file or pipe whose first bytes can be looked at; if it becomes shorter, reading fails."""
+    """A file or pipe whose first bytes can be read in advance; reading fails if it shrinks."""
 
     read, readall = io.RawIOBase.read, io.RawIOBase.readall  # type: ignore[assignment]  # by ``readinto``, unlike FileIO's own
 

@@ -2,12 +2,12 @@
 
 ``text_list`` reads the column types of common libraries, and refuses anything else. No error
 message repeats an element. Files of different formats may hold the same value as "1", as 1 or as
-1.0. In all of these cases, ``plain_text`` returns the same text.
+1.0. ``plain_text`` returns the same text for all three values.
 
 *Claim*: the text that ``plain_text`` returns for a value depends only on this value. The text does
-not depend on other rows, on the type of the column or on the format of the file. *Proof*:
-``plain_text`` is a function of its one argument. The function keeps no state and reads nothing
-else. QED. So if each record votes for its label, the vote is a function of this one record.
+not depend on other rows, on the type of the column or on the format of the file. *Proof*: the value
+is the only argument of ``plain_text``, which keeps no state and reads no other data. QED. So if
+each record votes for its label, the vote of a record depends on this record only.
 """
 
 import numbers
@@ -53,7 +53,7 @@ def text_list(texts: object, name: str = "texts", *, first: int = 1) -> list[str
         first: the position of the first text in error messages.
 
     Raises:
-        DataError: ``texts`` has another type, or an element is not a string.
+        DataError: the type of ``texts`` is not supported, or an element is not a string.
     """
     values = _elements(texts, name)
     if set(map(type, values)) <= {str}:
@@ -68,7 +68,7 @@ def text_list(texts: object, name: str = "texts", *, first: int = 1) -> list[str
 
 
 def value_list(values: object, count: int, name: str) -> list[Any]:
-    """Return one value for each record, such as its label or its person; None if it is missing.
+    """Return one value for each record, such as its label or person, and None for a missing one.
 
     Args:
         values: as ``texts`` in ``text_list``, but with elements of any type.
@@ -76,7 +76,8 @@ def value_list(values: object, count: int, name: str) -> list[Any]:
         name: the name of the argument in error messages.
 
     Raises:
-        DataError: ``values`` has another type or another length.
+        DataError: the type of ``values`` is not supported, or ``values`` does not have ``count``
+            elements.
     """
     found = _elements(values, name, "a list")
     if len(found) != count:
@@ -85,7 +86,7 @@ def value_list(values: object, count: int, name: str) -> list[Any]:
 
 
 def instance_of(value: object, kinds: Iterable[tuple[str, str]]) -> tuple[str, str] | None:
-    """Return the first of some pairs (library, class) to which a value belongs, or None."""
+    """Return the first pair (library, class) in ``kinds`` to which a value belongs, or None."""
     own = {(base.__module__.partition(".")[0], base.__name__) for base in type(value).__mro__}
     return next((kind for kind in kinds if kind in own), None)
 
@@ -144,8 +145,8 @@ def _kind(value: object) -> str:
 def plain_text(value: Any) -> str | None:
     """Return the text of a value; None if the value has no text.
 
-    Strings are normalised (NFC), and space around them is removed. Whole numbers become their
-    digits, even if they are given as 1.0, "1.0" or Decimal("1.00"). Booleans become "true" and
+    Strings are normalised (NFC), and space around them is removed. A whole number becomes a text of
+    its digits, even if it is given as 1.0, "1.0" or Decimal("1.00"). Booleans become "true" and
     "false". None, NaN, fractions such as 1.5, bytes, dates, containers and blank strings have no
     text.
     """

@@ -42,7 +42,8 @@ WRITERS: dict[str, Callable[[Any, Sequence[str], Types | None], AbstractContextM
 def record_writer(location: str, *, format: str, columns: Sequence[str], types: Types | None = None) -> Iterator[Write]:
     """Yield a function that appends records with exactly ``columns`` to a file.
 
-    A txt file holds only the first column. In a parquet file, columns outside ``types`` hold text.
+    A txt file holds only the first column. In a parquet file, a column that is not in ``types``
+    holds text.
     """
     compressed = is_gzip_name(location.removesuffix(".partial"))
     raw: Any = gzip.open(location, "wb") if compressed else Path(location).open("wb")  # noqa: SIM115
@@ -73,8 +74,8 @@ def write_table(rows: Sequence[Any], path: Path) -> None:
 def user_directory(variable: str, usual: str) -> Path:
     """Return the directory "adept" inside a directory of the user.
 
-    The environment ``variable`` names the user's directory; the default is ``usual`` in the home
-    directory.
+    The environment variable ``variable`` names the user's directory. If it is not set, the user's
+    directory is ``usual`` in the home directory.
     """
     given = os.environ.get(variable)
     return (Path(given) if given else Path("~").expanduser() / usual) / "adept"

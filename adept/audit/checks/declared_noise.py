@@ -37,8 +37,8 @@ def sensitivity(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     check is blind to noise that the mechanism does not declare.
 
     Claim: for two inputs at distance d after the mechanism's projection, the declared noise
-    provides no smaller epsilon (or delta) than f(d). So one pair of inputs refutes the claim if
-    f(d) exceeds the claimed epsilon (or delta) (Habernal 2021, Section 4).
+    provides no epsilon (or delta) below a value f(d). So one pair of inputs refutes the mechanism's
+    claim if f(d) exceeds the claimed epsilon (or delta) (Habernal 2021, Section 4).
     """
     target = experiment.target
     noise, scale = target.noise()
@@ -81,7 +81,7 @@ def scale(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     added to the input.
 
     Claim: under the declared distribution, the size of the noise (`Noise.size`) has a chi-square
-    distribution, whose lower tail is a p-value. Larger noise than declared is no violation.
+    distribution, whose lower tail is a p-value. Noise that is larger than declared is no violation.
     """
     declared, scale = experiment.target.noise()
     sizes = [declared.size(noise, scale) for noise in _noises(experiment.samples)]
@@ -107,15 +107,15 @@ def shape(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def coordinates(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect dependent noise: the signs or the sizes of the noise of two coordinates, or of two
+    """Detect dependent noise, for which the signs or the sizes of two coordinates, or of two
     releases, agree too often or too rarely. The check compares coordinates and releases at a few
     distances from each other, and is blind to all other distances.
 
     Claim: under the declared distribution, the signs of the noise are independent fair coins. If
     the coordinates are independent, the bits "the absolute value of the noise is above its median"
-    are independent fair coins, too. The agreements of coins at a fixed distance from each other are
-    again independent fair coins (a chain of sums modulo 2). So the number of agreements among m
-    pairs of coins is exactly Binomial(m, 1/2).
+    are also independent fair coins. For coins at a fixed distance from each other, the bits "the
+    two coins agree" are again independent fair coins (sums modulo 2 along a chain of coins). So the
+    number of agreements among m pairs of coins is exactly Binomial(m, 1/2).
     """
     declared, scale = experiment.target.noise()
     median = declared.magnitude_median(scale)
@@ -139,9 +139,10 @@ def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> C
     Claim: for inputs at distance d, Gaussian noise of standard deviation s is (epsilon, delta)-LDP
     (local differential privacy) if and only if ``delta >= f(d / s, epsilon)``. The function f is
     positive (Balle and Wang 2018). So noise that meets a claim without delta is not Gaussian, but
-    the difference may show only in outputs of the small probability f(d / s, epsilon). A test that
-    shows the difference needs about 1 / f(d / s, epsilon) releases. If Kolmogorov-Smirnov tests
-    accept Gaussian noise and time is too short for the game, the check cannot judge the claim.
+    it may differ from Gaussian noise only in outputs with the total probability f(d / s, epsilon).
+    A test needs about 1 / f(d / s, epsilon) releases to detect this difference. If
+    Kolmogorov-Smirnov tests do not reject Gaussian noise, and there is no time for the game, the
+    check cannot judge the claim.
     """
     target = experiment.target
     if target.delta > 0 or target.noise_name is not None:
@@ -170,7 +171,7 @@ def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> C
 
 @dataclass(frozen=True)
 class Tails:
-    """A rule that guesses only in the tails of the noise, and the rounds needed to refute a claim.
+    """A rule that guesses only in the tails of the noise, and the number of rounds that it needs.
 
     The tails begin ``threshold`` standard deviations from the middle between the two inputs.
     """

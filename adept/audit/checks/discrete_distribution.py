@@ -1,9 +1,9 @@
 """Checks that a stated discrete distribution meets the claim, and that the program follows it.
 
 K-ary response releases one of K numbers. Each of the record's t *own* numbers has probability A /
-W, and each of the K - t other numbers has probability B / W. Here W makes the sum of all
-probabilities 1. Claim: k-ary response is eps-LDP (local differential privacy) if and only if ``A <=
-e^eps * B``.
+W, and each of the K - t other numbers has probability B / W. W is the number for which all
+probabilities add up to 1. Claim: k-ary response is eps-LDP (local differential privacy) if and only
+if ``A <= e^eps * B``.
 """
 
 import math
@@ -28,12 +28,12 @@ SLACK = Fraction(1, 1 << 58)  # by how much the best odds that integers reach ma
 
 def stated(experiment: Experiment[ValueTarget], alpha: float) -> Check:
     """Detect a stated distribution that violates the claim. This check cannot err by chance. The
-    check is blind to a program that draws from another distribution than it states.
+    check is blind to a program that does not draw from the distribution that it states.
 
     Claim: a mechanism with finitely many outcomes is (epsilon, delta)-LDP (local differential
     privacy) for two values if and only if the sum of ``max(0, P - e^epsilon * P')`` over all
     outcomes is at most delta. P and P' are the probabilities of an outcome for the two values, in
-    either order. If delta is 0, this means that no ratio P / P' exceeds e^epsilon.
+    either order. If delta is 0, the sum must be 0, so no ratio P / P' may exceed e^epsilon.
     """
     target = experiment.target
     distributions = [_distribution(target, value) for value in target.values]
@@ -100,9 +100,9 @@ def in_range(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
 
 def odds(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect that k-ary response declares a larger ratio of two probabilities than e^epsilon. This
-    check cannot err by chance. The check is blind to a program that draws by another ratio than it
-    declares.
+    """Detect that k-ary response declares a ratio of two probabilities that exceeds e^epsilon. This
+    check cannot err by chance. The check is blind to a program whose draws do not have the declared
+    ratio.
     """
     heavy, light = experiment.target.mechanism.odds
     most, unit = exact_odds(Fraction(experiment.target.epsilon))
@@ -127,8 +127,8 @@ def kept(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
 def replaced(experiment: Experiment[ValueTarget], alpha: float) -> Check:
     """Detect that k-ary response favours some of the numbers that do not belong to the record, such
-    as neighbours of the record's number. The check is blind to patterns within a sixteenth of all
-    numbers.
+    as neighbours of the record's number. The check counts the numbers in at most 16 bins, and is
+    blind to patterns inside a bin.
     """
     size, top = _response(experiment.target)
     others, size = [rank - top for rank in _ranks(experiment) if rank >= top], size - top

@@ -1,7 +1,7 @@
 """Checks of floating-point defects: low bits, sums in float32, NaN and infinity.
 
 Noise is *exact* if a mechanism draws it as a whole multiple of a public step. Then all releases lie
-on a *grid* of multiples, and no sum is rounded.
+on the *grid* of the multiples of this step, and the sum of an input and its noise is not rounded.
 """
 
 import math
@@ -59,10 +59,10 @@ def grid(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     multiples of a step.
 
     Claim: with exact additive noise, all releases lie on a grid ``z = k * step``, with every ``|k|
-    <= 2^53``, because floats hold no larger range of integers k. Floating-point noise has 53 bits
-    at every magnitude, so its largest output exceeds 2^53 times the finest bit of all outputs. A
-    step that is not a power of two, such as 0.01, does not show in the bits. In that case all
-    outputs must be whole multiples of one number.
+    <= 2^53``, because a float cannot hold every integer above 2^53. Floating-point noise has 53
+    bits at every magnitude, so its largest output exceeds 2^53 times the finest bit of all outputs.
+    If the step is not a power of two, such as 0.01, the bits do not show the grid. The check then
+    tests that all outputs are whole multiples of one number.
     """
     _require_exact_noise(experiment.target)
     values = _values(experiment.samples)
@@ -75,14 +75,15 @@ def grid(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def representability(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect low bits of releases that distinguish two inputs. The check is blind to bits that are
-    likely under both inputs.
+    """Detect that the low bits of a release distinguish two inputs. The check is blind to bits that
+    are likely under both inputs.
 
-    Claim: let z be a release and x' an input. If both inputs of a pair lie on the public grid, the
-    sum x' + (z - x') is computed without rounding and gives z again. So the share of releases z for
-    which this sum gives z must not depend on the input of z. Fisher's exact test compares the
-    shares of two inputs, with Bonferroni's factor. The test leaves out inputs that are not
-    multiples of the finest bit in the releases, because they do not lie on the grid.
+    Claim: let z be a release, and let x' be an input. If both inputs of a pair lie on the public
+    grid, the sum x' + (z - x') is computed without rounding and gives z again. So the share of
+    releases z for which this sum gives z must not depend on the input from which z was released.
+    Fisher's exact test compares the shares of two inputs, with Bonferroni's factor. The test leaves
+    out inputs that are not multiples of the finest bit in the releases, because they do not lie on
+    the grid.
     """
     _require_exact_noise(experiment.target)
     values = _values(experiment.samples)
@@ -108,10 +109,10 @@ def float32_sums(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     and to sums in float64.
 
     Claim: the sum z of two float32 numbers x and y is rounded to a float32, and the low bits of x
-    decide which z are possible (Mironov 2012). A rule counts the numbers of a release that are
-    possible under each of two inputs, and guesses the input with the larger count. The rule is
-    fixed before any release is drawn. So its right and wrong guesses certify a lower bound on
-    epsilon (`stats.confidence_bounds.GameCounts`).
+    decide which z are possible (Mironov 2012). For each of two inputs, a rule counts the numbers of
+    a release that are possible sums, and it guesses the input with the larger count. The rule is
+    fixed before any release is drawn. So the rule's right and wrong guesses certify a lower bound
+    on epsilon (`stats.confidence_bounds.GameCounts`).
     """
     target = experiment.target
     first, second = _float32_records(target)
@@ -134,7 +135,7 @@ def float32_sums(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def _float32_records(target: VectorTarget) -> torch.Tensor:
-    """Return two latents (2, n) of float32 numbers, so short that clipping does not change them."""
+    """Return two latents (2, n) of float32 numbers, which are so short that clipping keeps them."""
     records = torch.randn(2, target.dim, dtype=torch.float64, generator=torch.Generator().manual_seed(32))
     lengths = torch.linalg.vector_norm(records, ord=NORM_ORDER[target.clip], dim=1, keepdim=True)
     inside: torch.Tensor = (0.5 * target.clip_norm * records / lengths).float().double()
@@ -142,7 +143,7 @@ def _float32_records(target: VectorTarget) -> torch.Tensor:
 
 
 def _reached(sums: NDArray[np.float32], record: torch.Tensor) -> NDArray[np.bool_]:
-    """Return True for each number in ``sums`` that the record plus some float32 number gives."""
+    """Return True for each number in ``sums`` that the record plus a float32 number can give."""
     x = record.float().numpy()
     difference = sums - x
     beside = (np.nextafter(difference, np.float32(side)) for side in (-np.inf, np.inf))
@@ -157,10 +158,10 @@ def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     c)^2 / (2 * t^2))``, with t >= 4. Then k is odd with probability 0.4 to 0.6, for any c. Let s be
     the finest step seen in the m numbers of the first half of the releases. If the noise lies on a
     grid, the true step of this grid is at most s. The true step equals s unless all m numbers are
-    even multiples of it, which has probability at most 0.6^m. The second half of the releases is
-    fresh. So its count of odd multiples of s is, in distribution, at least as large as a
-    Binomial(m, 0.4) count, and the lower tail of that distribution is a p-value. In floating-point
-    noise, only few numbers use the finest bit.
+    even multiples of the true step, which has probability at most 0.6^m. The second half of the
+    releases is independent of s. So the count of odd multiples of s in the second half is, in
+    distribution, at least as large as a Binomial(m, 0.4) count, and the lower tail of Binomial(m,
+    0.4) is a p-value. In floating-point noise, only few numbers use the finest bit.
     """
     _require_exact_noise(experiment.target)
     values = _values(experiment.samples)
@@ -187,7 +188,7 @@ def _values(samples: list[PairSample]) -> Floats:
 
 
 def coarse_step(values: Floats) -> float | None:
-    """Return the step of which all values are whole multiples, up to rounding, or None.
+    """Return a step such that all values are whole multiples of the step, up to rounding.
 
     The result is None if there is no such step, or if the step is a power of two.
     """

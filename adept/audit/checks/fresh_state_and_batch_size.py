@@ -103,8 +103,9 @@ def one_cell(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     records to the same point of a grid. The check is blind to grids with a step below 1e-5 times
     the clip norm.
 
-    A fresh copy of the mechanism releases a fixed record and one of two records near it in one
-    call. A rule guesses this near record from the difference of the two releases.
+    In one call, a fresh copy of the mechanism releases a fixed record and one of two records that
+    lie near the fixed record. From the difference of the two releases, a rule guesses which of the
+    near records was released.
     """
     if not experiment.target.memoised:
         raise MechanismFailure("the mechanism declares no memory")
@@ -118,7 +119,8 @@ def one_cell(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 def after_another_dimension(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect a state, such as a scale, that a call with latents of another dimension leaves behind
-    in the mechanism. The check is blind to states that only several such calls leave behind.
+    in the mechanism. The check makes one such call, and is blind to a state that only several calls
+    leave behind.
     """
     target = experiment.target
     if not target.any_dimension or target.dim == 1:
@@ -131,7 +133,7 @@ def after_another_dimension(experiment: Experiment[VectorTarget], alpha: float) 
 
 
 def _attributed(found: Check, experiment: Experiment[VectorTarget], trials: int, alpha: float) -> Check:
-    """Set the kind of a violation in copies to STATE, unless the mechanism itself shows it, too."""
+    """Set the kind of a check of copies to STATE, unless the mechanism itself breaks the claim."""
     if found.kind is not Kind.DISTRIBUTION or found.verdict is not Verdict.FAILED:
         return found if found.kind is not Kind.DISTRIBUTION else replace(found, kind=Kind.STATE)
     pairs = input_pairs.named_pairs(experiment.target, COPY_PAIRS)

@@ -1,11 +1,12 @@
 """Checks that releases share no noise, and that they do not depend on the batch, a seed or a fork.
 
 Claim: if all releases of one record are independent, then all pairs of its releases have the same
-distribution, whichever calls the releases come from. Then every function of a pair, such as the
-angle between its releases, also has the same distribution for all pairs. Exact two-sample tests
-(`stats.exact_tests`) compare pairs from two sources, for example pairs within one call with pairs
-from two calls. In each test, a release belongs to at most one pair. Bonferroni's factor accounts
-for the numbers of functions, thresholds and distances in the batch.
+distribution, whether the two releases come from one call or from two calls. Then every function of
+a pair, such as the angle between its releases, also has the same distribution for all pairs. Exact
+two-sample tests (`stats.exact_tests`) compare pairs from two sources, for example pairs within one
+call with pairs from two calls. In each test, a release belongs to at most one pair. Bonferroni's
+factor accounts for the number of tests, which differ in the function, in its threshold and in the
+distance between the two rows.
 """
 
 import math
@@ -49,15 +50,15 @@ FORK_SECONDS = 10.0  # without an answer, after which it is tried once more
 
 
 class _ForkTimeout(MechanismFailure):
-    """Error: a forked worker did not answer in time."""
+    """An error: a forked worker did not answer in time."""
 
 
 def in_batch(experiment: Experiment[Any], alpha: float) -> Check:
     """Detect noise that the records of one batch share. The check is blind to correlations below a
     few percent.
 
-    The check compares two rows from one call with one row from each of two calls. The comparison is
-    repeated for several distances between the two rows from one call.
+    The check compares pairs of rows from one call with pairs of rows from two different calls. The
+    comparison is repeated for several distances between the two rows from one call.
     """
     target, found = experiment.target.without_memory(), list[Difference]()
     calls, rows = _batches(target)
@@ -92,13 +93,13 @@ def after_one_seed(experiment: Experiment[Any], alpha: float) -> Check:
 
 def in_copies(experiment: Experiment[Any], alpha: float) -> Check:
     """Detect outcomes that fresh copies of a mechanism share, for example because they hold the
-    same seed. The check is blind to seeds that a copy draws later.
+    same seed. The check is blind to a seed that a mechanism draws only after it was copied.
 
-    Claim: without a shared seed, the outcomes of two copies are equal at most as often as two
-    outcomes of one copy, on average over the two copies. Proof: let q and r be the distributions of
-    the outcomes of the two copies. Then ``sum(q * r) <= (sum(q^2) + sum(r^2)) / 2``, where the sums
-    run over all outcomes. QED. So the outcomes of two copies indicate a shared seed only if they
-    are equal more often.
+    Claim: without a shared seed, outcomes of two different copies are equal with at most the
+    probability that two outcomes of one copy are equal (on average over the two copies). Proof: let
+    q and r be the distributions of the outcomes of the two copies. Then ``sum(q * r) <= (sum(q^2) +
+    sum(r^2)) / 2``, where the sums run over all outcomes. QED. So equal outcomes of two copies
+    indicate a shared seed only if they are more frequent than equal outcomes of one copy.
     """
     target = experiment.target.without_memory()
     rows = _paired_rows(target)
@@ -133,8 +134,8 @@ def of_rest(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect noise that a row shares with the rest of its batch of 2 or 8 rows. The check is blind
     to larger batches.
 
-    The check pairs the first row of a batch with the mean of the other rows of this batch or, for
-    comparison, of another batch.
+    The check pairs the first row of a batch with the mean of the other rows of the same batch. For
+    comparison, it pairs the first row with the mean of the other rows of a different batch.
     """
     target, found = experiment.target.without_memory(), list[Difference]()
     tried = 3 * len(REST_SIZES)
@@ -152,11 +153,11 @@ def of_neighbours(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect releases that depend on the other records of their batch. The check is blind to
     effects of a few percent.
 
-    Every second record of a batch is the same in all batches, and the records beside it change.
-    Claim: if each row is released independently and from its own record only, then the releases of
-    the constant record are independent and have one distribution in all batches. Every function of
-    these releases has one distribution, too. Exact two-sample tests compare several functions
-    between batches with different neighbours (with Bonferroni's factor).
+    Every second record of a batch is the same in all batches; the records between them change.
+    Claim: if each row is released independently and depends only on its own record, then the
+    releases of the constant record are independent and have the same distribution in all batches.
+    The same holds for every function of these releases. Exact two-sample tests (with Bonferroni's
+    factor) compare several functions of them between batches with different neighbours.
     """
     target, found, failures = experiment.target.without_memory(), list[Difference](), list[MechanismFailure]()
     share = 0.5 / (1 + len(cases := _cases(target.dim, target.clip_norm)))
@@ -230,7 +231,7 @@ def _joined(pairs: Sequence[ReleasePairs]) -> ReleasePairs:
 
 
 def _within(call: Floats) -> ReleasePairs:
-    """Pair neighbouring rows of the first two thirds of a call; `_between` uses the last third."""
+    """Pair each row in the first two thirds of a call with its neighbour."""
     pairs = len(call) // 3
     return call[: 2 * pairs : 2], call[1 : 2 * pairs : 2]
 

@@ -1,8 +1,8 @@
 """Metadata: the type or shape of a release, or a missing release, can distinguish records.
 
-The *metadata* of a release are everything but its numbers. If two records differ in their metadata,
-they are released again in random order, and a fixed rule guesses each record from the metadata. The
-right and wrong guesses certify a lower bound on epsilon (`GameCounts`).
+The *metadata* of a release are everything except its numbers. If two records differ in their
+metadata, they are released again in random order, and a fixed rule guesses each record from the
+metadata. The right and wrong guesses certify a lower bound on epsilon (`GameCounts`).
 """
 
 import hashlib
@@ -36,8 +36,9 @@ Metadata = dict[str, str]
 
 def of_vectors(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect records whose releases differ in type, dtype, shape or memory layout, in attached
-    attributes, or in the memory behind a view. Also detect records inside the declared set that the
-    mechanism refuses. The check is blind to records of other dtypes than float64.
+    attributes, or in the memory behind a view. Also detect records that the mechanism refuses
+    although they lie inside the declared set. The check is blind to records whose dtype is not
+    float64.
     """
     target = experiment.target
     every = (record for pair in experiment.pairs for record in (pair.first, pair.second) if record.ndim == 1)
@@ -126,7 +127,7 @@ def _played(
 
 
 def metadata_of(value: Any) -> Metadata:
-    """Return everything but the numbers of a release, as a dictionary from names to texts."""
+    """Return everything except the numbers of a release, as a dictionary from names to texts."""
     kind = f"{type(value).__name__} of {getattr(value, 'dtype', '')}".removesuffix(" of ")
     found = {"kind": f"{kind}, rows of shape {tuple(getattr(value, 'shape', ()))[1:]}"}
     if isinstance(value, Tensor):

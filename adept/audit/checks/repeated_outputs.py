@@ -2,18 +2,19 @@
 
 The check learns two rules from releases of many records. For a release, a rule names one record or
 none. The rule *seen* names a record if the same release was drawn before, for this record only. The
-rule *near* names the nearest record if the second nearest record lies many times as far from the
-release. Then both rules are scored on fresh releases of random records.
+rule *near* names the record nearest to the release if all other records lie many times farther
+away. Then both rules are scored on fresh releases of random records.
 
 Claim: under eps-LDP (local differential privacy), ``c >= (m - 1) * e^-eps * w``. Here m is the
 number of records. For a fresh release of a random record, w is the probability that a rule names
 the right record, and c is the probability that it names a wrong record. Proof: let P_i be the
 distribution of the releases of record i, and let D_i be the set of releases for which the rule
 names record i. Then ``P_j[D_i] >= e^-eps * P_i[D_i]`` for all i and j. The sum of these
-inequalities over all i and all j != i, divided by m, is the claim. QED. So a named record is the
-right one with probability at most ``1 / (1 + (m - 1) * e^-eps)``. Let s be a lower Clopper-Pearson
-bound on this probability. Then ``(m - 1) * s / (1 - s)`` is a lower bound on e^eps, which is wrong
-with probability at most alpha. (The check cannot judge a claim with delta > 0.)
+inequalities over all i and all j != i, divided by m, is the claim. QED. So if the rule names a
+record, this is the right record with probability at most ``1 / (1 + (m - 1) * e^-eps)``. Let s be a
+lower Clopper-Pearson bound on the probability that a named record is the right one. Then ``(m - 1)
+* s / (1 - s)`` is a lower bound on e^eps, which is wrong with probability at most alpha. (The check
+cannot judge a claim with delta > 0.)
 """
 
 import math
@@ -98,7 +99,7 @@ def _records(target: VectorTarget) -> Tensor:
 
 
 def _named(target: VectorTarget, records: Tensor, most: int, share: float, *, alone: bool) -> tuple[_Counts, _Counts]:
-    """Choose both rules on half of the releases; count their right and wrong names on the rest."""
+    """Choose both rules on half of the releases; count right and wrong answers on the rest."""
     seen, near = _Counts(SEEN), _Counts("lay nearest by far to")
     rows = target.affordable(most, share=share, alone=alone) // (2 * RECORDS)
     if rows < 1:
@@ -153,9 +154,10 @@ def _places(target: VectorTarget, records: Tensor) -> Floats:
 
 
 def _nearest(z: Floats, places: Floats) -> tuple[Integers, Floats]:
-    """Return, for each release, the nearest projected record, and its lead over the second nearest.
+    """Return the index of the projected record that is nearest to each release, and its lead.
 
-    The lead is ln(second distance / nearest distance).
+    The lead is the logarithm of the distance of the second nearest record divided by the distance
+    of the nearest record.
     """
     if z.shape[1] != places.shape[1]:
         return np.full(len(z), NOBODY), np.full(len(z), -math.inf)
@@ -166,7 +168,7 @@ def _nearest(z: Floats, places: Floats) -> tuple[Integers, Floats]:
 
 
 def _far_enough(sides: Integers, owner: Integers, lead: Floats, *, epsilon: float) -> float:
-    """Return the smallest lead (see `_nearest`) at which *near* names a record, or infinity."""
+    """Return the least lead at which *near* names a record; infinity if there is no such lead."""
     order = np.argsort(-lead)
     right = np.cumsum((owner == sides)[order])
     wrong = np.arange(1, len(order) + 1) - right

@@ -26,8 +26,8 @@ def replay(experiment: Experiment[ValueTarget], alpha: float) -> Check:
     check is blind to leaks through the latent, and to rewriters that draw words at random.
 
     Claim: if a mechanism releases the same latent for every record, then all records must be
-    rewritten to the same text, in one batch, in another order and alone. A single difference proves
-    that something besides the latent influences the text.
+    rewritten to the same text, whether they are rewritten in one batch, in another order or alone.
+    A single difference proves that something besides the latent influences the text.
     """
     rewriter, texts = experiment.target.mechanism.rewriter, list(experiment.target.values)
     frozen = _ask(lambda: rewriter.release([texts[i % len(texts)] for i in range(FROZEN_LATENTS)]))

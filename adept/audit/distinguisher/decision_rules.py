@@ -66,8 +66,8 @@ def counted_rule(first: Floats, second: Floats, *, gap: float, delta: float, alp
 def fitted_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta: float, alpha: float) -> Rule:
     """Return the rule that should certify the largest epsilon in a game of ``rounds`` rounds.
 
-    The right and wrong guesses are predicted from a logistic curve, which is fitted to all values
-    (`chance_of_first`). All other arguments are those of `counted_rule`.
+    The numbers of right and wrong guesses are predicted from a logistic curve, which is fitted to
+    all values (`chance_of_first`). All other arguments have the same meaning as in `counted_rule`.
     """
     values, _ = _pooled(first, second)
     return _best_rule(values, chance_of_first(first, second), rounds=rounds, gap=gap, delta=delta, alpha=alpha)
@@ -76,8 +76,8 @@ def fitted_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta
 def rare_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta: float) -> Rule:
     """Return the rule that should certify the largest epsilon in a game of ``rounds`` rounds.
 
-    The function assumes that a rule is right and wrong as often in the game as on these values. All
-    other arguments are those of `counted_rule`.
+    The function assumes that the shares of right and wrong guesses are the same in the game as on
+    the given values. All other arguments have the same meaning as in `counted_rule`.
     """
     values, own = _pooled(first, second)
     tried = _try_rules(values[None], own, gap=gap, most=SCREENING_THRESHOLDS)
@@ -94,7 +94,8 @@ def _pooled(first: Floats, second: Floats) -> tuple[Floats, Floats]:
 def chance_of_first(first: Floats, second: Floats) -> Floats:
     """Return, for each value of a statistic, the probability that it belongs to the first input.
 
-    The probability is a logistic function of the value. The values in ``first`` come first.
+    The probability is a logistic function of the value. The result holds the probabilities of the
+    values in ``first``, then those of the values in ``second``.
     """
     values, label = _pooled(first, second)
     unit = (values - values.mean()) / max(float(values.std()), 1e-300)
@@ -112,16 +113,18 @@ def chance_of_first(first: Floats, second: Floats) -> Floats:
 def promising(
     values: Floats, chance: Floats, *, gap: float, delta: float, rounds: int = 0
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the score, the wrong guesses and the hope of each of S statistics, as arrays (S,).
+    """Return three arrays (S,): the score, the number of wrong guesses and the hope of each
+    statistic.
 
     The score is a cautious estimate of the largest epsilon that a rule on this statistic certifies:
     ``ln((p - delta) / q)`` minus `PROMISING_SDS` standard deviations. Here p and q are the
-    probabilities of a right and of a wrong guess. The wrong guesses are those of the rule with this
-    score. The hope is about the epsilon that `rare_rule` would certify in ``rounds`` rounds.
+    probabilities of a right and of a wrong guess. The wrong guesses are counted for the rule that
+    has this score. The hope is an estimate of the epsilon that `rare_rule` would certify in
+    ``rounds`` rounds.
 
     Args:
-        values: (S, N), the values of S statistics on the same N releases.
-        chance: (N,), the probability that each release is a release of the first input.
+        values: array (S, N): the values of S statistics on the same N releases.
+        chance: array (N,): the probability that each release is a release of the first input.
     """
     tried = _try_rules(values, chance, gap=gap, most=SCREENING_THRESHOLDS)
     score, seen, hope = np.full(len(values), -math.inf), np.zeros(len(values)), np.full(len(values), -math.inf)
@@ -136,8 +139,8 @@ def promising(
 class _Tried:
     """Rules that were tried on S statistics, and the numbers of their right and wrong guesses.
 
-    The six kinds of rules guess for low values, for high values or for both. High values stand for
-    the first input in three kinds, and for the second input in the other three.
+    A rule guesses for low values only, for high values only, or for both. High values stand for the
+    first or for the second input. Together, this makes six kinds of rules.
     """
 
     values: int
@@ -148,10 +151,11 @@ class _Tried:
     wrong: Floats
 
     def quick(self, rounds: int, delta: float, *, sds: float) -> tuple[Floats, NDArray[np.int64]]:
-        """Return, for each statistic, the best approximate bound on epsilon and the rule's index.
+        """Return, for each statistic, the best approximate bound on epsilon and the index of its
+        rule.
 
-        The count of wrong guesses is first increased by ``sds`` standard deviations (with
-        Anscombe's square-root transform).
+        Before the bound is computed, the number of wrong guesses is increased by ``sds`` standard
+        deviations (with Anscombe's square-root transform).
         """
         weight, forgiven = rounds / self.values, delta * rounds * np.repeat(ANSWERS, self.low.shape[1]) / 2
         most = np.square(np.sqrt(weight * self.wrong + 0.375) + sds / 2)
@@ -159,7 +163,7 @@ class _Tried:
         return scores.max(axis=1), scores.argmax(axis=1)
 
     def rule(self, values: Floats, kind: int, place: int) -> Rule:
-        """Build the rule of a kind whose thresholds have the index ``place``, on one statistic."""
+        """Return the rule of one of the six kinds, with the thresholds at the index ``place``."""
         ordered = np.sort(values)
         low, high = (float(ordered[cut - 1] + ordered[cut]) / 2 for cut in (self.low[0, place], self.high[0, place]))
         ends = kind % 3

@@ -68,8 +68,8 @@ def choose(
 
     Args:
         samples: the screening releases, which are a few releases of each input.
-        rows: number of further releases of each input of the promising pairs.
-        certifying: number of releases of each input that each game will draw.
+        rows: number of further releases that are drawn of each input of a promising pair.
+        certifying: number of releases of each input that will be drawn in each game.
     """
     sampler = Sampler(target, rows)
     finite = [sample for sample in samples if is_finite(sample.pair)] or samples
@@ -99,9 +99,10 @@ def choose(
 
 
 def screen(target: AnyTarget, samples: list[PairSample], *, finalists: int, certifying: int) -> list[InputPair]:
-    """Return the ``finalists`` most promising pairs, the best one first, and one further pair.
+    """Return the ``finalists`` most promising pairs, in order from the best, and one further pair.
 
-    On the further pair, a rule that is hardly ever wrong should certify the largest epsilon.
+    The further pair is the one on which a rule with hardly any wrong guesses should certify the
+    largest epsilon.
     """
     rest, chosen = _candidates(target, samples, certifying), list[InputPair]()
     while rest and len(chosen) < finalists:
@@ -157,7 +158,7 @@ def _candidates(target: AnyTarget, samples: list[PairSample], certifying: int) -
 
 
 def _best(candidates: list[_Candidate]) -> _Candidate:
-    """Return the statistic and pair with the best score; a logistic curve decides close cases."""
+    """Return the candidate with the best score, or the best ``promise`` among close scores."""
     best = max(candidates, key=lambda tried: tried.score)
     least = best.score - 3 / math.sqrt(best.wrong + EXTRA_WRONG)
     return max((tried for tried in candidates if tried.score >= least), key=lambda tried: tried.promise)

@@ -3,16 +3,17 @@
 A *distinguisher* is a statistic, which is a number computed from a release, and a decision rule
 that guesses the input from this number. Distinguishers are chosen on some releases and scored on
 fresh ones, the *certifying* releases. The counts of right and wrong guesses certify a lower bound
-on epsilon. A game that only has to refute a claim is scored three times, and it ends early if the
-claim is already refuted or can hardly be refuted any more.
+on epsilon. A game that only has to refute a claim is scored at three times. It ends early if the
+claim is already refuted, or if further rounds are unlikely to refute it.
 
-Claim: the largest of the bounds of all distinguishers exceeds the true epsilon with probability at
-most alpha. Proof: fix all releases from which distinguishers are chosen, and with them all
-distinguishers. The certifying releases are independent of these releases, so the right and wrong
-rounds of any distinguisher are counts of fixed events. The bound that such counts certify errs with
-probability at most its share of alpha (`game_lower_bound`). The shares of all distinguishers at all
-scorings add up to alpha (union bound, whether a scoring takes place or not). So the claim holds for
-every outcome of the choosing releases, hence also on average over them.
+Claim: with probability at most alpha, the largest bound that any distinguisher certifies exceeds
+the true epsilon. Proof: fix all releases from which distinguishers are chosen, and with them all
+distinguishers. The certifying releases are independent of these fixed releases. So for each
+distinguisher, the events of a right and of a wrong guess are fixed before the certifying releases
+are drawn, and the bound from their counts errs with probability at most its share of alpha
+(`game_lower_bound`). The shares of all distinguishers at all scorings add up to alpha (union bound;
+a scoring that is left out cannot err). So the claim holds for all values of the fixed releases, and
+therefore also on average over these values.
 """
 
 import math
@@ -64,7 +65,7 @@ class Score:
 
 @dataclass
 class Experiment(Generic[TargetT]):
-    """Guessing games on one mechanism under audit, with their pairs of inputs."""
+    """The mechanism, the pairs of inputs and the number of trials of a guessing game."""
 
     target: TargetT
     find_pairs: Callable[[TargetT], Sequence[InputPair]]  # beside the caller's own
@@ -97,26 +98,27 @@ class Experiment(Generic[TargetT]):
 
     @property
     def certifying(self) -> int:
-        """Number of releases of each input that are left to certify a bound on epsilon."""
+        """Number of releases of each input that remain to certify a bound on epsilon."""
         screened = len(self.samples[0].releases[0])
         return max(MIN_TRIALS // 4, self.trials - screened - self._choosing(self.trials))
 
     def _choosing(self, trials: int) -> int:
-        """Return the number of releases of an input from which distinguishers are chosen."""
+        """Return the number of releases of each input from which distinguishers are chosen."""
         most = MAX_CHOOSING_CALLS if self._alone else MAX_CHOOSING_ROWS
         return max(MIN_ROWS, min(trials // 8, most, MAX_CHOOSING_ELEMENTS // (4 * self._numbers)))
 
     def with_pairs(
         self, pairs: Sequence[InputPair], trials: int, target: TargetT | None = None
     ) -> "Experiment[TargetT]":
-        """Return an experiment with other pairs and, if given, another target of the same claim."""
+        """Return an experiment with these pairs and trials, and with ``target`` if it is given."""
         return Experiment(target or self.target, lambda _: pairs, trials)
 
     def play(self, *, alpha: float, claim: float = -math.inf) -> Check:
         """Choose distinguishers, score them, and return a check with the largest certified epsilon.
 
-        The certified bound is wrong with probability at most ``alpha``. If an epsilon ``claim`` is
-        given, the game ends once this epsilon is refuted or can hardly be refuted any more.
+        The certified bound is wrong with probability at most ``alpha``. If ``claim``, an epsilon,
+        is given, the game ends as soon as this claim is refuted, or further rounds are unlikely to
+        refute it.
         """
         target, samples = self.target, self.samples
         most = target.affordable(self.trials, share=CHOOSING_SHARE, alone=self._alone)
@@ -132,7 +134,7 @@ class Experiment(Generic[TargetT]):
         return self._check(score, tests)
 
     def refute(self, *, alpha: float) -> Check:
-        """Play the game; end it early if the claim is refuted or can hardly be refuted any more."""
+        """Play the game until the claim is refuted, or further rounds are unlikely to refute it."""
         if self.trials < MIN_TRIALS:
             raise MechanismFailure(f"the mechanism is too slow for {MIN_TRIALS} releases of each input")
         return self.play(alpha=alpha, claim=self.target.epsilon)
@@ -172,8 +174,8 @@ def event(experiment: Experiment[Any], alpha: float) -> Check:
 
 def event_elsewhere(experiment: Experiment[Any], alpha: float) -> Check:
     """Detect differences between the releases of two inputs at one further dimension of the
-    latents. At a small dimension, less noise hides a difference. The check is blind to all other
-    dimensions.
+    latents. At a small dimension, there is less noise that can hide a difference. The check is
+    blind to all other dimensions.
     """
     trials = experiment.target.affordable(2 * max(MIN_TRIALS, experiment.trials)) // 2
     return experiment.with_pairs(experiment.pairs, trials).refute(alpha=alpha)
@@ -191,9 +193,10 @@ def certify(
     """Score all distinguishers of a game, and return the score with the largest certified epsilon.
 
     Args:
-        trials: half the number of fresh releases, on which all distinguishers are scored.
-        alpha: probability that the bound of a single distinguisher is wrong.
-        claim: the epsilon to refute. By default, the game is scored only once, at its end.
+        trials: half the number of the fresh releases on which all distinguishers are scored.
+        alpha: largest probability that the bound of one distinguisher is wrong.
+        claim: the epsilon to refute. If it is minus infinity, the game is scored only once, at its
+            end.
     """
     rounds, done, scores = 2 * trials, 0, list[Score]()
     right, wrong = (np.zeros(len(game.distinguishers), int) for _ in range(2))
@@ -214,9 +217,10 @@ def certify(
 def _hoped(
     right: NDArray[np.int64], wrong: NDArray[np.int64], done: int, rounds: int, *, delta: float, alpha: float
 ) -> Floats:
-    """Return, for each rule, the bound on epsilon that it may reach in all ``rounds`` rounds.
+    """Return, for each rule, a bound on epsilon that the rule could certify in ``rounds`` rounds.
 
-    The rule is assumed to have been unlucky in ``done`` rounds, by `LUCK_SDS` standard deviations.
+    The function assumes that the ``done`` rounds so far went worse than on average for the rule, by
+    `LUCK_SDS` standard deviations of the numbers of guesses.
     """
     less = np.maximum(wrong - LUCK_SDS * np.sqrt(wrong + 1), 0) * rounds / done
     more = np.minimum((right + LUCK_SDS * np.sqrt(right)) * rounds / done, rounds - less)

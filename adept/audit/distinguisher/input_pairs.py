@@ -52,7 +52,7 @@ class InputPair:
 
     @property
     def plain(self) -> bool:
-        """True if both records are finite float64 latents (n,) that are not released one by one."""
+        """True if both records are finite float64 latents (n,), released in calls of any size."""
         records = (self.first, self.second)
         return not self.alone and all(x.ndim == 1 and x.dtype == torch.float64 and x.isfinite().all() for x in records)
 
@@ -65,9 +65,10 @@ def adversarial_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
     """Return pairs of latents (n,); the pairs that most often reveal a violation come first.
 
     Of all pairs in the l2 ball, the pair "diagonal" has the largest l1 distance (Habernal 2021,
-    Theorem 5.1), and in the l1 ball the pair "axis" has it. The pair "far" reveals a mechanism that
-    does not clip. Two latents of one direction and different norms reveal a mechanism that leaks
-    the norm. Latents slightly outside the ball reveal a mechanism that clips with a tolerance.
+    Theorem 5.1). Of all pairs in the l1 ball, the pair "axis" has the largest l1 distance. The pair
+    "far" reveals a mechanism that does not clip. Two latents with the same direction and different
+    norms reveal a mechanism that leaks the norm. Latents slightly outside the ball reveal a
+    mechanism that clips with a tolerance.
     """
     directions = _directions(dim, clip_norm)
     tables = (_opposite, _two_norms, _not_finite, _odd)
@@ -280,7 +281,7 @@ def given_values(pairs: Sequence[tuple[Any, Any]] | None) -> list[InputPair] | N
 
 
 def value_pairs(values: Sequence[Any]) -> list[InputPair]:
-    """Return pairs of values: each value with the next one, and the first value with all others."""
+    """Return the pairs of each value and its successor, and of the first value and any other."""
     ring = [(a, b) for a, b in zip(values, [*values[1:], values[0]], strict=True) if a != b]
     star = [(values[0], b) for b in values[2:]]
     unique = list({frozenset((i, j)): (i, j) for i, j in [*ring, *star]}.values())
@@ -302,9 +303,9 @@ class PairSample:
 
 
 def additive_samples(samples: list[PairSample]) -> list[PairSample]:
-    """Return the samples in which each release can be a finite float64 latent plus noise.
+    """Return the samples in which each release may be the sum of a finite float64 latent and noise.
 
-    Raise MechanismFailure if there is no such sample.
+    Raise MechanismFailure if the releases of all samples differ from latents in their dimension.
     """
     plain = [sample for sample in samples if sample.pair.plain and sample.additive]
     if not plain:
@@ -314,7 +315,7 @@ def additive_samples(samples: list[PairSample]) -> list[PairSample]:
 
 @dataclass
 class Sampler:
-    """A sampler that draws the releases of each input only once, also if pairs share the input."""
+    """A sampler that draws the releases of an input only once, even if several pairs contain it."""
 
     target: AnyTarget
     rows: int
@@ -339,8 +340,9 @@ def kind_of(sample: PairSample, *, unit: float) -> Kind:
     """Return the kind of the violation that a guessing game found on a pair.
 
     The kind is floating point if a record holds NaN or infinity, and randomness if all releases of
-    each record are equal. The kind is metadata if the releases of each record have one type and one
-    length, and the two records differ in type or length. Otherwise the kind is distribution.
+    each record are equal. The kind is metadata if all releases of one record have the same type and
+    length, and all releases of the other record have a different type or length. In all other
+    cases, the kind is distribution.
     """
     if not is_finite(sample.pair):
         return Kind.FLOATING_POINT

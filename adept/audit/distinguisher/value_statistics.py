@@ -27,8 +27,8 @@ MAX_COLUMNS = 3  # of an outcome that are looked at together
 def outcome_statistics(sample: Any, *, supports: Callable[[Any, Any], float] | None) -> Iterator[tuple[str, Statistic]]:
     """Yield names and statistics for the outcomes in a sample.
 
-    ``supports`` is the caller's function of an outcome and an input, or None. It returns a high
-    number if the outcome suggests the input.
+    ``supports`` is None, or the caller's function that maps an outcome and an input to a number.
+    The number is high if the outcome suggests the input.
     """
     first, second = sample.pair.first, sample.pair.second
     ours, theirs = sample.releases
@@ -89,9 +89,9 @@ def _of_objects(ours: Array, theirs: Array, first: Any, second: Any) -> Iterator
 def parts(outcome: Any) -> set[Hashable]:
     """Return the parts of an outcome, whose frequencies are compared between two inputs.
 
-    The parts of a text are words, pairs of neighbouring words and lengths. The parts of a tuple or
-    a set are its members and its size, for a tuple also with their places. Any other outcome is its
-    only part.
+    The parts of a text are words, pairs of neighbouring words and lengths. The parts of a set are
+    its members and its size. The parts of a tuple are its members, with and without their places,
+    and its size. An outcome of another type has one part, which is the outcome itself.
     """
     if isinstance(outcome, str):
         words = outcome.split()
@@ -164,7 +164,7 @@ def _weights(ours: Array, theirs: Array) -> dict[Hashable, float]:
 
 
 def _columns(ours: Floats, theirs: Floats) -> Statistic:
-    """Return a statistic that adds up the log ratios of counts in single columns of a release.
+    """Return a statistic that adds up the log ratios of counts, one for each column of a release.
 
     The statistic uses only columns with few different numbers, whose counts in ``ours`` and
     ``theirs`` differ significantly.

@@ -100,7 +100,8 @@ def lowest_bits(z: Floats) -> Floats:
 def trailing(z: Floats, unit: float) -> Floats:
     """Return, for each release, the number of decimals that its coordinates need.
 
-    The coordinates are first divided by ``unit``. The result is 0 to 6, or 7 for more decimals.
+    The coordinates are first divided by ``unit``. The result is 0 to 6, or 7 if six decimals are
+    not enough.
     """
     places, rows = np.full(len(z), FINEST_PLACE + 1.0), np.flatnonzero(_whole(z[:, 0] / (unit * 10.0**-FINEST_PLACE)))
     for place in range(FINEST_PLACE, -1, -1):  # hardly any row, of most noise: the others need no second look
@@ -114,7 +115,8 @@ def trailing(z: Floats, unit: float) -> Floats:
 def trailing_bits(z: Floats, unit: float) -> Floats:
     """Return, for each release, the number of binary places that its coordinates need.
 
-    The coordinates are first divided by ``unit``. `FINEST_BIT` + 1 stands for all larger numbers.
+    The coordinates are first divided by ``unit``. The result is at most `FINEST_BIT` + 1, which
+    stands for all larger numbers of places.
     """
     places = np.full(len(z), FINEST_BIT + 1.0)
     scaled = z[:, :FIRST_NUMBERS] * (2.0**FINEST_BIT / unit)
@@ -158,7 +160,7 @@ def _direction(first: Floats, second: Floats) -> Statistic:
 
 
 def _scales(first: Floats, second: Floats, unit: float) -> Statistic:
-    """Return the privacy loss of Laplace noise whose centres and scales are estimated."""
+    """Return the privacy loss under Laplace noise, with centres and scales from the samples."""
     fits = []
     for releases in (first, second):
         centre = np.median(releases, axis=0)
@@ -186,7 +188,7 @@ def _together(several: list[Statistic], first: Floats, second: Floats) -> Statis
 
 
 def _remembered(statistic: Statistic) -> Statistic:
-    """Return a statistic that stores its last result, and reuses it for the same array."""
+    """Return a statistic that stores its last result, and returns it again for the same array."""
     last: list[Floats] = []
 
     def ask(z: Floats) -> Floats:
@@ -198,9 +200,10 @@ def _remembered(statistic: Statistic) -> Statistic:
 
 
 def _binned(statistic: Statistic, first: Floats, second: Floats) -> Statistic:
-    """Return the log ratio of the two samples' counts in bins of a statistic, as a new statistic.
+    """Return a new statistic: the log ratio of the two samples' counts in the bin of a statistic.
 
-    So a rule with thresholds also finds differences in the middle of the statistic's values.
+    A rule with a threshold on the new statistic also finds differences between the samples in the
+    middle of the range of the given statistic.
     """
     values = [statistic(first), statistic(second)]
     edges = np.unique(np.quantile(np.concatenate(values), np.linspace(0, 1, MAX_BINS + 1)[1:-1]))
@@ -210,7 +213,7 @@ def _binned(statistic: Statistic, first: Floats, second: Floats) -> Statistic:
 
 
 def _phases(first: Floats, second: Floats, step: float) -> Statistic | None:
-    """Return a statistic of where coordinates lie between grid points at the distance ``step``.
+    """Return a statistic of the coordinates modulo ``step``, the distance between two grid points.
 
     The result is None if the two samples show no difference.
     """
@@ -230,7 +233,7 @@ def _phases(first: Floats, second: Floats, step: float) -> Statistic | None:
 
 
 def _seen(first: Floats, second: Floats, unit: float) -> Statistic | None:
-    """Return the log ratio of a release's counts in the two samples; None if no release repeats."""
+    """Return the statistic `log_ratios` of whole releases; None if no release occurs twice."""
     weights = np.sqrt(np.arange(2, 2 + first.shape[1]))
     sums = (np.round(np.concatenate([first, second]) / (RESOLUTION * unit)) * weights).sum(axis=1)
     if len(np.unique(sums)) == len(sums):  # equal outputs have equal sums
@@ -243,8 +246,8 @@ def _seen(first: Floats, second: Floats, unit: float) -> Statistic | None:
 def log_ratios(first: Any, second: Any, keys: Callable[[Any], Any], *, least: float = 0.25) -> Statistic:
     """Return a statistic: the logarithm of the ratio of an outcome's counts in the two samples.
 
-    An outcome that neither sample holds gets the value 0. ``keys`` turns an array of outcomes into
-    values that can be counted. ``least`` is added to every count.
+    An outcome that occurs in neither sample gets the value 0. ``keys`` turns an array of outcomes
+    into values that can be counted. ``least`` is added to every count.
     """
     counts = Counter(keys(first)), Counter(keys(second))
     seen = counts[0].keys() | counts[1].keys()

@@ -81,30 +81,29 @@ def game_lower_bound(right: ArrayLike, wrong: ArrayLike, rounds: int, *, delta: 
     of the second input. A round is right with probability ``p = (P[E] + P'[F]) / 2`` and wrong with
     probability ``q = (P'[E] + P[F]) / 2``. Under (epsilon, delta)-LDP, ``P[E] <= exp(epsilon) *
     P'[E] + delta`` and ``P'[F] <= exp(epsilon) * P[F] + delta``, so ``p <= exp(epsilon) * q +
-    delta``. If the rule can guess only one of the two inputs, half of delta is enough in the last
-    inequality. The argument ``delta`` is the part of the claimed delta that the last inequality
-    needs.
+    delta``. If the rule guesses only one of the two inputs, and abstains otherwise, delta / 2 is
+    enough in the last inequality.
 
-    For delta = 0 one confidence bound is enough. Given which rounds were answered, the number of
-    wrong rounds among them is binomial with the share ``w = q / (p + q) >= 1 / (1 +
-    exp(epsilon))``. Let w_hi be the upper Clopper-Pearson bound on w. The bound w_hi is below w
-    with probability at most alpha, whichever rounds were answered, hence also on average. If w_hi
-    is not below w, then ``epsilon >= ln((1 - w) / w) >= ln((1 - w_hi) / w_hi)``.
+    For delta = 0 one confidence bound is enough. Given the set of rounds in which the rule guesses,
+    the number of wrong rounds among them is binomial with the share ``w = q / (p + q) >= 1 / (1 +
+    exp(epsilon))``. Let w_hi be the upper Clopper-Pearson bound on w. For every such set, w_hi is
+    below w with probability at most alpha, so the same holds on average over all sets. If w_hi is
+    not below w, then ``epsilon >= ln((1 - w) / w) >= ln((1 - w_hi) / w_hi)``.
 
     For delta > 0, write p = p_0 + r with ``p_0 <= exp(epsilon) * q`` and r <= delta. Imagine that
     each right round is *forgiven* with probability r / p. The number of forgiven rounds is binomial
-    with a probability of at most delta. Let D be the upper quantile of this number at ``FORGIVEN *
-    alpha``. Then more than D rounds are forgiven with at most that probability. Without the
-    forgiven rounds, the game is one of delta = 0, and w_hi shrinks if the number of right rounds
-    grows. So w_hi, computed for ``right - D`` right rounds, is below w with probability at most
-    alpha in all (union bound).
+    with a probability of at most delta. Let D be a number such that more than D rounds are forgiven
+    with probability at most ``FORGIVEN * alpha``. Without the forgiven rounds, the inequality for p
+    and q holds with delta = 0. The more rounds are right, the smaller is w_hi. So if w_hi is
+    computed for ``right - D`` right rounds and for the rest of alpha, it is below w with
+    probability at most alpha (union bound).
 
     Args:
         right: number of rounds guessed right, which may be fractional; broadcasts against
             ``wrong``.
         wrong: number of rounds guessed wrong.
         rounds: number of all rounds, including those without a guess.
-        delta: the part of the claimed delta that the inequality for p and q needs.
+        delta: the claimed delta, or half of it if the rule guesses only one of the two inputs.
         alpha: probability that the bound is wrong.
     """
     earned = np.asarray(right, float)

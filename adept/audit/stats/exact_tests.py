@@ -30,9 +30,9 @@ class Difference:
 def fisher(ours: int, ours_of: int, theirs: int, theirs_of: int) -> float:
     """Return the two-sided p-value of Fisher's exact test, which compares two counts.
 
-    The counts are ``ours`` of ``ours_of`` cases and ``theirs`` of ``theirs_of`` cases. The p-value
-    is twice the smaller tail of the hypergeometric distribution of ``ours``, given the sum of both
-    counts.
+    The first count is ``ours`` among ``ours_of`` cases, and the second count is ``theirs`` among
+    ``theirs_of`` cases. The p-value is twice the smaller tail of the hypergeometric distribution of
+    ``ours``, given the sum of both counts.
     """
     both, least = ours + theirs, max(0, ours + theirs - theirs_of)
     count = np.arange(least, min(both, ours_of) + 1, dtype=np.float64)
@@ -47,12 +47,12 @@ def _choose(of: int, count: Floats | np.float64) -> Floats | np.float64:
 
 
 def differences(first: Floats, second: Floats, *, what: str) -> list[Difference]:
-    """Compare two samples of numbers: count the numbers of each above several thresholds.
+    """Compare the counts of numbers above several thresholds in two samples.
 
     The thresholds are quantiles of both samples together. Claim: Fisher's test of these counts is
-    exact if all numbers are independent and have one distribution. Proof: given the pooled numbers,
-    every way to divide them into the two samples is equally likely, and a threshold is a constant.
-    So the counts above the threshold are hypergeometric.
+    exact if all numbers are independent and have the same distribution. Proof: given the pooled
+    numbers, every way to divide them into the two samples is equally likely, and a threshold is a
+    constant. So the number of values above the threshold in one sample is hypergeometric.
     """
     pooled = np.concatenate([first, second])
     found = []
@@ -75,8 +75,8 @@ def certified(
 ) -> Check:
     """Return the check that follows from the right and wrong guesses in a guessing game.
 
-    The check fails if the counts certify more than the claimed ``epsilon``. ``alpha`` is divided
-    equally between ``tests`` tests, of which this is one.
+    The check fails if the counts certify an epsilon above the claimed ``epsilon``. The check is one
+    of ``tests`` tests, each of which gets an equal part of ``alpha``.
     """
     bound = counts.certified_epsilon(delta=delta, alpha=alpha / tests)
     return Check.of(
@@ -96,7 +96,7 @@ def combined(p_values: Sequence[float], evidence: str, *, alpha: float, statisti
 
 
 def least_probable(found: Sequence[Difference], what: str, *, alpha: float) -> Check:
-    """Return one check for several comparisons; its evidence names the least probable one."""
+    """Return one check for several comparisons, whose evidence names the least probable one."""
     least = min(found, key=lambda difference: difference.p_value)
     evidence, share = f"{what}; least probable: {least}", least.ours / max(1, least.ours_of)
     return combined([each.p_value for each in found], evidence, alpha=alpha, statistic=share)

@@ -1,11 +1,11 @@
 """Distributions of noise that a mechanism may declare, and tests of noise against them.
 
-A distribution measures the distance of two inputs in the lp norm, where p is ``order``. `size` and
-`shape` test noise by *pivots*. A pivot is a function of the noise whose distribution is known
-exactly if the declaration is true. (If a mechanism draws noise on a grid, the distribution of a
-pivot changes by less than a relative 1e-11, for epsilon up to 100.) `magnitude_median` is the
-median of the absolute value of a coordinate's noise, or None if these absolute values are
-dependent.
+A distribution measures the distance of two inputs in the lp norm, where p is ``order``. A *pivot*
+is a function of the noise whose distribution is known exactly if the declaration is true. The
+method `size` returns a pivot, and the method `shape` tests further pivots. (If a mechanism draws
+noise on a grid, the distribution of a pivot changes by less than a relative 1e-11, for epsilon up
+to 100.) `magnitude_median` is the median of the absolute value of a coordinate's noise, or None if
+these absolute values are dependent.
 """
 
 import math
@@ -27,9 +27,10 @@ class PureNoise:
     """Noise whose largest privacy loss for two inputs is their distance divided by the scale."""
 
     def holds(self, distance: float, *, scale: float, epsilon: float, delta: float) -> tuple[bool, str]:
-        """Return True if the loss ``distance / scale`` meets the claim, and the loss in words.
+        """Return True if the privacy loss is at most ``epsilon`` or delta is positive, and the loss
+        in words.
 
-        The loss is the largest privacy loss (Habernal 2021, Appendix A).
+        The largest privacy loss is ``distance / scale`` (Habernal 2021, Appendix A).
         """
         loss = distance / scale
         # A claimed delta may cover a loss beyond epsilon: only pure claims are refuted.
@@ -58,7 +59,9 @@ class GaussianNoise:
     order = 2
 
     def holds(self, distance: float, *, scale: float, epsilon: float, delta: float) -> tuple[bool, str]:
-        """Return True if the exact delta of the noise meets the claim, and this delta in words."""
+        """Return True if the exact delta of the noise is at most ``delta``, and the former in
+        words.
+        """
         needed = gaussian_delta(distance, sigma=scale, epsilon=epsilon)
         return needed <= delta * (1 + 1e-6), f"delta {needed:.4g}"
 
@@ -115,7 +118,7 @@ def cap_p_value(releases: Floats, centre: Floats, *, epsilon: float, clip_norm: 
     threshold g, and ``1 - (1 - p) * (1 - u(t)) / (1 - q)`` for t below it. Here u(t) is the share
     of the sphere whose cosine with the input is at least t, q = u(g), and p is ``q * e^eps / (1 +
     (e^eps - 1) * q)``. All releases have the length C / g, where C is ``clip_norm``. So the test
-    takes C divided by the median length of the releases as g.
+    computes g as C divided by the median length of the releases.
     """
     dim = releases.shape[1]
     length = np.linalg.norm(releases, axis=1)

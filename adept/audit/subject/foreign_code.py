@@ -40,7 +40,7 @@ def try_copy(mechanism: Any) -> Any:
 class Caller:
     """An object that calls foreign code in a thread, with a time limit in seconds.
 
-    After one call exceeds the limit, the object refuses all further calls.
+    After a call has exceeded the limit, the object refuses all further calls.
     """
 
     def __init__(self, time_limit: float) -> None:
@@ -145,20 +145,20 @@ class Target:
         """Return the number of releases for which a check has time, at most ``rows``.
 
         All releases together may take the share ``share`` of `CHECK_SECONDS`. If ``alone`` is true,
-        each release is a separate call.
+        each release is drawn in a separate call.
         """
         return max(0, min(rows, int(share * CHECK_SECONDS / self.seconds_each(alone=alone))))
 
     def seconds_each(self, *, alone: bool) -> float:
-        """Return the seconds of one release; if ``alone`` is true, of a call with one release."""
+        """Return the seconds that one release takes, in a separate call if ``alone`` is true."""
         raise NotImplementedError
 
     def draw(self, record: Any, rows: int, *, alone: bool = False) -> Iterator[Any]:
-        """Yield ``rows`` releases of one record as several arrays; if ``alone``, one per call."""
+        """Yield arrays that hold ``rows`` releases in total, from separate calls if ``alone``."""
         raise NotImplementedError
 
     def sample(self, record: Any, rows: int, *, alone: bool = False) -> Any:
-        """Return the releases that `draw` yields, as one array."""
+        """Return the arrays that `draw` yields, joined into one array."""
         chunks = list(self.draw(record, rows, alone=alone))
         if len({chunk.shape[1:] for chunk in chunks}) > 1:
             raise MechanismFailure("privatize returned rows of different lengths")
@@ -180,8 +180,8 @@ class Target:
 def cost(call: Callable[[], object]) -> float:
     """Return the seconds that one call takes, after a first call that is not measured.
 
-    The result is the mean processor time of the measured calls, or their shortest time on the clock
-    if this time is larger.
+    The result is the larger of two times: the mean processor time of the measured calls, and the
+    shortest time on the clock.
     """
     call()
     collects, waited = gc.isenabled(), list[float]()

@@ -89,7 +89,7 @@ class ValueTarget(Target):
 
 
 def as_outcomes(released: Any, *, rows: int, objects: bool) -> Array:
-    """Return the outcomes of a call as numbers (B, m) if all have one shape, or as objects (B,)."""
+    """Return outcomes as numbers (B, m) if all have the same shape, or else as objects (B,)."""
     if isinstance(released, Tensor):
         released = released.detach().cpu().numpy()
     try:
@@ -168,8 +168,8 @@ def response_of(mechanism: Any) -> tuple[int, int] | None:
 
     K-ary response releases one of K numbers, and it prefers the t numbers that belong to the
     record. The mechanism declares ``count`` (K), ``heavy`` (t, by default 1) and ``odds``. The odds
-    are two integers whose ratio is the probability of a preferred number divided by that of another
-    number.
+    are two integers A and B. Each of the t preferred numbers has A / B times the probability of any
+    other number.
     """
     size, odds = getattr(mechanism, "count", None), getattr(mechanism, "odds", None)
     if not isinstance(size, int) or not isinstance(odds, tuple) or len(odds) != 2:

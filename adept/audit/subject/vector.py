@@ -46,7 +46,7 @@ class VectorTarget(Target):
         return replace(self, dim=dim, _widths={})
 
     def asked_as(self, mechanism: Any, *, memoised: bool | None = None) -> "VectorTarget":
-        """Return a target with another mechanism, and with the same claim and dimension."""
+        """Return a copy of this target that asks the given mechanism instead of its own."""
         memoised = self.memoised if memoised is None else memoised
         return replace(self, mechanism=mechanism, given=mechanism, memoised=memoised, _widths={})
 
@@ -140,7 +140,7 @@ class VectorTarget(Target):
     def release(self, latents: Tensor) -> Floats:
         """Return the releases (B, m) of latents (B, n).
 
-        If the mechanism has a memory, each release is drawn from a fresh copy of it.
+        If the mechanism has a memory, each release is drawn from a fresh copy of the mechanism.
         """
         if self.memoised:
             return self.in_calls([row[None] for row in latents])
@@ -159,9 +159,10 @@ class VectorTarget(Target):
     def draw(self, record: Tensor, rows: int, *, alone: bool = False) -> Iterator[Floats]:
         """Yield ``rows`` releases of one record, as several arrays (b, m) of finite numbers.
 
-        All arrays have the same m. If the mechanism has a memory, a fresh copy makes each release,
-        and the records of these releases differ by at most `JITTER` times ``clip_norm``. A bound
-        that holds for each single record also holds for this mixture of records.
+        The number m is the same in all arrays. If the mechanism has a memory, each release is drawn
+        from a fresh copy of the mechanism, and a random number below `JITTER` times ``clip_norm``
+        is first added to each coordinate of the record. A bound that holds for each single record
+        also holds for a mixture of such records.
 
         Args:
             record: a latent (n,), released in batches that hold nothing else; or a whole batch (B,
@@ -218,7 +219,7 @@ class VectorTarget(Target):
 
 
 def as_rows(value: Any, *, rows: int, what: str) -> Floats:
-    """Convert a release (a tensor, array or list) of any dimension m to float64 rows (rows, m)."""
+    """Convert a release (a tensor, an array or a list) to an array (rows, m) of float64."""
     if isinstance(value, Tensor):
         value = value.detach().cpu().to(torch.float64).numpy()
     try:

@@ -88,7 +88,8 @@ class JointReports(Wrapper):
     Args:
         mechanism: an object with ``epsilon`` and ``privatize``, on latents or on values.
         reports: the number m of reports of each record.
-        epsilon: the claimed epsilon of all reports together, by default as in the claim above.
+        epsilon: the claimed epsilon of all reports together; by default, the epsilon that the claim
+            above gives.
     """
 
     HIDDEN = ("noise", "guarantee", "supports", "distribution", "odds")  # of a single release
@@ -113,7 +114,7 @@ class JointReports(Wrapper):
 
 
 class Rewriting:
-    """A text rewriter as a mechanism on texts, with the claim of the rewriter's mechanism."""
+    """A mechanism on texts that calls a text rewriter, and makes the claim of its mechanism."""
 
     def __init__(self, rewriter: Any) -> None:
         self.rewriter, mechanism = rewriter, rewriter.mechanism
