@@ -130,13 +130,13 @@ def _label_lines(config: RewriteConfig, header: Record, writer: Rewriter, public
 
 
 def _read_header(config: RewriteConfig, inputs: Inputs) -> Record:
-    """Return a record with the names of the columns; a label set stands for an unknown column of labels."""
+    """Return a record of column names; if they are unknown, a label set implies a label column."""
     names = declared_columns(inputs.locations[0], inputs.options) if inputs.repeatable else None
     return dict.fromkeys(names if names is not None else [config.label_column or "intent"] if config.label_set else [])
 
 
 def choose_writer(config: RewriteConfig, first: Record, rewriter: Rewriter, options: ReleaseOptions) -> Rewriter:
-    """Return the rewriter that will make the release: by label, if a column of labels is copied."""
+    """Return the rewriter for the release; it works by label if a column of labels is copied."""
     label = None if config.output.endswith(TEXT_ENDINGS) else find_label_column(first, config.label_column)
     if label is None or not options.by_label:
         return rewriter

@@ -213,7 +213,7 @@ def run_release(
 
 
 def tell_curator(lines: list[str]) -> None:
-    """Print lines to stderr that are only for the holder of the private file, and not public."""
+    """Print to stderr lines that only the holder of the private file may read."""
     for line in lines:
         warn(f"not part of the release: {line}")
 

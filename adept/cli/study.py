@@ -1,4 +1,4 @@
-"""``adept study``: recompute values of published papers, and compare them with the printed ones."""
+"""``adept study``: recompute published values, and compare the results with the papers."""
 
 import sys
 from collections.abc import Iterator

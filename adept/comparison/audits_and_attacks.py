@@ -3,8 +3,8 @@
 Mechanisms that turn text into text are not attacked, because the attacks need latents. If the data
 are not public, every rewrite on a page is a release to all readers of the page. So examples are
 shown only on request (``examples=true``), and never with ``protocol=paper``, where models read the
-records. Even in this case, the page omits the original records, the texts of the look-up (a
-baseline), and the texts of any mechanism whose claim is false. The page also omits texts that
+records. Even if examples are shown, the page omits the original records, the texts of the look-up
+(a baseline), and the texts of any mechanism whose claim is false. The page also omits texts that
 repeat a training text. The page does not mark rewrites that equal their record, because the mark
 would reveal the record.
 """

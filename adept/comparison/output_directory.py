@@ -8,12 +8,12 @@ and the seed. The file's name contains all these facts, but not the settings. Ea
 whole or not at all. If a file is damaged later, the program stops with an error that names the
 file.
 
-    models/        a run of training for each model and seed
+    models/        a training run for each model and seed
     labels/        every record's released label, drawn once for all rows that use it
     rewrites/      texts written from one release of every record, their labels, and the epsilon spent
-    rows/          a classifier's accuracy, and the quality of the texts where it was measured
+    rows/          a classifier's accuracy and, if measured, the quality of the texts
     audits/        verdicts on the mechanisms' claims
-    attacks/       the success of reconstruction, on separate releases
+    attacks/       success rates of attacks, on releases that were made only for the attacks
 """
 
 import json

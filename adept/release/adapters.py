@@ -61,7 +61,7 @@ class DatasetRewriter:
         return {self.text_column: private[0] if single else private}
 
     def check(self, dataset: Any) -> int:
-        """Check all texts of a data set before any is released; return the number of texts."""
+        """Check all texts of a data set before any text is released; return the number of texts."""
         if not instance_of(dataset, (("datasets", "Dataset"), ("datasets", "IterableDataset"))):
             raise DataError(f"dataset must be a datasets.Dataset, got a {type(dataset).__name__}: check each split")
         if dataset.column_names is not None:

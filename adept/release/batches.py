@@ -3,8 +3,8 @@
 A mechanism turns a record into a random value, the *release*, from which the record's texts are
 written. ``draw`` makes all random choices for a batch. The result, an *entry*, is stored in the
 journal, a file with which an interrupted run can continue. ``rows`` and ``last_rows`` make output
-rows from an entry. Of the records themselves, they read only the columns that are copied. So a run
-can write all its rows again from a journal that holds all entries.
+rows from an entry. Of the records themselves, these methods read only the columns that are copied.
+So a run can write all its rows again from a journal that holds all entries.
 """
 
 import base64

@@ -33,13 +33,13 @@ Each state is on the disk before the next state begins.
     ledger removes the claims. A run that finds a journal without draws removes the claims and
     begins anew.
 (c) ``complete`` reads only the files under their final names. The data file counts as published if
-    the statement beside it holds the digest of the data file. If steps remain after that, each
-    resumed run repeats them until they are done.
+    the statement beside it holds the digest of the data file. The steps after publication are
+    repeated by each resumed run until they are done.
 (d) This is the claim of ``adept.release.journal`` for a journal that was not damaged. The ledger
     detects a journal that was replaced by an older copy or has lost its end. Before anybody can
     read records, the ledger stores the number of these records. A run does not resume from a
-    journal that holds draws for fewer records than this number. So the ledger removes only claims
-    of records that nobody can have read. QED.
+    journal that holds draws for fewer records than the ledger says. So the ledger removes only
+    claims of records that nobody can have read. QED.
 
 On standard output, rows become visible batch by batch. The records of a batch are drawn, stored in
 the journal, and marked as readable in the ledger; only then are their rows written. After an error,
@@ -208,7 +208,7 @@ class Publication:
         return described if found else None
 
     def withdraw(self, *, all_ours: bool = False) -> None:
-        """Remove those final names that this release gave or, with ``all_ours``, all of them."""
+        """Remove the final names that this release gave; with ``all_ours``, all final names."""
         for name in self.names:
             if all_ours or _ours(name):
                 Path(name).unlink(missing_ok=True)

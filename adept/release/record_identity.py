@@ -91,7 +91,7 @@ class Identity:
 
     @classmethod
     def of(cls, key: bytes, roles: Sequence[Role], *, text_column: str, person_column: str | None) -> "Identity":
-        """Return the columns that identify a file's records; refuse if no column names persons."""
+        """Return the columns that identify a file's records; refuse if a needed one is missing."""
         if PERSON_ROLE in roles and person_column is None:
             raise ConfigurationError(
                 "person_column must be given, got none: the ledger identifies records by their person too; name the column, or "

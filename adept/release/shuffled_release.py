@@ -1,4 +1,4 @@
-"""Shuffling of a file's records, by this run or by others, and its fields in the statement.
+"""Shuffling of a file's records, by this run or by others, and the statement's fields about it.
 
 A *release* is the randomised value from which the texts of a record are written. A shuffled file
 hides from which record each row comes. So the guarantee for the file as a whole (the *central*

@@ -1,4 +1,4 @@
-"""The two figures of a report, as SVG files: all results, and a headline of four mechanisms."""
+"""The two SVG figures of a report: all results, and a headline figure of four mechanisms."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -69,7 +69,7 @@ def _is_measured(table: ComparisonTable, name: str) -> bool:
 
 
 def draw_metric(axis: Any, table: ComparisonTable, metric: str) -> None:
-    """Draw accuracy or macro-F1 as a function of the claimed epsilon, with lines for references."""
+    """Draw accuracy or macro-F1 against the claimed epsilon, and a line for each reference."""
     for place, curve in enumerate(table.curves):
         _draw_curve(axis, curve, metric, factor=BAR_SHIFT ** (place - (len(table.curves) - 1) / 2))
     _draw_levels(axis, table, metric)
@@ -80,7 +80,7 @@ def draw_metric(axis: Any, table: ComparisonTable, metric: str) -> None:
 
 
 def draw_kept(axis: Any, table: ComparisonTable) -> None:
-    """Draw how much of a record its rewrite keeps, as a function of the *true* epsilon."""
+    """Draw how much of a record its rewrite keeps, against the *true* epsilon."""
     dashes = {name: dash for name, dash in KEPT_DASHES.items() if _is_measured(table, name)}
     finite = [[line for line in curve.at.values() if math.isfinite(line.row.epsilon)] for curve in table.curves]
     random = [line for line in table.texts if line.row.mechanism == "random"]

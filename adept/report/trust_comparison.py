@@ -9,8 +9,8 @@ Each of the following comparisons has a directory and a page:
     NAME-randomized_response/  any other mechanism, one text a record: half of each budget randomises the label
     NAME-copy/                 the same mechanism, labels copied
 
-The figure compares all kinds of trust by the true epsilon for *replacing* one record by any other.
-The number of records is public.
+For all kinds of trust, the figure shows the true epsilon for *replacing* one record by any other
+record. The number of records is public.
 
 - central: the synthesizer's epsilon is for adding or removing a record. Replacing a record is a
   removal and an addition, so at each epsilon of the figure the synthesizer runs with half of this
@@ -186,7 +186,7 @@ class TrustCurve:
 
 
 def trace_curves(rows: Sequence[TrustRow]) -> list[TrustCurve]:
-    """Return all curves in the order central, shuffled, local; those with private labels first."""
+    """Return all curves, sorted by labels (private first), then by trust (central first)."""
     found, released = [], [row for row in rows if row.trust != REFERENCE]
     for key, own in group_rows(released, lambda row: (row.trust, row.mechanism, row.labels)).items():
         points = map(_point, group_rows(own, lambda row: row.claimed_epsilon).values())

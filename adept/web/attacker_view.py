@@ -13,8 +13,8 @@ e^eps. Then Bayes' rule gives
     P(you | z) = p(z|you) / (p(z|you) + sum over the others of p(z|x)) <= e^eps / (e^eps + N - 1),
 
 since p(z|x) >= e^-eps * p(z|you) for the sentence x of each of the N - 1 others. If eps is a claim
-that is false, a belief may exceed this bound. *After* the release, the belief is this quotient,
-computed with the exact likelihoods p(z|x) of the mechanism (`adept.attacks.likelihood`).
+that is false, a belief may exceed this bound. *After* the release, the belief is P(you|z), computed
+with the exact likelihoods p(z|x) of the mechanism (`adept.attacks.likelihood`).
 """
 
 import math

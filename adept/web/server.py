@@ -82,7 +82,7 @@ class Play:
         )
 
     def app(self) -> ASGIApp:
-        """Return the web application with all addresses of the page, inside a ``Guarded``."""
+        """Return the web application that answers at the page's addresses, inside ``Guarded``."""
         routes = [
             Route("/", self.page),
             Route("/proof/{name}", self.proof),
@@ -174,7 +174,7 @@ class Play:
         return Response(status_code=204)
 
     async def explain(self, request: Request) -> Response:
-        """Answer with a description of the release of a file, but do not release it."""
+        """Answer with a description of the release of a file, but do not release the file."""
         dropped, choices = await self._read_choices(request)
         return JSONResponse(await self._work(partial(self.files.explain, dropped, choices)))
 
