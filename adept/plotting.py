@@ -67,7 +67,7 @@ class Drawing:
 
 @contextmanager
 def drawing(rows: int, columns: int, *, size: tuple[float, float], share_rows: bool = False) -> Iterator[Drawing]:
-    """Open a figure with rows and columns of axes; its attribute ``svg`` is written at the end."""
+    """Open a figure with rows and columns of axes; its attribute ``svg`` is set at the end."""
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(
             rows, columns, figsize=size, layout="constrained", squeeze=False, sharey="row" if share_rows else "none"

@@ -1,7 +1,7 @@
 """Decoding of released latents, word by word or into public texts; decoding is post-processing.
 
-All random numbers come from the operating system. With a seed, an attacker could find the place of
-a shuffled file's text in the original file.
+All random numbers come from the operating system. If a seed determined these numbers, an attacker
+who knows the seed could find the original place of a text in a shuffled file.
 """
 
 from collections.abc import Sequence

@@ -5,23 +5,23 @@ released as one sentence of the label's cell (``adept.mechanisms.description``).
 with the codec's first sentences, which limit the harm of a misleading name.
 
 Each later sentence s has the weight ``min(1, f * exp(beta * cos(c, s)))``, where ``cos(c, s)`` is
-the cosine of the meanings of c and s. The factor f makes the number of first sentences and all
-weights add up to k. The function ``choose_tilt`` gives ``beta``. The later sentences are sorted by
-cosine. A sentence enters the cell if its weight takes the running sum of all weights past a whole
-number plus one half.
+the cosine of the meanings of c and s. The factor f is chosen so that the number of first sentences,
+plus the sum of all weights, is k. The function ``choose_tilt`` gives ``beta``. The later sentences
+are sorted by cosine. A sentence enters the cell if its weight takes the running sum of all weights
+past a whole number plus one half.
 
 The meaning of a label is the mean meaning of the label's name and of public sentences about the
 label. The cell of a label without a known word holds the codec's first k sentences.
 
 *Claim*: the cell of c is a function of c, the sentences about c, the codec and k. The cell has
 exactly k different sentences. *Proof*. Inner products of meanings are whole numbers that floats
-hold exactly, so the products of a label do not depend on other labels. Let n be the number of first
-sentences. The weights of the later sentences, in units of ``1 / UNIT``, are whole numbers of at
-most UNIT. These weights sum to ``(k - n) * UNIT`` or more. Each weight is one step of the running
-sum. Each of the k - n points ``(j + 1/2) * UNIT`` lies in the step of one sentence. A step of at
-most UNIT holds at most one of these points. A cell that was dropped from memory is computed again
-from the same numbers. QED. Somebody who times the program can tell when a cell is computed; the
-privacy statements mention this.
+hold exactly, so the products of a label with all sentences do not depend on other labels. Let n be
+the number of first sentences. The weights of the later sentences, in units of ``1 / UNIT``, are
+whole numbers of at most UNIT. These weights sum to ``(k - n) * UNIT`` or more. Each weight is one
+step of the running sum. Each of the k - n points ``(j + 1/2) * UNIT`` lies in the step of one
+sentence. A step of at most UNIT holds at most one of these points. A cell that was dropped from
+memory is computed again from the same numbers. QED. Somebody who times the program can tell when a
+cell is computed; the privacy statements mention this.
 """
 
 import re
@@ -140,7 +140,7 @@ def choose_tilt(products: NDArray[np.int16]) -> float:
 
 
 def choose_near(products: NDArray[np.int16], *, size: int, tilt: float) -> Places:
-    """Return the sorted places of a label's sentences, given its inner products (N,) with all."""
+    """Return sorted places of a label's sentences, given its products (N,) with all sentences."""
     levels = products.astype(np.int64) - int(products.min())
     weights = _weigh(np.bincount(levels), size=size, tilt=tilt / MEANING_LENGTH**2)
     order = np.argsort(-products, kind="stable")

@@ -1,4 +1,4 @@
-"""Share of held-out text that a model reproduces without noise, an upper limit at every epsilon."""
+"""Share of held-out text that a model reproduces without noise, the limit for large epsilons."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ MAX_MEASURED_TEXTS, MIN_SHARE = 200, 0.25
 
 @dataclass(frozen=True)
 class Reconstruction:
-    """Mean word F1 of records with their own noiseless rewrites, and with those of others."""
+    """Mean word F1 of records with their noiseless rewrites, and with other records' rewrites."""
 
     own: float
     other: float

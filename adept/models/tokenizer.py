@@ -78,7 +78,8 @@ class Tokenizer:
 
     @classmethod
     def from_pretrained(cls, directory: str | Path) -> "Tokenizer":
-        """Load ``tokenizer.json`` and any ``synonyms.json``; raise ModelError if one is damaged."""
+        """Load ``tokenizer.json`` and any ``synonyms.json``; raise ModelError for a damaged
+        file."""
         backend = _load_backend(Path(directory) / cls.FILE)
         return cls(backend, _load_synonyms(Path(directory) / cls.SYNONYMS, backend))
 

@@ -58,7 +58,7 @@ def read_json(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def read_tensors(path: Path, expected: dict[str, tuple[str, Shape]], *, description: str) -> dict[str, Tensor]:
-    """Return the tensors of a safetensors file, floats as float32.
+    """Return the tensors of a safetensors file; all floats are converted to float32.
 
     ``expected`` holds the type and shape of each tensor. Raises ModelError for a missing,
     additional, wrong or infinite tensor.

@@ -109,7 +109,7 @@ def by_label_lines(writer: Rewriter, public: Corpus | None) -> list[str]:
 
 
 def choose_measured(rewriter: Rewriter, writer: Rewriter, public: Corpus | None) -> Rewriter:
-    """Return the rewriter to measure: ``writer``, unless it needs labels and none are public."""
+    """Return ``writer``, or ``rewriter`` if ``writer`` needs labels and no labels are public."""
     return writer if _knows_labels(writer, public) else rewriter
 
 
@@ -122,8 +122,8 @@ def choose_probes(rewriter: Rewriter, public: Corpus | None = None) -> Corpus:
     """Return public texts for an estimate; by default, texts held out from the model's training.
 
     The texts have labels if the rewriter needs labels: the given labels or, for a release by label,
-    those of ``LabelCoding.label_public``. There are no texts if there are too few public texts, or
-    if the model writes labels.
+    those of ``LabelCoding.label_public``. The result is empty if there are fewer than MIN_TEXTS
+    public texts, or if the model writes labels.
     """
     model = rewriter.model
     given = public or Corpus(model.held_out_texts)
@@ -141,8 +141,8 @@ def choose_probes(rewriter: Rewriter, public: Corpus | None = None) -> Corpus:
 def expectation(rewriter: Rewriter, public: Corpus | None = None) -> Expectation | None:
     """Estimate how much a rewriter keeps of a record; None if ``choose_probes`` finds no texts.
 
-    For comparison, each text is also compared with the rewrite of another text, which has the same
-    label in a release by label.
+    Each text is also compared with the rewrite of another text, which has the same label in a
+    release by label.
     """
     probes = choose_probes(rewriter, public)
     if not probes.texts:

@@ -6,10 +6,11 @@ it is near to the record's text. The module ``adept.mechanisms.description`` hol
 proof of privacy.
 
 The distance between a sentence and a record is the sum of two distances. The first distance
-compares the words of both (``adept.models.codec.nearest_text``). The second distance compares the
-topics of both. It is one minus the cosine between the topics, times the total weight of the
-record's words, times a constant. If the model has no topics, or if a cell has more than
-MAX_UNGROUPED sentences, meanings are compared instead of topics (``adept.models.codec.meaning``).
+compares the words of the sentence and the record (``adept.models.codec.nearest_text``). The second
+distance is a product: one minus the cosine between the topics of the sentence and the record, times
+the total weight of the record's words, times a constant. If the model has no topics, or if a cell
+has more than MAX_UNGROUPED sentences, meanings are compared instead of topics
+(``adept.models.codec.meaning``).
 
 *Claim*: the sentences found for a record depend only on the record, the cell and public facts.
 *Proof*: the words, topics and meaning of a text are whole numbers that depend on this text alone.
@@ -150,7 +151,7 @@ class LabelCoding(Coding):
         mechanism: a ``Description`` with ``by_label=True``.
         about: public sentences about labels; for a label without such sentences, the model's
             labelled examples are used.
-        label_set: labels that are public without the records.
+        label_set: labels that are public and were not read from the records.
 
     Raises:
         ModelError: the model has no codec of broad text, or the codec has too few sentences.
@@ -189,7 +190,7 @@ class LabelCoding(Coding):
             )
 
     def label_public(self, texts: Sequence[str]) -> list[str]:
-        """Return a label for each public text: its label as an example, or the label nearest to it.
+        """Return a label for each public text: that of an equal example, or the nearest in meaning.
 
         Without public labels, the label is NO_NAME.
         """

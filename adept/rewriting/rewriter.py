@@ -192,12 +192,12 @@ class Rewriter:
         """Return a rewriter with the same epsilon that releases public sentences chosen for labels.
 
         The method returns this rewriter itself if the model is not suitable (``label_mechanism``),
-        or if text and label are released together. With the arguments of the last call, it returns
-        the same rewriter again, so that cells of labels are made once.
+        or if text and label are released together. A call with the same arguments as the last call
+        returns the same rewriter, so the cells of labels are computed only once.
 
         Args:
             descriptions: public sentences that explain the labels.
-            label_set: labels that are public without the records.
+            label_set: labels that are public and were not read from the records.
         """
         mechanism, asked = label_mechanism(self.model, epsilon=self.mechanism.epsilon), (descriptions, label_set)
         if mechanism is None or self.joint:

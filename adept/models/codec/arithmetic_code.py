@@ -41,7 +41,7 @@ BAND_RATIO, BAND_SHARE, MAX_ATTEMPTS = 64, 4, 12
 class Band(NamedTuple):
     """A range of numbers, for the texts whose probability lies between two limits.
 
-    The numbers are ``first`` to ``first + size - 1``. The limits ``narrow`` and ``wide`` are in
+    The range is from ``first`` to ``first + size - 1``. The limits ``narrow`` and ``wide`` are in
     units of ``2^-precision``, where ``precision`` is the number of bits of a point.
     """
 

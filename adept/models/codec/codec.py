@@ -229,7 +229,8 @@ class _Sized:
         """Return the description of a record whose nearest stored text is at ``place``.
 
         If the search finds a number of the record itself, or of a text whose distance from the
-        record is below ``distance``, the method returns this number instead.
+        record is below ``distance``, the method returns this number and not that of the stored
+        text.
         """
         if self.searches and tuple(self.index[place]) != record:
             for words in chain([record], self._near(record, distance)):

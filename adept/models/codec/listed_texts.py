@@ -152,7 +152,7 @@ class _Search:
         return after_word, pairs, torch.zeros(len(pairs)).scatter_reduce(0, index, rests, "amin", include_self=False)
 
     def _weigh_rests(self, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return arrays (B * L,): each word's predecessor, the word, and the cost of the rest."""
+        """Return arrays (B * L,): the word before, the word, and the cost of the words after it."""
         costs = [torch.zeros(len(rows))]
         for place in range(rows.shape[1]):
             shares = next_shares(self.model, rows[:, :place])

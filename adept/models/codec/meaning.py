@@ -182,7 +182,7 @@ def join_groups(meanings: Codes, groups: Groups) -> Groups:
 
 
 def _find_centres(table: Tensor, groups: Tensor, count: int) -> Tensor:
-    """Return the centre of each group (C, d): a vector of whole numbers, as long as a meaning."""
+    """Return the centre of each group (C, d), in whole numbers and of length MEANING_LENGTH."""
     sums = torch.zeros(count, table.shape[1], dtype=torch.float64)
     for begin in range(0, len(table), CENTRE_BATCH):
         sums.index_add_(0, groups[begin : begin + CENTRE_BATCH], table[begin : begin + CENTRE_BATCH].double())

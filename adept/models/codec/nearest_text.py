@@ -69,7 +69,7 @@ class TextTable:
 
     @property
     def words(self) -> tuple[dict[str, int], sparse.csr_array]:
-        """Column of each word, and the table: a 1 where the text (row) holds the word (column)."""
+        """The column of each word, and a table with a 1 where the text of a row holds the word."""
         return self._columns, self._table
 
     def _weigh_all(self, wanted: set[str]) -> int:
@@ -223,8 +223,9 @@ class MeaningIndex(TextTable):
     def nearer(self, record: Words, texts: Iterable[tuple[Words, int]], distance: int) -> Iterator[Words]:
         """Yield the texts whose distance from a record is below ``distance``, the nearest first.
 
-        Each of ``texts`` is a pair of a text and the distance that its seams add (the places of
-        left-out or inserted words). Texts with too few words to be a sentence are left out.
+        ``texts`` holds pairs of a text and the distance that the text's seams add. A seam is a
+        place where words were left out or inserted. Texts with too few words to be a sentence are
+        left out.
         """
         least = _least_words(record)
         pairs = [*islice((pair for pair in texts if _length(pair[0]) >= least), SHORTLIST_TEXTS)]

@@ -1,4 +1,4 @@
-"""Learning of a codec from training text, and making of its list of likely texts at the first use.
+"""Learning of a codec from training text, and listing of likely texts when they are first needed.
 
 The first process that needs the list saves it in the model's directory or, if this fails, in the
 user's cache directory. Later processes read the file, because another machine might put texts of

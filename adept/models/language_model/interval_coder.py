@@ -120,7 +120,8 @@ def _narrower(width: int, depth: int, other_width: int, other_depth: int) -> boo
 def end_share(band: Limits, text: WidthAndDepth, own: int) -> int:
     """Return the share, out of ONE, that a band gives to the end of an unfinished text.
 
-    The model's share of the end is ``own``. The result is 0 if the band excludes the finished text.
+    ``own`` is the share that the model gives to the end. The result is 0 if the band excludes the
+    finished text.
     """
     _, width, more = _share(text[0], 0, own)
     if own < band[4] or not _is_inside(band, width, text[1] + more):
@@ -153,9 +154,9 @@ def encode(
 
     The first width is the width of the interval, and the second is the text's probability. Both
     widths are pairs (width, depth). A step holds the start of a share inside the interval so far,
-    and the growth of the depth in bits. The number is NO_BAND if no band fits, or if the depth of
-    the interval is above ``narrowest``. In ``bands`` (B, 5), the bands of less likely texts come
-    first.
+    and the growth of the depth in bits. The number of the band is NO_BAND if no band fits, or if
+    the depth of the interval is above ``narrowest``. In ``bands`` (B, 5), the bands of less likely
+    texts come first.
     """
     foreseen = Foreseen(np.empty((len(words), 2), np.int64), np.empty(len(words), np.int64))
     text, none = _foresee(tables, words, spelled, bands[0], foreseen), np.empty((0, 2), np.int64)

@@ -9,7 +9,8 @@ empirical study of smoothing techniques for language modeling", Section 3):
 
 Here c is a count of n-grams, D is the discount on a count, and ``rest(h)`` is the probability that
 the discounts leave over. The tables give ``F(j) = ONE * P(w < j)``, where P is the probability
-after a context. F is rounded down for each length of the context.
+after a context. F is computed from the shortest context to the longest, and rounded down for each
+of them.
 """
 
 from collections import Counter
@@ -162,10 +163,11 @@ _NO_LEVEL = _Level(*(np.zeros(0, dtype=np.int64) for _ in _Level._fields))
 
 
 def _levels(rows: NDArray[np.int32], counts: NDArray[np.int32], *, size: int) -> list[_Level]:
-    """Return one level for each length of the context, the empty context first.
+    """Return a ``_Level`` for each length of contexts, beginning with the empty context.
 
-    After a longest context, or at the start of a text, a symbol counts as often as it was seen.
-    After any other context, a symbol counts once for each different symbol before the context.
+    After a context of the greatest length, or at the start of a text, a symbol counts as often as
+    it was seen. After any other context, a symbol counts once for each different symbol before the
+    context.
     """
     # What follows, then the context from its oldest symbol on: column by column in memory, too.
     columns: Whole = np.roll(rows.T.astype(np.int64, order="C"), 1, axis=0)
@@ -180,7 +182,7 @@ def _levels(rows: NDArray[np.int32], counts: NDArray[np.int32], *, size: int) ->
 
 
 def _level(columns: Whole, counts: Whole, *, size: int) -> _Level:
-    """Return the level of n-grams (n, M), sorted by contexts read backwards, then by followers."""
+    """Return a ``_Level`` for n-grams (n, M) that are sorted by reversed context, then follower."""
     starts = np.flatnonzero(_begins(columns[1:]))
     different = columns[1:, starts]
     below = np.cumsum(_begins(different[1:])) - 1
