@@ -3,7 +3,7 @@
 Claim: with probability at least ``confidence``, everything that an audit reports against the
 mechanism is true: all refutations and all certified lower bounds on epsilon. Proof: each check of
 the audit errs with probability at most its share of alpha = 1 - ``confidence``. All shares add up
-to at most alpha, so with probability at most alpha, any check errs at all (union bound).
+to at most alpha, so with probability at least ``confidence``, no check errs (union bound).
 """
 
 import math

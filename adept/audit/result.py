@@ -111,7 +111,7 @@ class AuditResult:
 
     @property
     def strongest(self) -> Check | None:
-        """The check with the strongest evidence, or None if there is no such check.
+        """The check with the strongest evidence; None if no check passed or failed.
 
         If any check refutes the claim, the result is the strongest check of the first violated
         kind. Otherwise, the result is the passed check with the largest certified epsilon.

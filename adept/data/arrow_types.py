@@ -25,7 +25,7 @@ class UnfitValues(Exception):
 
 
 class SeenValues:
-    """The kinds of values in a column, in the column's lists, or under one key of its objects."""
+    """The kinds of the values in a column, in lists of a column, or under a key of its objects."""
 
     def __init__(self) -> None:
         self.count, self.nulls = 0, 0

@@ -36,7 +36,7 @@ Slot = tuple[str, str]  # name and value, such as a city or a date that a task w
 
 @dataclass(frozen=True)
 class Corpus:
-    """Texts, with a list of labels and a list of slots, each of which is None if there are none.
+    """Texts with their labels and slots. Labels or slots are None if the texts have none.
 
     A *slot* is a named value in a text, such as a city or a date.
     """
@@ -65,7 +65,7 @@ class Corpus:
 
 @dataclass(kw_only=True)
 class Columns(ReadingOptions):
-    """Columns of the files that are read."""
+    """The names of the columns in the files of a data set, and how to read the files."""
 
     text_column: str = "text"
     """The column that holds the text."""

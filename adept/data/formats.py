@@ -171,15 +171,15 @@ def _unknown(location: str) -> DataError:
 
 
 def delimiter_of(location: str, given: str | None = None) -> str:
-    """Return the delimiter named ``given`` or, if it is None, the one for the file's name."""
+    """Return the delimiter named ``given`` or, if it is None, the usual one for the file's name."""
     return DELIMITERS[given or ("tab" if _ending(location) == "tsv" else "comma")]
 
 
 def written_format(target: str, options: ReadingOptions, sources: Iterable[str]) -> str:
     """Return the format of an output, such as ``jsonl`` or ``csv:tab``.
 
-    The format is the one that the output's name shows; otherwise the option ``format``; otherwise
-    the format that the first input's name shows.
+    The function takes the first of three formats that exists: the format in the output's name, the
+    option ``format``, and the format in the first input's name.
     """
     named = target != STANDARD_STREAM and format_of_name(target)
     model = target if named else next(iter(sources), target)

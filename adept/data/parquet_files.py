@@ -5,10 +5,11 @@ another Parquet file is copied from this batch, so nanoseconds, decimals, maps a
 Python's calendar stay unchanged. A dictionary (the list of a categorical column's values) may hold
 values that no row has. So dictionaries are not copied, but built again from the written values.
 
-*Claim*: each value of a ``PlacedRecord`` depends only on the same value in the file, and not on
-other rows of the batch. *Proof*: if a whole column can be converted, the same function converts
-every value. If the column cannot be converted, the function converts each value separately. A value
-that Python cannot hold becomes an ``UnreadableValue``, or None for a tolerant reader. QED.
+*Claim*: each value of a ``PlacedRecord`` depends only on the value at its place in the file, and
+not on other rows of the batch. *Proof*: if a whole column can be converted, the same function
+converts every value. If the column cannot be converted, the function converts each value
+separately. A value that Python cannot hold becomes an ``UnreadableValue``, or None for a tolerant
+reader. QED.
 """
 
 import gzip
@@ -84,7 +85,7 @@ def _searchable(stream: Any) -> Any:
 def _without_dictionaries(source: Any) -> Any:
     """Return the metadata of a file, changed so that categorical columns are read as plain columns.
 
-    Otherwise Arrow refuses all categories of a column if the text of one category is damaged.
+    Without this change, Arrow refuses all categories of a column if one category is damaged text.
     """
     size = source.seek(0, io.SEEK_END)
     source.seek(max(0, size - 8))

@@ -247,8 +247,8 @@ def _data_errors(location: str, records: Callable[[], int]) -> Iterator[None]:
 def open_input(location: str, *, kind: str, at_least: int = 0, tolerant: bool = False) -> Iterator[Any]:
     """Open a file or standard input, as bytes for parquet and as text for all other formats.
 
-    With ``tolerant``, only the name of the file decides how the file is opened. Otherwise, the
-    first bytes of the file also decide.
+    With ``tolerant``, only the name of the file decides how the file is opened. If ``tolerant`` is
+    false, the first bytes of the file also matter.
 
     Raises:
         UnfitFile: the file is a spreadsheet, UTF-16, or compressed in a format other than gzip.

@@ -2,7 +2,7 @@
 
 ``text_list`` reads the column types of common libraries, and refuses anything else. No error
 message repeats an element. Files of different formats may hold the same value as "1", as 1 or as
-1.0. ``plain_text`` returns the same text for all three values.
+1.0, and ``plain_text`` returns the same text for each of these.
 
 *Claim*: the text that ``plain_text`` returns for a value depends only on this value. The text does
 not depend on other rows, on the type of the column or on the format of the file. *Proof*: the value

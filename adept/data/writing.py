@@ -74,8 +74,8 @@ def write_table(rows: Sequence[Any], path: Path) -> None:
 def user_directory(variable: str, usual: str) -> Path:
     """Return the directory "adept" inside a directory of the user.
 
-    The environment variable ``variable`` names the user's directory. If it is not set, the user's
-    directory is ``usual`` in the home directory.
+    The environment variable ``variable`` names the user's directory. If the variable is not set,
+    the user's directory is ``usual`` in the home directory.
     """
     given = os.environ.get(variable)
     return (Path(given) if given else Path("~").expanduser() / usual) / "adept"

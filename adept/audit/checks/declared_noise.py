@@ -171,7 +171,8 @@ def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> C
 
 @dataclass(frozen=True)
 class Tails:
-    """A rule that guesses only in the tails of the noise, and the number of rounds that it needs.
+    """A rule that guesses in the tails of the noise, and the rounds that it needs to refute a
+    claim.
 
     The tails begin ``threshold`` standard deviations from the middle between the two inputs.
     """
@@ -181,7 +182,8 @@ class Tails:
 
 
 def find_tails(ratio: float, *, epsilon: float, alpha: float) -> Tails:
-    """Return the rule that refutes a claim without delta in the fewest rounds, for Gaussian noise.
+    """Return the rule that needs the fewest rounds to refute a claim of delta = 0 for Gaussian
+    noise.
 
     ``ratio`` is the distance of the two inputs divided by the standard deviation of the noise. A
     release lies beyond the threshold s with probability ndtr(ratio / 2 - s) under one input, and

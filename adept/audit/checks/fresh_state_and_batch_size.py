@@ -1,4 +1,5 @@
-"""Checks that a release does not depend on the size of its batch, on a copy or on earlier calls.
+"""Checks that releases meet the claim in batches of any size, from fresh copies and after other
+calls.
 
 Each check plays a guessing game, in which a rule sees a release and guesses which of two records
 was released (`distinguisher.experiment`).

@@ -156,8 +156,9 @@ def of_neighbours(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     Every second record of a batch is the same in all batches; the records between them change.
     Claim: if each row is released independently and depends only on its own record, then the
     releases of the constant record are independent and have the same distribution in all batches.
-    The same holds for every function of these releases. Exact two-sample tests (with Bonferroni's
-    factor) compare several functions of them between batches with different neighbours.
+    Every function of these releases also has the same distribution in all batches. Exact two-sample
+    tests (with Bonferroni's factor) compare several functions of the releases between batches with
+    different neighbours.
     """
     target, found, failures = experiment.target.without_memory(), list[Difference](), list[MechanismFailure]()
     share = 0.5 / (1 + len(cases := _cases(target.dim, target.clip_norm)))

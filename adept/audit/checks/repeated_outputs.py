@@ -1,8 +1,8 @@
 """Repeated outputs: releases that equal an earlier release, or lie very near their record.
 
 The check learns two rules from releases of many records. For a release, a rule names one record or
-none. The rule *seen* names a record if the same release was drawn before, for this record only. The
-rule *near* names the record nearest to the release if all other records lie many times farther
+none. The rule *seen* names a record if the same release was drawn before, and only for this record.
+The rule *near* names the record nearest to the release if all other records lie many times farther
 away. Then both rules are scored on fresh releases of random records.
 
 Claim: under eps-LDP (local differential privacy), ``c >= (m - 1) * e^-eps * w``. Here m is the

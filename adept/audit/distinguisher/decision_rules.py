@@ -57,7 +57,7 @@ def counted_rule(first: Floats, second: Floats, *, gap: float, delta: float, alp
 
     ``first`` and ``second`` are the values of one statistic for releases of the first and of the
     second input. Thresholds lie between values that differ by more than ``gap``. ``alpha`` is the
-    chance of error of the certified epsilon.
+    probability that the certified epsilon is too large.
     """
     values, own = _pooled(first, second)
     return _best_rule(values, own, rounds=len(values), gap=gap, delta=delta, alpha=alpha)

@@ -99,7 +99,7 @@ def choose(
 
 
 def screen(target: AnyTarget, samples: list[PairSample], *, finalists: int, certifying: int) -> list[InputPair]:
-    """Return the ``finalists`` most promising pairs, in order from the best, and one further pair.
+    """Return the ``finalists`` most promising pairs, the best pair first, and one further pair.
 
     The further pair is the one on which a rule with hardly any wrong guesses should certify the
     largest epsilon.
@@ -158,7 +158,7 @@ def _candidates(target: AnyTarget, samples: list[PairSample], certifying: int) -
 
 
 def _best(candidates: list[_Candidate]) -> _Candidate:
-    """Return the candidate with the best score, or the best ``promise`` among close scores."""
+    """Return the candidate with the best score or, among close scores, the best ``promise``."""
     best = max(candidates, key=lambda tried: tried.score)
     least = best.score - 3 / math.sqrt(best.wrong + EXTRA_WRONG)
     return max((tried for tried in candidates if tried.score >= least), key=lambda tried: tried.promise)

@@ -110,7 +110,9 @@ class Experiment(Generic[TargetT]):
     def with_pairs(
         self, pairs: Sequence[InputPair], trials: int, target: TargetT | None = None
     ) -> "Experiment[TargetT]":
-        """Return an experiment with these pairs and trials, and with ``target`` if it is given."""
+        """Return an experiment with the given pairs and trials, and with ``target`` unless it is
+        None.
+        """
         return Experiment(target or self.target, lambda _: pairs, trials)
 
     def play(self, *, alpha: float, claim: float = -math.inf) -> Check:

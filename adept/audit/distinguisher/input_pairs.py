@@ -305,7 +305,7 @@ class PairSample:
 def additive_samples(samples: list[PairSample]) -> list[PairSample]:
     """Return the samples in which each release may be the sum of a finite float64 latent and noise.
 
-    Raise MechanismFailure if the releases of all samples differ from latents in their dimension.
+    Raise MechanismFailure if there are no samples of this kind.
     """
     plain = [sample for sample in samples if sample.pair.plain and sample.additive]
     if not plain:

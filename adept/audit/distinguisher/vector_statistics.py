@@ -160,7 +160,7 @@ def _direction(first: Floats, second: Floats) -> Statistic:
 
 
 def _scales(first: Floats, second: Floats, unit: float) -> Statistic:
-    """Return the privacy loss under Laplace noise, with centres and scales from the samples."""
+    """Return the privacy loss under Laplace noise with estimated centres and scales."""
     fits = []
     for releases in (first, second):
         centre = np.median(releases, axis=0)
@@ -200,10 +200,10 @@ def _remembered(statistic: Statistic) -> Statistic:
 
 
 def _binned(statistic: Statistic, first: Floats, second: Floats) -> Statistic:
-    """Return a new statistic: the log ratio of the two samples' counts in the bin of a statistic.
+    """Return a new statistic: the log ratio of the two samples' counts in the release's bin.
 
-    A rule with a threshold on the new statistic also finds differences between the samples in the
-    middle of the range of the given statistic.
+    The bins divide the values of ``statistic``. So a rule with a threshold on the new statistic can
+    also find that the samples differ in middle values of ``statistic``.
     """
     values = [statistic(first), statistic(second)]
     edges = np.unique(np.quantile(np.concatenate(values), np.linspace(0, 1, MAX_BINS + 1)[1:-1]))

@@ -45,7 +45,7 @@ def clopper_pearson(successes: ArrayLike, trials: ArrayLike, *, alpha: float) ->
 class GameCounts:
     """The numbers of right and wrong guesses in a guessing game.
 
-    The rounds are independent, and the rule that guesses is fixed before them (`game_lower_bound`).
+    The rounds are independent, and the rule is fixed before the first round (`game_lower_bound`).
     """
 
     right: int
@@ -86,9 +86,9 @@ def game_lower_bound(right: ArrayLike, wrong: ArrayLike, rounds: int, *, delta: 
 
     For delta = 0 one confidence bound is enough. Given the set of rounds in which the rule guesses,
     the number of wrong rounds among them is binomial with the share ``w = q / (p + q) >= 1 / (1 +
-    exp(epsilon))``. Let w_hi be the upper Clopper-Pearson bound on w. For every such set, w_hi is
-    below w with probability at most alpha, so the same holds on average over all sets. If w_hi is
-    not below w, then ``epsilon >= ln((1 - w) / w) >= ln((1 - w_hi) / w_hi)``.
+    exp(epsilon))``. Let w_hi be the upper Clopper-Pearson bound on w. For every set of rounds, w_hi
+    is below w with probability at most alpha, so the same holds on average over all sets. If w_hi
+    is not below w, then ``epsilon >= ln((1 - w) / w) >= ln((1 - w_hi) / w_hi)``.
 
     For delta > 0, write p = p_0 + r with ``p_0 <= exp(epsilon) * q`` and r <= delta. Imagine that
     each right round is *forgiven* with probability r / p. The number of forgiven rounds is binomial

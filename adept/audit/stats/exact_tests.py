@@ -51,8 +51,8 @@ def differences(first: Floats, second: Floats, *, what: str) -> list[Difference]
 
     The thresholds are quantiles of both samples together. Claim: Fisher's test of these counts is
     exact if all numbers are independent and have the same distribution. Proof: given the pooled
-    numbers, every way to divide them into the two samples is equally likely, and a threshold is a
-    constant. So the number of values above the threshold in one sample is hypergeometric.
+    numbers, every way to divide them into the two samples is equally likely, and the thresholds are
+    always the same. So the number of values above the threshold in one sample is hypergeometric.
     """
     pooled = np.concatenate([first, second])
     found = []

@@ -59,7 +59,7 @@ class GaussianNoise:
     order = 2
 
     def holds(self, distance: float, *, scale: float, epsilon: float, delta: float) -> tuple[bool, str]:
-        """Return True if the exact delta of the noise is at most ``delta``, and the former in
+        """Return True if the delta of the noise is at most ``delta``, and the delta of the noise in
         words.
         """
         needed = gaussian_delta(distance, sigma=scale, epsilon=epsilon)

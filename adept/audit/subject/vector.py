@@ -34,7 +34,7 @@ ARRAYS: dict[str, Callable[[Tensor], Any]] = {
 
 @dataclass
 class VectorTarget(Target):
-    """A mechanism under audit whose records are latents of one dimension."""
+    """A mechanism under audit whose records are latents of a fixed dimension."""
 
     dim: int
     _array: str | None = field(default=None, repr=False, kw_only=True)

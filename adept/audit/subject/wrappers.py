@@ -114,7 +114,7 @@ class JointReports(Wrapper):
 
 
 class Rewriting:
-    """A mechanism on texts that calls a text rewriter, and makes the claim of its mechanism."""
+    """A mechanism on texts that calls a rewriter, and has the claim of the rewriter's mechanism."""
 
     def __init__(self, rewriter: Any) -> None:
         self.rewriter, mechanism = rewriter, rewriter.mechanism
