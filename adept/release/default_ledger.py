@@ -4,8 +4,8 @@ A ledger is a file that lists released records with their budgets. The default l
 release only if the total epsilon of a record would exceed the ledger's limit. If the default ledger
 cannot be used, for example because the disk is full, a line tells the user, and the release
 continues. But if the ledger has a limit, the release is refused, because the limit cannot be
-checked. An empty file beside a ledger shows that the ledger has a limit, and still shows it after
-the ledger is lost.
+checked. An empty file beside a ledger shows, even after the ledger is lost, that the ledger has a
+limit.
 
 The name of the default ledger's file holds a fingerprint of the secret key, so there is one default
 ledger for each key.

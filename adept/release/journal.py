@@ -36,9 +36,9 @@ loses only entries that were never visible. The pages of the journal's file itse
 checksums. So each row of the file's table stores a digest of its number and content, and one row
 stores the number of entries. A file is refused if a digest or the number of entries is wrong.
 
-*Lost draws*. If draws were lost before they were on the disk, nobody has seen them. Such draws cost
+*Lost draws*. If draws were lost before they were on the disk, nobody has seen them. Lost draws cost
 no budget if the moment at which the run dies does not depend on the drawn values. Nothing in this
-program lets a drawn value decide when the run dies. If the moment did depend on the drawn values,
+program lets a drawn value decide when the run dies. If that moment did depend on the drawn values,
 only some outputs would survive. At worst, this selection could double the epsilon of the records
 whose draws were lost.
 

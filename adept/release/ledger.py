@@ -8,10 +8,10 @@ whether it lists a guessed record.
 
 A record is *claimed*, that is, listed with its budget, before it is released. So an interrupted run
 has spent the budget of the records that it has claimed. A claim is checked and written in one
-transaction. So of two simultaneous runs, only one can be the first to claim a record, and both
-together stay within a limit. Before anybody can read records of a release, the ledger stores the
-number of these records. From then on, the claims of the release are never removed. A journal that
-holds draws for fewer records than the ledger says cannot resume the release.
+transaction. So of two simultaneous runs, only one can be the first to claim a record, and both runs
+together stay within the ledger's limit. Before anybody can read records of a release, the ledger
+stores the number of these records. From then on, the claims of the release are never removed. A
+journal that holds draws for fewer records than the ledger says cannot resume the release.
 
 *Claim*: suppose that two ledgers differ only in the records of central releases. Then every command
 gets the same answers from both ledgers, and the bytes of the ledgers do not depend on these
@@ -163,7 +163,7 @@ class Ledger(LedgerFile):
         self._database.run("UPDATE adept SET epsilon_limit = ?", check_limit(limit, "limit"))
 
     def identity(self, *, text_column: str, person_column: str | None) -> Identity:
-        """Return the columns that identify records; this run chooses them for a new ledger."""
+        """Return the columns that identify records; in a new ledger, this run decides on them."""
         asked = choose_roles(self.record_columns, text_column=text_column, person_column=person_column)
         kept = self._kept_roles()
         if asked and kept and asked != kept:

@@ -9,8 +9,8 @@ an error is raised, or the ledger still lists every record, and its limit has no
 ``claims_again``, and these trees share no page. Each claim is looked up in both trees, and if the
 two answers differ, the ledger is refused. The tables ``adept``, ``releases`` and ``approvals`` are
 small; whenever the file is opened, each of them is compared with an index of all its columns.
-SQLite itself refuses a file that is shorter than its header says; an empty file, and a file that
-lacks a table, are refused here. QED.
+SQLite itself refuses a file that is shorter than its header says; this module refuses an empty
+file, and a file that lacks a table. QED.
 """
 
 import math

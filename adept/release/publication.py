@@ -1,10 +1,10 @@
 """The files of a release (statement, card, report, data), which appear when all are complete.
 
 Each file is first written under a temporary name beside its final name. A link then gives the file
-its final name. This step fails if another file has this name already. The data file gets its final
-name last. So beside a data file with a final name there is always a statement that holds the digest
-of the data file. The temporary names stay until the release is complete, so that a resumed run
-recognises its files.
+its final name. If another file already has this name, DataError is raised. The data file gets its
+final name last. So beside a data file with a final name there is always a statement that holds the
+digest of the data file. The temporary names stay until the release is complete, so that a resumed
+run recognises its files.
 
 A run stores its draws (the results of all random choices) in the *journal*. To *claim* records
 means to add them to the *ledger*, the list of released records. The *terms* of a release are the
@@ -43,8 +43,8 @@ Each state is on the disk before the next state begins.
 
 On standard output, rows become visible batch by batch. The records of a batch are drawn, stored in
 the journal, and marked as readable in the ledger; only then are their rows written. After an error,
-a run may stop using a default ledger (``adept.release.default_ledger``). The claims that the ledger
-holds by then stay in it, and a resumed run uses the ledger again.
+a run may stop using a default ledger (``adept.release.default_ledger``). The claims that are
+already in the ledger stay there, and a resumed run uses the ledger again.
 """
 
 import hashlib

@@ -8,8 +8,8 @@ as the result of a call. The process that made the call receives this result, an
 journal. Ray returns exactly one result for each call, even if several workers attempted the call.
 If the result of an attempt is lost, the draws of this attempt were only in the memory of the
 cluster. So exactly one draw of a record enters the journal, before any row of the record is
-visible. From there on, the proof of ``adept.release.journal`` applies. QED. As for the journal,
-nothing in this program lets drawn values decide when a worker dies.
+visible. Once the draw is in the journal, the proof of ``adept.release.journal`` applies. QED. As
+for the journal, nothing in this program lets drawn values decide when a worker dies.
 
 You must trust the cluster as much as your own machine, because the memory and the disks of the
 cluster hold records. A cluster that this module starts accepts only connections from this machine

@@ -1,8 +1,8 @@
 """Identity of records and persons in journal and ledger: keyed digests, and their secret key.
 
 Journal and ledger contain digests of records. Without a key, anybody could find a record by
-computing the digests of likely utterances. So the digests have a secret key. The key lies in a
-separate file that only its owner can read.
+computing the digests of likely utterances. So the digests are computed with a secret key, which
+lies in a separate file that only its owner can read.
 
 The first release in a ledger decides which columns identify a record. The ledger stores these
 columns as *roles*: the text, the person, or a column with a given name. So the ledger also
@@ -11,8 +11,8 @@ with equal values in the identifying columns are one record, even if their other
 
 *Claim*: the digest of a record depends on its identifying values alone, not on the file's format.
 *Proof*: each value becomes text by ``identity_text``, a function of that value alone. This function
-maps the spellings of different formats ("1", 1, 1.0) to one text. The digest is a function of the
-key, of the roles in sorted order, and of these texts and their lengths. QED.
+maps the spellings of a value in different formats ("1", 1, 1.0) to one text. The digest is a
+function of the key, of the roles in sorted order, and of these texts and their lengths. QED.
 """
 
 import hashlib

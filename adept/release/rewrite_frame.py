@@ -75,7 +75,7 @@ def rewrite_frame(
         becomes text: the names of its classes.
 
     Raises:
-        AdeptError: for the same reasons as the command, or if ``frame`` or a column is unsuitable.
+        AdeptError: ``adept rewrite`` would raise it, or ``frame`` or a column is unsuitable.
     """
     table = table_of(frame)
     request = _request(

@@ -20,9 +20,9 @@ releases and of coins.
 *Proof*, for ``shuffled_records=N``. Rows are written in the order of the input, and somebody else
 permutes the rows. Each row is a function of its record's release, of coins that are used for no
 other row, and of pools that are the same for all rows. A pool holds texts for one codeword (a
-possible value of a release). All records that release this codeword take their texts from the pool.
-(1) Words, and places in pools, are drawn from the operating system's entropy, and not by a
-generator with a seed or a state (``adept.models.decoding``,
+possible value of a release). All records that release the same codeword take their texts from the
+pool of this codeword. (1) Words, and places in pools, are drawn from the operating system's
+entropy, and not by a generator with a seed or a state (``adept.models.decoding``,
 ``adept.rewriting.encode_release_write``). (2) Numbers that decide about a text are rounded in the
 same way at each place of a batch (``adept.models.lstm_autoencoder``). The only exceptions are the
 numbers that decide which of several candidates for a text fits best; releases with several

@@ -174,7 +174,7 @@ def draw_headline(table: ComparisonTable) -> str:
 
 
 def choose_curves(curves: Sequence[Curve]) -> list[Curve]:
-    """Return the curves of ADePT's variants, and of the best others whose claims hold."""
+    """Return the curves of ADePT's variants, and of the best other mechanisms whose claims hold."""
     variants = [curve for curve in curves if curve.mechanism in VARIANTS]
     others = [curve for curve in curves if not curve.false_claim and curve.mechanism in (*BY_NAME, BY_LABEL)]
     others = [curve for curve in others if curve not in variants]
