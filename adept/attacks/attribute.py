@@ -4,7 +4,7 @@ Secrets are drawn uniformly from the private records. Three attackers guess the 
 
 - ``static`` trains a classifier of the attribute on public text that was not rewritten, and applies
   it to the rewrite of the secret;
-- ``adaptive`` trains the classifier on rewrites of the public text by the same rewriter;
+- ``adaptive`` trains such a classifier on public text that the same rewriter has rewritten;
 - ``release`` computes the exact posterior probability of each private record, and sums these
   probabilities over the records with the same value of the attribute.
 """
@@ -66,7 +66,7 @@ class TextReader:
 
 
 def read_attribute(corpus: Corpus, name: str) -> list[str]:
-    """Return each record's value of an attribute: its label, or the first value of a slot."""
+    """Return an attribute of each record: the record's label, or the first value of a slot."""
     if name == LABEL:
         if corpus.labels is None:
             raise DataError("attribute=label needs labels: name their column with label_column=")

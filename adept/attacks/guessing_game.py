@@ -45,12 +45,12 @@ class AttackRow:
 
     @property
     def beyond_bound(self) -> bool:
-        """True if the rate's interval lies above the true epsilon's bound, which shows a bug."""
+        """True if the whole interval lies above the bound of the true epsilon, which is a bug."""
         return self.rate.low > self.bound
 
     @property
     def refutes_any(self) -> bool:
-        """True if the rate refutes an epsilon, or the odds change more than the claim allows."""
+        """True if the rate refutes an epsilon, or if odds change more than the claim allows."""
         return self.refutes_claim or self.beyond_bound or bool(self.detail.get("beyond_claim"))
 
     @property
@@ -125,8 +125,8 @@ class AttackGame:
     ) -> AttackRow:
         """Return the row of an attack: its success rate, and the bounds on this rate.
 
-        ``right`` (m,) says for each of the m guesses if it is right. ``prior`` holds the prior
-        probability of each possible value.
+        ``right`` (m,) is True for each right guess. ``prior`` holds the prior probability of each
+        possible value.
         """
         promise = self.rewriter.guarantee
         epsilons = promise.epsilon, promise.claimed_epsilon
@@ -148,7 +148,7 @@ class AttackGame:
 
 
 def per_hundred(share: float) -> str:
-    """Return a share in percent, as text: "100" only if the share is exactly 1, "0.0" only if 0."""
+    """Return a share in percent as text, which is "100" only for a share of exactly 1."""
     hundred = 100 * share
     if 0 < hundred < 0.05:
         return "fewer than 0.1"

@@ -33,8 +33,8 @@ MAX_SCORES = 2**24  # scores of releases under candidates in memory at a time: 6
 class Candidates:
     """The candidates for the record behind a release, in the form that the mechanism reads.
 
-    ``views`` is one tensor of clipped latents (j, n), one tensor of heavy codewords (j, t) for each
-    block of a codebook, or one tensor of heavy descriptions (j, 2 t), as pairs of numbers.
+    ``views`` holds one tensor of clipped latents (j, n), one tensor of heavy codewords (j, t) for
+    each block of a codebook, or one tensor of heavy descriptions (j, 2 t), two numbers for each.
     """
 
     mechanism: LocalRandomizer
@@ -55,7 +55,7 @@ class Candidates:
 
 
 def read_candidates(mechanism: LocalRandomizer, encoded: Tensor) -> Candidates:
-    """Return the candidates with these latents (j, n), or with these descriptions (j, 2 t)."""
+    """Return the candidates whose latents (j, n) or descriptions (j, 2 t) are given."""
     match mechanism:
         case Codebook():
             units = to_grid(encoded, clip=mechanism.clip, clip_norm=mechanism.clip_norm)
@@ -114,8 +114,9 @@ def _cap_score(mechanism: PrivUnit, views: Tensor, released: Tensor) -> Tensor:
 def _one_sided_score(mechanism: DPText, views: Tensor, released: Tensor) -> Tensor:
     """Return the log likelihood of each release (rows) under each candidate (columns) for `dptext`.
 
-    The noise is never negative, so a candidate is impossible if a coordinate exceeds the release. A
-    coordinate that agrees to the last bit is stronger evidence than any density.
+    The noise is never negative, so a candidate is impossible if one of its coordinates exceeds that
+    of the release. If a coordinate equals that of the release to the last bit, this is stronger
+    evidence than any density.
     """
     scale = mechanism.guarantee(views.shape[1]).scale or 1.0
     difference = released.to(views.dtype)[:, None] - views[None].to(released.dtype).to(views.dtype)
@@ -171,7 +172,8 @@ class Guesses(NamedTuple):
 def guess(candidates: Candidates, released: Tensor, *, prior: Tensor, classes: Tensor | None = None) -> Guesses:
     """Name the likeliest candidate, and the likeliest class, for each of m releases.
 
-    ``classes`` (j,) holds the class of each candidate. By default, each candidate is a class.
+    ``classes`` (j,) holds the class of each candidate. By default, each candidate is a class of its
+    own.
     """
     rows = max(1, MAX_SCORES // len(candidates))
     parts = [_guess(candidates, part, prior.log(), classes) for part in torch.split(released, rows)]

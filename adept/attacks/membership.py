@@ -4,9 +4,9 @@ r"""Membership: was a record rewritten to train a classifier, or is it in a file
 which of the two records is rewritten. A classifier is trained on all rewrites with their labels.
 The attacker sees the classifier, knows both texts of a pair, and guesses which text was rewritten.
 The attacker uses the offline attack of LiRA (Carlini et al. 2022), and trains *shadow classifiers*
-on rewrites of public text. The score of a text is the classifier's confidence in the text's label,
-less the mean confidence of the shadow classifiers, in standard deviations. The attacker names the
-text with the larger score.
+on rewrites of public text. The score of a text is the classifier's confidence in the text's label
+minus the mean confidence of the shadow classifiers, divided by the standard deviation of their
+confidence. The attacker names the text with the larger score.
 
 *Claim*: consider the number of right answers to "which of the two", over all N pairs of all
 classifiers. If the pure epsilon is true, this number is stochastically at most Binomial(N, e^eps /
@@ -18,9 +18,9 @@ QED.
 
 *In a file.* The noisy counts of a file are released. The attacker knows one person's rows and all
 other rows of the file. From the counts, the attacker guesses whether the person's rows are in the
-file. The score of the attack is the likelihood of the counts with the person's rows, divided by
-their likelihood without these rows. At the same rate of false alarms, no other attack finds the
-person more often (Neyman and Pearson 1933).
+file. The score of the attack is the likelihood of the counts if the file has the person's rows,
+divided by their likelihood if it does not. At the same rate of false alarms, no other attack finds
+the person more often (Neyman and Pearson 1933).
 """
 
 import random
@@ -56,7 +56,7 @@ def pair_records(labels: Sequence[str], draw: random.Random) -> Pairs:
 
 
 def play(game: AttackGame, *, models: int) -> list[AttackRow]:
-    """Attack ``models`` classifiers of rewritten private records, by as many shadow classifiers."""
+    """Attack ``models`` classifiers of rewritten private text with as many shadow classifiers."""
     private, draw = game.private, random.Random(game.seed)
     if private.labels is None or game.public.labels is None:
         raise DataError("attack=membership needs labels: name their column with label_column=")
@@ -83,7 +83,7 @@ def play(game: AttackGame, *, models: int) -> list[AttackRow]:
 def _train_shadows(
     game: AttackGame, texts: tuple[list[str], list[str]], labels: list[str], models: int, draw: random.Random
 ) -> tuple[Floats, Floats]:
-    """Return each shadow classifier's (rows) confidence in the label of each text (columns)."""
+    """Return the confidence of each shadow classifier (row) in the label of each text (column)."""
     by_label: defaultdict[str, list[str]] = defaultdict(list)
     for text, label in zip(game.public.texts, game.public.labels or [], strict=True):
         by_label[label].append(text)
@@ -97,7 +97,7 @@ def _train_shadows(
 
 
 def play_file(files: NeighbouringFiles, *, rounds: int, confidence: float = 0.999) -> list[AttackRow]:
-    """Attack a file with a person's rows and a file without them; release each ``rounds`` times."""
+    """Attack files with and without the rows of a person; release each file ``rounds`` times."""
     without, among = files.pairs[0]
     outside, inside = (
         np.array(

@@ -5,13 +5,13 @@ secret. The attacks, from strong to weak, are:
 
 - ``pool``: the candidates are the private texts, and the prior probability of a text is its
   frequency. The attacker names the candidate with the largest exact posterior probability.
-- ``crowd``: the attack is ``pool`` with many equally likely candidates: private texts, public
-  texts, and new texts that a language model of the public texts writes.
+- ``crowd`` is the attack ``pool`` with many equally likely candidates, which are private texts,
+  public texts, and new texts that a language model of the public texts writes.
 - ``text``: the candidates are the private texts, and the attacker sees only the rewritten text. The
   candidates whose latents are nearest to the rewrite's latent form a short list. The attacker names
-  the candidate of this list from which the decoder most likely writes the rewrite. For
-  descriptions, the attacker instead names the candidate that the codec's description of the rewrite
-  suggests.
+  the candidate on this list from whose latent the decoder most likely writes the rewrite. If the
+  mechanism reads descriptions, the attacker instead names the candidate that is likeliest if the
+  codec's description of the rewrite was released.
 
 A guess is *good enough* if it has the same slot values as the secret. The candidates with the same
 slot values form a *class*.
@@ -85,7 +85,7 @@ class Round:
         self.guesses = guess(self.candidates, self.released, prior=pool.prior, classes=pool.classes)
 
     def exact_row(self, knows: str) -> AttackRow:
-        """Return the result of naming the exact text with the largest posterior probability."""
+        """Return the result of the attack that names the text with the largest posterior."""
         optimum = best_success(self.candidates, self.pool.prior, torch.arange(len(self.pool.texts)))
         promise, odds = self.game.rewriter.guarantee, self.guesses.odds
         detail = {"largest_odds": float(odds.max())}
@@ -134,7 +134,7 @@ def _good_enough(played: Round) -> list[AttackRow]:
 
 
 def crowd_texts(pool: Pool, public: Corpus, candidates: int, draw: random.Random) -> list[str]:
-    """Return up to ``candidates`` different texts: texts of the pool, public texts, new texts."""
+    """Return up to ``candidates`` different texts: first the pool, then public and new texts."""
     others = sorted(set(public.texts) - set(pool.texts))
     draw.shuffle(others)
     texts = (pool.texts + others)[:candidates]
@@ -176,7 +176,7 @@ def write_feasible(texts: Sequence[str], count: int, draw: random.Random) -> lis
 
 
 def name_from_text(rewriter: Rewriter, released: Tensor, texts: list[str], candidates: Candidates) -> Tensor:
-    """Write the rewrite of each release; return the candidate (m,) that each rewrite suggests."""
+    """Write a text from each release; return the index (m,) of the candidate that it suggests."""
     written = [text for text, _ in rewriter.write(released)]
     own, read = rewriter.encode(texts).cpu(), rewriter.encode(written).cpu()
     if not candidates.dim:

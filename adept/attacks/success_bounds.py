@@ -46,10 +46,10 @@ def membership_power(false_positives: float, *, epsilon: float, delta: float = 0
     Claim: TPR <= min(1, e^eps FPR + delta, 1 - e^-eps (1 - delta - FPR)), where TPR and FPR are the
     true and the false positive rate.
 
-    Proof: let x be an input with the record, and x' an input without it. The second term is the
-    definition of (epsilon, delta)-LDP for the event that the test says yes, under x against x'. The
-    third term is the definition for the event that the test says no, under x' against x (Kairouz,
-    Oh and Viswanath 2015, Theorem 2.1).
+    Proof: let x be an input with the record, and x' an input without it. By the definition of
+    (epsilon, delta)-LDP, TPR <= e^eps FPR + delta, because the test says yes with probability TPR
+    under x and FPR under x'. For the event that the test says no, 1 - FPR <= e^eps (1 - TPR) +
+    delta (Kairouz, Oh and Viswanath 2015, Theorem 2.1).
     """
     check_bound(epsilon, false_positives=false_positives, delta=delta)
     # e^eps would overflow if it were computed alone

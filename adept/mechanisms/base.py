@@ -7,8 +7,8 @@ mechanisms read a *description*: the number that a public codec gives to a text.
 Any two records are neighbours. A guarantee for latents covers a bounded set of latents: an l1 ball,
 an l2 ball or a sphere of radius C. ``project`` clips each latent into the bounded set and rounds it
 to a public grid of points (``adept.mechanisms.clip_to_grid``). Every proof starts from the
-projected latents. The sensitivity, the largest distance between two records' latents, is the
-diameter of the set.
+projected latents. The *sensitivity* is the largest distance between two latents of the bounded set,
+that is, the diameter of this set.
 """
 
 from abc import ABC, abstractmethod
@@ -26,7 +26,7 @@ from adept.ranges import CLIP_NORMS, check_between, check_positive
 
 
 class Symbols(NamedTuple):
-    """The sizes of the finite alphabet from which a mechanism draws a symbol."""
+    """The numbers of all symbols and of heavy symbols in the alphabet of a random draw."""
 
     size: int  # k, the number of symbols
     top: int  # t, the number of symbols that are likelier than the others; the same for every record
@@ -40,8 +40,9 @@ class LocalRandomizer(ABC):
         epsilon: the privacy budget that the mechanism *claims* to keep, in nats.
         name: the mechanism's name in configurations and reports.
         clip: the set of latents that the guarantee covers: an "l1" or "l2" ball, or a "sphere". A
-            mechanism on descriptions has the clip of the model that comes with its codec.
-        serves: the values of ``clip`` of the models with which the mechanism can be used.
+            mechanism that reads descriptions has the clip of the model that was trained with the
+            codec.
+        serves: the mechanism can be used with a model if the model's clip is one of these values.
         randomises: the form of the text that the mechanism reads, "latent" or "description".
     """
 
@@ -66,7 +67,7 @@ class LocalRandomizer(ABC):
 
     @property
     def radius(self) -> float | None:
-        """The radius of the set into which latents are clipped; None for descriptions."""
+        """The radius of the set into which latents are clipped; None if there are no latents."""
         return None
 
     def certificate(self, dim: int) -> list[Part] | None:
@@ -77,7 +78,7 @@ class LocalRandomizer(ABC):
         return None
 
     def symbols(self, dim: int) -> tuple[Symbols, ...]:
-        """Return the alphabet's sizes for each random draw of a release; () without an alphabet."""
+        """Return a ``Symbols`` for each random draw of a release; () without a finite alphabet."""
         return ()
 
 
@@ -86,8 +87,8 @@ class Mechanism(LocalRandomizer):
     """A mechanism that maps latents (B, n) to randomised latents (B, n) and states its guarantee.
 
     Latents are CPU or CUDA tensors of float32 or float64 numbers, with one row for each record. The
-    output has the shape, the dtype and the device of the input. A constant replaces each row that
-    holds NaN or Inf.
+    output has the shape, the dtype and the device of the input. Before the release, a row of zeros
+    replaces each row that holds NaN or Inf.
 
     Attributes:
         clip_norm: the radius C of the ball or sphere into which latents are clipped, on the scale
@@ -114,7 +115,7 @@ class Mechanism(LocalRandomizer):
         return self.clip_norm
 
     def project(self, latents: Tensor) -> Tensor:
-        """Clip latents (B, n) to norm C, exactly, and round them to the public grid, as floats."""
+        """Clip latents (B, n) exactly to norm C, and round them to the public grid as floats."""
         return from_grid(self.clip_to_units(latents), clip_norm=self.clip_norm, like=latents)
 
     def clip_to_units(self, latents: Tensor) -> Tensor:
@@ -136,18 +137,20 @@ class Mechanism(LocalRandomizer):
 
     @abstractmethod
     def expected_squared_error(self, dim: int) -> float:
-        """Return the mean of ||privatize(x) - x||^2 for latents x in the clipped set."""
+        """Return the expected value of ||privatize(x) - x||^2 for clipped latents x."""
 
 
 class SymbolRandomizer(LocalRandomizer):
     """A mechanism that releases one of k symbols for each record.
 
-    Each record has t *heavy* symbols, which are likelier than the others to be released for it. A
-    *rank* orders all k symbols for one record: its heavy symbols have the ranks 0 to t - 1.
+    Each record has t *heavy* symbols, which are released for this record with a larger probability
+    than the other symbols. For each record, the k symbols have the *ranks* 0 to k - 1, and the
+    record's heavy symbols have the ranks 0 to t - 1.
 
     Attributes:
-        symbol: the word that guarantees use for a symbol, such as "codeword".
-        proviso: a further condition, which ends the guarantee's sentence; empty if there is none.
+        symbol: the word for a symbol in the sentences of guarantees, such as "codeword".
+        proviso: a further condition, added at the end of the sentence that states the guarantee;
+            empty if there is no such condition.
     """
 
     symbol: ClassVar[str]
@@ -170,22 +173,22 @@ class SymbolRandomizer(LocalRandomizer):
 
     @abstractmethod
     def beside(self, labels: int) -> Self:
-        """Return a copy sized for joint releases of a text and one of ``labels`` labels."""
+        """Return a copy with the sizes for releasing a text together with one of several labels."""
 
     @abstractmethod
     def choose(self, values: Any, ranks: Sequence[int]) -> Any:
-        """Return the symbol at the given rank for each record."""
+        """Return, for each record, the symbol that has the given rank."""
 
     @abstractmethod
     def choose_symbols(self, numbers: Sequence[int], ranks: Sequence[int]) -> list[int]:
-        """Return the number of the symbol at the given rank for each record.
+        """Return, for each record, the number of the symbol that has the given rank.
 
-        Each record is itself a symbol, and ``numbers`` holds the numbers of these symbols.
+        Here the records are themselves symbols, and ``numbers`` holds the number of each record.
         """
 
     @abstractmethod
     def heavy_symbols(self, number: int) -> set[int]:
-        """Return the numbers of the heavy symbols of the record that is symbol ``number``."""
+        """Return the numbers of the symbols that are heavy if the record is symbol ``number``."""
 
 
 Kind = type[LocalRandomizer]
@@ -193,7 +196,7 @@ Kind = type[LocalRandomizer]
 
 @dataclass(frozen=True)
 class MechanismChoice:
-    """The class, the budget, the radius and the options of a mechanism to build later."""
+    """The class, the budget, the radius and the options of a mechanism that is built later."""
 
     kind: Kind
     epsilon: float | None = None
@@ -201,13 +204,13 @@ class MechanismChoice:
     options: dict[str, Any] = field(default_factory=dict)
 
     def budget(self, epsilon: float | None = None) -> float | None:
-        """Return the given budget, or else this choice's budget; refuse two different budgets."""
+        """Return ``epsilon``, or this choice's budget if it is None; refuse two different ones."""
         if epsilon is not None and self.epsilon not in (None, epsilon):
             raise ConfigurationError(f"epsilon must be given once, got {epsilon} and {self.epsilon}: drop one of them")
         return self.epsilon if epsilon is None else epsilon
 
     def build(self, *, epsilon: float | None = None, clip_norm: float) -> LocalRandomizer:
-        """Build the mechanism; a radius of this choice takes the place of ``clip_norm``."""
+        """Build the mechanism; if this choice has a radius, it replaces ``clip_norm``."""
         budget, own = self.budget(epsilon), {part.name: part for part in fields(self.kind)}
         if budget is None and own["epsilon"].default is MISSING:
             raise ConfigurationError("epsilon must be given, got none: add epsilon=8, for example")

@@ -1,4 +1,4 @@
-r"""Central DP by counting: each record votes for a public cell, and each count gets exact noise.
+r"""Central DP by counting: records vote for public cells, and exact noise is added to each count.
 
 A *curator* holds all records and publishes counts once. A *cell* is a public category; there are M
 cells. A public rule v gives each record one cell, which is the record's *vote*, or no cell. For a
@@ -8,9 +8,9 @@ proportional to exp(-|x| / b).
 
 *Neighbours*. Under ``add_or_remove``, two collections are neighbours if one of them has all rows of
 the other and the rows of one more *person*. Under ``replace``, two collections are neighbours if
-only the rows of one person differ; the number of records is then public. At most m votes of a
-person are counted, and a rule that reads only this person's rows chooses them. If the data name no
-persons, each record counts as a person, and m = 1.
+only the rows of one person differ; the number of records is then public. At most m votes of each
+person are counted, and a rule that reads only the rows of this person chooses these votes. If the
+data name no persons, each record counts as a person, and m = 1.
 
 *Claim*. Let s = m for ``add_or_remove`` and s = 2 m for ``replace``. If b >= s / eps, the release
 is eps-DP (pure): P(y(D) in S) <= e^eps P(y(D') in S) for all neighbours D, D' and every set S of
@@ -20,13 +20,13 @@ outputs. Everything that is computed from y and public data is also eps-DP.
 
 1. The l1 distance between h(D) and h(D') is at most s. The rule that chooses a person's votes reads
    no other rows, so all other people's votes are the same in D and D'. The person in whom D and D'
-   differ has at most m votes in each of them, and each vote increases one count by one. Under
-   ``add_or_remove``, this person has no votes in one of the two collections.
+   differ has at most m counted votes in D and at most m in D', and each counted vote increases one
+   count by one. Under ``add_or_remove``, this person has no votes in D or no votes in D'.
 2. Let h = h(D) and h' = h(D'). For every y, the ratio P(h + X = y) / P(h' + X = y) is exp(sum_z
    (|y_z - h'_z| - |y_z - h_z|) / b), where the sum is over all cells z. By the triangle inequality,
    the ratio is at most exp(||h - h'||_1 / b) <= exp(s / b) <= e^eps.
 3. Everything computed from y and public data is a function of y, of these data and of random bits.
-   The data and the bits do not depend on D. QED.
+   The public data and the random bits do not depend on D. QED.
 
 *Claim for one row of a person*. Suppose that the counted votes are those of the person's first m
 rows with a vote. Then adding or removing one row changes h by at most 2 in l1 norm, for every m.
@@ -36,14 +36,15 @@ is at most 2 eps / s for adding or removing it, and at most 4 eps / s for replac
 *Proof*. Let v_1, .., v_n be the votes of a person's rows in order, of which the first m are
 counted. Removing a row without a vote, or a row whose vote comes after the first m, changes
 nothing. If v_i with i <= m is removed, the other counted votes are still counted, because each
-counted vote keeps its place or moves forward. One place becomes free, and v_(m+1), if any, takes
-this place. So one count falls by one, and at most one count rises by one. Adding a row reverses a
-removal. Replacing a row removes one row and adds one, so the changes sum to at most 2 + 2. By step
-2 above, the ratio of probabilities is at most e^(2 / b) or e^(4 / b), and 1 / b <= eps / s. QED.
+counted vote keeps its place or moves forward. If there is a vote v_(m+1), it is counted instead of
+v_i. So one count falls by one, and at most one count rises by one. Adding a row is the reverse of
+removing a row. Replacing a row means removing one row and adding another row, so the changes sum to
+at most 2 + 2. By step 2 above, the ratio of probabilities is at most e^(2 / b) or e^(4 / b), and 1
+/ b <= eps / s. QED.
 
 The rule v, the cells and their number, m, eps and the neighbouring relation must be fixed before
-anyone looks at the records. *Every* cell gets noise, also a cell without votes: a missing cell
-would reveal that nobody voted for it.
+anyone looks at the records. Noise is added to *every* cell, also to a cell without votes, because a
+missing cell would reveal that nobody voted for this cell.
 
 Source: Dwork, McSherry, Nissim and Smith 2006, "Calibrating noise to sensitivity in private data
 analysis", section 3.1 (histograms); Ghosh, Roughgarden and Sundararajan 2009, "Universally
@@ -85,7 +86,7 @@ class Votes:
         epsilon: the budget of each person, or of each record if the data name no persons, in nats,
             from 1e-3 to 600.
         neighbours: the relation between neighbours, "add_or_remove" or "replace".
-        votes_per_person: the largest number m of votes per person, at least 1.
+        votes_per_person: the largest number m of votes that are counted for a person, at least 1.
     """
 
     epsilon: float
@@ -110,7 +111,7 @@ class Votes:
         return smallest_scale(self.sensitivity, epsilon=self.epsilon)
 
     def privatize(self, counts: Counts) -> Counts:
-        """Add exact noise to counts (int64, any shape), from the operating system's entropy."""
+        """Add noise, drawn exactly from the operating system's entropy, to counts (int64)."""
         _check(counts)
         released = np.empty(counts.size, dtype=np.int64)
         flat, scale = counts.reshape(-1), self.scale
@@ -130,7 +131,8 @@ class Votes:
     def guarantee(self, *, persons: bool | None = None) -> Guarantee:
         """Return the guarantee of one release.
 
-        ``persons`` is True if the data name the person of each record, and None if this is unknown.
+        ``persons`` says if the data name the person of each record; None means that this is
+        unknown.
         """
         return Guarantee.pure(
             epsilon=self.epsilon,

@@ -1,9 +1,9 @@
-"""Public grid for latents: clip latents, round them to the grid, and convert them back to floats.
+"""Public grid for latents: clip latents, round them to the grid, and convert integers to latents.
 
 Let C = m * 2^e, with 1 <= m < 2, be the radius of the ball into which latents are clipped. The grid
 consists of all vectors whose numbers are multiples of ``step = 2^(e - 20)``. The step depends on C
-alone, so the grid is public. Exact mechanisms calculate with the integers (grid point) / step.
-Float32 represents every grid point of the ball exactly.
+alone, so the grid is public. Exact mechanisms calculate with integers: grid points, divided by
+``step``. Float32 represents every grid point of the ball exactly.
 """
 
 import math
@@ -52,7 +52,7 @@ def grid_step(clip_norm: float) -> float:
 
 
 def grid_radius(clip_norm: float, *, clip: str) -> int:
-    """Return the largest sum |z| ("l1"), or else sum z^2, of a clipped latent z in grid steps."""
+    """Return the bound on sum |z_i| ("l1") or else on sum z_i^2 for a latent z in grid steps."""
     radius = Fraction(clip_norm) / Fraction(grid_step(clip_norm))
     return math.floor(radius ** NORM_ORDER[clip])
 
@@ -84,8 +84,8 @@ def from_grid(units: Tensor, *, clip_norm: float, like: Tensor) -> Tensor:
 def round_to_grid(values: Tensor, *, clip_norm: float, like: Tensor) -> Tensor:
     """Round float64 values (B, n) to the public grid; return the dtype and device of ``like``.
 
-    The rounding errors of floating-point noise depend on the input, and low bits would reveal them.
-    Rounding to the grid removes the low bits. No proof covers this step.
+    The rounding errors of floating-point noise depend on the input, and the low bits of the values
+    would reveal them. Rounding to the grid removes the low bits, but no proof covers this step.
     """
     step = grid_step(clip_norm)
     return ((values / step).round() * step).to(like.device, like.dtype)

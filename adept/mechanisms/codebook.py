@@ -1,12 +1,12 @@
-r"""Top-t randomised response over a public codebook, drawn in integer arithmetic.
+r"""Release of a public codeword; the t codewords nearest to the record are the likeliest.
 
 A codebook is a list of k public unit vectors, the codewords. For a record with the latent x, let
 S_x be the set of the t codewords nearest to x, its *heavy* codewords. The mechanism releases one
 codeword for the record: each codeword in S_x with probability A / W, and each other codeword with
 probability B / W. Here A >= B are integers with A <= e^eps B (``random_draws.exact_odds``), and W =
 t A + (k - t) B. The program draws a *rank*: ranks 0 to t - 1 stand for the heavy codewords, and
-ranks t to k - 1 stand for the others. For t = 1 the mechanism is k-ary randomised response. For k
--> infinity and t / k = q the mechanism becomes PrivUnit with a cap of probability q
+ranks t to k - 1 stand for the others. For t = 1 the mechanism is k-ary randomised response. For
+k -> infinity and t / k = q, the mechanism becomes PrivUnit with a cap of probability q
 (``adept.mechanisms.privunit``).
 
 Claim: the release is pure eps-LDP, exactly, for any two records, whatever floating-point numbers
@@ -14,18 +14,19 @@ their latents hold. Proof: every S_x is a set of exactly t indices, which the pr
 integers for every record. So W is the same for every x, and any codeword has probability A / W or B
 / W under any record. The probabilities of a codeword under two records differ by a factor of at
 most A / B <= e^eps. Rounding errors, ties, equal codewords and the size of the batch can only
-change *which* t codewords are heavy, independently of the draw. The proof uses no norm and no
-sensitivity. QED.
+change *which* t codewords are heavy, and this choice does not depend on the draw. The proof uses no
+norm and no sensitivity. QED.
 
-Blocks: one codebook of the allowed size serves budgets only up to about eps = 12. For a larger
-budget, the program cuts the n coordinates of a latent into m blocks. Block j has n_j coordinates,
-and a separate draw with the budget eps n_j / n releases the block. The draws are independent given
-x, so their budgets add up. The sum of the budgets, as fractions, is exactly eps.
+Blocks: a codebook has at most 2^20 codewords, and serves budgets only up to about eps = 12. For a
+larger budget, the program cuts the n coordinates of a latent into m blocks. Block j has n_j
+coordinates, and a separate draw with the budget eps n_j / n releases this block. The draws are
+independent given x, so their budgets add up. The program computes the budgets as fractions, so
+their sum is exactly eps.
 
-The rule for k: the smallest power of two from 2^12 to 2^14 that is at least 10 / q, where q is the
-cap probability of PrivUnit, or 2^14 if none is. The rule for m: the power of two for which the
-expected cosine between a latent and its release is largest. Both rules read only n, eps and the
-options.
+By default, k is the smallest power of two from 2^12 to 2^14 that is at least 10 / q, or 2^14 if all
+are smaller. Here q is the probability of PrivUnit's cap. By default, m is the power of two for
+which the expected cosine between a latent and its release is largest. The rules for k and m read
+only n, eps and the options.
 
 Sources for subset selection over a random codebook: Feldman and Talwar 2021, "Lossless compression
 of efficient private local randomizers"; Shah et al. 2022, "Optimal compression of locally
@@ -77,13 +78,13 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """A block of n_j coordinates: its draw, and its codewords (k, n_j), float32 on the CPU."""
+    """A block of n_j coordinates, with its codewords (k, n_j) and the numbers of its draw."""
 
     shape: Shape
     codewords: Tensor
 
     def nearest(self, latents: Tensor) -> Tensor:
-        """Return the t codewords nearest to each latent (B, n_j): int64 (B, t), ascending."""
+        """Return the ascending indices (B, t) of the codewords nearest to each latent (B, n_j)."""
         codewords = self.codewords.to(latents.device)
         chunks = torch.split(latents.to(torch.float32), max(1, MAX_SCORES // self.shape.size))
         scores = (chunk @ codewords.T for chunk in chunks)
@@ -100,9 +101,9 @@ class Block:
     def place(self, latents: Tensor, ranks: Tensor) -> Tensor:
         """Return the index (B,) of the codeword at the given rank for each row of latents (B, n_j).
 
-        Ranks 0 to t - 1 are the t nearest codewords, and ranks t to k - 1 are the others, both in
-        ascending order of their indices. So the ranks of every row are a permutation of the k
-        codewords.
+        The t nearest codewords have the ranks 0 to t - 1, and the other codewords have the ranks t
+        to k - 1, both in ascending order of the indices. So in every row, each of the k codewords
+        has exactly one rank.
         """
         near, top = self.nearest(latents), self.shape.top
         ranks = ranks.to(near.device)
@@ -117,10 +118,9 @@ class Block:
 class Codebook(Mechanism):
     """A mechanism that releases a public codeword near the direction of each latent.
 
-    The release is pure eps-LDP for any two records, in exact arithmetic. The release is the
-    codeword, scaled to the length C, and not an unbiased estimate of the latent. The release
-    depends only on the latent's direction. A zero or non-finite latent counts as the unit vector
-    along the first axis.
+    The release is pure eps-LDP for any two records, in exact arithmetic. The release is a codeword,
+    scaled to the length C, and its mean is not the latent. The probabilities depend only on the
+    latent's direction. A zero or non-finite latent counts as the unit vector along the first axis.
 
     Attributes:
         size: the number k of codewords in the codebook of each block, from 2 to 2^20; by default,
@@ -145,7 +145,7 @@ class Codebook(Mechanism):
         check_integer(0, 2**128 - 1, seed=self.seed)
 
     def layout(self, dim: int) -> tuple[Block, ...]:
-        """Return the blocks in the order of their coordinates; their budgets sum to epsilon."""
+        """Return the blocks in the order of their coordinates; all budgets sum to epsilon."""
         return random_layout(dim, epsilon=self.epsilon, size=self.size, seed=self.seed, blocks=self.blocks)
 
     def certificate(self, dim: int) -> list[Part]:
@@ -161,7 +161,7 @@ class Codebook(Mechanism):
         return self._join(chosen, like=latents)
 
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
-        """Simulate a seeded release, not private, with the gradient of the expected release."""
+        """Simulate a seeded release with the gradient of the expected release, without privacy."""
         centres = self.clip_as_floats(latents)
         chosen = [
             block.choose(part, simulated_ranks(part, block.shape, generator))
@@ -191,11 +191,11 @@ class Codebook(Mechanism):
         )
 
     def mean_cosine(self, dim: int) -> float:
-        """Return the mean cosine of a latent and its release, over latents of random direction."""
+        """Return the mean cosine between a latent of random direction and its release."""
         return layout_cosine(tuple(block.shape for block in self.layout(dim)))
 
     def expected_squared_error(self, dim: int) -> float:
-        """Return the mean squared error 2 C^2 (1 - ``mean_cosine``) for random directions."""
+        """Return the mean squared error, 2 C^2 (1 - ``mean_cosine``), for random directions."""
         return 2 * self.clip_norm**2 * (1 - self.mean_cosine(dim))
 
 
@@ -206,7 +206,7 @@ def released_ranks(records: int, shape: Shape) -> Tensor:
 
 
 def simulated_ranks(latents: Tensor, shape: Shape, generator: torch.Generator | None) -> Tensor:
-    """Draw ranks (B,) as ``released_ranks`` does, but from a seeded generator and not private."""
+    """Draw ranks (B,) as ``released_ranks`` does, but from a seeded generator, without privacy."""
     heavy, light = shape.odds
     near = shape.top * heavy / (shape.top * heavy + (shape.size - shape.top) * light)
     draws = torch.rand(2, len(latents), dtype=torch.float64, device=latents.device, generator=generator)
@@ -217,7 +217,7 @@ def simulated_ranks(latents: Tensor, shape: Shape, generator: torch.Generator | 
 
 @lru_cache(maxsize=8)
 def random_codewords(dim: int, size: int, seed: int) -> Tensor:
-    """Return ``size`` random unit vectors (size, dim) in float32, the same on every machine."""
+    """Return random unit vectors (size, dim) in float32, which are the same on every machine."""
     raw = np.random.PCG64(seed).random_raw(size * dim)
     gaussian = ndtri(((raw >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52).reshape(size, dim)
     unit = gaussian / np.sqrt((gaussian**2).sum(axis=1, keepdims=True))
@@ -227,7 +227,7 @@ def random_codewords(dim: int, size: int, seed: int) -> Tensor:
 
 @lru_cache(maxsize=16)
 def random_layout(dim: int, *, epsilon: float, size: int | None, seed: int, blocks: int | None) -> tuple[Block, ...]:
-    """Return the blocks of a random codebook; the module's rule replaces options of None."""
+    """Return the blocks of a random codebook; if an option is None, the module's rule sets it."""
     count = blocks or default_blocks(dim, epsilon=epsilon, size=size)
     shapes = layout_shapes(dim, epsilon=epsilon, size=size, blocks=count)
     return tuple(Block(shape, random_codewords(shape.dim, shape.size, seed)) for shape in shapes)
@@ -244,7 +244,7 @@ def default_blocks(dim: int, *, epsilon: float, size: int | None) -> int:
 
 
 def layout_shapes(dim: int, *, epsilon: float, size: int | None, blocks: int) -> tuple[Shape, ...]:
-    """Cut ``dim`` coordinates into nearly equal blocks, with exactly proportional budgets."""
+    """Cut ``dim`` coordinates into nearly equal blocks, with budgets proportional to the sizes."""
     if blocks > max(1, dim // 2):
         raise ConfigurationError(f"blocks must be at most half of the {dim} coordinates, got {blocks}")
     dims = [dim // blocks + (index < dim % blocks) for index in range(blocks)]
@@ -252,7 +252,7 @@ def layout_shapes(dim: int, *, epsilon: float, size: int | None, blocks: int) ->
 
 
 def block_shape(dim: int, *, epsilon: Fraction, size: int | None = None, top: int | None = None) -> Shape:
-    """Return the numbers that define a block's draw; by default, k and t follow from q."""
+    """Return the numbers of a block's draw; by default, k and t follow from PrivUnit's cap."""
     share = optimal_cap(dim, epsilon=float(epsilon)).probability
     low, high = DEFAULT_SIZES
     while low < high and low < 10 / share:
@@ -262,7 +262,7 @@ def block_shape(dim: int, *, epsilon: Fraction, size: int | None = None, top: in
 
 
 def layout_cosine(shapes: tuple[Shape, ...]) -> float:
-    """Return the expected cosine between a latent and its release, which joins all blocks."""
+    """Return the expected cosine between a latent and its release, which consists of all blocks."""
     whole = sum(shape.dim for shape in shapes)
     return sum(mean_length(shape.dim, whole) * math.sqrt(shape.dim / whole) * draw_cosine(shape) for shape in shapes)
 
@@ -271,12 +271,13 @@ def layout_cosine(shapes: tuple[Shape, ...]) -> float:
 def draw_cosine(shape: Shape) -> float:
     """Return the expected cosine between a unit vector x and its released codeword, for one block.
 
-    The expectation is over the draw and over random codebooks. The codewords' cosines with x are k
-    independent copies of T, one coordinate of a random unit vector. Integration by parts over the
-    quantiles of T shows that the t largest of these cosines sum to k E[M(g(v))] on average. Here v
-    has the distribution Beta(t, k - t), g(v) is the smallest cosine in the cap that covers the
-    share v of the sphere, and M(g) = E[T; T >= g]. All k cosines sum to zero on average. So the
-    expected cosine of the release is (A - B) / W times the sum of the t largest cosines.
+    The expectation is over the draw and over random codebooks. The cosines between x and the k
+    codewords are independent copies of T, which is one coordinate of a random unit vector.
+    Integration by parts over the quantiles of T shows that the t largest cosines sum to k
+    E[M(g(v))] on average. Here v has the distribution Beta(t, k - t), g(v) is the smallest cosine
+    in the cap that covers the share v of the sphere, and M(g) = E[T; T >= g]. All k cosines sum to
+    zero on average. So the expected cosine of the release is (A - B) / W times the sum of the t
+    largest cosines.
     """
     a, top, size = (shape.dim - 1) / 2, shape.top, shape.size
     nodes, weights = np.polynomial.legendre.leggauss(128)
@@ -288,7 +289,7 @@ def draw_cosine(shape: Shape) -> float:
 
 
 def mean_length(dim: int, whole: int) -> float:
-    """Return the mean length of ``dim`` out of ``whole`` coordinates of a random unit vector."""
+    """Return the mean length of ``dim`` of the ``whole`` coordinates of a random unit vector."""
     if dim == whole:
         return 1.0
     rest = (whole - dim) / 2

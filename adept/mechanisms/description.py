@@ -1,7 +1,7 @@
-r"""Randomised response over descriptions: numbers that a public codec gives to texts.
+r"""Randomised response over descriptions, which are numbers that a public codec gives to texts.
 
-A *codec* turns a text into a number, its *description*, and a number back into a text. Some codecs
-give each text a set of t descriptions instead of one.
+A *codec* turns a text into a number, called the *description* of the text, and turns a number back
+into a text. Some codecs give each text a set of t descriptions instead of one.
 
 *Claim*. Let a public codec map every record x to a set S(x) of exactly t numbers of {0, .., K-1},
 the record's *own* descriptions. The mechanism releases one number for the record: each number in
@@ -16,22 +16,23 @@ e^eps. Writing a text from the number is post-processing. QED. (Subset selection
 "Optimal schemes for discrete distribution estimation under locally differential privacy"; t = 1 is
 K-ary randomised response.)
 
-The proof needs four properties of the codec. First, the codec describes every text, if need be with
-a constant number. Second, the codec reads one record at a time. Third, K, t and the codec are fixed
-without private data. Fourth, the random bits of the codec are independent of those of the release.
-An error of the codec makes the release less useful, never less private.
+The proof needs four properties of the codec. First, the codec gives every text a description, if
+need be a constant one. Second, the codec reads one record at a time. Third, K, t and the codec are
+fixed without private data. Fourth, the random bits of the codec are independent of the random bits
+of the release. An error of the codec makes the release less useful, never less private.
 
-The rule for K, if t = 1, chooses the K for which a release transmits the most information about its
-record, if all descriptions are equally common (``best_size``). A codec of *broad* text, which
-covers many subjects instead of one domain, describes a record by a whole public sentence. S(x)
-holds the t sentences nearest to the record, among all K sentences of the codec. The rule for t is t
-= K s / (e^eps + s), rounded, at least 1. Then the odds of releasing a sentence of S(x) are about s
-to one. Here s = eps - ODDS_BELOW_EPSILON, at least 1 (``docs/decisions.md``, "Heavy sentences").
+If t = 1, K is by default the number for which a release transmits the most information about its
+record (``best_size``). This rule assumes that all descriptions are equally common. A codec of
+*broad* text, which covers many subjects instead of one domain, describes a record by a whole public
+sentence. S(x) holds the t sentences nearest to the record, among all K sentences of the codec. For
+broad text, t is K s / (e^eps + s), rounded to a whole number, but at least 1. Then the odds of
+releasing a sentence of S(x) are about s to one. Here s is eps - ODDS_BELOW_EPSILON, but at least 1
+(``docs/decisions.md``, "Heavy sentences").
 
-*Descriptions by label.* If the output copies the labels of records unchanged, the K descriptions of
-a record may be the *cell* of its label c. The cell of c consists of K public sentences that depend
-only on c, the budget and public text (``adept.models.label_sentences``). Let M_c be the release
-above, with the sentences of the cell of c as descriptions.
+*Descriptions by label.* If the output copies the labels of records unchanged, the K descriptions
+may be the sentences in the *cell* of the record's label c. The cell of c consists of K public
+sentences that depend only on c, the budget and public text (``adept.models.label_sentences``). Let
+M_c be the release of the claim above, with the sentences in the cell of c as descriptions.
 
 *Claim*: the release of the pair (c, M_c(x)) is eps-LDP (pure) for any two records x, x' with the
 same label c. *Proof*: both records have the label c, so they have the same cell and the same K, t,
@@ -39,11 +40,11 @@ A and B, and the claim of M_c applies. QED. K, t and the weights are the same fo
 one certificate covers all labels. Nothing is claimed for two records with different labels: their
 cells differ, so a released text can reveal its label with certainty.
 
-The rule for the size of cells: K = LABEL_CELL for an epsilon between the two CELL_EPSILONS. K
-halves for every two nats below this interval. K doubles for every two nats above this interval,
-until every cell holds all sentences of the codec. The rule for t in cells is the formula above with
-s = max(4/3, min(eps - 2, eps/2 + 2), eps - 4). All cells begin with the same sentences, the first
-sentences of the codec (``first_share``).
+A cell has K = LABEL_CELL sentences if epsilon lies between the two numbers CELL_EPSILONS. K is
+halved for every two nats by which epsilon is below this interval. K is doubled for every two nats
+by which epsilon is above this interval, until every cell holds all sentences of the codec. In
+cells, t is K s / (e^eps + s) with s = max(4/3, min(eps - 2, eps/2 + 2), eps - 4). All cells begin
+with the same sentences, the first sentences of the codec (``first_share``).
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, and for labels
 ``same_label_is_private``.
@@ -132,7 +133,7 @@ class Description(SymbolRandomizer):
         return (Symbols(self.count, self.heavy),)
 
     def privatize(self, descriptions: Sequence[Described]) -> list[int]:
-        """Release one number for each record, exactly, from the operating system's entropy.
+        """Release one number for each record, drawn exactly from the operating system's entropy.
 
         ``descriptions`` holds each record's description, or its t different descriptions in any
         order.
@@ -145,11 +146,11 @@ class Description(SymbolRandomizer):
         return f"{self._own} description{'s' * (self.heavy > 1)}"
 
     def beside(self, labels: int) -> "Description":
-        """Return a copy for joint releases with labels, by default of size ``joint_size``."""
+        """Return a copy for joint releases of text and label; by default, K is ``joint_size``."""
         return replace(self, size=self.size or joint_size(self.epsilon, labels))
 
     def over_broad_text(self, sentences: int) -> Self:
-        """Return a copy for a codec of ``sentences`` broad sentences; the module's rule sets t."""
+        """Return a copy for a codec with ``sentences`` broad sentences, for which a rule sets t."""
         odds = max(1.0, self.epsilon - ODDS_BELOW_EPSILON)
         top = self.top or max(1, round(sentences * odds / (math.exp(self.epsilon) + odds)))
         return replace(self, size=sentences, top=top)
@@ -163,8 +164,8 @@ class Description(SymbolRandomizer):
     def choose(self, descriptions: Sequence[Described], ranks: Sequence[int]) -> list[int]:
         """Return the number at the given rank for each record.
 
-        Ranks below t are the record's own descriptions. The other numbers follow in ascending
-        order.
+        The record's own descriptions have the ranks below t. The other numbers have the ranks from
+        t on, in ascending order.
         """
         meant = []
         for own, rank in zip(self._checked(descriptions), ranks, strict=True):
@@ -194,7 +195,7 @@ class Description(SymbolRandomizer):
         return "the record's own" if self.heavy == 1 else f"one of the record's own {self.heavy:,}"
 
     def _checked(self, descriptions: Sequence[Described]) -> list[Sequence[int]]:
-        """Return each record's descriptions; refuse a record without exactly t different ones."""
+        """Return the descriptions of each record, which must be t different numbers."""
         rows: list[Sequence[int]] = [[row] if isinstance(row, int) else row for row in descriptions]
         count = self.count
         for record, own in enumerate(rows, start=1):
@@ -213,7 +214,7 @@ class Description(SymbolRandomizer):
 
 
 def _other(own: Sequence[int], place: int) -> int:
-    """Return the number at a place in the ascending list of all numbers except a record's own."""
+    """Return the number at ``place`` in the ascending list of all numbers outside ``own``."""
     for number in sorted(own):
         place += number <= place
     return place
@@ -232,7 +233,7 @@ def first_share(epsilon: float) -> float:
 
 
 def best_size(epsilon: float) -> int:
-    """Return the K, 2 to 2^120, for which K-ary randomised response transmits the most information.
+    """Return the K up to 2^120 for which K-ary randomised response transmits the most information.
 
     All K descriptions are assumed to be equally common. The information is largest for K near
     (e^eps - 1) / (u - 1), with u = eps e^eps / (e^eps - 1) (capacity: Ye and Barg 2018).
@@ -245,14 +246,14 @@ def best_size(epsilon: float) -> int:
 
 
 def joint_size(epsilon: float, labels: int) -> int:
-    """Return the number K of descriptions for releases of a text and one of L labels as one symbol.
+    """Return the number K of descriptions for releasing a text and one of L labels as one symbol.
 
     With this K, the symbol transmits the most information about its record, if all K descriptions
-    are equally common. A description almost determines its label, so only K of the K L symbols ever
-    are a record's own symbol. With A = e^eps, the symbol transmits I(K) = (A ln A - (A + K - 1)
-    ln((A + K - 1) / K)) / (A + K L - 1) nats. For K well below A, I(K) is about ln K / (1 + K L /
-    A), which is largest where K (ln K - 1) = A / L. The solution is K = A / (L w), where w e^w = A
-    / (e L).
+    are equally common. A record's description almost determines the record's label, so only K of
+    the K L symbols occur as the own symbol of a record. With A = e^eps, the symbol transmits I(K) =
+    (A ln A - (A + K - 1) ln((A + K - 1) / K)) / (A + K L - 1) nats. For K well below A, I(K) is
+    about ln K / (1 + K L / A), which is largest where K (ln K - 1) = A / L. The solution is K = A /
+    (L w), where w e^w = A / (e L).
     """
     odds = math.exp(min(epsilon, 600.0)) / labels
     size = odds / float(lambertw(odds / math.e).real)

@@ -1,4 +1,4 @@
-r"""Exact discrete Laplace noise on whole numbers, many draws at once.
+r"""Exact sampler of discrete Laplace noise, which draws many integers at once.
 
 Source: Canonne, Kamath, Steinke 2020, Algorithms 1 and 2. The sampler draws integers z from the
 distribution Lap_Z(b), in which P(z) is proportional to exp(-|z| / b). The scale is b = t / 2^k with
@@ -10,24 +10,25 @@ uniformly random integer.
 1. ``below_each(m)`` draws integers uniformly from {0, .., m-1} (the counting lemma of
    `adept.mechanisms.random_bits`).
 2. ``_decays(u, t)`` is true with probability exp(-g), where g = u / t <= 1. The function makes
-   trials numbered j = 1, 2, ... Trial j succeeds with probability g / j: a draw with probability u
-   / t and another one with probability 1 / j must both succeed. Let J be the first trial that
-   fails. Then P(J > j) = g^j / j!, so P(J is odd) = sum_i (-1)^i g^i / i! = exp(-g). The result is
-   True if J is odd. (Algorithm 1.)
-3. Draw U uniformly from {0, .., t-1}, and draw U again unless a trial of probability exp(-U / t)
-   succeeds. Let V be the number of successes of probability exp(-1) before the first failure, so
-   P(V = v) is proportional to exp(-v). Then X = U + t V has P(x) proportional to exp(-x / t),
-   because each x >= 0 belongs to exactly one pair (U, V). So Y = floor(X / 2^k) has P(y)
-   proportional to exp(-2^k y / t) = exp(-y / b).
+   trials numbered j = 1, 2, ... Trial j consists of two draws, which succeed with probability u / t
+   and 1 / j. The trial succeeds if both draws succeed, so with probability g / j. Let J be the
+   number of the first trial that fails. Then P(J > j) = g^j / j!, so P(J is odd) = sum_i (-1)^i g^i
+   / i! = exp(-g). The result is True if J is odd. (Algorithm 1.)
+3. Draw U uniformly from {0, .., t-1}, accept it with probability exp(-U / t), and otherwise draw U
+   again. Let V be the number of successes before the first failure in trials that succeed with
+   probability exp(-1), so P(V = v) is proportional to exp(-v). Then X = U + t V has P(x)
+   proportional to exp(-x / t), because each x >= 0 belongs to exactly one pair (U, V). So Y =
+   floor(X / 2^k) has P(y) proportional to exp(-2^k y / t) = exp(-y / b).
 4. Give Y a sign, plus or minus with equal probability. If the result is (minus, 0), draw Y and the
    sign again, so that 0 is not counted twice. Then z = +-Y has the distribution Lap_Z(b) (Algorithm
    2). QED
 
-Nothing is rounded: every number is an integer below 2^63 that is computed from random words of the
-operating system. With L = 2^62 / 2^k, the program limits the noise to the range from -L to L. The
-program limits each value, and the *sum* of the value and its noise, to the range from -L/2 to L/2.
-So noise beyond L moves the sum to an end of this range, whether or not the noise itself was cut
-off. The result is a function of the exact sum, which is post-processing.
+No number is rounded, because every number is an integer below 2^63 that is computed from random
+words of the operating system. With L = 2^62 / 2^k, the program limits the noise to the range from
+-L to L. The program limits each value, and the *sum* of the value and its noise, to the range from
+-L/2 to L/2. If the noise is below -L or above L, the sum is moved to an end of this range, whether
+or not the noise was limited. So the result is a function of the exact sum, and computing it is
+post-processing.
 
 Checked proof: ``proofs/DiscreteLaplace.v``, ``signs_have_the_weights_of_the_noise``;
 ``proofs/Noise.v``, ``geometric_is_private``.
@@ -54,8 +55,9 @@ Integers = NDArray[np.int64]
 def smallest_scale(sensitivity: int, *, epsilon: float) -> float:
     """Return a scale b >= ``sensitivity / epsilon``, rounded up to at most 24 significant bits.
 
-    ``sensitivity`` is the largest distance between the inputs of two neighbours, in grid steps, at
-    least 1. ``epsilon`` is read as the exact rational value of the float, and as at most 2^30.
+    ``sensitivity`` is the largest distance between the inputs of two neighbours, in grid steps; it
+    is at least 1. The program calculates with the exact rational value of the float ``epsilon``,
+    and uses 2^30 for a larger ``epsilon``.
     """
     exact = sensitivity / Fraction(min(epsilon, MAX_EPSILON))
     size = exact.numerator.bit_length() - exact.denominator.bit_length()  # 2^(size - 1) < exact < 2^(size + 1)
@@ -74,8 +76,8 @@ def exact_laplace(values: Tensor, *, scale: float) -> Tensor:
     exp((|z - x'| - |z - x|) / scale) <= exp(|x - x'| / scale) by the triangle inequality, and the
     noise of the entries is independent.
 
-    ``values`` is an int64 tensor on the CPU. Entries beyond 2^36 times the scale, or beyond 2^61,
-    may be cut off. ``scale`` is in grid steps, as ``smallest_scale`` returns it.
+    ``values`` is an int64 tensor on the CPU. An entry whose size exceeds 2^36 times the scale, or
+    2^61, may be cut off. ``scale`` is in grid steps, as ``smallest_scale`` returns it.
     """
     t, shift = _fraction(scale)
     limit = MAX_MAGNITUDE >> shift + 1
@@ -84,7 +86,7 @@ def exact_laplace(values: Tensor, *, scale: float) -> Tensor:
 
 
 def laplace_noise(count: int, *, t: int, shift: int) -> Integers:
-    """Draw integers z, P(z) proportional to exp(-2^shift |z| / t): step 4 of the proof."""
+    """Draw integers z with P(z) proportional to exp(-2^shift |z| / t), by step 4 of the proof."""
     noise = np.zeros(count, dtype=np.int64)
     open_places = np.arange(count)
     while len(open_places):
@@ -96,7 +98,7 @@ def laplace_noise(count: int, *, t: int, shift: int) -> Integers:
 
 
 def _magnitudes(count: int, *, t: int, shift: int) -> Integers:
-    """Draw integers y >= 0, P(y) proportional to exp(-2^shift y / t): step 3 of the proof."""
+    """Draw integers y >= 0 with P(y) proportional to exp(-2^shift y / t), by step 3 above."""
     parts = np.empty(0, dtype=np.int64)
     while len(parts) < count:  # the first so many that are kept
         drawn = below_each(t, _plenty(count - len(parts)))
@@ -107,7 +109,7 @@ def _magnitudes(count: int, *, t: int, shift: int) -> Integers:
 
 
 def _wholes(count: int) -> Integers:
-    """Draw ``count`` integers v >= 0 with P(v) proportional to exp(-v): step 3 of the proof."""
+    """Draw ``count`` integers v >= 0 with P(v) proportional to exp(-v), by step 3 of the proof."""
     failures = np.empty(0, dtype=np.int64)
     drawn = 0
     while len(failures) < count:
@@ -119,12 +121,12 @@ def _wholes(count: int) -> Integers:
 
 
 def _plenty(count: int) -> int:
-    """Return a number of draws, each kept with probability 1 - 1/e, that mostly suffices."""
+    """Return a number of draws that usually includes ``count`` events of probability 1 - 1/e."""
     return count + 3 * count // 4 + 8
 
 
 def _decays(numerators: Integers, t: int) -> NDArray[np.bool_]:
-    """Return True with probability exp(-u / t) for each numerator u <= t: step 2 of the proof."""
+    """Return True with probability exp(-u / t) for each numerator u <= t, by step 2 above."""
     odd = np.ones(len(numerators), dtype=bool)
     going, trial = np.arange(len(numerators)), 1
     while len(going):

@@ -1,10 +1,11 @@
-"""DPText's sampler, whose noise is never negative: a false privacy claim that audits must find.
+"""DPText's sampler. Its noise is never negative, so DPText's privacy claim is false.
 
 DPText (Beigi et al. 2019, 2021; Alnasser et al. 2021) draws v uniformly from (0, 1) for each number
 r of a latent. DPText releases r + F(v) with F(v) = -b sgn(v) ln(1 - 2|v|), where b is the scale of
 the noise. If v came from (-1/2, 1/2), F(v) would have the Laplace distribution. But v comes from
 (0, 1). So F(v) is exponentially distributed for v below 1/2, +inf for v = 1/2, and NaN for v above
-1/2, where it is the logarithm of a negative number (Habernal 2022, Section 3).
+1/2, because 1 - 2|v| is then negative (Habernal 2022, Section 3). Audits must find that the claim
+is false.
 
 Checked proof: ``proofs/Privacy.v``, ``impossible_output_gives_away``.
 """
@@ -36,8 +37,8 @@ class DPText(Mechanism):
 
     Attributes:
         nan: the treatment of random numbers v > 1/2, for which the noise F(v) is NaN. "redraw"
-            draws v again until F(v) is a number, so the noise is exponential with mean b. "zero",
-            as in the published code, adds no noise in half of all cases.
+            draws v again until F(v) is a number, so the noise is exponential with mean b. "zero"
+            replaces NaN by 0, as the published code does, so half of all numbers get no noise.
     """
 
     nan: str = "redraw"

@@ -15,7 +15,7 @@ MIN_COUNT = 2  # least count of such cases: 1 of 100 may be far above the bound
 
 
 def odds_change(epsilon: float) -> str:
-    """Return words for the largest change of an attacker's odds by a pure eps-DP release."""
+    """Return words for the largest change that a pure eps-DP release makes to attackers' odds."""
     if epsilon >= MAX_STATED_EPSILON:
         return "may change more than 10^21-fold, so that next to nothing is guaranteed"
     most = Decimal(math.nextafter(math.exp(epsilon), math.inf))
@@ -31,19 +31,20 @@ def good_enough(kappa: float, *, epsilon: float, delta: float = 0.0) -> float:
     r"""Return a bound on the probability that an attacker's guess about a record is right.
 
     The attacker sees a release before guessing. A guess is right for some records and wrong for the
-    others. ``kappa`` is the largest prior probability with which any single, fixed guess is right.
+    others. ``kappa`` is the largest prior probability that a guess is right if the guess does not
+    depend on the release.
 
     Claim: P[success] <= (kappa e^eps + delta) / (kappa e^eps + 1 - kappa).
 
-    Proof: let G be the set of records for which a guess g is right, and pi_g <= kappa its prior
-    probability. Write s_g for the probability that the attacker guesses g and is right, and f_g for
-    the probability that the attacker guesses g and is wrong. For records x and y let d_g(x, y) =
-    max(0, P[g|x] - e^eps P[g|y]). The sum of d_g(x, y) over all g is at most delta, because the
-    attacker makes only one guess. For x in G and y outside G, P[g|x] <= e^eps P[g|y] + d_g(x, y).
-    Average this inequality over y by the prior outside G. Then sum it over x in G, weighted by the
-    prior pi_x: s_g <= e^eps pi_g / (1 - pi_g) f_g + sum_x pi_x sum_y pi_y d_g(x, y) / (1 - pi_g).
-    Sum over all g, with pi_g <= kappa throughout, and let s be the sum of all s_g: s <= kappa e^eps
-    / (1 - kappa) (1 - s) + delta / (1 - kappa). Solve for s. QED.
+    Proof: let G be the set of records for which a guess g is right, and let pi_g <= kappa be the
+    prior probability of G. Write s_g for the probability that the attacker guesses g and is right,
+    and f_g for the probability that the attacker guesses g and is wrong. For records x and y let
+    d_g(x, y) = max(0, P[g|x] - e^eps P[g|y]). The sum of d_g(x, y) over all g is at most delta,
+    because the attacker makes only one guess. For x in G and y outside G, P[g|x] <= e^eps P[g|y] +
+    d_g(x, y). Average this inequality over all y outside G, weighted by the prior. Then sum it over
+    x in G, weighted by the prior pi_x: s_g <= e^eps pi_g / (1 - pi_g) f_g + sum_x pi_x sum_y pi_y
+    d_g(x, y) / (1 - pi_g). Let s be the sum of s_g over all g. As pi_g <= kappa, this sum satisfies
+    s <= kappa e^eps / (1 - kappa) (1 - s) + delta / (1 - kappa). Solve for s. QED.
     """
     check_bound(epsilon, kappa=kappa, delta=delta)
     if kappa in (0, 1):

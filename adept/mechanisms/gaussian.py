@@ -6,10 +6,11 @@ and Wang 2018, Theorem 8). Here Phi is the standard normal distribution function
 / (2s) and v = eps s / D + D / (2s). Let delta_continuous(eps) be the right-hand side.
 
 The release adds noise of the *discrete* Gaussian distribution on the public grid (Canonne, Kamath,
-Steinke 2020), sampled exactly. The guarantee follows from that of the continuous Gaussian, because
-the grid is fine compared with the noise. All lengths below are in grid steps. Let d(y) be the
-probability of the integer y under the discrete Gaussian, which is proportional to exp(-y^2 / (2
-s^2)). Let r(y) be the mass that the continuous Gaussian puts on [y - 1/2, y + 1/2]. Then
+Steinke 2020), sampled exactly. The guarantee follows from the guarantee of the continuous Gaussian
+mechanism, because a grid step is small compared with the noise. All lengths below are in grid
+steps. Let d(y) be the probability of the integer y under the discrete Gaussian, which is
+proportional to exp(-y^2 / (2 s^2)). Let r(y) be the mass that the continuous Gaussian puts on [y -
+1/2, y + 1/2]. Then
 
     r(y) / d(y) = N / (s sqrt(2 pi)) * E[exp(-t^2 / (2 s^2)) cosh(y t / s^2)],   t uniform on [-1/2, 1/2],
 
@@ -22,17 +23,18 @@ are products over its coordinates. So with a = n / (8 s^2),
 The distribution r arises if a continuous Gaussian around a vector of integers is rounded to
 integers. Rounding is post-processing, so r obeys the bound of the continuous Gaussian. Now let x,
 x' be two records, S a set of outputs and T a radius. Write S' for the part of S within distance T
-of x', and c = T^2 / (8 s^4). Write P_d and P_r for the probabilities under noise from d and from r,
-and Y for noise from d. By (*),
+of x', and c = T^2 / (8 s^4). Write P_d and P_r for the probabilities if the noise has the
+distribution d or r, and let Y be noise with the distribution d. By (*),
 
     P_d[S|x] - exp(eps) P_d[S|x'] <= exp(a) (P_r[S'|x] - exp(eps - 2a - c) P_r[S'|x']) + P_d[||Y|| > T - D]
                                   <= exp(a) delta_continuous(eps - 2a - c) + tail.                               (**)
 
-Here *tail* is the last probability of the line before. Each coordinate of Y satisfies E exp(Y_i^2 /
-(4 s^2)) = N(s sqrt 2) / N(s) < 3/2. So Markov's inequality gives tail <= (3/2)^n exp(-(T - D)^2 /
-(4 s^2)). The program chooses T so that this bound is delta / 2^21, and s so that the first term of
-(**) is delta (1 - 2^-20). Then all of (**) is delta (1 - 2^-21). The last factor leaves room for a
-relative error of 4e-7. The floating-point evaluation of the formula has an error of 1e-10 only.
+Here *tail* is the probability P_d[||Y|| > T - D]. Each coordinate of Y satisfies E exp(Y_i^2 / (4
+s^2)) = N(s sqrt 2) / N(s) < 3/2. So Markov's inequality gives tail <= (3/2)^n exp(-(T - D)^2 / (4
+s^2)). The program chooses T so that this bound is delta / 2^21, and s so that the first term of
+(**) is delta (1 - 2^-20). Then the right-hand side of (**) is at most delta (1 - 2^-21). So the
+guarantee holds even if the program computes (**) with a relative error of 4e-7, and the error in
+floating point is only 1e-10.
 """
 
 import math
@@ -60,16 +62,18 @@ DELTA_MARGIN = 2.0**-20
 class Gaussian(Mechanism):
     """Gaussian noise on latents clipped to l2 norm C: (eps, delta)-LDP for any two records.
 
-    Proof: two points of the l2 ball of radius C are at l2 distance at most 2C, the sensitivity. On
-    the grid, the program verifies sum z^2 <= (C / step)^2 for each vector z of integers, so two
-    such vectors are at most 2C / step apart. Then the bound (**) in the module's docstring applies.
+    Proof: two points of the l2 ball of radius C are at l2 distance at most 2C, which is the
+    sensitivity. On the grid, the program verifies sum z^2 <= (C / step)^2 for each vector z of
+    integers, so two such vectors are at most 2C / step apart. So the bound (**) in the module's
+    docstring applies.
 
     Attributes:
         delta: the delta of the guarantee, from 1e-100 to 0.5; choose it far below 1 / (number of
             records).
-        calibration: the kind of noise and of its scale. "exact" adds integer noise, at the scale
-            that ``adept.mechanisms.gaussian`` proves. "analytic" adds floating-point noise, at the
-            scale of Balle and Wang; no proof covers its rounding errors.
+        calibration: the kind of noise, and the formula for its scale. "exact" adds integer noise,
+            at the scale for which ``adept.mechanisms.gaussian`` has a proof. "analytic" adds
+            floating-point noise, at the scale of Balle and Wang; no proof covers the rounding
+            errors of this noise.
     """
 
     delta: float = 1e-6
@@ -92,7 +96,7 @@ class Gaussian(Mechanism):
         )
 
     def _distance(self) -> float:
-        """Return the l2 diameter of the ball in grid steps, which is an exact float."""
+        """Return the l2 diameter of the ball in grid steps, which a float represents exactly."""
         return 2 * self.clip_norm / grid_step(self.clip_norm)
 
     def privatize(self, latents: Tensor) -> Tensor:
@@ -143,8 +147,9 @@ class ClampedGaussian(Gaussian):
     The release is (eps, delta)-LDP for any two records, with noise calibrated to the l2 distance
     2C. Proof: the cube of half side c = C / sqrt(n) lies in the l2 ball of radius C, because n c^2
     = C^2. So two points of the cube are at l2 distance at most 2C, and the bound (**) of the
-    module's docstring applies. On the grid, let R be the largest sum of squares in the ball.
-    Integers of magnitude at most m = floor(sqrt(R / n)) have n m^2 <= R.
+    module's docstring applies. On the grid, let R be the largest sum of squares of a vector in the
+    ball, and let m = floor(sqrt(R / n)). If n integers have magnitude at most m, their squares sum
+    to at most n m^2 <= R.
 
     Source: DP-BART clamps the encoder's output in this way and adds analytic Gaussian noise
     (Igamberdiev and Habernal, Findings of ACL 2023, Section 3.2).
@@ -167,7 +172,7 @@ class ClampedGaussian(Gaussian):
 
 
 def log_delta(scale: float, *, epsilon: float) -> float:
-    """Return ln delta for Gaussian noise of deviation ``scale`` and latents at l2 distance 1."""
+    """Return ln delta for Gaussian noise of standard deviation ``scale`` and l2 sensitivity 1."""
     centre, half = epsilon * scale, 1 / (2 * scale)
     low, high = centre - half, centre + half
     if low < -30:
@@ -191,7 +196,7 @@ def analytic_scale(epsilon: float, *, delta: float) -> float:
 
 
 def discrete_log_delta(scale: float, *, distance: float, dim: int, epsilon: float, tail: float) -> float:
-    """Return ln of the first term of (**) for s = ``scale``, D = ``distance`` and ``tail``."""
+    """Return ln of the first term of (**) for s = ``scale``, D = ``distance`` and a given tail."""
     near = dim / (8 * scale**2)
     reach = distance + 2 * scale * math.sqrt(dim * math.log(1.5) - math.log(tail))
     slack = 2 * near + reach**2 / (8 * scale**4)

@@ -1,22 +1,24 @@
-r"""Guarantees: claimed and true budgets, their words, and the public numbers that prove them.
+r"""Guarantees of mechanisms, the words that state them, and the public numbers that prove them.
 
 A *certificate* is a list of public numbers from which anyone can compute the guarantee of a
 release, as ``adept.release.verify_statement`` does. Releasing a record may take several random
 draws. Each *part* of a certificate describes the distribution of one draw, never the drawn value. A
 part has one of three kinds:
 
-- ``symbols``: subset selection, which draws one of k symbols. Of the symbols, t have the integer
-  weight A and the others the integer weight B. The program draws one integer below W = t A + (k -
-  t) B from random words of b bits. The probabilities of a symbol under two records differ by a
-  factor of at most A / B. One comparison of integers, A s <= B S, shows that A / B <= e^eps. Here s
-  = 2^128, and S is the sum of the first m terms of the series of s e^eps, each rounded down. So S
-  <= s e^eps, because all omitted terms are positive.
-- ``discrete_laplace``: noise of scale b on vectors of integers at l1 distance at most D. The
-  guarantee holds if D / b <= eps, compared as fractions.
-- ``discrete_gaussian``: noise of parameter s on vectors of n integers at l2 distance at most D. The
-  guarantee holds if the bound (**) of ``adept.mechanisms.gaussian`` is at most delta.
+- ``symbols``: subset selection, which draws one of k symbols. For each record, t symbols have the
+  integer weight A, and the other symbols have the integer weight B. The program draws one integer
+  below W = t A + (k - t) B from random words of b bits. The probabilities of a symbol under two
+  records differ by a factor of at most A / B. The comparison A s <= B S of two integers shows that
+  A / B <= e^eps. Here s = 2^128, and S is the sum of the first m terms of the series of s e^eps,
+  where each term is rounded down. So S <= s e^eps, because all omitted terms are positive.
+- ``discrete_laplace``: noise of scale b, added to vectors of integers whose l1 distance is at most
+  D. The guarantee holds if D / b <= eps, which is checked with exact fractions.
+- ``discrete_gaussian``: noise with the parameter s, added to vectors of n integers whose l2
+  distance is at most D. The guarantee holds if the bound (**) of ``adept.mechanisms.gaussian`` is
+  at most delta.
 
-Integers and fractions ("p/q") are strings, because a float may not hold them exactly.
+In a certificate, integers and fractions ("p/q") are strings, because a float may not represent them
+exactly.
 
 Checked proof: ``proofs/Checker.v``, ``accepted_symbols_are_private``,
 ``accepted_noise_is_private``.
@@ -40,9 +42,10 @@ Part = dict[str, Any]  # a part of a certificate: the public numbers of one rand
 class Guarantee:
     """The claimed and the true guarantee of one release.
 
-    The guarantee of ``Votes``, which releases counts, is central DP. All other guarantees are local
-    DP (LDP). A mechanism M is (epsilon, delta)-LDP when P[M(x) in S] <= exp(epsilon) P[M(x') in S]
-    + delta for all records x, x' and all sets S of outputs (Habernal 2021, Definition 2.3).
+    The guarantee of ``Votes``, which releases counts, is central DP. The guarantees of all other
+    mechanisms are local DP (LDP). A mechanism M is (epsilon, delta)-LDP when P[M(x) in S] <=
+    exp(epsilon) P[M(x') in S] + delta for all records x, x' and all sets S of outputs (Habernal
+    2021, Definition 2.3).
     """
 
     claimed_epsilon: float  # the epsilon that the mechanism's author claims, in nats
@@ -62,12 +65,12 @@ class Guarantee:
 
 
 def json_number(value: float | None) -> float | str | None:
-    """Return ``value`` in a form that JSON can hold: an infinite number is the string "inf"."""
+    """Return ``value``, or the string "inf" for infinity, because JSON has no infinite numbers."""
     return "inf" if value is not None and math.isinf(value) else value
 
 
 def words(number: float) -> str:
-    """Format an epsilon or delta for a sentence: four significant digits, rounded up."""
+    """Format an epsilon or delta for a sentence, with four significant digits, rounded up."""
     if math.isinf(number):
         return "infinite"
     rounded = Context(prec=4, rounding=ROUND_CEILING).create_decimal(repr(float(number))).normalize()
@@ -84,7 +87,7 @@ def often(probability: Fraction) -> str:
 
 
 def total(*epsilons: float | Fraction, times: int = 1) -> float:
-    """Return the exact sum of budgets, each spent ``times`` times, rounded up to a float."""
+    """Return the sum of budgets, each of which is spent ``times`` times, rounded up to a float."""
     if not all(map(math.isfinite, epsilons)):
         return math.inf
     exact = times * sum((Fraction(epsilon) for epsilon in epsilons), Fraction(0))
@@ -109,7 +112,8 @@ def symbols_part(
     """Return the part of a certificate for the draw of one of k = ``size`` symbols.
 
     ``top`` symbols have the larger weight A, and ``odds`` holds the integer weights (A, B). ``of``
-    says what a symbol stands for: a text, a label, or both (with ``labels`` labels).
+    says what a symbol stands for: a text, a label, or both; ``labels`` is the number of labels for
+    both.
     """
     heavy, light = odds
     return {

@@ -1,31 +1,32 @@
 r"""Private labels: a record's text and label are released as one symbol, by subset selection.
 
 A record has a text and one of L public labels. A codebook or a codec maps the text to one of k
-*outcomes* v: a codeword, or a description (a number). So there are k L symbols (v, c) of an outcome
-and a label. The *heavy set* of a record consists of the t symbols {its t nearest outcomes} x {its
-own label}. The mechanism releases one symbol: each heavy symbol with probability A / W, and each
-other symbol with probability B / W. Here W = t A + (k L - t) B, and A >= B are integers with A <=
-e^eps B.
+*outcomes* v: a codeword, or a description (a number). So there are k L symbols (v, c), each of
+which consists of an outcome v and a label c. The *heavy set* of a record holds t symbols: the
+record's t nearest outcomes, each with the record's own label. The mechanism releases one symbol:
+each heavy symbol with probability A / W, and each other symbol with probability B / W. Here W = t
+A + (k L - t) B, and A >= B are integers with A <= e^eps B.
 
-Claim: pure eps-LDP, exactly, for any two *pairs* of text and label. Proof: every record's heavy set
-has exactly t symbols, whatever its label is. So W is the same for all records, and each symbol's
-probability is A / W or B / W under any record. The program draws a *rank* r in {0, .., k L - 1}. A
-rank below t has the weight A, and any other rank has the weight B (``random_draws.exact_ranks``).
-The rank's symbol has the outcome of rank r mod k and the label of rank r div k. For every record,
-the outcomes in the order of their ranks are a permutation of all outcomes that begins with the t
-nearest (``Block.place``). The labels in the order of their ranks are a permutation of all labels
-that begins with the record's label (``RandomizedResponse.choose``). So each rank belongs to exactly
-one symbol, and the ranks below t are the heavy set. QED.
+Claim: the release is pure eps-LDP, exactly, for any two *pairs* of text and label. Proof: every
+record's heavy set has exactly t symbols, whatever its label is. So W is the same for all records,
+and each symbol's probability is A / W or B / W under any record. The program draws a *rank* r in
+{0, .., k L - 1}. A rank below t has the weight A, and any other rank has the weight B
+(``random_draws.exact_ranks``). The symbol of rank r has the outcome of rank r mod k and the label
+of rank r div k. For every record, the outcomes in the order of their ranks are a permutation of all
+outcomes that begins with the t nearest (``Block.place``). The labels in the order of their ranks
+are a permutation of all labels that begins with the record's label (``RandomizedResponse.choose``).
+So each rank belongs to exactly one symbol, and the ranks below t are the heavy set. QED.
 
-The text alone and the label alone each have an exact epsilon below eps. An outcome's weight, summed
-over labels, is A + (L - 1) B or L B. A label's weight, summed over outcomes, is t A + (k - t) B or
-k B. So the epsilon of the text alone is ln((A + (L - 1) B) / (L B)), and the epsilon of the label
-alone is ln((t A + (k - t) B) / (k B)).
+The epsilon of the text alone and the epsilon of the label alone are known exactly, and both are
+below eps. The L symbols with the same outcome have the total weight A + (L - 1) B or L B. The k
+symbols with the same label have the total weight t A + (k - t) B or k B. So the epsilon of the text
+alone is ln((A + (L - 1) B) / (L B)), and the epsilon of the label alone is ln((t A + (k - t) B) /
+(k B)).
 
-The rules for codebooks read only the budget and L. The rule for t: .8 k L / (e^eps + 1), but at
-least 1. The rule for k: the largest power of two from 128 to 1024 that is at most e^eps / (2 L), or
-128 if none is. In the first case, t = 1 and a record's own symbol has a probability of at least 2/3
-(``docs/decisions.md``, "Codewords beside labels").
+The rules for codebooks read only the budget and L. By default, t is .8 k L / (e^eps + 1), but at
+least 1. By default, k is the largest power of two from 128 to 1024 that is at most e^eps / (2 L),
+or 128 if all are larger. If one is small enough, then t = 1 and a record's own symbol has a
+probability of at least 2/3 (``docs/decisions.md``, "Codewords beside labels").
 
 Checked proof: ``proofs/Symbols.v``, ``joint_response_is_private``, ``text_alone_is_private``,
 ``label_alone_is_private``.
@@ -79,7 +80,7 @@ class JointResponse:
 
     @cached_property
     def text(self) -> SymbolRandomizer:
-        """The mechanism that releases the text, with the number of symbols for a joint release."""
+        """The mechanism that releases the text, with the number of outcomes for a joint release."""
         return self.mechanism.beside(len(self.labels))
 
     @cached_property
@@ -158,7 +159,7 @@ class JointResponse:
 
     @property
     def text_epsilon(self) -> float:
-        """The epsilon of the released text alone, if its label is not published; rounded up."""
+        """The epsilon of the released text if the label is not published, rounded up."""
         heavy, light = self.odds
         count = len(self.labels)
         return self._log(Fraction(heavy + (count - 1) * light, count * light))

@@ -2,8 +2,8 @@
 
 The density of the noise z is proportional to exp(-||z||_2 / b) with b = 2C / eps. The noise has a
 uniformly random direction. The length of the noise has the distribution Gamma(n, b), because the
-sphere of radius r contributes r^(n-1) exp(-r / b) (Hardt and Talwar 2010, "On the geometry of
-differential privacy"; Chaudhuri, Monteleoni, Sarwate 2011).
+density of the length r is proportional to r^(n-1) exp(-r / b) (Hardt and Talwar 2010, "On the
+geometry of differential privacy"; Chaudhuri, Monteleoni, Sarwate 2011).
 """
 
 from dataclasses import dataclass
@@ -22,11 +22,12 @@ from adept.mechanisms.random_draws import fresh_directions, fresh_uniform, simul
 class L2Norm(Mechanism):
     """Noise z of density proportional to exp(-eps ||z||_2 / (2C)), on latents clipped to l2 norm C.
 
-    The release is pure eps-LDP for any two records. Proof: on the ball of radius C, the l2
-    sensitivity is ||x - x'||_2 <= 2C. Let f be the density of the noise. At any output z, the
-    densities of the release satisfy f(z - x) / f(z - x') = exp(eps (||z - x'|| - ||z - x||) / (2C))
-    <= exp(eps ||x - x'|| / (2C)) <= exp(eps) by the triangle inequality. Rounding to the public
-    grid is post-processing. The proof does not cover floating-point errors, so ``exact`` is False.
+    The release is pure eps-LDP for any two records. Proof: the l2 sensitivity is at most 2C,
+    because all latents lie in the ball of radius C. Let f be the density of the noise. At any
+    output z, the densities of the release satisfy f(z - x) / f(z - x') = exp(eps (||z - x'|| -
+    ||z - x||) / (2C)) <= exp(eps ||x - x'|| / (2C)) <= exp(eps) by the triangle inequality.
+    Rounding to the public grid is post-processing. The proof does not cover floating-point errors,
+    so ``exact`` is False.
     """
 
     name: ClassVar[str] = "l2_norm"
@@ -61,5 +62,5 @@ class L2Norm(Mechanism):
         )
 
     def expected_squared_error(self, dim: int) -> float:
-        """Return the mean squared radius of the noise, n (n + 1) b^2 = 4 n (n + 1) C^2 / eps^2."""
+        """Return the mean squared length of the noise, n (n + 1) b^2 = 4 n (n + 1) C^2 / eps^2."""
         return dim * (dim + 1) * self._scale() ** 2

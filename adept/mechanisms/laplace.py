@@ -1,6 +1,6 @@
 r"""The three variants of ADePT: Laplace noise on a clipped latent.
 
-All three release r + (Y_1, ..., Y_n), where r is the clipped latent and Y_1, ..., Y_n are
+All three variants release r + (Y_1, ..., Y_n), where r is the clipped latent and Y_1, ..., Y_n are
 independent Laplace noise of scale b (Habernal 2021, Eq. 11 and 13). Let x and x' be the clipped
 latents of two records. The privacy loss at any output z is sum_i (|z_i - x'_i| - |z_i - x_i|) / b
 <= ||x - x'||_1 / b (Habernal 2021, Appendix A), and z = x attains this bound. So the true epsilon
@@ -18,10 +18,10 @@ The l1 diameter of the l2 ball is 2 C sqrt(n) by Cauchy-Schwarz: ||x||_1 <= sqrt
 equality for x = C / sqrt(n) (1, ..., 1) (Habernal 2021, Theorem 5.1). The authors of ADePT (Krishna
 et al. 2021) took this diameter to be 2 C.
 
-The release is exact: the latents are integers on the public grid, the noise is discrete Laplace
-noise, and rational arithmetic chooses b so that D / b <= eps for the integer diameter D. On the
-grid, D = 2 R for the l1 ball of integer radius R. For integer vectors with sum z^2 <= Q, D <= 2
-isqrt(n Q), because each ||z||_1 is an integer and at most sqrt(n Q).
+The release is exact, because the latents are integers on the public grid, the noise is discrete
+Laplace noise, and the program chooses b in rational arithmetic so that D / b <= eps for the integer
+diameter D. On the grid, D = 2 R for the l1 ball of integer radius R. For integer vectors with sum
+z^2 <= Q, D <= 2 isqrt(n Q), because each ||z||_1 is an integer and at most sqrt(n Q).
 
 Checked proof: ``proofs/Papers.v``, ``l1_is_private``, ``sqrt_n_is_private``,
 ``original_is_not_private``.
@@ -44,7 +44,7 @@ from adept.mechanisms.random_draws import simulated_laplace
 
 @dataclass(frozen=True, kw_only=True)
 class _Laplace(Mechanism):
-    """Laplace noise on latents on the public grid: the base class of the three variants."""
+    """Base class of the three variants, which add Laplace noise to latents on the public grid."""
 
     noise: ClassVar[str | None] = "laplace"
 
@@ -117,8 +117,8 @@ class OriginalLaplace(_Laplace):
 
     The claim of eps-LDP is false for n > 1 (Habernal 2021, Theorems 3.1 and 5.1). The true
     guarantee is pure (eps * sqrt(n))-LDP for any two records, and the latents C/sqrt(n) (1, ..., 1)
-    and -C/sqrt(n) (1, ..., 1) attain it. By default, the program refuses to release records with
-    this mechanism.
+    and -C/sqrt(n) (1, ..., 1) attain this bound. By default, the program refuses to release records
+    with this mechanism.
     """
 
     name: ClassVar[str] = "original"
@@ -149,9 +149,9 @@ class L1Laplace(_Laplace):
 class SqrtNLaplace(_Laplace):
     """Second remedy for ADePT: latents clipped to l2 norm C, plus noise of scale 2C sqrt(n) / eps.
 
-    The release with Laplace noise is pure eps-LDP for any two records (Habernal 2021, Section 6).
-    Proof: two points of the l2 ball of radius C are at l1 distance at most 2C sqrt(n), so the
-    privacy loss is at most 2C sqrt(n) / b = eps.
+    The release is pure eps-LDP for any two records (Habernal 2021, Section 6). Proof: two points of
+    the l2 ball of radius C are at l1 distance at most 2C sqrt(n), so the privacy loss is at most 2C
+    sqrt(n) / b = eps.
     """
 
     name: ClassVar[str] = "sqrt_n"

@@ -1,21 +1,22 @@
-r"""A small codebook learned from public latents; each codeword has a large probability.
+r"""Release of a codeword from a small codebook that was learned from public latents.
 
 A codebook is a list of k unit vectors, the codewords, which are learned from the latents of public
-texts. The t codewords nearest to a record are its *heavy* codewords, which are likelier than the
-others to be released for it. The release, its claim and its proof are those of
-``adept.mechanisms.codebook``. The proof holds for *any* public codewords.
+texts. The t codewords nearest to a record are the record's *heavy* codewords, which are released
+for this record with a larger probability than the other codewords. The release, its claim and its
+proof are those of ``adept.mechanisms.codebook``. The proof holds for *any* public codewords.
 
-The rule for k: 2^round(4 + eps), but at least 32, at most 1024, and at most half the number of
-public latents. The rule for t: .8 k / (e^eps + 1), but at least 1. t is also at least k / 512,
-unless a record's nearest codeword alone would be released with probability .9 or more for t = 1. (A
-set of k / (e^eps + 1) heavy codewords keeps the most information: Ye and Barg 2018, Eq. 10;
+By default, k is 2^round(4 + eps), but at least 32, at most 1024, and at most half the number of
+public latents. By default, t is .8 k / (e^eps + 1), but at least 1. If t = 1 would release a
+record's nearest codeword with a probability below .9, then t is also at least k / 512. (A set of k
+/ (e^eps + 1) heavy codewords keeps the most information: Ye and Barg 2018, Eq. 10;
 ``docs/decisions.md``, "Sizes of codebooks".)
 
 A model of *broad* text, which covers many subjects instead of one domain, uses its largest
-codebook. If a model of broad text was adapted to a domain, its smaller codebooks belong to the
-domain. An adapted model uses at most four times the k of the rule above. The rule for t is t = k s
-/ (e^eps + s) with s = eps - 2, at least 4/3. Then the odds of releasing a heavy codeword are s to
-one (``docs/decisions.md``, "Heavy codewords of broad text").
+codebook. If such a model was adapted to a domain, its smaller codebooks belong to the domain. A
+codebook more than twice as large as the next smaller one is then used only if it has at most four
+times the k of the rule above. For broad text, t is k s / (e^eps + s), where s is eps - 2, but at
+least 4/3. Then the odds of releasing a heavy codeword are s to one (``docs/decisions.md``, "Heavy
+codewords of broad text").
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, and for labels
 ``same_label_is_private``.
@@ -54,11 +55,11 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
     The release is pure eps-LDP, exactly, provided that no private data influenced the codewords.
 
     Attributes:
-        codewords: a (k, n) tensor with k >= 2, finite and without zero rows, whose rows are scaled
-            to unit length here. None means random codewords until a model provides codewords.
+        codewords: a finite (k, n) tensor with k >= 2 and without zero rows; the class scales the
+            rows to unit length. None means random codewords until a model provides codewords.
         size: the number k of codewords; by default, it follows from the budget.
-        top: the number t of heavy codewords: those nearest to a record, which are likelier than the
-            others; by default, it follows from k and the budget.
+        top: the number t of heavy codewords of each record; by default, it follows from k and the
+            budget.
     """
 
     # A Tensor; Any because configurations must be able to hold the class.
@@ -90,7 +91,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
 
     @property
     def heavy(self) -> int:
-        """The number t of heavy codewords of each record: ``top``, or else by the module's rule."""
+        """The number t of heavy codewords of each record; by default, the module's rule sets t."""
         if self.top is not None:
             return self.top
         odds = math.exp(min(self.epsilon, 700.0))
@@ -98,9 +99,9 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return max(least, round(HEAVY_SHARE * self.count / (odds + 1)))
 
     def with_codewords(self, codebooks: Mapping[int, Tensor], *, most: int | None = None) -> Self:
-        """Return a copy with the largest codebook of at most ``most`` codewords, by default k.
+        """Return a copy with the largest codebook of at most ``most`` (by default k) codewords.
 
-        ``codebooks`` holds the model's codebooks, each under its number of codewords.
+        ``codebooks`` maps a number of codewords to the model's codebook of this size.
         """
         if self.codewords is not None:
             return self
@@ -113,7 +114,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return replace(self, codewords=codebooks[max(fitting)], size=max(fitting))
 
     def over_broad_text(self, codebooks: Mapping[int, Tensor]) -> Self:
-        """Return a copy for a model of broad text, with the codebook and t by the module's rule."""
+        """Return a copy for a model of broad text; the module's rules choose the codebook and t."""
         found = self.with_codewords(codebooks, most=_without_gap(codebooks, most=BROAD_FACTOR * self.count))
         odds = max(MIN_ODDS, self.epsilon - BROAD_ODDS_BELOW_EPSILON)
         top = self.top or max(1, round(found.count * odds / (math.exp(min(self.epsilon, 700.0)) + odds)))
@@ -137,7 +138,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return "its nearest codeword" if self.heavy == 1 else f"one of its {self.heavy} nearest codewords"
 
     def beside(self, labels: int) -> Self:
-        """Return a copy for joint releases, with ``joint_codewords`` codewords unless k was set."""
+        """Return a copy for joint releases with labels; by default, k is ``joint_codewords``."""
         size = self.count if self.size or self.codewords is not None else joint_codewords(self.epsilon, labels)
         odds = math.exp(min(self.epsilon, 700.0))
         top = self.top or max(1, min(round(HEAVY_SHARE * size * labels / (odds + 1)), size // 2))
@@ -165,7 +166,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return random_codewords(STAND_IN_DIM, self.count, 0) if self.codewords is None else self.codewords
 
     def mean_cosine(self, dim: int) -> float:
-        """Return the mean cosine between a uniformly chosen codeword and its release."""
+        """Return the mean cosine between a randomly chosen codeword and its release."""
         if self.codewords is None:
             return super().mean_cosine(dim)
         self.layout(dim)  # refuses another dimension
@@ -191,7 +192,8 @@ def joint_codewords(epsilon: float, labels: int) -> int:
 def _without_gap(sizes: Iterable[int], *, most: int) -> int:
     """Return the size of the codebook for a model of broad text.
 
-    Start with the largest size up to ``most``. Go on while the next size is at most twice as large.
+    The search starts with the largest size up to ``most``, and goes on to the next larger size as
+    long as this size is at most twice as large as the last one.
     """
     ordered = sorted(sizes)
     found = max((size for size in ordered if size <= most), default=ordered[0])
@@ -215,9 +217,10 @@ def _unit_codewords(codewords: Tensor) -> Tensor:
 def learn_codebooks(latents: Tensor, *, seed: int = 0, also: int = 0) -> dict[int, Tensor]:
     """Learn codebooks of 32, 64, ... 1024 unit codewords (k, n) from public latents (N, n).
 
-    The method is k-means on the sphere. A codebook has at most N / 2 codewords, and no more
-    codewords than there are different latents. If the bound is below 32, the function learns one
-    smaller codebook or none. A codebook of ``also`` codewords is learned too, if possible.
+    The method is k-means on the sphere. A codebook has at most N / 2 codewords, and at most as many
+    codewords as there are different latents. If this limit is below 32, the function learns one
+    smaller codebook or none. The function also learns a codebook of ``also`` codewords if the limit
+    allows it.
     """
     points = _unit_codewords(latents).to(torch.float64) if len(latents) else latents
     distinct = len(torch.unique(points, dim=0)) if len(latents) else 0

@@ -1,19 +1,19 @@
-r"""PrivUnit: a unit vector, drawn mostly from a cap around the record, otherwise from the rest.
+r"""PrivUnit draws a unit vector, mostly from a cap around the record and otherwise from the rest.
 
 Let x be the record's latent, scaled to a point of the unit sphere of R^n. For a threshold g, the
-cap is {v : <x, v> >= g}, the part of the sphere whose cosine with x is at least g. Let q = P(cap)
-under the uniform distribution on the sphere: q = I_s(a, 1/2) / 2 with a = (n - 1) / 2, s = 1 - g^2
-and I the regularised incomplete beta function. PrivUnit draws a unit vector V. With probability p =
-q e^eps / (1 + (e^eps - 1) q), V is uniform on the cap. Otherwise V is uniform on the complement of
-the cap (Bhowmick et al. 2018, Algorithm 1).
+cap is {v : <x, v> >= g}, the part of the sphere whose cosine with x is at least g. Let q be the
+probability of the cap under the uniform distribution on the sphere. Then q = I_s(a, 1/2) / 2 with a
+= (n - 1) / 2 and s = 1 - g^2, where I is the regularised incomplete beta function. PrivUnit draws a
+unit vector V. With probability p = q e^eps / (1 + (e^eps - 1) q), V is uniform on the cap.
+Otherwise V is uniform on the complement of the cap (Bhowmick et al. 2018, Algorithm 1).
 
 Mean: E V = m(g) x with m(g) = M(g) (e^eps - 1) / (1 + (e^eps - 1) q). Here M(g) = E[T; T >= g] =
 s^a / ((n - 1) B(1/2, a)), and T is the first coordinate of a uniformly random unit vector. So V /
 m(g) is an unbiased estimate of x with the squared error 1/m(g)^2 - 1, and the best g maximises m.
-The derivative of m vanishes where m(g) = g, at one point, because dM/dg = -g f(g) and dq/dg =
--f(g), where f is the density of T. For this g the release is V / g, and g is the expected cosine
-between V and x. With these parameters PrivUnit has the least variance in a large family of unbiased
-eps-LDP releases of a unit vector (Asi, Feldman, Talwar 2022).
+The derivative of m vanishes where m(g) = g, which is true for exactly one g, because dM/dg = -g
+f(g) and dq/dg = -f(g), where f is the density of T. For this g the release is V / g, and g is the
+expected cosine between V and x. With these parameters PrivUnit has the least variance in a large
+family of unbiased eps-LDP releases of a unit vector (Asi, Feldman, Talwar 2022).
 """
 
 import math
@@ -50,7 +50,7 @@ class Cap:
 
 @dataclass(frozen=True, kw_only=True)
 class PrivUnit(Mechanism):
-    """A random vector for each latent; its mean is the vector of length C in the same direction.
+    """A random vector for each latent; its mean has the direction of the latent and the length C.
 
     The release is pure eps-LDP for any two records, and its squared error is C^2 (1/g^2 - 1). The
     release depends only on the latent's direction. A zero latent counts as the unit vector along
@@ -58,9 +58,9 @@ class PrivUnit(Mechanism):
 
     Proof: the density of V is p/q on the cap and (1 - p)/(1 - q) on its complement, for any x. The
     ratio of these two numbers, p (1 - q) / (q (1 - p)), is e^eps by the choice of p. So the
-    densities under two records differ by at most this factor anywhere. Only the choice between the
-    cap and its complement is exact. No proof covers the other rounding errors, so ``exact`` is
-    False.
+    densities under two records differ by at most this factor anywhere. The choice between the cap
+    and its complement is exact. No proof covers the rounding errors of the other steps, so
+    ``exact`` is False.
     """
 
     name: ClassVar[str] = "privunit"
@@ -112,8 +112,9 @@ class PrivUnit(Mechanism):
 def optimal_cap(dim: int, *, epsilon: float) -> Cap:
     """Return the cap for which the expected cosine between x and V is largest.
 
-    The threshold solves m(g) = g, or (M - g q)(e^eps - 1) = g. The program solves this equation for
-    the logit of s, ln(s / (1 - s)), which gives both s and g^2 = 1 - s in full precision.
+    The threshold g solves m(g) = g, which means that (M - g q)(e^eps - 1) = g. The program solves
+    this equation for the logit of s, ln(s / (1 - s)), which gives both s and g^2 = 1 - s in full
+    precision.
     """
     check_between(*BUDGETS, epsilon=epsilon)
     if not SPHERE_DIMS[0] <= dim <= SPHERE_DIMS[1]:
@@ -139,9 +140,9 @@ def optimal_cap(dim: int, *, epsilon: float) -> Cap:
 def log_overshoot(logit: float, *, dim: int) -> float:
     """Return ln E max(T - g, 0) = ln(M - g q) for the cap with s / (1 - s) = exp(``logit``).
 
-    If g is near 1 or q is tiny, the difference M - g q loses its digits. In these cases the program
-    uses an equal formula, ``s^(a+1) * F(a + 1/2, 1; a + 2; s) / (4 * a * (a + 1) * B(1/2, a))``,
-    where F is Gauss's hypergeometric function, a series of positive terms.
+    If g is near 1 or q is tiny, rounding errors would spoil the difference M - g q. In these cases
+    the program uses an equivalent formula, ``s^(a+1) * F(a + 1/2, 1; a + 2; s) / (4 * a * (a + 1) *
+    B(1/2, a))``, where F is Gauss's hypergeometric function, a series of positive terms.
     """
     a, sine, log_sine = (dim - 1) / 2, float(expit(logit)), float(log_expit(logit))
     log_beta = float(betaln(0.5, a))

@@ -1,4 +1,4 @@
-r"""Random bits from the operating system, and integers and orders drawn from these bits.
+r"""Random bits from the operating system, and random integers and orders computed from these bits.
 
 Every exact sampler reads its bits from `source`, which has no seed. Tests replace `source` by a
 finite tape of bits.

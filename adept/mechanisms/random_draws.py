@@ -1,12 +1,13 @@
 """Random draws: noise, ranks and indices, for releases and for seeded simulations.
 
-The first word of a function's name says which of three kinds of random numbers it returns.
+The first word of a function's name says which of three kinds of random numbers the function
+returns.
 
 - ``exact_``: integers without any rounding error, computed from random bits that have no seed. An
-  exact release may use only random numbers of this kind.
+  exact release may use only functions whose names begin with ``exact_``.
 - ``fresh_``: floating-point numbers computed from random bytes of the operating system, with
   rounding errors that no proof covers.
-- ``simulated_``: ordinary floating-point numbers from a seeded generator, which protect nothing
+- ``simulated_``: ordinary floating-point numbers from a seeded generator, which give no privacy
   (Mironov 2012, "On significance of the least significant bits for differential privacy").
 """
 
@@ -36,11 +37,12 @@ def _gaussian_measurement(scale: float) -> Measurement:
 
 
 def exact_gaussian(values: Tensor, *, scale: float) -> Tensor:
-    """Add an independent integer z to each entry: P(z) is proportional to exp(-z^2 / (2 scale^2)).
+    """Add an independent integer z to each entry; P(z) is proportional to exp(-z^2 / (2 scale^2)).
 
     OpenDP samples this discrete Gaussian noise from the operating system's entropy with integer
-    arithmetic alone (Canonne, Kamath, Steinke 2020, Algorithm 3). Sums beyond the range of int64
-    are set to its ends, which is post-processing. ``values`` is an int64 tensor on the CPU.
+    arithmetic alone (Canonne, Kamath, Steinke 2020, Algorithm 3). A sum outside the range of int64
+    is set to the nearer end of this range, which is post-processing. ``values`` is an int64 tensor
+    on the CPU.
     """
     noisy = _gaussian_measurement(scale)(values.flatten().tolist())
     return torch.tensor(noisy, dtype=torch.int64).reshape(values.shape)
@@ -48,13 +50,13 @@ def exact_gaussian(values: Tensor, *, scale: float) -> Tensor:
 
 @lru_cache(maxsize=256)
 def exact_odds(epsilon: Fraction) -> tuple[int, int]:
-    """Return integers A >= B = 2^64 with A <= exp(epsilon) * B, up to a relative error of 2^-60."""
+    """Return integers A >= B = 2^64 with (1 - 2^-60) exp(epsilon) <= A / B <= exp(epsilon)."""
     total, _ = exponential_series(epsilon)
     return total >> ODDS_BITS, 1 << ODDS_BITS
 
 
 def exponential_series(epsilon: Fraction) -> tuple[int, int]:
-    """Return an integer that is at most 2^128 exp(epsilon), and the number of terms of its series.
+    """Return an integer of at most 2^128 exp(epsilon), and the number of terms of its series.
 
     Proof: the integer is a partial sum of the series exp(epsilon) = sum epsilon^i / i!, times
     2^128. All terms of the series are positive. The program computes each term in integers and
@@ -88,7 +90,7 @@ def exact_ranks(records: int, *, near: int, far: int, odds: tuple[int, int]) -> 
 
 
 def exact_bernoulli(records: int, *, probability: float) -> Tensor:
-    """Return booleans (records,), each True with exactly the probability that the float states."""
+    """Return booleans (records,), each of which is True with exactly the given probability."""
     ratio = Fraction(probability)
     draws = (random_bits.below(ratio.denominator) < ratio.numerator for _ in range(records))
     return torch.tensor(list(draws), dtype=torch.bool)
@@ -130,7 +132,7 @@ def fresh_directions(records: int, dim: int) -> Tensor:
 
 
 def fresh_index(weights: Tensor) -> Tensor:
-    """Draw an index (B,) for each row of weights (B, K), with probabilities in proportion."""
+    """Draw an index (B,) for each row of weights (B, K); a weight is a relative probability."""
     cumulated = weights.cumsum(dim=1)
     total = cumulated[:, -1:]
     uniform = fresh_uniform(len(total)).to(weights)[:, None]

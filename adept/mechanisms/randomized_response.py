@@ -1,12 +1,12 @@
 """Mechanisms for single values: a public label, a bounded integer, or one of K scored items.
 
 Randomised response (Warner 1965; Habernal 2025, lecture 5) reports the true label with probability
-P(keep), and otherwise one of the other labels at random. With k labels and P(keep) = e^eps / (e^eps
-+ k - 1), randomised response is eps-LDP. No eps-LDP mechanism reports every true label more often:
-the k - 1 wrong reports have probabilities of at least e^-eps P(keep), and all probabilities sum to
-1.
+P(keep), and otherwise one of the other labels at random. With k labels and P(keep) = e^eps /
+(e^eps + k - 1), randomised response is eps-LDP. No eps-LDP mechanism reports every true label with
+a larger probability, because each of the k - 1 wrong labels has a probability of at least e^-eps
+P(keep), and all probabilities sum to 1.
 
-``ScalarLaplace`` serves the numeric query of the same lecture, "how many classes did you skip?",
+``ScalarLaplace`` answers the numeric query of the same lecture, "how many classes did you skip?",
 whose answer is a number from 0 to 15.
 
 Checked proof: ``proofs/Symbols.v``, ``randomized_response_is_private``,
@@ -142,11 +142,12 @@ class RandomizedResponse:
 
 @dataclass(frozen=True, kw_only=True)
 class ScalarLaplace:
-    """A pure eps-LDP release of one integer in [lower, upper], for any two records, exactly.
+    """A pure eps-LDP release of one integer in [lower, upper], computed in exact arithmetic.
 
     Proof: values are clamped to the public range, so the l1 sensitivity is upper - lower. The noise
     is discrete Laplace noise, with P(z) proportional to exp(-|z| / b) and (upper - lower) / b <=
-    eps. A released value may lie outside the range; clamping it would bias a mean.
+    eps. A released value may lie outside the range, because clamping the released values would bias
+    their mean.
     """
 
     epsilon: float
@@ -204,18 +205,18 @@ def check_integers(values: Sequence[int]) -> None:
 
 
 def exponential_choice(scores: Tensor, *, epsilon: float) -> Tensor:
-    """Choose one of K public items for each record, by the exponential mechanism in floats.
+    """Choose one of K public items for each record by the exponential mechanism in floating point.
 
     A score u(x, y) in [0, 1] says how well the item y fits the record x. The probability P(y | x)
     is proportional to exp(eps u(x, y) / 2). ``scores`` (B, K) are clamped to [0, 1], and NaN
     becomes 0.
 
-    Claim: eps-LDP for any two records. Proof: if one record replaces another, exp(eps u / 2)
-    changes by a factor of at most exp(eps / 2). The sum over all items, by which exp(eps u / 2) is
-    divided, changes by at most the same factor. The set of items and the range of u are public
-    (McSherry and Talwar 2007). Sampling at temperature T = 2 (b2 - b1) / eps from a language model
-    whose logits were clipped to [b1, b2] is an exponential mechanism. The items are the words, and
-    the score is u = (logit - b1) / (b2 - b1) (Utpala, Hooker and Chen 2023, Theorem 1).
+    Claim: the choice is eps-LDP for any two records. Proof: if one record replaces another, exp(eps
+    u / 2) changes by a factor of at most exp(eps / 2). The sum over all items, by which exp(eps u /
+    2) is divided, changes by at most the same factor. The set of items and the range of u are
+    public (McSherry and Talwar 2007). Sampling at temperature T = 2 (b2 - b1) / eps from a language
+    model whose logits were clipped to [b1, b2] is an exponential mechanism. The items are the
+    words, and the score is u = (logit - b1) / (b2 - b1) (Utpala, Hooker and Chen 2023, Theorem 1).
     """
     rows = max(1, MAX_WEIGHTS // max(1, scores.shape[1]))
     chosen = [torch.empty(0, dtype=torch.int64)]

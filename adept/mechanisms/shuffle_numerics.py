@@ -1,45 +1,47 @@
 r"""An upper bound on E[(X_1 + ... + X_n)+] that includes all rounding errors; (s)+ is max(0, s).
 
-The X_i are independent copies of a random number X, with few values x_j of probabilities p_j.
+The X_i are independent copies of a random number X, which has few values x_j, with probabilities
+p_j.
 
 *The sum*. Let S = X_1 + ... + X_n, and let U be an independent Gaussian random number of mean 0 and
 standard deviation h. By Jensen's inequality, E[S+] <= E[(S + U)+]. For theta > 0 let f(x) =
 e^(theta x) E[(S + U - x)+]. The Fourier transform of f is E[e^(z S)] e^(z^2 h^2 / 2) / z^2 at z =
 theta + iy, because the integral of e^(z x) (s - x) over x < s is e^(z s) / z^2. By Poisson's
 formula, the sum of f over the multiples of any T is 1 / T times the sum of the transform over the
-multiples of 2 pi / T. All terms of the first sum are positive, and f(0) = E[(S + U)+] is one of
-them. So the second sum, at some 10^4 places y, gives an *upper bound*, whatever theta, T and h are.
-The factor E[e^(z S)] of its terms is E[e^(z X)]^n. The program chooses theta to make the largest
-term of the second sum, at y = 0, as small as possible. T is so large that the other terms of the
-first sum add hardly anything.
+multiples of 2 pi / T. All terms of the sum of f are positive, and f(0) = E[(S + U)+] is one of
+these terms. So the sum of the transform, at some 10^4 places y, gives an *upper bound*, whatever
+theta, T and h are. In the transform, the factor E[e^(z S)] is E[e^(z X)]^n. The program chooses the
+theta for which the largest term of the transform's sum, at y = 0, is smallest. T is so large that
+f(0) is nearly the whole sum of f.
 
-Raising values of X can only increase the result. So the program raises values that are too low for
-the other values to make up for. Outcomes in which no X_i is positive add nothing to E[S+]. If these
-outcomes are likely, the program leaves them out, because otherwise they would hide the others. Let
-w be the contribution of zero and the negative values to E[e^(z X)]. Then E[e^(z X)]^n - w^n,
-computed without cancellation, replaces E[e^(z X)]^n.
+Raising values of X can only increase the result. So the program raises negative values that are so
+low that positive values hardly ever outweigh them. Outcomes in which no X_i is positive add nothing
+to E[S+]. If these outcomes are likely, the program leaves them out, because otherwise their
+rounding errors would hide the other outcomes. Let w be the contribution of zero and the negative
+values to E[e^(z X)]. Then the program uses E[e^(z X)]^n - w^n, computed without cancellation, in
+place of E[e^(z X)]^n.
 
-*Rounding*. With u = 2^-53, sums and products have a relative error of at most u, elementary
-functions one of at most 8 u, and exponentials a further one of u times their exponent. So every
-step below has a relative error of at most SLACK = 2^-40, which is 2^13 u. Let M = E[e^(theta X)],
-let m_j = p_j e^(theta x_j) / M be the *tilted* probabilities, and let v = sum m_j |x_j| and phi(y)
-= E[e^(z X)] / M. The terms m_j (e^(i y x_j) - 1) of phi(y) - 1 have errors of at most SLACK m_j y
-|x_j|, with the rounding of their arguments. So the error of phi is at most SLACK y v. By the mean
-value theorem, the error of phi^n, with |phi| <= r, is at most SLACK r^n n y v / r, plus SLACK r^n
-(1 + |n ln phi|) for the exponential and the logarithm.
+*Rounding*. Let u = 2^-53. Sums and products have a relative error of at most u, and elementary
+functions have a relative error of at most 8 u. For an exponential, u times the exponent is added to
+the relative error. So every step below has a relative error of at most SLACK = 2^-40, which is 2^13
+u. Let M = E[e^(theta X)], let m_j = p_j e^(theta x_j) / M be the *tilted* probabilities, and let v
+= sum m_j |x_j| and phi(y) = E[e^(z X)] / M. The terms m_j (e^(i y x_j) - 1) of phi(y) - 1 have
+errors of at most SLACK m_j y |x_j|, including the rounding of their arguments. So the error of phi
+is at most SLACK y v. Let |phi| <= r. By the mean value theorem, the error of phi^n is at most SLACK
+r^n n y v / r, plus SLACK r^n (1 + |n ln phi|) for the errors of the exponential and the logarithm.
 
-If the outcomes without a positive value are left out, the power is (a + b)^n - a^n. Here a is the
-contribution of zero and the negative values to phi, and b is that of the positive values. Their
-sizes satisfy |b| <= P, where P is the tilted probability of the positive values, and |a| + P <= r.
-The error of this difference is at most n P r^(n-1) times the same sum, with a further SLACK y for
-the arguments in b.
+If the program leaves out the outcomes without a positive value, it computes (a + b)^n - a^n instead
+of phi^n. Here a is the contribution of zero and the negative values to phi, and b is the
+contribution of the positive values. Then |b| <= P and |a| + P <= r, where P is the tilted
+probability of the positive values. The error of (a + b)^n - a^n is at most n P r^(n-1) (e + SLACK
+y), where e r^n is the bound on the error of phi^n above, and SLACK y covers the arguments in b.
 
-The program adds all these errors to the result, term by term. The part of the sum beyond y = Y,
-which is cut off, is at most e^((theta^2 - Y^2) h^2 / 2) / Y times the power at y = 0. The program
-increases M - 1, a sum of the terms p_j (e^(theta x_j) - 1), by SLACK times the sum of their sizes.
-If M is below 1/2, the program sums the probability of zero and all p_j e^(theta x_j), none of them
-negative, and increases the sum by 4 SLACK M. If M^n or e^theta is beyond the range of floats,
-Chernoff's bound E[S+] <= M^n / theta replaces the sum.
+The program adds all these errors to the result, term by term. The program cuts off the terms beyond
+y = Y, which sum to at most e^((theta^2 - Y^2) h^2 / 2) / Y times the power at y = 0. The program
+increases M - 1, a sum of the terms p_j (e^(theta x_j) - 1), by SLACK times the sum of the sizes of
+these terms. If M is below 1/2, the program instead sums the probability of zero and all p_j
+e^(theta x_j), none of which is negative, and increases the sum by 4 SLACK M. If M^n or e^theta is
+beyond the range of floats, Chernoff's bound E[S+] <= M^n / theta replaces the sum.
 """
 
 import math
@@ -63,8 +65,9 @@ MAX_LOG_ODDS_ONCE = 2.0  # the same limit for ln(1 + P / a)
 def mean_positive_part(chances: Floats, values: Floats, *, zero: float, copies: int) -> float:
     """Return an upper bound on E[(X_1 + ... + X_n)+] for n = ``copies`` copies of X.
 
-    ``chances`` are the probabilities of the nonzero ``values`` of X, of which the largest is 1.
-    ``zero`` is the probability of zero. A probability may have a relative error of SLACK.
+    ``values`` are the values of X other than 0, of which the largest is 1, and ``chances`` are
+    their probabilities. ``zero`` is the probability of 0. Each probability may have a relative
+    error of SLACK.
     """
     values = np.maximum(values, -_saddle(chances, values, zero, copies).reach)
     tilted = _saddle(chances, values, zero, copies)
@@ -139,18 +142,18 @@ class _Sum:
 
     @cached_property
     def upward(self) -> float:
-        """The root mean square of the positive values' contribution to S, tilted."""
+        """The tilted root mean square of the contribution that the positive values make to S."""
         return math.sqrt(self.copies * float(self.masses[self._above] @ self.values[self._above] ** 2) / self.share)
 
     @property
     def reach(self) -> float:
-        """The size of a negative value that positive values hardly ever make up for."""
+        """The size from which on positive values hardly ever outweigh a negative value."""
         mean = self.copies * float(self.masses[self._above] @ self.values[self._above]) / self.share
         return mean + PERIOD_DEVIATIONS * (self.upward + 1)
 
     @property
     def period(self) -> float:
-        """The period T: the distance between the places in the first sum of Poisson's formula."""
+        """The period T, the distance between the places at which Poisson's formula sums f."""
         downward = self.copies * float(self.masses[~self._above] @ self.values[~self._above] ** 2)
         return PERIOD_DEVIATIONS * 2 * math.sqrt(self.upward**2 + downward) + PERIOD_DECAY / self.tilt
 
@@ -160,7 +163,7 @@ class _Sum:
         return SMOOTHING * min(1 / self.tilt, self.upward)
 
     def bound(self, *, step: float, smoothing: float) -> float:
-        """Return the bound on E[S+], with its errors: a sum of terms at y = 0, step, 2 step, ...
+        """Return the bound on E[S+], errors included, as a sum of terms at y = 0, step, 2 step, ...
 
         ``smoothing`` is h; the program increases it if the sum would otherwise have too many terms.
         """
@@ -207,7 +210,7 @@ def _turned(masses: Floats, values: Floats, places: Floats) -> Complexes:
 
 
 def _log1p(z: Complexes) -> Complexes:
-    """Return ln(1 + z) for complex z = x + iy, from |1 + z|^2 - 1 = x (2 + x) + y^2."""
+    """Return ln(1 + z) for complex z = x + iy, computed from |1 + z|^2 - 1 = x (2 + x) + y^2."""
     # NumPy's logarithm of |1 + z| loses the real part of the result for a small z
     excess = z.real * (2 + z.real) + z.imag**2
     near = np.abs(excess) < 0.5

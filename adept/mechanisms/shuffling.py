@@ -1,4 +1,4 @@
-r"""Shuffling: a trusted party hides the order of releases, so the central epsilon is smaller.
+r"""Shuffling: hiding the order of releases makes the central epsilon smaller than the local one.
 
 Each of n people has one record and releases one symbol for it by *subset selection*: t of the k
 symbols are *heavy*, with the weight A = e^eps, and the others have the weight 1. The sum of all
@@ -21,36 +21,39 @@ The copies are independent. Let u = e^c, t' = min(t, k - t) and o = t - t'. The 
 
 *Proof* (the privacy blanket: Balle, Bell, Gascon and Nissim 2019, Lemma 5.3; derived again).
 
-1. Every symbol has probability at least 1 / W under every record. So each of the other n - 1
-   records is a *blanket* with probability g = k / W: it releases a uniformly random symbol. Tell
-   the reader which records are no blankets, and their symbols: this can only help the reader. There
-   remain, in random order, the m - 1 uniform symbols of the blankets and one symbol of the replaced
-   record, x or x', with m - 1 ~ Bin(n - 1, g).
+1. Every symbol has probability at least 1 / W under every record. So each of the n - 1 records that
+   are not replaced is a *blanket* with probability g = k / W, which means that it releases a
+   uniformly random symbol. Suppose that the reader of the file is told which records are no
+   blankets, and the symbols of these records; this can only help the reader. The other symbols, in
+   random order, are the m - 1 uniform symbols of the blankets, with m - 1 ~ Bin(n - 1, g), and one
+   symbol of the replaced record, which is x or x'.
 2. Compare these symbols with m uniform symbols y_i. Let Q(y|x) be the probability that x releases
-   y. Any of the m symbols may be the record's own, so the density under x relative to the uniform
-   symbols is (1/m) sum_i k Q(y_i|x). So the hockey-stick divergence between x and x' is (k / (m W))
-   E[(sum_i w(y_i|x) - u w(y_i|x'))+], where the weight w = W Q is 1 or A.
+   y. Any of the m symbols may be that of the replaced record, so the density under x relative to
+   the uniform symbols is (1/m) sum_i k Q(y_i|x). So the hockey-stick divergence between x and x' is
+   (k / (m W)) E[(sum_i w(y_i|x) - u w(y_i|x'))+], where the weight w = W Q is 1 or A.
 3. The probability Bin(m - 1; n - 1, g), divided by m, is Bin(m; n, g) / (g n), and k / (W g) = 1.
-   So the average over m is an expectation over n records, of which those that are no blankets count
-   as zero. The result is the claim for records x and x' whose heavy sets share o' symbols, with o'
-   in place of o and t - o' in place of t'.
-4. The smallest overlap of the heavy sets is the worst. To make the overlap smaller by one, move one
-   symbol from "heavy for both" to "heavy for x alone", and one from "heavy for neither" to "heavy
-   for x' alone". The move replaces the values {A - u A, 1 - u} of X by {A - u, 1 - u A}. The new
-   values have the same sum and lie further apart, as u >= 1, so the change is a mean-preserving
-   spread. The positive part of a sum is convex, so its expectation does not become smaller.
+   So the average over m is an expectation over n records, in which a record that is no blanket
+   counts as zero. The result is the claim for records x and x' whose heavy sets share o' symbols,
+   with o' in place of o and t - o' in place of t'.
+4. The divergence is largest if the overlap of the heavy sets is smallest. To make the overlap
+   smaller by one, move one symbol from "heavy for both" to "heavy for x alone", and one from "heavy
+   for neither" to "heavy for x' alone". The move replaces the values {A - u A, 1 - u} of X by {A -
+   u, 1 - u A}. The new values have the same sum as the old values and lie further apart, as u >= 1,
+   so the change is a mean-preserving spread. The positive part of a sum is convex, so its
+   expectation does not become smaller.
 5. Swapping x and x' does not change the distribution of X. QED.
 
-*Several symbols per record*, such as one for a text and one for a label, are one symbol of a
-product of such distributions. Weights and probabilities multiply, and step 4 applies to one factor
-after another. *More records* never increase delta, because means over n form a reversed martingale.
-So if records are shuffled in groups, the smallest group has the largest delta. A release with a
-smaller eps can be computed from one with a larger eps, so A may be rounded up.
+*Several symbols per record*, such as one for the text and one for the label, count as one symbol,
+whose distribution is the product of the distributions of the single symbols. Weights and
+probabilities multiply, and step 4 applies to one factor after another. *More records* never
+increase delta, because the means (X_1 + ... + X_n) / n form a reversed martingale. So if records
+are shuffled in groups, the smallest group has the largest delta. A release with a smaller eps can
+be computed from a release with a larger eps, so the program may round A up.
 
-*The computed delta* is an upper bound on the claimed one (``adept.mechanisms.shuffle_numerics``).
-It is at most the delta of a file of one record, E[X+]. The program also checks that it is not below
-either of two *floors*, which are lower bounds on the claimed delta. With p = t' / W (for several
-symbols: the product of these) the floors are
+*The computed delta* is an upper bound on the claimed delta (``adept.mechanisms.shuffle_numerics``).
+The computed delta is at most the delta of a file of one record, E[X+]. The program also checks that
+the computed delta is not below two *floors*, which are lower bounds on the claimed delta. Let p =
+t' / W or, for several symbols, the product of these ratios. The floors are
 
     p (A - u) (1 - g)^(n-1), from the case that no other record is a blanket, and
     p (A - u) (p A)^(n-1), which even the true delta reaches if all other records are x, by the
@@ -101,7 +104,7 @@ class Draw:
 
     @property
     def own(self) -> int:
-        """The largest number t' of heavy symbols of one record that are not heavy for another."""
+        """The largest number t' of symbols that are heavy for one record and not for another."""
         return min(self.top, self.size - self.top)
 
     @property
@@ -116,11 +119,11 @@ class Draw:
         return -math.log1p(((self.top - self.own) * math.exp(self.epsilon) + (self.size - self.top)) / heavy)
 
     def cells(self) -> list[tuple[float, tuple[float, ...], tuple[float, ...]]]:
-        """Return groups of symbols with equal weights under each of the worst two records x and x'.
+        """Group the symbols by their weights under two records x and x' with the smallest overlap.
 
         Each group has three entries: the probability that a record is a blanket and releases a
-        symbol of the group, and the logarithms of the weight under x and under x'. () stands for
-        the weight 1.
+        symbol of the group, and the logarithms of the weight under x and under x'. An empty tuple
+        stands for the weight 1.
         """
         heavy, light = (self.epsilon,), ()
         shared, rest = self.top - self.own, self.size - self.top - self.own
@@ -144,7 +147,7 @@ def draws_of(
 
 
 def central_epsilon(draws: Sequence[Draw], *, records: int, delta: float) -> float:
-    """Return the central epsilon of shuffled records at this delta, at most the local epsilon."""
+    """Return the central epsilon of shuffled records at this delta, or the local one if smaller."""
     check_integer(1, 10**12, shuffled_records=records)
     check_between(1e-100, 0.5, central_delta=delta)
     local = total(*(draw.epsilon for draw in draws))
@@ -182,7 +185,7 @@ def central_delta(draws: Sequence[Draw], *, records: int, epsilon: float) -> flo
 
 
 def _distribution(draws: Sequence[Draw], *, epsilon: float) -> tuple[Floats, Floats, float]:
-    """Return the probabilities of X's values other than 0, these values, and their unit.
+    """Return the probabilities of X's nonzero values, these values divided by a unit, and the unit.
 
     Rounding the probabilities and the values can only increase E[(X_1 + ... + X_n)+].
     """

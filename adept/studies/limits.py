@@ -1,13 +1,13 @@
-r"""Bounds for all eps-LDP mechanisms: information, guesses, reconstruction, distinguishing.
+r"""Bounds that hold for every eps-LDP mechanism, on information, guesses and distinguishing.
 
 A mechanism is eps-LDP (local differential privacy) when P[M(x) in S] <= e^eps P[M(x') in S] for all
 records and all sets of outputs (Habernal 2021, Definition 2.3). Every bound follows from this
-inequality alone, and some mechanism attains it.
+inequality alone, and for every bound there is a mechanism that attains it.
 
 A result significantly above a bound proves that the mechanism is not eps-LDP, under two conditions.
-First, the rule that guesses was fixed before anybody looked at the releases on which it is judged.
-Second, eps covers everything that the guesser sees. For example, `best_guess` does not bound a
-classifier that is trained on many rewrites.
+First, the guessing rule was fixed before anybody looked at the releases on which the rule is
+judged. Second, eps covers everything that the guesser sees. For example, `best_guess` does not
+bound the success of a classifier that was trained on many rewrites.
 """
 
 import math
@@ -38,8 +38,8 @@ def capacity(*, epsilon: float) -> float:
 
     Proof: let Q be the distribution of the release V and r_x = dP_x / dQ, so that I = E_Q E_x[r_x
     ln r_x]. At an output v, put l = min_x r_x(v). Then r_x(v) lies in [l, e^eps l] and has mean 1
-    over x. The function r ln r is convex, hence at most its chord over this interval. So E_x[r_x ln
-    r_x] <= ln l + w l e^eps eps, where w is the solution of w l e^eps + (1 - w) l = 1. The right
+    over x. The function r ln r is convex, so it is at most its chord over this interval. So E_x[r_x
+    ln r_x] <= ln l + w l e^eps eps, where w is the solution of w l e^eps + (1 - w) l = 1. The right
     side is ln l + u (1 - l), which is largest at l = 1 / u, with the value u - 1 - ln u. The claim
     follows by averaging over v. Equality holds if r takes only two values, as in PrivUnit's
     distribution with a cap of probability w = (u - 1) / (e^eps - 1). (Kairouz, Oh and Viswanath
@@ -62,14 +62,14 @@ def best_guess(prior: Sequence[float], *, epsilon: float) -> float:
 
     Proof: let p_y be the probability that label y is guessed when it is the truth. The guess is
     post-processing, and the records with one label are a mixture, so the guess is eps-LDP as a
-    function of the label. Hence under the truth y, the guess is z with probability at least e^-eps
-    p_z. These probabilities sum to one over z, so p_y + e^-eps sum_{z != y} p_z <= 1 for all y.
-    With T = sum_z p_z this says p_y <= c = (1 - e^-eps T) / (1 - e^-eps). For a given T, sum_y pi_y
-    p_y is largest when the most likely labels have p = c, the next label has the rest of T, and the
-    others have 0. This value is linear in T while the number of labels with p = c stays the same,
-    so the maximum is at a T = j c. There c = e^eps / (e^eps + j - 1). Equality: j-ary randomised
-    response on the j most likely labels. To guess a record among k, all k priors are equal, and the
-    maximum is at j = k.
+    function of the label. Hence if y is the true label, the guess is z with probability at least
+    e^-eps p_z. These probabilities sum to one over z, so p_y + e^-eps sum_{z != y} p_z <= 1 for all
+    y. With T = sum_z p_z this says p_y <= c = (1 - e^-eps T) / (1 - e^-eps). For a given T, sum_y
+    pi_y p_y is largest when the most likely labels have p = c, the next label has the rest of T,
+    and the others have 0. This value is linear in T while the number of labels with p = c stays the
+    same, so the maximum is at a T = j c. For this T, c is e^eps / (e^eps + j - 1). Randomised
+    response on the j most likely labels attains the bound. If a record is guessed among k records
+    of equal prior, the maximum is at j = k.
 
     Args:
         prior: the labels' probabilities or frequencies, in any order.
@@ -86,12 +86,13 @@ def best_guess(prior: Sequence[float], *, epsilon: float) -> float:
 def advantage(*, epsilon: float, delta: float = 0.0) -> float:
     """Return the largest P[event | x] - P[event | x'], the total variation distance.
 
-    Claim: it is at most (e^eps - 1 + 2 delta) / (e^eps + 1), which is tanh(eps / 2) for delta = 0.
+    Claim: the distance is at most (e^eps - 1 + 2 delta) / (e^eps + 1), which is tanh(eps / 2) for
+    delta = 0.
 
     Proof: let a and b be the event's probabilities under x and x'. Then a <= e^eps b + delta, and
     for the complements 1 - b <= e^eps (1 - a) + delta. The sum of these inequalities is 1 + (a - b)
-    <= e^eps (1 - (a - b)) + 2 delta. Equality: randomised response of one bit, which with
-    probability delta says the truth for certain (Kairouz, Oh and Viswanath 2015).
+    <= e^eps (1 - (a - b)) + 2 delta. Randomised response of one bit attains the bound if, with
+    probability delta, it tells the truth for certain (Kairouz, Oh and Viswanath 2015).
     """
     check_bound(epsilon, delta=delta)
     shrunk = math.exp(-epsilon)

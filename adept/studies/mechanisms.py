@@ -1,10 +1,10 @@
-r"""Mechanisms on one latent: squared error, cosine and information, by dimension and epsilon.
+r"""Squared error, cosine and information of mechanisms on latents, by dimension and epsilon.
 
 Every measured value comes from a simulation with seeded noise, which protects nobody. Latents are
-drawn uniformly from the sphere of radius 1, and the mechanism clips each latent into the set that
-it allows. The squared error is the squared distance between the release and the clipped latent. The
-cosine is between the release and the latent before the clip, so cosines can be compared between
-mechanisms with different clips.
+drawn uniformly from the sphere of radius 1, and each mechanism clips these latents into its own
+set. The squared error is the squared distance between the release and the clipped latent. The
+cosine is the cosine of the release with the latent before the clip, so mechanisms with different
+clips can be compared.
 """
 
 import math
@@ -105,12 +105,12 @@ def measure(mechanism: Mechanism, dim: int, *, records: int = RECORDS, seed: int
 
 
 def information(mechanism: Mechanism, dim: int) -> float | None:
-    """Return the bits that a release gives about a record uniform on the sphere; None if unknown.
+    """Return the bits that a release tells about a random unit vector; None if this is unknown.
 
-    PrivUnit: averaged over all records x, the release V is uniform. So the mutual information I(X;
-    V) is exactly the relative entropy between the distribution of V given x and the uniform
-    distribution (`cap_information`). Codebook: the directions of its blocks are independent if x is
-    uniform, so the `codeword_information` of the blocks adds up.
+    For PrivUnit, the release V is uniform on the sphere, because the record x is. So the mutual
+    information I(X; V) is exactly the relative entropy between the distribution of V given x and
+    the uniform distribution (`cap_information`). For a codebook, the directions of a latent's
+    blocks are independent, so the `codeword_information` of the blocks adds up.
     """
     match mechanism:
         case PrivUnit():
@@ -130,7 +130,7 @@ def cap_information(q: float, *, escape: float) -> float:
 
 
 def codeword_information(shape: Shape) -> float:
-    """Return the relative entropy, in bits, between a codeword drawn for x and a uniform one.
+    """Return the relative entropy, in bits, between a codeword drawn for x and a uniform codeword.
 
     The result is `cap_information` with q = t / k and p = t A / W. Here t of the k codewords are
     heavy for the record x, a heavy codeword has the weight A, and W is the sum of all weights. If

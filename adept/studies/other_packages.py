@@ -1,8 +1,8 @@
 """Audits of other people's packages as pip installs them.
 
 The folder ``audits/`` has one file for each package, with the claims that the package makes. The
-claims are chosen before the run. One run refutes at least one true claim with probability at most 1
-- `CONFIDENCE` (union bound over the claims). If a claim is not refuted, the mechanism is audited
+claims are chosen before the run. One run refutes a true claim with probability at most 1 -
+`CONFIDENCE`, by a union bound over the claims. If a claim is not refuted, the mechanism is audited
 again with half the noise, which violates the claim. If this second audit finds no violation, the
 audit is too weak, and the verdict is "could not tell".
 """
@@ -81,7 +81,7 @@ def load_audit(name: str) -> ModuleType:
 
 
 def claims_of(module: ModuleType) -> list[type[Any]]:
-    """Return the claims of an audit file: its classes, except a common base class ``Base``."""
+    """Return the classes of an audit file, one for each claim, without the base class ``Base``."""
     kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and kind.__module__ == module.__name__]
     return [kind for kind in kinds if kind.__name__ != "Base"]
 
@@ -108,7 +108,7 @@ def run(
 def judge_claim(
     module: ModuleType, kind: type[Any], environment: Path, *, trials: int | None, confidence: float
 ) -> WildRow:
-    """Audit one claim; if it is not refuted, audit the mechanism with half the noise too."""
+    """Audit one claim; if it is not refuted, also audit the mechanism with half the noise."""
     started = time.monotonic()
     count: int = getattr(kind, "trials", TRIALS) if trials is None else trials
     measured: dict[str, Any] = {"trials": count, "confidence": confidence}
@@ -161,7 +161,7 @@ def _audited(
 
 
 def certified(result: AuditResult) -> float:
-    """Return the largest certified epsilon of the checks of distribution and randomness."""
+    """Return the largest epsilon that the checks of distribution and randomness certified."""
     checks = (check for check in result.checks if check.kind in COUNTED and check.verdict is not Verdict.NOTED)
     return max((check.certified_epsilon or 0.0 for check in checks), default=0.0)
 

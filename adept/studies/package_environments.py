@@ -1,7 +1,7 @@
 """Mechanisms from other people's packages, each in a Python environment of its own.
 
-A *worker* is a process inside such an environment, and it holds the mechanism. The audit is the
-*caller*: it sends records to the worker and receives the released outputs.
+A *worker* is a process that runs the mechanism inside the environment of its package. The audit is
+the *caller*: it sends records to the worker and receives the released outputs.
 """
 
 import itertools
@@ -40,8 +40,8 @@ def build_environment(name: str, installs: Installs, directory: str | Path | Non
     """Return the environment of a package, and build it with pip if it does not exist yet.
 
     ``installs`` holds the arguments of each call of ``pip install``, with exact versions.
-    ``directory`` is the parent of all environments, by default in the user's cache. Raise
-    NotInstalled if pip cannot install the packages.
+    ``directory`` is the parent of all environments, by default a directory in the user's cache.
+    Raise NotInstalled if pip cannot install the packages.
     """
     parent = Path(directory) if directory else (cache_directory() or Path(tempfile.gettempdir())) / "wild"
     wanted = "\n".join(" ".join(call) for call in installs)
@@ -73,7 +73,7 @@ def python_of(environment: Path) -> Path:
 
 
 def surroundings(environment: Path) -> dict[str, str]:
-    """Return environment variables for a worker: a separate home, one thread, no downloads."""
+    """Return a worker's environment variables, which set a separate home and forbid downloads."""
     home = environment / "home"
     home.mkdir(exist_ok=True)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
@@ -112,7 +112,7 @@ class Connection:
 
 
 class Isolated:
-    """A mechanism in the environment of its package, where its deep copies are made, too.
+    """A mechanism that runs in its package's environment, where it is also deep-copied.
 
     If the caller seeds NumPy with 0 right before a release, the worker seeds its own generators
     with 0. So an audit can find out whether a seed repeats the noise.
@@ -159,8 +159,8 @@ def isolated(environment: Path, file: Path, kind: str, *, factor: float = 1.0, *
     """Start a worker with a mechanism from an audit file, and yield this mechanism.
 
     ``kind`` is the name of the mechanism's class in the audit file. The class multiplies its budget
-    by ``factor``, so 2 halves the noise. ``attributes`` are declarations of the mechanism, such as
-    ``dim``.
+    by ``factor``, so a factor of 2 halves the noise. ``attributes`` become attributes of the
+    yielded mechanism, such as ``dim``.
     """
     with tempfile.TemporaryDirectory() as directory:
         address = Path(directory) / "socket"

@@ -1,7 +1,7 @@
 """The worker: a process that runs a mechanism inside the environment of its package.
 
 The *caller* starts it as ``python package_worker.py AUDIT_FILE CLASS FACTOR SOCKET``. Caller and
-worker exchange messages through pipes. `marshal` writes the messages, and they hold only plain
+worker exchange messages through pipes. The messages are written by `marshal` and hold only plain
 types, so a package cannot send code to the caller. A forked caller connects to the socket, and the
 worker forks itself to serve the forked caller.
 """
@@ -41,7 +41,7 @@ def receive(stream: BinaryIO) -> Any:
 
 
 def plain(release: Any) -> Any:
-    """Return a release in plain types; any other object becomes its type's name and its items."""
+    """Convert a release to plain types; another object becomes its type's name and its items."""
     if type(release) in PLAIN:
         return release
     for kind in PLAIN[1:-1]:
@@ -65,7 +65,7 @@ class Objects:
         self.mechanisms: dict[int, Any] = {0: make()}
 
     def answer(self, question: str, number: int, *arguments: Any) -> Any:
-        """Answer one message of the caller, about the object with this number."""
+        """Answer one message of the caller about the object that has this number."""
         match question:
             case "copy":
                 self.mechanisms[arguments[0]] = copy.deepcopy(self.mechanisms[number])

@@ -1,8 +1,8 @@
 """The zoo: claims of papers, and likely misreadings of these claims, tested by `adept.audit`.
 
-A *reading* says what a claimed epsilon means: what the paper claims, or what a user may misread,
-for example the epsilon of a whole record. An *exhibit* is one reading with its mechanism, a pair of
-records, and the verdict that we wrote down before the audit.
+A *reading* is one way to understand a claimed epsilon: as the paper means it, or as a user may
+misread it, for example as the epsilon of a whole record. An *exhibit* is one reading with its
+mechanism, a pair of records, and the verdict that we wrote down before the audit.
 """
 
 import time

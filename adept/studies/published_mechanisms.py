@@ -40,9 +40,9 @@ def public_words() -> WordVectors:
 
 @cache
 def public_bigrams() -> Floats:
-    """Return the log frequencies (V + 1, V + 1) of each word (column) after each word (row).
+    """Return the log frequencies (V + 1, V + 1) with which words (columns) follow words (rows).
 
-    The index V stands for the start of a sentence in a row, and for its end in a column.
+    Row V stands for the start of a sentence, and column V stands for the end of a sentence.
     """
     words = public_words()
     counts = np.full((len(words.names) + 1, len(words.names) + 1), 0.05)
@@ -105,8 +105,8 @@ class DPPrompt:
     """DP-Prompt: n words, sampled at temperature T from logits that are clipped to [b1, b2].
 
     Each word has the epsilon 2 (b2 - b1) / T (Utpala, Hooker and Chen 2023). The language model is
-    the public bigram model, with higher logits for the words of the record, as in a model that
-    paraphrases. Words after a sampled end of sentence are not released.
+    the public bigram model, in which the words of the record get higher logits, as a model that
+    paraphrases would give them. Words after a sampled end of sentence are not released.
     """
 
     epsilon: float  # per record, n times that of a word; T = 2 (b2 - b1) n / eps
@@ -138,7 +138,7 @@ def _normalise(weights: Floats) -> Floats:
 
 @dataclass
 class WordByWord:
-    """A mechanism that replaces words; a subclass defines ``release``, from m words to m words."""
+    """A mechanism that replaces words; a subclass defines ``release``, which replaces m words."""
 
     epsilon: float
 
@@ -169,7 +169,7 @@ class WordByWord:
         return difference
 
     def _nearest(self, vectors: Floats, count: int = 1) -> tuple[Indices, Floats]:
-        """Return the ``count`` nearest words of each vector (m, count), and their distances."""
+        """Return the words nearest to each vector (m, count), and the distances of these words."""
         words = public_words().vectors
         squares = np.square(vectors).sum(axis=1)[:, None] + np.square(words).sum(axis=1) - 2 * vectors @ words.T
         nearest = np.argsort(squares, axis=1)[:, :count]
@@ -195,7 +195,7 @@ class CusText(SanText):
 
     @cached_property
     def groups(self) -> Indices:
-        """Number of each word's output set: a frequent word and the nearest words without a set."""
+        """Number of each word's output set; a set holds a frequent word and words near to it."""
         distances, group = public_words().distances(), np.full(len(public_words().names), -1)
         for number in range(-(-len(group) // SET_SIZE)):
             free = np.flatnonzero(group < 0)

@@ -1,15 +1,15 @@
 r"""Figure 2 of Habernal (2022): an empirical sanity check, compared with exact answers.
 
 The inputs are x = (0, ..., 0) and x' = (1, ..., 1), whose l1 distance is n. Each coordinate of a
-release is rounded: to 1 if it is at least 1/2, and otherwise to 0. The majority of the coordinates,
-the *vote*, guesses the input; if both are equally frequent, the guess is x. The *loss of the vote*
-is the largest absolute logarithm of P[guess | x] / P[guess | x'], over the two possible guesses.
-The vote is post-processing, so its loss is at most epsilon if the mechanism is eps-LDP.
+release is rounded to 1 if it is at least 1/2, and otherwise to 0. The *vote* of the coordinates
+guesses x' if more than half of them are rounded to 1, and otherwise x. The *loss of the vote* is
+the largest absolute logarithm of P[guess | x] / P[guess | x'], over the two possible guesses. The
+vote is post-processing, so its loss is at most epsilon if the mechanism is eps-LDP.
 
-The number of coordinates that are rounded to 1 is binomial, so the loss has a closed form. A guess
-that never occurs in a simulation proves only a lower bound on the loss, not an infinite loss. The
-privacy loss of the whole release z, sum_i (|z_i - 1| - |z_i|) / b, reaches n / b for Laplace noise
-of scale b.
+The number of coordinates that are rounded to 1 is binomial, so the loss has a closed form. If a
+guess never occurs in a simulation, this proves only a lower bound on the loss, not an infinite
+loss. The privacy loss of the whole release z, sum_i (|z_i - 1| - |z_i|) / b, reaches n / b for
+Laplace noise of scale b.
 """
 
 import math
@@ -54,7 +54,7 @@ MARKS: dict[str, dict[str, Any]] = {  # style of each column
 
 @dataclass(frozen=True, kw_only=True)
 class SanityRow:
-    """Losses of the vote for one mechanism, epsilon and dimension: exact, simulated, published."""
+    """Exact, simulated and published loss of the vote for one mechanism, epsilon and dimension."""
 
     mechanism: str
     epsilon: float  # the claimed epsilon
@@ -109,7 +109,7 @@ def scale(mechanism: str, *, epsilon: float, dim: int) -> float:
 
 
 def exact_loss(mechanism: str, *, epsilon: float, dim: int) -> float:
-    """Return the exact loss of the vote, from the binomial distribution of its coordinates."""
+    """Return the exact loss of the vote, computed from binomial distributions."""
     zero, one = rounding_probabilities(mechanism, epsilon=epsilon, dim=dim)
     ties = dim // 2  # the vote says 1 when more than half of the coordinates do
     says_one = binom.logsf(ties, dim, zero), binom.logsf(ties, dim, one)
@@ -118,7 +118,7 @@ def exact_loss(mechanism: str, *, epsilon: float, dim: int) -> float:
 
 
 def likelihood_ratio(mechanism: str, *, epsilon: float, dim: int) -> float:
-    """Return the largest loss of a whole release: n / b for Laplace (Habernal 2021, Appendix A)."""
+    """Return the largest privacy loss of a whole release (Habernal 2021, Appendix A)."""
     if mechanism in ("laplace", "adept"):
         return dim / scale(mechanism, epsilon=epsilon, dim=dim)
     return 0.0 if mechanism == "random" else math.inf
@@ -169,7 +169,7 @@ def _row(mechanism: str, epsilon: float, dim: int, trials: int, generator: torch
 
 
 def observed_loss(zeros_say_one: int, ones_say_one: int, trials: int) -> float:
-    """Return the loss of the vote in a simulation, from how often it guessed x' under each input.
+    """Return the simulated loss of the vote, given how often it guessed x' for each input.
 
     The loss is inf if a guess occurred under only one input, and nan if a guess never occurred.
     """
