@@ -1,8 +1,8 @@
 """Logistic regression with one row for each different text, however many records repeat the text.
 
-Each row has counts: the number of records with this text and each label. The weights W minimise
-|W|^2 / 2 - strength * (sum of log p(label | text) over all records), as in scikit-learn's
-``LogisticRegression``. The intercept does not count in |W|.
+Each row has one count for each label: the number of records with this text and this label. The
+weights W minimise |W|^2 / 2 - strength * (sum of log p(label | text) over all records), as in
+scikit-learn's ``LogisticRegression``. The intercept does not count in |W|.
 """
 
 import warnings

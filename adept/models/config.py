@@ -218,7 +218,7 @@ class TrainingConfig(OptimiserConfig):
 
     @property
     def budgets(self) -> tuple[float, float]:
-        """Lowest and highest epsilon of the noise in training; NaN if they are not numbers."""
+        """Lowest and highest epsilon of the noise in training; NaN if ``epsilon`` is no number."""
         try:
             low, high = self.epsilon if isinstance(self.epsilon, list | tuple) else (self.epsilon, self.epsilon)
             return float(low), float(high)

@@ -4,8 +4,8 @@
 
 The network is that of Krishna, Gupta and Dupuy, "ADePT: Auto-encoder based differentially private
 text transformation" (EACL 2021). Habernal, "When differential privacy meets NLP: the devil is in
-the detail" (EMNLP 2021), analyses ADePT's noise; its Eq. 9 is the clip, and its Section 6 has the
-clip in the l1 norm. Mechanisms draw the noise of a release (``adept.mechanisms``).
+the detail" (EMNLP 2021), analyses ADePT's noise; Eq. 9 of this paper is the clip, and Section 6 has
+the clip in the l1 norm. Mechanisms draw the noise of a release (``adept.mechanisms``).
 
 Shapes: B records, T tokens, n latent dimensions, E embedding dimensions, H hidden units, V words.
 """
@@ -132,12 +132,12 @@ class Adept(nn.Module):
         """Return clipped latents (B, n) of records, each a list of token ids that ends with END.
 
         Claim: no bit of a latent depends on the other records, their number, their lengths, or the
-        place of its record. Proof: row i of every product, gate and sum is computed from row i of
-        its input. The rounding of a row depends on the order of additions. A kernel chooses this
-        order by shapes, threads and processor, never by values. All shapes are constant, because
-        each step reads one word in each of ROWS rows. A row whose text has ended keeps its state
-        until the longest text ends. The proof assumes that a kernel adds in the same order in each
-        of its ROWS rows; tests check this.
+        place of the latent's record. Proof: row i of every product, gate and sum is computed from
+        row i of its input. The rounding of a row depends on the order of additions. A kernel
+        chooses this order by shapes, threads and processor, never by values. All shapes are
+        constant, because each step reads one word in each of ROWS rows. A row whose text has ended
+        keeps its state until the longest text ends. The proof assumes that a kernel adds in the
+        same order in each of its ROWS rows; tests check this.
         """
         latents = self.to_state.weight.new_empty(len(records), self.latent_dim)
         order = sorted(range(len(records)), key=lambda place: len(records[place]))  # similar lengths run together

@@ -78,8 +78,7 @@ class Tokenizer:
 
     @classmethod
     def from_pretrained(cls, directory: str | Path) -> "Tokenizer":
-        """Load ``tokenizer.json`` and any ``synonyms.json``; raise ModelError for a damaged
-        file."""
+        """Load a tokenizer with its synonyms, if any; raise ModelError if a file is damaged."""
         backend = _load_backend(Path(directory) / cls.FILE)
         return cls(backend, _load_synonyms(Path(directory) / cls.SYNONYMS, backend))
 
@@ -208,8 +207,8 @@ def is_writable(word: str) -> bool:
 def _load_backend(path: Path) -> tokenizers.Tokenizer:
     """Load a tokenizer that differs only in its words from the tokenizers that ``build`` makes.
 
-    Other components are refused, because their failures or speed could reveal something about a
-    record.
+    All other differences are refused, because a component's failures or speed could reveal
+    something about a record.
     """
     text, content = read_json(path)
     try:

@@ -64,9 +64,9 @@ class TopicEncoder(nn.Module):
     ) -> None:
         """Fit the topics to public texts, given as rows of token ids.
 
-        Topics use the spelling and the meaning of ``words``, the vocabulary in the order of its
-        ids. If ``words`` is empty, topics use neither spelling nor meaning. ``cooccurrence`` and
-        ``meaning`` are the weights of a word's neighbours and of its meaning.
+        ``words`` is the vocabulary in the order of its ids; topics use the spelling and the meaning
+        of these words. If ``words`` is empty, topics use neither spelling nor meaning.
+        ``cooccurrence`` and ``meaning`` are the weights of a word's neighbours and of its meaning.
 
         Raises:
             DataError: fewer than two words occur in at least MIN_TEXTS_WITH_WORD texts.
@@ -113,7 +113,7 @@ class WordTopics:
         self._offset = _in_units(encoder.offset[:MAX_WHOLE_TOPICS])
 
     def of_table(self, words: Iterable[str], table: csr_array) -> NDArray[np.int8]:
-        """Return the topics (N, n) of N texts; all are 0 for a text without a known word.
+        """Return the topics (N, n) of N texts; a text without a known word has the topics 0.
 
         Row i of ``table`` holds a 1 for each of the ``words`` in text i.
         """

@@ -70,10 +70,10 @@ class WordByWord(InPositions):
     for all words outside the public vocabulary. A subclass defines ``_release_symbols``, which maps
     the symbols (N T,) of N records to released symbols (N T,).
 
-    Claim: let each position be released by an (eps / T)-LDP mechanism on the common set of symbols,
-    with fresh random numbers. Then the T released symbols are eps-LDP for any two records. Proof:
-    two records differ in at most T positions, and the probabilities of independent releases
-    multiply. The share of a position is eps / T, rounded down, so T times this share is at most eps
+    Claim: if each position is released by an (eps / T)-LDP mechanism on the common set of symbols,
+    with fresh random numbers, the T released symbols are eps-LDP for any two records. Proof: two
+    records differ in at most T positions, and the probabilities of independent releases multiply.
+    The share of a position is eps / T, rounded down, so T times this share is at most eps
     (`adept.mechanisms.guarantee.share`). The released text is computed from the released symbols
     alone (post-processing). T and the vocabulary come from public text.
     """

@@ -155,8 +155,8 @@ class Pools:
     *Claim*: if each text of a pool is written only when it is first drawn, the outputs have the
     same distribution as if the whole pool had been written before. *Proof*: the texts of a codeword
     are drawn independently, from one distribution that depends on the codeword alone. A record's
-    text is chosen by a random place in the pool, and no text is read for this choice. So it does
-    not matter when a text is written. QED. Only released codewords are read, so drawing is
+    text is chosen by a random place in the pool, and no text is read for this choice. So the time
+    at which a text is written does not matter. QED. Only released codewords are read, so drawing is
     post-processing. All random numbers come from the operating system, so no seed reveals which
     record came first.
     """

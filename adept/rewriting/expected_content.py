@@ -121,9 +121,8 @@ def _knows_labels(writer: Rewriter, public: Corpus | None) -> bool:
 def choose_probes(rewriter: Rewriter, public: Corpus | None = None) -> Corpus:
     """Return public texts for an estimate; by default, texts held out from the model's training.
 
-    The texts have labels if the rewriter needs labels: the given labels or, for a release by label,
-    those of ``LabelCoding.label_public``. The result is empty if there are fewer than MIN_TEXTS
-    public texts, or if the model writes labels.
+    The texts have labels only if the rewriter needs labels. The result is empty if there are fewer
+    than MIN_TEXTS public texts, or if the model writes labels.
     """
     model = rewriter.model
     given = public or Corpus(model.held_out_texts)
@@ -141,8 +140,8 @@ def choose_probes(rewriter: Rewriter, public: Corpus | None = None) -> Corpus:
 def expectation(rewriter: Rewriter, public: Corpus | None = None) -> Expectation | None:
     """Estimate how much a rewriter keeps of a record; None if ``choose_probes`` finds no texts.
 
-    Each text is also compared with the rewrite of another text, which has the same label in a
-    release by label.
+    Each text is also compared with the rewrite of another text. In a release by label, the other
+    text is rewritten with the label of the first text.
     """
     probes = choose_probes(rewriter, public)
     if not probes.texts:

@@ -15,7 +15,7 @@ has more than MAX_UNGROUPED sentences, meanings are compared instead of topics
 *Claim*: the sentences found for a record depend only on the record, the cell and public facts.
 *Proof*: the words, topics and meaning of a text are whole numbers that depend on this text alone.
 Products and sums of these numbers are exact in any order. Equal distances are ordered by the
-sentences' places. So no other record of a batch changes a distance or an order. QED.
+sentences' places. So the other records of a batch change neither a distance nor an order. QED.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -94,7 +94,7 @@ class CellSearch:
     def _compare(self, records: Texts, places: NDArray[np.int32]) -> Whole:
         """Return the distances (B, k) between the topics of records and sentences.
 
-        The unit is the total weight of the record's words, divided by ``2 * UNIT``.
+        The unit of a distance is the total weight of the record's words, divided by ``2 * UNIT``.
         """
         asked = torch.from_numpy(self._read.of_table(*tabulate([set(record) for record in records]))).float()
         others = torch.from_numpy(np.take(self._table, places[self.first :], axis=0)).float()
@@ -190,7 +190,7 @@ class LabelCoding(Coding):
             )
 
     def label_public(self, texts: Sequence[str]) -> list[str]:
-        """Return a label for each public text: that of an equal example, or the nearest in meaning.
+        """Return a label for each text: that of an equal example, or the label nearest in meaning.
 
         Without public labels, the label is NO_NAME.
         """

@@ -1,7 +1,7 @@
 """Saving and loading of the two files of a codec, and of its list of likely texts.
 
 A JSON file holds the words and the utterances. A second file holds the n-grams and, if they are
-known, the listed texts. Both files are checked before the codec is built, so that a damaged file
+known, the listed texts. The two files are checked before the codec is built, so that a damaged file
 cannot cause an error later for some records.
 """
 
@@ -91,8 +91,7 @@ def save_list(codec: Codec, path: Path) -> None:
 
 
 def load_list(codec: Codec, path: Path) -> Codec:
-    """Return a codec with the likely texts listed in a file; raise ModelError for a damaged
-    file."""
+    """Return a codec with the list of likely texts in a file; raise ModelError if damaged."""
     tables = read_tensors(path, {LIKELY: ("int16", (None,))}, description=DESCRIPTION)
     words, flat = codec.model.vocabulary.words, tables[LIKELY].numpy()
     if len(flat) > MAX_LIKELY or (len(flat) and not _are_texts(flat, size=len(words))):

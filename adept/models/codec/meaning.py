@@ -147,7 +147,7 @@ def multiply_all(asked: Codes, meanings: Codes) -> NDArray[np.float32]:
 
 
 def group_meanings(meanings: Codes, *, seed: int = 0) -> Groups:
-    """Divide meanings (N, d) into groups of similar ones; return the group number of each (N,)."""
+    """Divide meanings (N, d) into groups of similar meanings; return the group numbers (N,)."""
     table = torch.from_numpy(meanings)
     count = min(MAX_GROUPS, math.ceil(len(table) / TEXTS_PER_GROUP))
     start = torch.randperm(len(table), generator=torch.Generator().manual_seed(seed))[:count]

@@ -73,7 +73,7 @@ class TextTable:
         return self._columns, self._table
 
     def _weigh_all(self, wanted: set[str]) -> int:
-        """Return the distance of a text without any words from a record that holds these words."""
+        """Return the distance from a record with these words to a text without any words."""
         return MISSING_COST * sum(map(self.weigh, wanted))
 
 
@@ -87,8 +87,8 @@ class NearestTextIndex(TextTable):
     def nearest(self, records: Iterable[Sequence[str]]) -> Iterator[tuple[int, int]]:
         """Yield, for each record, the number of the nearest text and its distance.
 
-        If several texts have the least distance, the text that shares most word bigrams with the
-        record is chosen.
+        If several texts have the least distance, the text that shares the most word bigrams with
+        the record is chosen.
         """
         for record in records:
             distance, equal = self._nearest(set(record))

@@ -152,11 +152,11 @@ def encode(
 ) -> tuple[int, Whole, WidthAndDepth, WidthAndDepth]:
     """Return the number of a text's band, the steps (M, 2) to the text's interval, and two widths.
 
-    The first width is the width of the interval, and the second is the text's probability. Both
-    widths are pairs (width, depth). A step holds the start of a share inside the interval so far,
-    and the growth of the depth in bits. The number of the band is NO_BAND if no band fits, or if
-    the depth of the interval is above ``narrowest``. In ``bands`` (B, 5), the bands of less likely
-    texts come first.
+    The first width is the width of the interval, and the second is the text's probability; both are
+    pairs (width, depth). A step holds the start of a share inside the interval so far, and the
+    growth of the depth in bits. The number of the band is NO_BAND if no band fits, or if the depth
+    of the interval is above ``narrowest``. In ``bands`` (B, 5), the bands of less likely texts come
+    first.
     """
     foreseen = Foreseen(np.empty((len(words), 2), np.int64), np.empty(len(words), np.int64))
     text, none = _foresee(tables, words, spelled, bands[0], foreseen), np.empty((0, 2), np.int64)
@@ -279,8 +279,8 @@ def _decode_word(tables: ModelTables, point: Decoder, after: NextWord) -> int:
 def decode_spelling(spelling: SpellingTables, point: Decoder, letters: Whole) -> None:
     """Read the spelling of a word that is not in the vocabulary, and store it in ``letters``.
 
-    The first entry becomes -1 - r for the word at place r in the list of common words. For any
-    other word, the entries become the numbers of its letters, up to a WORD_END.
+    The first entry becomes -1 - r for the word at place r in the list of common words. For a word
+    outside this list, the entries become the numbers of its letters, up to a WORD_END.
     """
     letters[0] = WORD_END
     if len(spelling.edges) > 1:

@@ -1,11 +1,11 @@
 """A language model: a mixture of n-grams of words and n-grams of word classes.
 
-A text is a sequence of symbols. Each word of the vocabulary is one symbol. Any other word is the
-symbol UNKNOWN, followed by the spelling of the word. A spelling consists of letters or, if the
-vocabulary is English, of one entry in a list of the commonest English words. If a word has both
-kinds of spelling, the model uses the likelier one. The probability of a symbol is given as a
-*share*: an interval of whole numbers [low, high) between 0 and ONE. The probability of the symbol
-is ``(high - low) / ONE``.
+A text is a sequence of symbols. Each word of the vocabulary is one symbol. A word outside the
+vocabulary is the symbol UNKNOWN, followed by the spelling of the word. A spelling consists of
+letters or, if the vocabulary is English, of one entry in a list of the commonest English words. If
+a word has both kinds of spelling, the model uses the likelier one. The probability of a symbol is
+given as a *share*: an interval of whole numbers [low, high) between 0 and ONE. The probability of
+the symbol is ``(high - low) / ONE``.
 """
 
 from collections import Counter
@@ -84,8 +84,8 @@ class UnknownWords(Learned):
     def word(self, letters: Sequence[int]) -> str:
         """Return the word whose spelling a decoder has read.
 
-        ``letters`` begins with -1 - r for the word at place r in the list of common words. For any
-        other word, ``letters`` holds the numbers of the word's letters, followed by a 0.
+        ``letters`` begins with -1 - r for the word at place r in the list of common words. For a
+        word outside this list, ``letters`` holds the numbers of the word's letters and a final 0.
         """
         if letters[0] < 0:
             return self._listed_words[-1 - letters[0]]
