@@ -8,7 +8,7 @@ class of candidates with the largest sum of pi_x p(z|x).
 The likelihoods in this module omit constant factors. For additive noise, p(z|x) is the density of
 the noise at z - x, where x is the candidate's clipped latent. A release of a codebook or a
 description is a *symbol*: a codeword for each block, or a description. Under a candidate, some
-symbols are *heavy* and have the likelihood A, and all others have the likelihood 1.
+symbols are *heavy* and have the likelihood A, and all other symbols have the likelihood 1.
 """
 
 from collections.abc import Callable
@@ -55,7 +55,7 @@ class Candidates:
 
 
 def read_candidates(mechanism: LocalRandomizer, encoded: Tensor) -> Candidates:
-    """Return the candidates whose latents (j, n) or descriptions (j, 2 t) are given."""
+    """Return the candidates with the given latents (j, n) or descriptions (j, 2 t)."""
     match mechanism:
         case Codebook():
             units = to_grid(encoded, clip=mechanism.clip, clip_norm=mechanism.clip_norm)

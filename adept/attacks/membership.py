@@ -5,22 +5,22 @@ which of the two records is rewritten. A classifier is trained on all rewrites w
 The attacker sees the classifier, knows both texts of a pair, and guesses which text was rewritten.
 The attacker uses the offline attack of LiRA (Carlini et al. 2022), and trains *shadow classifiers*
 on rewrites of public text. The score of a text is the classifier's confidence in the text's label
-minus the mean confidence of the shadow classifiers, divided by the standard deviation of their
-confidence. The attacker names the text with the larger score.
+minus the mean confidence of the shadow classifiers, divided by the standard deviation of the shadow
+classifiers' confidence. The attacker names the text with the larger score.
 
 *Claim*: consider the number of right answers to "which of the two", over all N pairs of all
-classifiers. If the pure epsilon is true, this number is stochastically at most Binomial(N, e^eps /
-(1 + e^eps)). So Clopper and Pearson's interval is valid. *Proof* (Steinke, Nasr and Jagielski 2023,
-Theorem 5.2): given the classifier and the coins of the earlier pairs, a pair's coin has odds
-between e^-eps and e^eps, because the classifier depends on this coin only through one release. So
-every answer is right with probability at most e^eps / (1 + e^eps), whatever the earlier coins are.
-QED.
+classifiers. If the claim of pure eps-LDP is true, this number is stochastically at most Binomial(N,
+e^eps / (1 + e^eps)). So Clopper and Pearson's interval is valid. *Proof* (Steinke, Nasr and
+Jagielski 2023, Theorem 5.2): given the classifier and the coins of the earlier pairs, a pair's coin
+has odds between e^-eps and e^eps, because the classifier depends on this coin only through one
+release. So every answer is right with probability at most e^eps / (1 + e^eps), whatever the earlier
+coins are. QED.
 
 *In a file.* The noisy counts of a file are released. The attacker knows one person's rows and all
 other rows of the file. From the counts, the attacker guesses whether the person's rows are in the
 file. The score of the attack is the likelihood of the counts if the file has the person's rows,
-divided by their likelihood if it does not. At the same rate of false alarms, no other attack finds
-the person more often (Neyman and Pearson 1933).
+divided by the likelihood of the counts if the file does not have these rows. At the same rate of
+false alarms, no other attack finds the person more often (Neyman and Pearson 1933).
 """
 
 import random

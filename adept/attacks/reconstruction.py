@@ -85,7 +85,7 @@ class Round:
         self.guesses = guess(self.candidates, self.released, prior=pool.prior, classes=pool.classes)
 
     def exact_row(self, knows: str) -> AttackRow:
-        """Return the result of the attack that names the text with the largest posterior."""
+        """Return the row of the attack that names the text with the largest posterior."""
         optimum = best_success(self.candidates, self.pool.prior, torch.arange(len(self.pool.texts)))
         promise, odds = self.game.rewriter.guarantee, self.guesses.odds
         detail = {"largest_odds": float(odds.max())}
@@ -94,7 +94,7 @@ class Round:
         return self.row(knows, self.guesses.best == self.places, optimum=optimum, **detail)
 
     def row(self, knows: str, right: Tensor, *, optimum: float | None = None, **detail: float) -> AttackRow:
-        """Return the result of an attack on exact texts; ``right`` is True for each right guess."""
+        """Return the row of an attack that guesses texts; ``right`` is True for right guesses."""
         detail = {"candidates": len(self.pool.texts)} | detail
         return self.game.row(ATTACK, knows, "exact", right, self.pool.prior, optimum=optimum, detail=detail)
 

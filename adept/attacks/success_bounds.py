@@ -71,7 +71,7 @@ def membership_auc(*, epsilon: float, delta: float = 0.0) -> float:
 
 
 def best_success(candidates: Candidates, prior: Tensor, classes: Tensor) -> float | None:
-    r"""Return the exact success of the best attack, or None if a release has more than one symbol.
+    r"""Return the success rate of the best attack, or None if a release has several symbols.
 
     Claim: let v be one release of a record x, which is drawn with the prior probabilities pi_x, and
     let Q(v|x) be the probability of v given x. Of all attacks that see v, none names the class c(x)

@@ -17,7 +17,7 @@ most A / B <= e^eps. Rounding errors, ties, equal codewords and the size of the 
 change *which* t codewords are heavy, and this choice does not depend on the draw. The proof uses no
 norm and no sensitivity. QED.
 
-Blocks: a codebook has at most 2^20 codewords, and serves budgets only up to about eps = 12. For a
+Blocks: a codebook has at most 2^20 codewords, too few for budgets above about eps = 12. For a
 larger budget, the program cuts the n coordinates of a latent into m blocks. Block j has n_j
 coordinates, and a separate draw with the budget eps n_j / n releases this block. The draws are
 independent given x, so their budgets add up. The program computes the budgets as fractions, so
@@ -119,8 +119,9 @@ class Codebook(Mechanism):
     """A mechanism that releases a public codeword near the direction of each latent.
 
     The release is pure eps-LDP for any two records, in exact arithmetic. The release is a codeword,
-    scaled to the length C, and its mean is not the latent. The probabilities depend only on the
-    latent's direction. A zero or non-finite latent counts as the unit vector along the first axis.
+    scaled to the length C, and the mean of the release is not the latent. The probabilities depend
+    only on the latent's direction. A zero or non-finite latent counts as the unit vector along the
+    first axis.
 
     Attributes:
         size: the number k of codewords in the codebook of each block, from 2 to 2^20; by default,
@@ -145,7 +146,7 @@ class Codebook(Mechanism):
         check_integer(0, 2**128 - 1, seed=self.seed)
 
     def layout(self, dim: int) -> tuple[Block, ...]:
-        """Return the blocks in the order of their coordinates; all budgets sum to epsilon."""
+        """Return the blocks in the order of their coordinates; the budgets sum to epsilon."""
         return random_layout(dim, epsilon=self.epsilon, size=self.size, seed=self.seed, blocks=self.blocks)
 
     def certificate(self, dim: int) -> list[Part]:

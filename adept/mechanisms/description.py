@@ -16,8 +16,8 @@ e^eps. Writing a text from the number is post-processing. QED. (Subset selection
 "Optimal schemes for discrete distribution estimation under locally differential privacy"; t = 1 is
 K-ary randomised response.)
 
-The proof needs four properties of the codec. First, the codec gives every text a description, if
-need be a constant one. Second, the codec reads one record at a time. Third, K, t and the codec are
+The proof needs four properties of the codec. First, the codec gives a description to every text; a
+constant is enough. Second, the codec reads one record at a time. Third, K, t and the codec are
 fixed without private data. Fourth, the random bits of the codec are independent of the random bits
 of the release. An error of the codec makes the release less useful, never less private.
 
@@ -150,7 +150,7 @@ class Description(SymbolRandomizer):
         return replace(self, size=self.size or joint_size(self.epsilon, labels))
 
     def over_broad_text(self, sentences: int) -> Self:
-        """Return a copy for a codec with ``sentences`` broad sentences, for which a rule sets t."""
+        """Return a copy for a codec of ``sentences`` sentences; the rule for broad text sets t."""
         odds = max(1.0, self.epsilon - ODDS_BELOW_EPSILON)
         top = self.top or max(1, round(sentences * odds / (math.exp(self.epsilon) + odds)))
         return replace(self, size=sentences, top=top)

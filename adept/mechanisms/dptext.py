@@ -1,11 +1,11 @@
-"""DPText's sampler. Its noise is never negative, so DPText's privacy claim is false.
+"""DPText's sampler. The noise is never negative, so DPText's privacy claim is false.
 
 DPText (Beigi et al. 2019, 2021; Alnasser et al. 2021) draws v uniformly from (0, 1) for each number
 r of a latent. DPText releases r + F(v) with F(v) = -b sgn(v) ln(1 - 2|v|), where b is the scale of
 the noise. If v came from (-1/2, 1/2), F(v) would have the Laplace distribution. But v comes from
 (0, 1). So F(v) is exponentially distributed for v below 1/2, +inf for v = 1/2, and NaN for v above
-1/2, because 1 - 2|v| is then negative (Habernal 2022, Section 3). Audits must find that the claim
-is false.
+1/2, because 1 - 2|v| is then negative (Habernal 2022, Section 3). An audit of DPText must find that
+the privacy claim is false.
 
 Checked proof: ``proofs/Privacy.v``, ``impossible_output_gives_away``.
 """

@@ -71,9 +71,9 @@ class Gaussian(Mechanism):
         delta: the delta of the guarantee, from 1e-100 to 0.5; choose it far below 1 / (number of
             records).
         calibration: the kind of noise, and the formula for its scale. "exact" adds integer noise,
-            at the scale for which ``adept.mechanisms.gaussian`` has a proof. "analytic" adds
-            floating-point noise, at the scale of Balle and Wang; no proof covers the rounding
-            errors of this noise.
+            at the scale for which the docstring of ``adept.mechanisms.gaussian`` proves the
+            guarantee. "analytic" adds floating-point noise, at the scale of Balle and Wang; no
+            proof covers the rounding errors of this noise.
     """
 
     delta: float = 1e-6

@@ -112,8 +112,8 @@ def symbols_part(
     """Return the part of a certificate for the draw of one of k = ``size`` symbols.
 
     ``top`` symbols have the larger weight A, and ``odds`` holds the integer weights (A, B). ``of``
-    says what a symbol stands for: a text, a label, or both; ``labels`` is the number of labels for
-    both.
+    says what a symbol stands for: a text, a label, or both; ``labels`` is the number of labels if a
+    symbol stands for both.
     """
     heavy, light = odds
     return {

@@ -57,9 +57,9 @@ class PrivUnit(Mechanism):
     the first axis.
 
     Proof: the density of V is p/q on the cap and (1 - p)/(1 - q) on its complement, for any x. The
-    ratio of these two numbers, p (1 - q) / (q (1 - p)), is e^eps by the choice of p. So the
-    densities under two records differ by at most this factor anywhere. The choice between the cap
-    and its complement is exact. No proof covers the rounding errors of the other steps, so
+    ratio of these two numbers, p (1 - q) / (q (1 - p)), is e^eps by the choice of p. So at every
+    point, the densities under two records differ by a factor of at most e^eps. The choice between
+    the cap and its complement is exact. No proof covers the rounding errors of the other steps, so
     ``exact`` is False.
     """
 

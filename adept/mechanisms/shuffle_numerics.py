@@ -9,7 +9,7 @@ e^(theta x) E[(S + U - x)+]. The Fourier transform of f is E[e^(z S)] e^(z^2 h^2
 theta + iy, because the integral of e^(z x) (s - x) over x < s is e^(z s) / z^2. By Poisson's
 formula, the sum of f over the multiples of any T is 1 / T times the sum of the transform over the
 multiples of 2 pi / T. All terms of the sum of f are positive, and f(0) = E[(S + U)+] is one of
-these terms. So the sum of the transform, at some 10^4 places y, gives an *upper bound*, whatever
+these terms. So the sum of the transform, at about 10^4 places y, gives an *upper bound*, whatever
 theta, T and h are. In the transform, the factor E[e^(z S)] is E[e^(z X)]^n. The program chooses the
 theta for which the largest term of the transform's sum, at y = 0, is smallest. T is so large that
 f(0) is nearly the whole sum of f.

@@ -24,9 +24,9 @@ The copies are independent. Let u = e^c, t' = min(t, k - t) and o = t - t'. The 
 1. Every symbol has probability at least 1 / W under every record. So each of the n - 1 records that
    are not replaced is a *blanket* with probability g = k / W, which means that it releases a
    uniformly random symbol. Suppose that the reader of the file is told which records are no
-   blankets, and the symbols of these records; this can only help the reader. The other symbols, in
-   random order, are the m - 1 uniform symbols of the blankets, with m - 1 ~ Bin(n - 1, g), and one
-   symbol of the replaced record, which is x or x'.
+   blankets, and the symbols of these records. This knowledge can only help the reader. The other
+   symbols, in random order, are the m - 1 uniform symbols of the blankets, with m - 1 ~ Bin(n - 1,
+   g), and one symbol of the replaced record, which is x or x'.
 2. Compare these symbols with m uniform symbols y_i. Let Q(y|x) be the probability that x releases
    y. Any of the m symbols may be that of the replaced record, so the density under x relative to
    the uniform symbols is (1/m) sum_i k Q(y_i|x). So the hockey-stick divergence between x and x' is
@@ -147,7 +147,7 @@ def draws_of(
 
 
 def central_epsilon(draws: Sequence[Draw], *, records: int, delta: float) -> float:
-    """Return the central epsilon of shuffled records at this delta, or the local one if smaller."""
+    """Return the central epsilon of shuffled records for ``delta``, at most the local epsilon."""
     check_integer(1, 10**12, shuffled_records=records)
     check_between(1e-100, 0.5, central_delta=delta)
     local = total(*(draw.epsilon for draw in draws))

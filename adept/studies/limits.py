@@ -60,16 +60,16 @@ def best_guess(prior: Sequence[float], *, epsilon: float) -> float:
     Claim: P[guess = label] <= max_j (pi_1 + ... + pi_j) e^eps / (e^eps + j - 1). Here pi_1, pi_2,
     ... are the prior probabilities of the labels, the largest first.
 
-    Proof: let p_y be the probability that label y is guessed when it is the truth. The guess is
-    post-processing, and the records with one label are a mixture, so the guess is eps-LDP as a
-    function of the label. Hence if y is the true label, the guess is z with probability at least
+    Proof: let p_y be the probability that label y is guessed if y is the true label. The guess is
+    post-processing, and the records with the same label form a mixture, so the guess is eps-LDP as
+    a function of the label. Hence if y is the true label, the guess is z with probability at least
     e^-eps p_z. These probabilities sum to one over z, so p_y + e^-eps sum_{z != y} p_z <= 1 for all
     y. With T = sum_z p_z this says p_y <= c = (1 - e^-eps T) / (1 - e^-eps). For a given T, sum_y
     pi_y p_y is largest when the most likely labels have p = c, the next label has the rest of T,
     and the others have 0. This value is linear in T while the number of labels with p = c stays the
-    same, so the maximum is at a T = j c. For this T, c is e^eps / (e^eps + j - 1). Randomised
-    response on the j most likely labels attains the bound. If a record is guessed among k records
-    of equal prior, the maximum is at j = k.
+    same, so the maximum is at T = j c for some j. For this T, c is e^eps / (e^eps + j - 1).
+    Randomised response on the j most likely labels attains the bound. If a record is guessed among
+    k records of equal prior, the maximum is at j = k.
 
     Args:
         prior: the labels' probabilities or frequencies, in any order.
@@ -92,7 +92,7 @@ def advantage(*, epsilon: float, delta: float = 0.0) -> float:
     Proof: let a and b be the event's probabilities under x and x'. Then a <= e^eps b + delta, and
     for the complements 1 - b <= e^eps (1 - a) + delta. The sum of these inequalities is 1 + (a - b)
     <= e^eps (1 - (a - b)) + 2 delta. Randomised response of one bit attains the bound if, with
-    probability delta, it tells the truth for certain (Kairouz, Oh and Viswanath 2015).
+    probability delta, the mechanism tells the truth for certain (Kairouz, Oh and Viswanath 2015).
     """
     check_bound(epsilon, delta=delta)
     shrunk = math.exp(-epsilon)

@@ -1,10 +1,10 @@
 r"""Squared error, cosine and information of mechanisms on latents, by dimension and epsilon.
 
 Every measured value comes from a simulation with seeded noise, which protects nobody. Latents are
-drawn uniformly from the sphere of radius 1, and each mechanism clips these latents into its own
-set. The squared error is the squared distance between the release and the clipped latent. The
-cosine is the cosine of the release with the latent before the clip, so mechanisms with different
-clips can be compared.
+drawn uniformly from the sphere of radius 1, and each mechanism clips these latents into the set for
+which its guarantee holds. The squared error is the squared distance between the release and the
+clipped latent. The cosine is between the release and the unclipped latent, so mechanisms with
+different clips can be compared.
 """
 
 import math
@@ -105,11 +105,11 @@ def measure(mechanism: Mechanism, dim: int, *, records: int = RECORDS, seed: int
 
 
 def information(mechanism: Mechanism, dim: int) -> float | None:
-    """Return the bits that a release tells about a random unit vector; None if this is unknown.
+    """Return the bits of information in a release about a random unit vector; None if unknown.
 
-    For PrivUnit, the release V is uniform on the sphere, because the record x is. So the mutual
-    information I(X; V) is exactly the relative entropy between the distribution of V given x and
-    the uniform distribution (`cap_information`). For a codebook, the directions of a latent's
+    For PrivUnit, the release V is uniform on the sphere, because the record x is uniform. So the
+    mutual information I(X; V) is exactly the relative entropy between the distribution of V given x
+    and the uniform distribution (`cap_information`). For a codebook, the directions of a latent's
     blocks are independent, so the `codeword_information` of the blocks adds up.
     """
     match mechanism:

@@ -65,7 +65,7 @@ class Objects:
         self.mechanisms: dict[int, Any] = {0: make()}
 
     def answer(self, question: str, number: int, *arguments: Any) -> Any:
-        """Answer one message of the caller about the object that has this number."""
+        """Answer one message of the caller about the object with the given number."""
         match question:
             case "copy":
                 self.mechanisms[arguments[0]] = copy.deepcopy(self.mechanisms[number])

@@ -4,9 +4,9 @@ The original mechanism of ADePT clips each latent to the l2 norm C and assumes t
 sensitivity is 2C. The true l1 sensitivity is 2C sqrt(n) (Theorem 5.1). The figure shows the share
 of pairs of clipped latents whose l1 distance exceeds 2C, for uniform and for normal latents.
 
-In the paper's text, normal latents have the variance 0.1 C. In the authors' code and here, they
-have the standard deviation 0.1 C. At the published C = 10, both numbers are 1, so the distributions
-agree.
+In the paper's text, normal latents have the variance 0.1 C. In the authors' code and in this
+module, normal latents have the standard deviation 0.1 C. At the published C = 10, both numbers are
+1, so the distributions agree.
 """
 
 from collections.abc import Sequence
@@ -97,7 +97,7 @@ def measure_latents(
 
 
 def count_beyond(first: Tensor, second: Tensor, *, clip_norm: float) -> tuple[int, float]:
-    """Count pairs of rows at l1 distance above 2C; also return the largest distance over 2C."""
+    """Return the number of pairs of rows at l1 distance above 2C, and the largest distance / 2C."""
     ratio = (first - second).abs().sum(dim=1) / (2 * clip_norm)
     return int((ratio > 1 + TOLERANCE).sum()), float(ratio.max())
 
