@@ -38,7 +38,7 @@ class FineTuningConfig(TrainerConfig):
 
     min_epochs: ClassVar[int] = 0
     max_epochs: int = 0
-    """Number of times that the training reads all texts. With 0, no weights are trained, and the
+    """Number of passes of the training over all texts. With 0, no weights are trained, and the
     adaptation takes only seconds."""
 
 
@@ -55,7 +55,7 @@ class AdaptConfig:
     finds sentences about these names in the model that it adapts, and uses them as further
     examples."""
     public: bool = False
-    """Set this to true to declare that anyone may read the examples. Without this declaration, the
+    """Set public to true to declare that anyone may read the examples. Without public=true, the
     command adapts no model."""
     output_dir: str = REQUIRED
     """A new directory for the adapted model."""
@@ -65,9 +65,9 @@ class AdaptConfig:
     text_column: str = "text"
     """Name of the column of the file examples that holds the texts."""
     label_column: str | None = None
-    """Name of the column that holds the labels of the examples. A later release that copies labels
-    then rewrites a record with sentences close to the examples of the record's label. With null,
-    such a release knows only the names of the labels."""
+    """Name of the column that holds the labels of the examples. If labels are copied, the adapted
+    model rewrites a record as a sentence close to the examples of the record's label. With null,
+    the adapted model knows no labels of the examples."""
     seed: int = 0
     """Seed of all random choices during the adaptation."""
     trainer: FineTuningConfig = field(default_factory=FineTuningConfig)
@@ -90,7 +90,7 @@ class AttackConfig(Columns):
     """Mechanism that randomises each record. With null, the command chooses the mechanism that
     suits the model best and computes in exact arithmetic. These mechanisms can be attacked."""
     epsilon: float | None = None
-    """Epsilon that the attacked mechanism claims to guarantee."""
+    """Epsilon that the attacked mechanism claims."""
     label: str | None = None
     """For mechanism.by_label=true, which gives each label separate codewords: the label whose
     codewords are used for all records."""
@@ -102,9 +102,9 @@ class AttackConfig(Columns):
     """Part of the data from which the secret records are drawn: train | validation | test. The
     attacker knows the train part."""
     records: int = 1000
-    """Number of secret records. For attack=membership, these records form pairs, and one record of
-    each pair is rewritten. For attack=file_membership, this is the number of times that each file
-    is released."""
+    """Number of secret records. For attack=membership, the secret records form pairs, and one
+    record of each pair is rewritten. For attack=file_membership, records is the number of times
+    that each file is released."""
     candidates: int = 10_000
     """For attack=reconstruction: number of texts among which the attacker looks for the secret
     record."""
@@ -117,7 +117,7 @@ class AttackConfig(Columns):
     confidence: float = 0.999
     """Probability with which all confidence intervals in the result hold at the same time."""
     seed: int = 0
-    """Seed of the choice of secret records. This seed does not fix the noise of the releases, which
+    """Seed of the choice of secret records. The seed does not fix the noise of the releases, which
     differs from run to run."""
     batch_size: int = BATCH_SIZE
     """Number of records that the model rewrites at the same time."""
@@ -153,8 +153,8 @@ class AuditConfig:
     """Number of dimensions of the latents on which a mechanism is tested. For target=rewriter, the
     model determines this number."""
     model_dir: str | None = None
-    """For target=rewriter or synthesizer: directory of the model. For the synthesizer, null stands
-    for the model that comes with the package."""
+    """For target=rewriter or target=synthesizer: directory of the model. With null, the audit of a
+    synthesizer uses the model that comes with the package."""
     neighbours: str = NEIGHBOURS[0]
     """For target=synthesizer: the difference between the files that the audit compares:
     add_or_remove (one file has the records of one more person) | replace (one person's records have
@@ -174,16 +174,16 @@ class AuditConfig:
     """For a mechanism from outside adept whose inputs are the whole numbers 0 to K-1: the number
     K."""
     memoised: bool = False
-    """Set this to true to declare that a mechanism from outside adept remembers records. Such a
-    mechanism answers a repeated record with the earlier release, or stops when its epsilon is
-    spent."""
+    """Set this to true to declare that a mechanism from outside adept remembers records. A
+    mechanism that remembers records answers a repeated record with the earlier release, or stops
+    when its epsilon is spent."""
     randomness: str = "mechanism"
     """Who has to seed the noise of a mechanism from outside adept: mechanism (the mechanism itself)
-    | caller (the program that calls the mechanism). With mechanism, the audit reports a violation
-    if a seed repeats the noise; with caller, it only adds a note."""
+    | caller (the program that calls the mechanism). With randomness=mechanism, the audit reports a
+    violation if a seed repeats the noise; with randomness=caller, it only adds a note."""
     reports: int = 1
-    """Number N of releases of the same record that the audit judges together. Together they may
-    spend N times epsilon; with memoised=true, they may spend epsilon only once."""
+    """Number N of releases of the same record that the audit judges together. The N releases
+    together may spend N times epsilon, or only epsilon if memoised=true."""
 
     # --- How it is tested
     trials: int = 10_000
@@ -193,7 +193,7 @@ class AuditConfig:
     output_dir: str | None = None
     """A new directory for result.json. With null, the result is only printed."""
     verbose: bool = False
-    """Also print the table of all checks, and what the audit did not look at."""
+    """Also print the table of all checks, and the defects that the audit did not look for."""
 
     def __post_init__(self) -> None:
         check_choice(("mechanism", "rewriter", SYNTHESIZER), target=self.target)
@@ -210,32 +210,32 @@ class EvaluateConfig(ReadingOptions):
 
     # --- Columns of both files
     text_column: str | None = None
-    """Name of the column that holds the text. With null, the privacy statement beside the file
-    train names the column. Without a statement, the column is called text."""
+    """Name of the column that holds the text. With null, the command takes the name from the
+    privacy statement beside the file train, or uses the name text if there is no statement."""
     label_column: str | None = None
-    """Name of the column that holds the label. With null, the privacy statement beside the file
-    train names the column. Without a statement, the column is called intent."""
+    """Name of the column that holds the label. With null, the command takes the name from the
+    privacy statement beside the file train, or uses the name intent if there is no statement."""
 
     # --- What is evaluated
     train: Any = REQUIRED
     """File on which a classifier is trained to predict the label of a text, such as a rewritten
-    file. If you give several files [A,B], the classifier is trained on all of them together. For
-    each file, the classifier is also trained on all other files, to show what this file
+    file. If you give several files [A,B], the classifier is trained on all files together. For each
+    file, another classifier is trained on all files but this one, to show what the file
     contributes."""
     test: str = REQUIRED
     """File of original texts on which the classifier is tested."""
     reference: str | None = None
-    """File of the original records from which the file train was made. The classifier is also
-    trained on these records, and its accuracy is shown for comparison."""
+    """File of the original records from which the file train was made. For comparison, a classifier
+    is also trained on these original records, and its accuracy is shown."""
     examples: str | None = None
-    """File of public examples with labels. The classifier is also trained on these examples alone,
-    and its accuracy is shown for comparison."""
+    """File of public examples with labels. For comparison, a classifier is also trained on these
+    examples alone, and its accuracy is shown."""
     classifier: str = "tfidf"
     """The classifier: tfidf (logistic regression, which takes seconds) | lstm (a neural network,
     which takes longer)."""
     noisy_labels: bool | None = None
-    """True if the labels in the file train are randomised. With null, the privacy statement beside
-    this file decides."""
+    """True if the labels in the file train are randomised. With null, the command finds this out
+    from the privacy statement beside the file train."""
     seed: int = 0
     """Seed of the random choices during training. Only the classifier lstm makes random choices."""
     output_dir: str | None = None
@@ -258,15 +258,16 @@ class PlayConfig:
 
     # --- Where
     host: str = "127.0.0.1"
-    """Network address at which the page is served. If other machines can reach this address, you
+    """Network address at which the page is served. If other machines can reach the address, you
     must also set token."""
     port: int = 8000
-    """Port at which the page is served. If this port is in use, the next free port is taken."""
+    """Port at which the page is served. If the port is in use, the page takes the next free
+    port."""
     token: str | None = None
     """Password that every request must contain. You must set a token if other machines can reach
     the page."""
     browser: bool = True
-    """Open the page in a browser. This happens only if the command runs in a terminal."""
+    """Open the page in a browser, if the command runs in a terminal."""
 
 
 @dataclass
@@ -275,15 +276,15 @@ class StudyConfig(Columns):
 
     # --- Study; null means the study's own value, and options that it does not use must stay null
     study: str = "sensitivity"
-    """Name of the study: sensitivity (distances of latents) | sanity_check (losses of mechanisms in
+    """Name of the study: sensitivity (distances between latents) | sanity_check (privacy losses in
     simulated attacks) | randomized_response (surveys) | mechanisms (errors of mechanisms) | limits
     (bounds for all mechanisms) | zoo (audits of claims in papers) | wild (audits of other
     packages)."""
     output_dir: str = REQUIRED
     """A new directory for the table, the figure and result.json."""
     trials: int | None = None
-    """Size of the sample: number of pairs of latents (sensitivity), of runs (sanity_check), of
-    records (mechanisms) or of releases of each input (zoo, wild)."""
+    """Size of the sample that the study draws: number of pairs of latents (study=sensitivity), of
+    runs (sanity_check), of records (mechanisms) or of releases of each input (zoo, wild)."""
     records: list[int] | None = None
     """For study=randomized_response: the numbers of people for which the study is computed."""
     dims: list[int] | None = None
@@ -295,16 +296,15 @@ class StudyConfig(Columns):
     by the names of their files in audits/."""
     environments: str | None = None
     """For study=wild: directory in which a Python environment is made for each package. With null,
-    this is a directory in your cache."""
+    the environments are made in your cache directory."""
     clip_norm: float | None = None
     """For study=sensitivity: the radius C of the ball into which the simulated latents are
     clipped."""
     seed: int | None = None
     """Seed of the random choices in a simulation."""
     model_dir: str | None = None
-    """For study=sensitivity: directory of a model. If given, the study also measures pairs of
-    latents of this model's training texts. The study counts the pairs that are farther apart than
-    the original paper assumes."""
+    """For study=sensitivity: directory of a model. The study then also counts pairs of latents of
+    the model's training texts that lie farther apart than the ADePT paper assumes."""
     data: DataConfig = field(default_factory=DataConfig)
 
     def __post_init__(self) -> None:

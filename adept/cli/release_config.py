@@ -21,8 +21,8 @@ class FileNames:
     input, give -."""
     output: str = ""
     """New file for the released records, or - for standard output. The ending of the file's name
-    determines its format; without a known ending, the file has the format of the input. You may
-    leave this option out only for dry_run=true without epsilon."""
+    determines its format. If the ending is unknown, the output has the format of the input. You may
+    leave output out only if you give dry_run=true and no epsilon."""
 
     # --- Interrupted runs, and records that were released before
     resume: bool = False
@@ -46,14 +46,14 @@ class RewriteConfig(FileNames, ReleaseRequest):
 
     # --- A look before the release
     expect: str | None = None
-    """File of public texts. The command rewrites these texts to estimate how much of a text a
-    rewrite keeps. You must also set public=true."""
+    """File of public texts. The command rewrites these texts to estimate how much of a text
+    survives in a rewrite. With expect, you must also set public=true."""
     public: bool = False
-    """Set this to true to declare that anyone may read the texts in the file expect."""
+    """Set public to true to declare that anyone may read the texts in the file expect."""
     dry_run: bool = False
     """Check all options and the file, count the records and describe the release, but release
     nothing. Without epsilon, show for several values of epsilon how well a record is hidden, and
-    how much of public texts their rewrites keep."""
+    how much of a public text survives in its rewrite."""
 
 
 @dataclass
@@ -62,31 +62,31 @@ class SynthesizeConfig(FileNames, LedgerOptions, CentralOptions):
 
     # --- Budget
     epsilon: float | None = None
-    """Privacy budget of each person or, without person_column, of each record. There is no default:
-    you must choose it."""
+    """Privacy budget of each person or, without person_column, of each record. Epsilon has no
+    default, so you must choose its value."""
     neighbours: str = NEIGHBOURS[0]
-    """Change of the input file that the guarantee hides from readers of the output: add_or_remove
-    (a person's records are in the file or not) | replace (a person's records have another content;
-    this needs twice the noise)."""
+    """Difference between two input files that the guarantee hides: add_or_remove (one file has a
+    person's records and the other does not) | replace (a person's records have another content; to
+    hide this needs twice the noise)."""
     model_dir: str | None = None
     """Directory of the model. With null, the command uses the model that comes with the package."""
     cells: int | None = None
-    """Number of topics (codewords) among which the records of each label are counted. With null, a
-    rule computes this number from the budget and the public texts."""
+    """Number of topics (codewords) for which the records of each label are counted. With null, the
+    command computes this number from the budget and the public texts."""
     dry_run: bool = False
-    """Check all options and the file, and print how many rows would count, but release nothing.
-    Without epsilon, show for several values of epsilon how well a person is hidden, and how
-    frequent a topic must be to stand out from the noise."""
+    """Check all options and the file, and print how many rows would be counted, but release
+    nothing. Without epsilon, show for several values of epsilon how well a person is hidden, and
+    how frequent a topic must be to stand out from the noise."""
     expected_rows: int | None = None
     """For dry_run=true without epsilon: the number of rows that you expect in the input. With null,
-    the results are shown for 1,000, 10,000 and 100,000 rows."""
+    the dry run shows its results for 1,000, 10,000 and 100,000 rows."""
     accept_private_model: bool = False
     """Accept a model that was trained on private text. No epsilon protects the training text."""
 
     # --- Labels
     label_set: list[str] | None = None
     """Public list of the labels: either [A,B] or @FILE, a file with one label on each line. Rows
-    with other labels are not counted."""
+    with a label that is not in this list are not counted."""
 
     # --- Interrupted runs, and records that were released before
     ledger: str | None = None
@@ -109,8 +109,8 @@ class VerifyConfig:
     name alone, without statement=."""
 
     output: str | None = None
-    """The released file that the statement describes. With null, this is the file OUTPUT beside the
-    statement."""
+    """The released file that the statement describes. With null, the file OUTPUT beside the
+    statement is checked."""
 
     model_dir: str | None = None
     """Directory of the model that the statement describes. The word utterances stands for the model
@@ -125,11 +125,11 @@ class LedgerConfig:
     """File of the ledger, which lists earlier releases. You may write the file's name alone,
     without ledger=. With null, the default ledger is used."""
     limit: float | None = None
-    """Limit to store in the ledger. From then on, a release is refused if the epsilons of a record
-    or of a person would add up to more than this limit."""
+    """Limit to store in the ledger. Later releases are refused if the epsilons of a record or of a
+    person would add up to more than this limit."""
     approve: str | None = None
-    """Name of an output, as the ledger lists it. The ledger notes that a person approved the newest
-    release with this name. You must also set approved_by."""
+    """Name of an output, as the ledger lists it. The ledger stores that a person approved the
+    newest release of this output. With approve, you must also set approved_by."""
     approved_by: str | None = None
     """Name of the person who approved the release. The ledger stores and lists this name, and the
     time of the approval."""

@@ -42,49 +42,50 @@ class CompareConfig(Columns):
     reached with the names of the labels alone. If the model was adapted to labelled examples, the
     comparison also adds the accuracy of a classifier that is trained on these examples alone."""
     epsilons: list[float] = field(default_factory=lambda: [8.0, 32.0, 128.0, 512.0])
-    """Values of epsilon that the mechanisms claim. Each value covers a record together with its
-    label, unless the label is copied."""
+    """Values of epsilon that the mechanisms claim. Each epsilon is for a record together with its
+    label, or, if labels are copied, for the text of the record alone."""
     seeds: list[int] = field(default_factory=lambda: [0, 1, 2])
-    """One seed for each repetition of the comparison. Each repetition computes everything again,
+    """Seeds, one for each repetition of the comparison. Each repetition computes all results again,
     with fresh noise."""
     model_dir: str | None = None
     """Directory of a model. The word utterances means the model that comes with the package. With
     null, the comparison trains a model for each seed, and for each set into which latents are
     clipped."""
     label_codewords: str = "off"
-    """Codewords by label, for copied labels and a model of broad text, as in adept rewrite: off |
-    auto (the comparison adds the row by_label, whose texts are chosen with the names of the
-    labels)."""
+    """Use of the labels' names if labels are copied and the model was trained on text of many
+    domains: off (names are not used) | auto (a further row by_label is for rewrites that are public
+    sentences near the names of the labels)."""
     trust: str = "local"
     """Party that the people behind the records must trust: local (nobody) | central (the holder of
-    the file, who releases noisy counts; the options mechanisms and labels are ignored) | all (a
-    figure with all kinds of trust, including somebody who shuffles the releases; the option labels
-    is ignored)."""
+    the file, who releases noisy counts; the options mechanisms and labels are ignored) | all (the
+    page shows a figure for all kinds of trust, including trust in somebody who shuffles the
+    releases; the option labels is ignored)."""
     protocol: str = "disjoint"
-    """Records that are rewritten: disjoint (one half of the training split; the model is trained on
-    the other half) | paper (the records on which the model is trained, so no guarantee holds)."""
+    """Records that are rewritten: disjoint (one half of the training split, while the model is
+    trained on the other half) | paper (the same records on which the model is trained, so no
+    guarantee holds)."""
 
     # --- Labels and classifiers
     labels: str = "copy"
     """Treatment of labels: copy (the labels are not private) | joint (the decoder writes a label
-    with each text; its training needs public labels) | joint_response (the mechanism releases text
-    and label together) | randomized_response (the label is released separately: with some
-    probability, it is replaced by a random one)."""
+    with each text; to train the decoder needs public labels) | joint_response (the mechanism
+    releases text and label together) | randomized_response (the label is released separately; with
+    some probability, a random label replaces it)."""
     label_epsilon: float | None = None
-    """For labels=randomized_response: the epsilon that is spent on the label. The text gets the
-    rest of each epsilon."""
+    """For labels=randomized_response: the epsilon that is spent on the label. The rest of each
+    epsilon in epsilons is spent on the text."""
     label_share: float | None = None
-    """For labels=randomized_response: the fraction of each epsilon that is spent on the label. Set
-    either label_share or label_epsilon."""
+    """For labels=randomized_response: the fraction of each epsilon that is spent on the label. You
+    can set either label_share or label_epsilon."""
     classifiers: list[str] = field(default_factory=lambda: ["tfidf"])
     """Classifiers that are trained on the rewrites: one or both of tfidf and lstm."""
 
     # --- Texts, and what else is measured
     samples: int = 1
-    """Number of rewrites of each record. All rewrites of a record are written from one release of
-    the record."""
+    """Number of rewrites of each record. All rewrites of a record are written from the same release
+    of the record."""
     baselines: bool = False
-    """Also show two references: the look-up (it writes the public text nearest to each release),
+    """Also show two references: a look-up, which writes the public text nearest to each release,
     and a classifier that is trained on labelled public text. Also measure the quality of the
     rewrites."""
     alternatives: bool = False
@@ -92,13 +93,13 @@ class CompareConfig(Columns):
     DP-Prompt (which draws the words of a paraphrase) with our decoder, and redaction of words by
     rules."""
     attacks: bool = False
-    """Also try to find the records behind the releases of each mechanism at each epsilon. Only
-    releases of the first seed are attacked."""
+    """Also attack the releases of each mechanism at each epsilon, to find out which records were
+    released. Only releases of the first seed are attacked."""
     examples: bool = False
     """Show examples of rewrites even if the data are not public. With public data, the page always
     shows examples."""
     processes: int = 1
-    """Number of processes that compute at the same time. Each process computes all results of one
+    """Number of processes that compute at the same time. Each process computes all results for one
     model and one seed."""
     data: DataConfig = field(default_factory=DataConfig)
     decoding: DecodingConfig = field(default_factory=DecodingConfig)

@@ -68,9 +68,10 @@ class Columns(ReadingOptions):
     """The names of the columns in the files of a data set, and how to read the files."""
 
     text_column: str = "text"
-    """The column that holds the text."""
+    """Name of the column that holds the text."""
     label_column: str | None = None
-    """The column that holds the label; null: intent, if there is such a column."""
+    """Name of the column that holds the label. With null, the column intent is used if there is
+    one."""
 
 
 @dataclass
@@ -78,25 +79,26 @@ class DataConfig:
     """A data set: ``air_travel``, ``atis``, ``snips`` (Hub or path) or ``files`` (path)."""
 
     name: str = "air_travel"
-    """The name of the data in reports and in the model's card."""
+    """Name of the data set in reports and in the model's card."""
     path: str | None = None
-    """Directory of train.EXT, validation.EXT and test.EXT (jsonl, csv, txt or parquet)."""
+    """Directory with files train.EXT, validation.EXT and test.EXT (jsonl, csv, txt or parquet)."""
     public: bool = True
-    """True if the text is public, so the model may be shared."""
+    """True if the texts are public, so that a model of these texts may be shared."""
     hub: str | None = None
-    """The name of the data set on the Hugging Face Hub, which is used if no path is given."""
+    """Name of a data set on the Hugging Face Hub, which is loaded if data.path is null."""
     hub_label_column: str = "intent"
-    """The column that holds the labels in the Hub's data set."""
+    """Name of the column that holds the labels in the data set on the Hub."""
     seed: int = 0
-    """Seed for the choice of data.most records, and for a validation split if the data have
+    """Seed of the random choice of data.most records, and of a validation split if the data have
     none."""
     sizes: list[int] = field(default_factory=lambda: [6000, 600, 1000])
-    """For air_travel: numbers of records in the training, validation and test split; the default
-    uses all records."""
+    """For data=air_travel: numbers of records in the training, validation and test split. The
+    default numbers are those of the whole data set."""
     broad: str | None = None
     """Directory of further public text, in files with the columns text, source and domain."""
     most: int | None = None
-    """Number of training records to keep, drawn with the seed; null: all."""
+    """Number of training records, drawn at random with data.seed. With null, all records are
+    used."""
 
     def __post_init__(self) -> None:
         if self.most is not None and self.most < 1:

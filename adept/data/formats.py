@@ -99,12 +99,12 @@ class ReadingOptions:
     # --- Files
     format: str | None = None
     """Format of inputs, and of outputs whose name does not show a format: txt | jsonl | json | csv
-    | parquet; null: the file's name decides."""
+    | parquet. With null, the file's name decides."""
     delimiter: str | None = None
-    """Separator in csv files: comma | semicolon | tab | pipe; null: tab for .tsv files, else
-    comma."""
+    """Separator of the cells in csv files: comma | semicolon | tab | pipe. With null, it is the tab
+    in .tsv files, and else the comma."""
     columns: list[str] | None = None
-    """The names of the columns of csv files without a header, such as [text,intent]."""
+    """Names of the columns of csv files without a header, such as [text,intent]."""
 
     def __post_init__(self) -> None:
         if self.format is not None:

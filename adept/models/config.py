@@ -32,21 +32,22 @@ class ModelConfig:
     hidden_dim: int = 256
     """Number of dimensions of the state of an LSTM, the network that reads and writes texts."""
     latent_dim: int = 32
-    """Number of dimensions of a latent (a text's vector); most mechanisms' noise grows with it."""
+    """Number of dimensions of a latent, which is the vector of a text. Most mechanisms add more
+    noise if this number is larger."""
     clip_norm: float = 1.0
-    """Radius C of the ball or sphere into which latents are clipped, on the latents' scale."""
+    """Radius of the ball or sphere into which latents (the vectors of texts) are clipped."""
     max_length: int = 40
-    """Largest number of tokens that the model reads from a record, and that it writes."""
+    """Largest number of tokens that the model reads from a text, or writes in one."""
     dropout: float = 0.1
     """Share of the numbers in word vectors and decoder outputs that training sets to zero."""
     word_dropout: float = 0.2
-    """Share of the decoder's input words that training hides, so that it learns to use latents."""
+    """Share of the decoder's input words that training hides, so that the latent is needed."""
     precision: str = "float32"
-    """Precision of the saved weights: float32 | float16; in memory they are float32."""
+    """Precision of the saved weights, which are float32 in memory: float32 | float16."""
     decoder: str = "lstm"
-    """Decoder to use if decoding.strategy is auto: lstm | nearest (answers with public texts)."""
+    """Way to write texts if decoding.strategy=auto: lstm | nearest (choose public texts)."""
     encoder: str = "lstm"
-    """Encoder: lstm | topics (their number sets latent_dim); training.content.kind chooses it."""
+    """Encoder, set by training.content.kind: lstm | topics (one latent coordinate per topic)."""
 
     def __post_init__(self) -> None:
         check_choice(("lstm", TOPICS), **{"model.encoder": self.encoder})
@@ -88,11 +89,11 @@ class TokenizerConfig:
     kind: str = "word"
     """Kind of token: word | bpe (parts of words, down to single bytes, for any language)."""
     min_frequency: int = 2
-    """Least number of times that a word (for bpe, a pair of parts) must occur in training text."""
+    """Least number of times that a word (with kind=bpe, a pair of parts) occurs in the texts."""
     vocabulary_size: int = 10_000
-    """Largest number of tokens; with kind=bpe the 256 bytes are always among them."""
+    """Largest number of tokens. With kind=bpe, all 256 bytes are tokens."""
     lowercase: bool = True
-    """Read and write everything in lower case."""
+    """Read and write all text in lower case."""
 
     def __post_init__(self) -> None:
         check_choice(("word", "bpe"), **{"tokenizer.kind": self.kind})
@@ -109,21 +110,20 @@ class DecodingConfig:
     """Options for writing texts from released latents."""
 
     strategy: str = "auto"
-    """Strategy: auto (nearest if the model's decoder is nearest, else sample if releases are
-    codewords, else greedy) | greedy | sample | nearest (the public text nearest to the release).
-    """
+    """Strategy: auto (nearest if model.decoder=nearest, else sample for codewords, else greedy) |
+    greedy (take the likeliest word) | sample (draw words) | nearest (take the nearest public
+    text)."""
     temperature: float = 1.0
-    """For sample: a value below 1 favours likely words, and a value above 1 favours rare words."""
+    """For strategy=sample: a value below 1 favours likely words, a value above 1 rare words."""
     top_k: int = 0
-    """For sample: number of the likeliest words to draw from; 0: draw from all words."""
+    """For strategy=sample: number of likeliest words to draw from. With 0, draw from all words."""
     top_p: float = 1.0
-    """For sample: draw from the likeliest words that together have this probability."""
+    """For strategy=sample: draw from the likeliest words that together have this probability."""
     candidates: int = 1
-    """For sample: number of texts to draw for each rewrite; the text that fits best is kept."""
+    """For strategy=sample: number of texts drawn for a rewrite, of which the likeliest is kept."""
     pool: int | None = None
-    """If releases are codewords: number of texts that all records of a codeword share; null: set
-    by a rule; 0: none.
-    """
+    """Number of texts written for each codeword, from which the rewrites of records are drawn. With
+    null, a rule sets it; with 0, each record gets a new text."""
 
     def __post_init__(self) -> None:
         check_choice(("auto", "greedy", "sample", "nearest"), **{"decoding.strategy": self.strategy})
@@ -140,11 +140,11 @@ class ContentConfig:
     """Options for the content of latents, which are vectors of texts."""
 
     kind: str = "auto"
-    """Content: none (learned freely) | topics | auto (topics for learned_codebook, description)."""
+    """Content: none (as learned) | topics | auto (topics for learned_codebook and description)."""
     topics: int = 400
-    """Largest number of topics; at most one topic is learned for every eight public texts."""
+    """Largest number of topics. At most one topic is learned for every eight public texts."""
     lexicon: bool = False
-    """Use the meanings of words, for topics and for unknown words; for text of many domains."""
+    """Use the meanings of English words for topics and for unknown words (text of many domains)."""
 
     def __post_init__(self) -> None:
         check_choice(("auto", "none", TOPICS), **{"training.content.kind": self.kind})
@@ -157,13 +157,13 @@ class CodecConfig:
     """Options for learning a codec, which describes texts by numbers and holds public texts."""
 
     learn: str = "later"
-    """Time to list the likely texts: later (once, when first needed) | now (in training)."""
+    """Time when likely texts are listed: later (once, when first needed) | now (in training)."""
     texts: int | None = None
-    """Size of the random sample of training texts to learn from; null: all."""
+    """Number of random training texts from which the codec learns. With null: all texts."""
     likely: int = MAX_LISTED_TEXTS
-    """Number of likely texts to list, with public utterances, if 1,000 or more texts are public."""
+    """Number of texts in the codec's list of likely texts, if 1,000 or more texts are public."""
     sentences: bool = False
-    """Give each training text a number, and find texts by meaning; for text of many domains."""
+    """Number every training text, and find texts by meaning (useful for text of many domains)."""
 
     def __post_init__(self) -> None:
         check_choice(("later", "now"), **{"training.codec.learn": self.learn})
@@ -185,7 +185,7 @@ class OptimiserConfig:
     weight_decay: float = 0.0
     """Weight decay of the optimiser."""
     gradient_clip: float = 1.0
-    """Largest norm of the gradient of a training step."""
+    """Largest norm of the gradient in a training step. A longer gradient is shortened."""
     patience: int = 5
     """Number of epochs without a better validation loss, after which training stops."""
 
@@ -201,11 +201,10 @@ class TrainingConfig(OptimiserConfig):
     """Options for fitting the weights, the topics and the codec."""
 
     epsilon: Any = None
-    """Noise in training: null (none) | x (the mechanism's noise at epsilon x) | [low,high] (its
-    noise at a random epsilon between low and high).
-    """
+    """Noise in training: null (none) | x (the mechanism's noise at epsilon x) | [low,high] (the
+    mechanism's noise at a random epsilon between low and high)."""
     most: int | None = None
-    """Number of training texts, the first ones, from which topics and decoder learn; null: all."""
+    """Number of (first) training texts from which topics and decoder learn. With null: all."""
     content: ContentConfig = field(default_factory=ContentConfig)
     codec: CodecConfig = field(default_factory=CodecConfig)
 
@@ -245,7 +244,7 @@ class TrainerConfig:
     accelerator: str = "auto"
     """Device: auto | cpu | gpu."""
     progress_bar: bool | None = None
-    """Show a progress bar; null: only on a terminal."""
+    """Show a progress bar. With null, the bar is shown only on a terminal."""
 
     def __post_init__(self) -> None:
         if self.max_epochs < self.min_epochs:

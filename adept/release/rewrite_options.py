@@ -19,24 +19,25 @@ class PersonOptions(Columns):
 
     # --- Files
     statement: str | None = None
-    """Name of the file for the privacy statement; null: OUTPUT.privacy.json."""
+    """Name of the file for the privacy statement. With null, the name is OUTPUT.privacy.json."""
     report: bool = False
     """Also write OUTPUT.report.html, a page for the person who must approve the release."""
 
     # --- Persons
     person_column: str | None = None
-    """Name of the column that names the person who contributed each record. This column is not
-    written to the output."""
+    """Name of the column that names the person who contributed each record. The column of the
+    persons is not written to the output."""
     max_records_per_person: int | None = None
     """Largest number of records that one person may contribute. In adept rewrite, the total epsilon
-    of a person is this number times the epsilon of a record."""
+    of a person is max_records_per_person times the epsilon of a record."""
 
     # --- Where it runs
     engine: str = "local"
-    """Place of the computation: local (this process) | ray (a Ray cluster, or several processes on
-    this machine)."""
+    """Place where the records are processed: local (in this process) | ray (on a Ray cluster, or in
+    several processes on this machine)."""
     workers: int | None = None
-    """Number of worker processes for engine=ray; null: one for each CPU of the cluster."""
+    """Number of worker processes for engine=ray. With null, there is one worker for each CPU of the
+    cluster."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -60,46 +61,47 @@ class FileOptions(PersonOptions):
 
     # --- Files
     card: bool = False
-    """Also write a data set card, OUTPUT.card.md."""
+    """Also write a data set card, OUTPUT.card.md, which describes the released file."""
     keep_columns: list[str] = field(default_factory=list)
-    """Further columns that are copied to the output unchanged, without any privacy. All columns
-    that no option names are left out."""
+    """Columns, besides text and label, that are copied to the output unchanged, without any
+    privacy. Columns that no option names are left out of the output."""
     schema: str | None = None
-    """Types of the kept columns: a parquet file that has these columns, or JSON such as {"score":
-    "float64"}. This option is needed if keep_columns are read from standard input and written into
-    a parquet file."""
+    """Types of the columns in keep_columns: a parquet file that has these columns, or JSON such as
+    {"score": "float64"}. You need schema only if the columns are read from standard input and
+    written into a parquet file."""
 
     # --- Labels
     labels: str = "copy"
     """Treatment of labels: copy (labels are copied and not private) | joint (the model writes a
     label with each text) | joint_response (text and label are randomised together, with one budget)
-    | randomized_response (labels are randomised with a budget of their own) | drop (no labels are
-    written)."""
+    | randomized_response (labels are randomised with the separate budget label_epsilon) | drop (no
+    labels are written)."""
 
     # --- Texts
     samples: int = 1
-    """Number of rewrites of each record. All rewrites of a record are written from one randomised
-    value, so more rewrites cost no further budget."""
+    """Number of rewrites of each record. All rewrites of a record are written from the same
+    randomised value, so more rewrites cost no further budget."""
 
     # --- Persons
     excess: str = "refuse"
-    """Treatment of records beyond max_records_per_person: refuse (nothing is released) | drop (only
-    each person's first records are released)."""
+    """Treatment of persons with more than max_records_per_person records: refuse (the command stops
+    and releases nothing) | drop (only the first records of each person are released)."""
 
     # --- Shuffling, which hides who said what and gives a stronger guarantee for the whole file
     shuffle: bool = False
-    """Write the records in a secret random order. The randomised values of all records stay in
+    """Write the output rows in a secret random order. The randomised values of all records stay in
     memory until the last record has been randomised."""
     shuffled_records: int | None = None
-    """Declare that a trusted party shuffles this number of output records together before anyone
-    else reads them."""
+    """Declare that a trusted party shuffles this number of output rows together before anyone else
+    reads the rows."""
     central_delta: float | None = None
-    """Delta of the guarantee that N shuffled records have together; null: the smaller of 1e-6 and
-    0.1 / N."""
+    """Delta of the guarantee for N shuffled records together. With null, delta is the smaller of
+    1e-6 and 0.1 / N."""
 
     # --- Where it runs
     flush_every: int | None = None
-    """Number of records after which standard output is flushed; null: after each batch."""
+    """Number of records after which standard output is flushed. With null, it is flushed after each
+    batch."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -120,21 +122,21 @@ class CentralOptions(PersonOptions):
 
     # --- Labels
     labels: str = "vote"
-    """Treatment of labels: vote (each record's label is counted together with its text, so both are
-    private) | drop (no labels are written)."""
+    """Treatment of labels: vote (the label of each record is counted together with its text, so
+    text and label are private) | drop (no labels are written)."""
 
     # --- Persons
     person_column: str | None = None
-    """Column that names the person who contributed each record. The guarantee then protects all
-    records of a person together, and not only single records. The column is not written to the
-    output."""
+    """Column that names the person who contributed each record. With person_column, the guarantee
+    protects all records of a person together, and not only single records. The column of the
+    persons is not written to the output."""
     max_records_per_person: int | None = None
-    """Largest number of records that are counted for one person. Further records of the person are
-    left out, and no error is raised."""
+    """Largest number of records that are counted for one person. Further records of a person are
+    left out without an error."""
 
     # --- Texts
     rows: int | None = None
-    """Number of synthetic records to write; null: as many as the noisy counts say."""
+    """Number of synthetic records to write. With null, the noisy counts decide this number."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -164,22 +166,23 @@ class LedgerOptions:
 
     # --- Interrupted runs, and records that were released before
     ledger: str | None = None
-    """File that lists released records (a ledger). A release is refused if the file lists one of
-    its records. null: the default ledger, which adds up the budgets of each record, and refuses a
-    release only above a limit that you set. none: no ledger."""
+    """File of the ledger, which lists released records. A release is refused if your ledger already
+    lists one of its records. With null, the default ledger is used, which adds up the budgets of
+    each record and refuses a release only above a limit that you set. With none, no ledger is
+    kept."""
     record_columns: list[str] | None = None
     """Columns that identify a record in the ledger. The first release in a ledger decides these
-    columns for all later releases. null: the text, and also person_column if that option is
-    given."""
+    columns for all later releases. With null, a record is identified by its text, and also by its
+    person if person_column is given."""
     ledger_limit: float | None = None
     """Refuse a release that would raise the total epsilon of a record or person above this limit,
     even with again=true."""
     again: bool = False
-    """Release records even if the ledger lists earlier releases. The budgets of all releases of a
-    record add up."""
+    """Release records even if the ledger already lists a release of them. The budgets of all
+    releases of a record add up."""
     key: str | None = None
-    """File with the secret key for the digests of records in journal and ledger; null:
-    ~/.config/adept/key."""
+    """File with the secret key for the digests of records in journal and ledger. With null, the
+    file is ~/.config/adept/key."""
 
 
 @dataclass
@@ -189,43 +192,44 @@ class ReleaseRequest(LedgerOptions, FileOptions):
     # --- Budget and mechanism
     epsilon: float | None = None
     """Privacy budget of each record. With labels=joint_response, epsilon is the budget of text and
-    label together. There is no default, so you must choose it."""
+    label together. Epsilon has no default, so you must choose its value."""
     mechanism: Any = None
-    """Mechanism that randomises a record; null: the best one for the model among those that compute
-    in exact arithmetic."""
+    """Mechanism that randomises each record. With null, the command chooses the mechanism that
+    suits the model best and computes in exact arithmetic. These mechanisms can be chosen."""
     model_dir: str | None = None
-    """The model's directory; null: the model that comes with the package."""
+    """Directory of the model. With null, the command uses the model that comes with the package."""
     accept_broken_claim: bool = False
-    """Accept a mechanism whose claimed guarantee is false."""
+    """Accept a mechanism whose claimed epsilon is false."""
     accept_inexact: bool = False
-    """Accept a mechanism that computes its noise in floating point; no proof covers such noise."""
+    """Accept a mechanism that computes its noise in floating point. No proof covers such noise."""
     accept_private_model: bool = False
     """Accept a model that was trained on private text. No epsilon protects the training text."""
 
     # --- Labels
     label_epsilon: float | None = None
-    """Privacy budget of each record's label with labels=randomized_response. The label's budget is
-    spent in addition to epsilon."""
+    """For labels=randomized_response: privacy budget of each record's label, which is spent in
+    addition to epsilon."""
     label_set: list[str] | None = None
-    """Public labels among which random labels are drawn: [A,B], or @FILE with one label on each
-    line; null: the model's labels. With labels=copy, no label is drawn, and the codewords of these
-    labels are computed before the first record is released."""
+    """Public list of the labels among which random labels are drawn: either [A,B] or @FILE, a file
+    with one label on each line. With null, these are the labels of the model. With labels=copy, no
+    label is drawn, but the public sentences for each label of the list are chosen before the first
+    record is released."""
     label_descriptions: str | None = None
-    """File with public sentences that explain the copied labels, for labels whose names say too
-    little. Each line holds a label, a tab, and sentences about the label, separated by tabs."""
+    """File with public sentences about the labels, for copied labels whose names say too little.
+    Each line holds a label, a tab, and sentences about the label, separated by tabs."""
     label_codewords: str = "auto"
-    """Public sentences among which a rewrite is chosen, if labels are copied: auto (each label has
-    sentences near its name, if the model was trained on text of many domains and no mechanism is
-    chosen; a rewrite can then reveal its label) | off (all labels have the same sentences)."""
+    """Public sentences among which a rewrite is chosen if labels=copy: auto (for each label, the
+    sentences near its name; this needs a model of text of many domains and mechanism=null, and a
+    rewrite can then reveal its label) | off (the same sentences for all labels)."""
 
     # --- Texts
     batch_size: int = BATCH_SIZE
-    """Number of records that are rewritten together."""
+    """Number of records that are rewritten at the same time."""
 
     # --- Persons
     epsilon_per: str = "record"
-    """Unit of epsilon: record (each record has the whole epsilon) | person (the records of a person
-    get equal shares of epsilon)."""
+    """Unit that epsilon is for: record (each record spends the whole epsilon) | person (the records
+    of a person get equal shares of epsilon)."""
 
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
 
