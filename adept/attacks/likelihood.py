@@ -115,7 +115,7 @@ def _one_sided_score(mechanism: DPText, views: Tensor, released: Tensor) -> Tens
     """Return the log likelihood of each release (rows) under each candidate (columns) for `dptext`.
 
     The noise is never negative, so a candidate is impossible if one of its coordinates exceeds that
-    of the release. If a coordinate equals that of the release to the last bit, this is stronger
+    of the release. A coordinate that equals that of the release to the last bit is stronger
     evidence than any density.
     """
     scale = mechanism.guarantee(views.shape[1]).scale or 1.0

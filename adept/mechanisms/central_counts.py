@@ -1,10 +1,10 @@
 r"""Central DP by counting: records vote for public cells, and exact noise is added to each count.
 
 A *curator* holds all records and publishes counts once. A *cell* is a public category; there are M
-cells. A public rule v gives each record one cell, which is the record's *vote*, or no cell. For a
-collection D of records, h(D) holds the number of votes for each cell. The release is y = h(D) + X,
-where X holds M independent random integers with the discrete Laplace distribution: P(x) is
-proportional to exp(-|x| / b).
+cells. A public rule v assigns to each record at most one cell, which is the *vote* of the record.
+For a collection D of records, h(D) holds the number of votes for each cell. The release is y =
+h(D) + X, where X holds M independent random integers with the discrete Laplace distribution: P(x)
+is proportional to exp(-|x| / b).
 
 *Neighbours*. Under ``add_or_remove``, two collections are neighbours if one of them has all rows of
 the other and the rows of one more *person*. Under ``replace``, two collections are neighbours if
@@ -19,9 +19,10 @@ outputs. Everything that is computed from y and public data is also eps-DP.
 *Proof*.
 
 1. The l1 distance between h(D) and h(D') is at most s. The rule that chooses a person's votes reads
-   no other rows, so all other people's votes are the same in D and D'. The person in whom D and D'
-   differ has at most m counted votes in D and at most m in D', and each counted vote increases one
-   count by one. Under ``add_or_remove``, this person has no votes in D or no votes in D'.
+   only the rows of this person, so all other people's votes are the same in D and D'. The person in
+   whom D and D' differ has at most m counted votes in D and at most m in D', and each counted vote
+   increases one count by one. Under ``add_or_remove``, this person has no votes in D or no votes in
+   D'.
 2. Let h = h(D) and h' = h(D'). For every y, the ratio P(h + X = y) / P(h' + X = y) is exp(sum_z
    (|y_z - h'_z| - |y_z - h_z|) / b), where the sum is over all cells z. By the triangle inequality,
    the ratio is at most exp(||h - h'||_1 / b) <= exp(s / b) <= e^eps.

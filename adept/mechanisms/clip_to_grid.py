@@ -82,7 +82,7 @@ def from_grid(units: Tensor, *, clip_norm: float, like: Tensor) -> Tensor:
 
 
 def round_to_grid(values: Tensor, *, clip_norm: float, like: Tensor) -> Tensor:
-    """Round float64 values (B, n) to the public grid; return the dtype and device of ``like``.
+    """Round float64 values (B, n) to the public grid, with the dtype and device of ``like``.
 
     The rounding errors of floating-point noise depend on the input, and the low bits of the values
     would reveal them. Rounding to the grid removes the low bits, but no proof covers this step.

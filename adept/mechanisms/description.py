@@ -40,11 +40,11 @@ A and B, and the claim of M_c applies. QED. K, t and the weights are the same fo
 one certificate covers all labels. Nothing is claimed for two records with different labels: their
 cells differ, so a released text can reveal its label with certainty.
 
-A cell has K = LABEL_CELL sentences if epsilon lies between the two numbers CELL_EPSILONS. K is
-halved for every two nats by which epsilon is below this interval. K is doubled for every two nats
-by which epsilon is above this interval, until every cell holds all sentences of the codec. In
-cells, t is K s / (e^eps + s) with s = max(4/3, min(eps - 2, eps/2 + 2), eps - 4). All cells begin
-with the same sentences, the first sentences of the codec (``first_share``).
+A cell has K = LABEL_CELL sentences if epsilon lies between the two numbers CELL_EPSILONS. For every
+two nats by which epsilon is below CELL_EPSILONS, K is halved. For every two nats by which epsilon
+is above CELL_EPSILONS, K is doubled, until every cell holds all sentences of the codec. In cells, t
+is K s / (e^eps + s) with s = max(4/3, min(eps - 2, eps/2 + 2), eps - 4). All cells begin with the
+same sentences, the first sentences of the codec (``first_share``).
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, and for labels
 ``same_label_is_private``.

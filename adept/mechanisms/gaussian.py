@@ -31,10 +31,10 @@ distribution d or r, and let Y be noise with the distribution d. By (*),
 
 Here *tail* is the probability P_d[||Y|| > T - D]. Each coordinate of Y satisfies E exp(Y_i^2 / (4
 s^2)) = N(s sqrt 2) / N(s) < 3/2. So Markov's inequality gives tail <= (3/2)^n exp(-(T - D)^2 / (4
-s^2)). The program chooses T so that this bound is delta / 2^21, and s so that the first term of
-(**) is delta (1 - 2^-20). Then the right-hand side of (**) is at most delta (1 - 2^-21). So the
-guarantee holds even if the program computes (**) with a relative error of 4e-7, and the error in
-floating point is only 1e-10.
+s^2)). The program chooses T so that the bound on *tail* is delta / 2^21, and s so that the first
+term of (**) is delta (1 - 2^-20). Then the right-hand side of (**) is at most delta (1 - 2^-21). So
+the guarantee holds even if the program computes (**) with a relative error of 4e-7, and the error
+in floating point is only 1e-10.
 """
 
 import math

@@ -13,9 +13,10 @@ and each symbol's probability is A / W or B / W under any record. The program dr
 {0, .., k L - 1}. A rank below t has the weight A, and any other rank has the weight B
 (``random_draws.exact_ranks``). The symbol of rank r has the outcome of rank r mod k and the label
 of rank r div k. For every record, the outcomes in the order of their ranks are a permutation of all
-outcomes that begins with the t nearest (``Block.place``). The labels in the order of their ranks
-are a permutation of all labels that begins with the record's label (``RandomizedResponse.choose``).
-So each rank belongs to exactly one symbol, and the ranks below t are the heavy set. QED.
+outcomes that begins with the t nearest outcomes (``Block.place``). The labels in the order of their
+ranks are a permutation of all labels that begins with the record's label
+(``RandomizedResponse.choose``). So each rank belongs to exactly one symbol, and the ranks below t
+are the heavy set. QED.
 
 The epsilon of the text alone and the epsilon of the label alone are known exactly, and both are
 below eps. The L symbols with the same outcome have the total weight A + (L - 1) B or L B. The k

@@ -193,7 +193,7 @@ def _without_gap(sizes: Iterable[int], *, most: int) -> int:
     """Return the size of the codebook for a model of broad text.
 
     The search starts with the largest size up to ``most``, and goes on to the next larger size as
-    long as this size is at most twice as large as the last one.
+    long as it is at most twice as large as the size before.
     """
     ordered = sorted(sizes)
     found = max((size for size in ordered if size <= most), default=ordered[0])

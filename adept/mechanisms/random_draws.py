@@ -56,7 +56,7 @@ def exact_odds(epsilon: Fraction) -> tuple[int, int]:
 
 
 def exponential_series(epsilon: Fraction) -> tuple[int, int]:
-    """Return an integer of at most 2^128 exp(epsilon), and the number of terms of its series.
+    """Return an integer of at most 2^128 exp(epsilon), and the number of terms added for it.
 
     Proof: the integer is a partial sum of the series exp(epsilon) = sum epsilon^i / i!, times
     2^128. All terms of the series are positive. The program computes each term in integers and

@@ -213,10 +213,11 @@ def exponential_choice(scores: Tensor, *, epsilon: float) -> Tensor:
 
     Claim: the choice is eps-LDP for any two records. Proof: if one record replaces another, exp(eps
     u / 2) changes by a factor of at most exp(eps / 2). The sum over all items, by which exp(eps u /
-    2) is divided, changes by at most the same factor. The set of items and the range of u are
-    public (McSherry and Talwar 2007). Sampling at temperature T = 2 (b2 - b1) / eps from a language
-    model whose logits were clipped to [b1, b2] is an exponential mechanism. The items are the
-    words, and the score is u = (logit - b1) / (b2 - b1) (Utpala, Hooker and Chen 2023, Theorem 1).
+    2) is divided, changes by a factor of at most exp(eps / 2), too. The set of items and the range
+    of u are public (McSherry and Talwar 2007). Sampling at temperature T = 2 (b2 - b1) / eps from a
+    language model whose logits were clipped to [b1, b2] is an exponential mechanism. The items are
+    the words, and the score is u = (logit - b1) / (b2 - b1) (Utpala, Hooker and Chen 2023, Theorem
+    1).
     """
     rows = max(1, MAX_WEIGHTS // max(1, scores.shape[1]))
     chosen = [torch.empty(0, dtype=torch.int64)]

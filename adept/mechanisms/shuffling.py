@@ -1,9 +1,9 @@
 r"""Shuffling: hiding the order of releases makes the central epsilon smaller than the local one.
 
 Each of n people has one record and releases one symbol for it by *subset selection*: t of the k
-symbols are *heavy*, with the weight A = e^eps, and the others have the weight 1. The sum of all
-weights is W = t A + k - t, and each symbol has probability weight / W. A trusted party puts the n
-symbols into a random order and writes them to a file.
+symbols are *heavy*, with the weight A = e^eps, and the other symbols have the weight 1. The sum of
+all weights is W = t A + k - t, and each symbol has probability weight / W. A trusted party puts the
+n symbols into a random order and writes them to a file.
 
 *Claim*: for every c >= 0, the file is (c, delta)-DP for replacing one record by any other record,
 in both directions, with a public n and
@@ -36,10 +36,10 @@ The copies are independent. Let u = e^c, t' = min(t, k - t) and o = t - t'. The 
    counts as zero. The result is the claim for records x and x' whose heavy sets share o' symbols,
    with o' in place of o and t - o' in place of t'.
 4. The divergence is largest if the overlap of the heavy sets is smallest. To make the overlap
-   smaller by one, move one symbol from "heavy for both" to "heavy for x alone", and one from "heavy
-   for neither" to "heavy for x' alone". The move replaces the values {A - u A, 1 - u} of X by {A -
-   u, 1 - u A}. The new values have the same sum as the old values and lie further apart, as u >= 1,
-   so the change is a mean-preserving spread. The positive part of a sum is convex, so its
+   smaller by one, move one symbol from "heavy for both" to "heavy for x alone", and one symbol from
+   "heavy for neither" to "heavy for x' alone". The move replaces the values {A - u A, 1 - u} of X
+   by {A - u, 1 - u A}. The new values have the same sum as the old values and lie further apart, as
+   u >= 1, so the change is a mean-preserving spread. The positive part of a sum is convex, so its
    expectation does not become smaller.
 5. Swapping x and x' does not change the distribution of X. QED.
 
@@ -55,9 +55,9 @@ The computed delta is at most the delta of a file of one record, E[X+]. The prog
 the computed delta is not below two *floors*, which are lower bounds on the claimed delta. Let p =
 t' / W or, for several symbols, the product of these ratios. The floors are
 
-    p (A - u) (1 - g)^(n-1), from the case that no other record is a blanket, and
-    p (A - u) (p A)^(n-1), which even the true delta reaches if all other records are x, by the
-        event that every symbol is heavy for x and not for x'.
+    p (A - u) (1 - g)^(n-1), from the case that no other record is a blanket, and p (A - u) (p
+    A)^(n-1), which even the true delta reaches if all other records are x: consider the event that
+    every symbol is heavy for x and not for x'.
 
 If the computed delta is below a floor, or cannot be computed, E[X+] replaces it.
 

@@ -2,8 +2,8 @@ r"""Surveys under local DP that ask for a bit, one of k answers, or a number.
 
 1. *One bit*: a person reports the true bit with probability theta. The first theta of the lecture
    (Habernal 2025, lecture 5) is (eps + 1)/(eps + 2); with it, the true epsilon is only ln(1 + eps).
-   With the lecture's second theta, e^eps/(e^eps + 1), the true epsilon is exactly eps. We call this
-   theta *tight*.
+   With the lecture's second theta, e^eps/(e^eps + 1), which we call *tight*, the true epsilon is
+   exactly eps.
 2. *One of k answers*: the tight theta becomes e^eps/(e^eps + k - 1).
 3. *A number* from 0 to 15: the Laplace noise has scale 15/eps, because the l1 sensitivity is 15.
 4. *A number as one of 16 answers*: the number from 0 to 15 is reported as in survey 2.

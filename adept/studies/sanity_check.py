@@ -7,9 +7,9 @@ the largest absolute logarithm of P[guess | x] / P[guess | x'], over the two pos
 vote is post-processing, so its loss is at most epsilon if the mechanism is eps-LDP.
 
 The number of coordinates that are rounded to 1 is binomial, so the loss has a closed form. If a
-guess never occurs in a simulation, this proves only a lower bound on the loss, not an infinite
-loss. The privacy loss of the whole release z, sum_i (|z_i - 1| - |z_i|) / b, reaches n / b for
-Laplace noise of scale b.
+guess never occurs in a simulation, the simulation proves only a lower bound on the loss, not an
+infinite loss. The privacy loss of the whole release z, sum_i (|z_i - 1| - |z_i|) / b, reaches n / b
+for Laplace noise of scale b.
 """
 
 import math
@@ -199,7 +199,7 @@ def _log_ratio(first: float, second: float) -> float:
 
 
 def tables(rows: Sequence[SanityRow]) -> list[Table]:
-    """Return a table for the published epsilon; if that was not run, one table for each epsilon."""
+    """Return a table for the published epsilon or, if it was not run, for each epsilon."""
     known = [row for row in rows if row.published is not None] or rows
     headings = ["mechanism", "n", "exact", "run", "from", "to", "paper", "true", "claim"]
     groups = group_rows(known, lambda row: row.epsilon).items()
