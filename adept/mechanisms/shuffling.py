@@ -55,9 +55,9 @@ The computed delta is at most the delta of a file of one record, E[X+]. The prog
 the computed delta is not below two *floors*, which are lower bounds on the claimed delta. Let p =
 t' / W or, for several symbols, the product of these ratios. The floors are
 
-    p (A - u) (1 - g)^(n-1), from the case that no other record is a blanket, and p (A - u) (p
-    A)^(n-1), which even the true delta reaches if all other records are x: consider the event that
-    every symbol is heavy for x and not for x'.
+    p (A - u) (1 - g)^(n-1), from the case that no other record is a blanket, and
+    p (A - u) (p A)^(n-1), which even the true delta reaches if all other records are x:
+        consider the event that every symbol is heavy for x and not for x'.
 
 If the computed delta is below a floor, or cannot be computed, E[X+] replaces it.
 
