@@ -248,7 +248,7 @@ def open_input(location: str, *, kind: str, at_least: int = 0, tolerant: bool = 
     """Open a file or standard input, as bytes for parquet and as text for all other formats.
 
     With ``tolerant``, only the name of the file decides how the file is opened. If ``tolerant`` is
-    false, the first bytes of the file also matter.
+    false, the function also looks at the first bytes of the file.
 
     Raises:
         UnfitFile: the file is a spreadsheet, UTF-16, or compressed in a format other than gzip.

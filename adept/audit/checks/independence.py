@@ -135,7 +135,7 @@ def of_rest(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     to larger batches.
 
     The check pairs the first row of a batch with the mean of the other rows of the same batch. For
-    comparison, it pairs the first row with the mean of the other rows of a different batch.
+    comparison, the check pairs the first row with the mean of the other rows of a different batch.
     """
     target, found = experiment.target.without_memory(), list[Difference]()
     tried = 3 * len(REST_SIZES)

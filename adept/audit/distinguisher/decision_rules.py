@@ -140,7 +140,7 @@ class _Tried:
     """Rules that were tried on S statistics, and the numbers of their right and wrong guesses.
 
     A rule guesses for low values only, for high values only, or for both. High values stand for the
-    first or for the second input. Together, this makes six kinds of rules.
+    first or for the second input. These choices make six kinds of rules.
     """
 
     values: int

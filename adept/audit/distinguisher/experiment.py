@@ -3,8 +3,8 @@
 A *distinguisher* is a statistic, which is a number computed from a release, and a decision rule
 that guesses the input from this number. Distinguishers are chosen on some releases and scored on
 fresh ones, the *certifying* releases. The counts of right and wrong guesses certify a lower bound
-on epsilon. A game that only has to refute a claim is scored at three times. It ends early if the
-claim is already refuted, or if further rounds are unlikely to refute it.
+on epsilon. A game that only has to refute a claim is scored at three times. Such a game ends early
+if the claim is already refuted, or if further rounds are unlikely to refute it.
 
 Claim: with probability at most alpha, the largest bound that any distinguisher certifies exceeds
 the true epsilon. Proof: fix all releases from which distinguishers are chosen, and with them all
@@ -175,8 +175,8 @@ def event(experiment: Experiment[Any], alpha: float) -> Check:
 
 
 def event_elsewhere(experiment: Experiment[Any], alpha: float) -> Check:
-    """Detect differences between the releases of two inputs at one further dimension of the
-    latents. At a small dimension, there is less noise that can hide a difference. The check is
+    """Detect differences between the releases of two inputs at one dimension besides that of the
+    main game. At a small dimension, there is less noise that can hide a difference. The check is
     blind to all other dimensions.
     """
     trials = experiment.target.affordable(2 * max(MIN_TRIALS, experiment.trials)) // 2
@@ -197,8 +197,8 @@ def certify(
     Args:
         trials: half the number of the fresh releases on which all distinguishers are scored.
         alpha: largest probability that the bound of one distinguisher is wrong.
-        claim: the epsilon to refute. If it is minus infinity, the game is scored only once, at its
-            end.
+        claim: the epsilon to refute. If ``claim`` is minus infinity, the game is scored only once,
+            at its end.
     """
     rounds, done, scores = 2 * trials, 0, list[Score]()
     right, wrong = (np.zeros(len(game.distinguishers), int) for _ in range(2))

@@ -71,7 +71,8 @@ class ValueTarget(Target):
 
     @property
     def objects(self) -> bool:
-        """True if outcomes are read as objects because they are not numbers of one shape."""
+        """True if outcomes are read as objects, because they are not all numbers of the same shape.
+        """
         return self._probed[1]
 
     @cached_property
@@ -141,8 +142,8 @@ def alphabet_of(mechanism: Any) -> list[Any] | None:
     """Return values of the alphabet that a mechanism declares, or None if it declares none.
 
     A mechanism declares its alphabet by ``alphabet`` (a sequence of values, or K for the integers 0
-    to K - 1), by ``labels``, or by an integer ``size`` or ``count``. Of a large alphabet, only some
-    values are returned.
+    to K - 1), by ``labels``, or by an integer ``size`` or ``count``. If the alphabet is large, only
+    some of its values are returned.
     """
     if (response := response_of(mechanism)) is not None and response[1] > 1:
         count, top = response
