@@ -96,8 +96,7 @@ def combined(p_values: Sequence[float], evidence: str, *, alpha: float, statisti
 
 
 def least_probable(found: Sequence[Difference], what: str, *, alpha: float) -> Check:
-    """Return one check for several comparisons; the evidence names the least probable comparison.
-    """
+    """Return one check for several comparisons, with the least probable comparison as evidence."""
     least = min(found, key=lambda difference: difference.p_value)
     evidence, share = f"{what}; least probable: {least}", least.ours / max(1, least.ours_of)
     return combined([each.p_value for each in found], evidence, alpha=alpha, statistic=share)

@@ -71,8 +71,7 @@ class ValueTarget(Target):
 
     @property
     def objects(self) -> bool:
-        """True if outcomes are read as objects, because they are not all numbers of the same shape.
-        """
+        """True if outcomes are read as objects, because not all are numbers of the same shape."""
         return self._probed[1]
 
     @cached_property
