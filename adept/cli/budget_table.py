@@ -4,6 +4,7 @@ All numbers in the table are computed from public texts. Of the input file, only
 columns are read.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -24,14 +25,24 @@ from adept.release.columns import ReleaseOptions
 from adept.release.input_files import Inputs
 from adept.release.local_release import open_release
 from adept.rewriting.budget_estimates import ADVICE, QUESTION, SHARE_HEADINGS, TABLE_BUDGETS, Budget, preview_budgets
-from adept.rewriting.expected_content import NO_ESTIMATE, by_label_lines, choose_measured
-from adept.rewriting.loading import load_model
+from adept.rewriting.expected_content import (
+    LABELLED,
+    NO_ESTIMATE,
+    above_names_line,
+    by_label_lines,
+    choose_measured,
+    floor_lines,
+)
+from adept.rewriting.loading import is_packaged, load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.draw_by_label_names import spell_label_set
 from adept.synthesis.synthesizer import share_standing_out
 
 TEXT_ENDINGS = ".txt", ".txt.gz"  # of outputs that hold no labels
 EXPECTED_ROWS = (1_000, 10_000, 100_000)
+# Rows of each label, at epsilon 1, that synthetic records need to teach a classifier more than the
+# labels' names do (docs/studies.md, "Rows that teach more than names")
+SYNTHETIC_ROWS = 30
 
 
 def show_rewrite_budgets(config: RewriteConfig, inputs: Inputs, public: Corpus | None) -> None:
@@ -79,7 +90,21 @@ def show_synthesize_budgets(config: SynthesizeConfig, inputs: Inputs) -> None:
     headings = ["epsilon", QUESTION, *(f"{rows:,} rows: a count stands out from" for rows in sizes)]
     show_table(_title(config.input), headings, lines)
     counted = "a topic with its label" if labels > 1 else "a topic; label_set=[A,B] counts it with each label"
-    show_lines([f"each count is for {counted}; the rest is guessed from public text.", f"{ADVICE}."])
+    names = synthetic_floor(config, model, TABLE_BUDGETS)
+    show_lines(
+        f"{line}." for line in (f"each count is for {counted}; the rest is guessed from public text", *names, ADVICE)
+    )
+
+
+def synthetic_floor(config: SynthesizeConfig, model: Autoencoder, epsilons: Sequence[float]) -> list[str]:
+    """Return a sentence on the rows from which synthetic records teach more than the labels' names."""
+    labels = config.label_set or ()
+    if config.labels == "drop" or not is_packaged(config.model_dir) or not any(spell_label_set(model.codec, labels)):
+        return []
+    most = config.max_records_per_person or 1
+    votes = (Votes(epsilon=epsilon, neighbours=config.neighbours, votes_per_person=most) for epsilon in epsilons)
+    rows = {own.epsilon: SYNTHETIC_ROWS * len(labels) * own.sensitivity / own.epsilon for own in votes}
+    return [above_names_line("synthetic records", "the file", rows)]
 
 
 def _title(location: str) -> str:
@@ -120,13 +145,15 @@ def _estimate_lines(rows: list[Budget]) -> list[str]:
 
 
 def _label_lines(config: RewriteConfig, header: Record, writer: Rewriter, public: Corpus | None) -> list[str]:
-    """Return lines about copied labels, if the header has a column of labels."""
-    if config.labels != "copy" or find_label_column(header, config.label_column) is None:
+    if not has_labels(config, header):
         return []
-    return [
-        *([f"{line}." for line in by_label_lines(writer, public)]),
-        "labels are copied, and not private: labels=joint_response label_set=[A,B] covers them by the same epsilon.",
-    ]
+    packaged = is_packaged(config.model_dir)
+    lines = [*by_label_lines(writer, public), *floor_lines(writer, TABLE_BUDGETS, packaged=packaged)]
+    if config.labels == "copy":
+        lines.append(
+            "labels are copied, and not private: labels=joint_response label_set=[A,B] covers them by the same epsilon"
+        )
+    return [f"{line}." for line in lines]
 
 
 def _read_header(config: RewriteConfig, inputs: Inputs) -> Record:
@@ -135,9 +162,14 @@ def _read_header(config: RewriteConfig, inputs: Inputs) -> Record:
     return dict.fromkeys(names if names is not None else [config.label_column or "intent"] if config.label_set else [])
 
 
+def has_labels(config: RewriteConfig, first: Record) -> bool:
+    """Return True if a column of labels is copied, or released with the text, to the output."""
+    written = config.labels in LABELLED and not config.output.endswith(TEXT_ENDINGS)
+    return written and find_label_column(first, config.label_column) is not None
+
+
 def choose_writer(config: RewriteConfig, first: Record, rewriter: Rewriter, options: ReleaseOptions) -> Rewriter:
     """Return the rewriter for the release; it works by label if a column of labels is copied."""
-    label = None if config.output.endswith(TEXT_ENDINGS) else find_label_column(first, config.label_column)
-    if label is None or not options.by_label:
+    if not (options.by_label and has_labels(config, first)):
         return rewriter
     return rewriter.by_label(options.label_descriptions, label_set=options.label_set)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from adept.cli.budget_table import TEXT_ENDINGS, choose_writer, show_rewrite_budgets
+from adept.cli.budget_table import TEXT_ENDINGS, choose_writer, has_labels, show_rewrite_budgets
 from adept.cli.config import RewriteConfig, SynthesizeConfig
 from adept.cli.console import progress, warn
 from adept.cli.exit_status import Interruptible
@@ -54,8 +54,9 @@ def run(config: RewriteConfig, inputs: Inputs, public: Corpus | None) -> Privacy
     """Rewrite a file and return its privacy statement; raise AdeptError for a user's mistake."""
     rewriter, options = open_release(config)
     first = inputs.first_records(FIRST_TEXTS)
-    writer = choose_writer(config, next(iter(first), {}), rewriter, options)
-    expected = expected_lines(rewriter, public, packaged=is_packaged(config.model_dir), writer=writer)
+    columns, packaged = next(iter(first), {}), is_packaged(config.model_dir)
+    writer, labelled = choose_writer(config, columns, rewriter, options), has_labels(config, columns)
+    expected = expected_lines(rewriter, public, packaged=packaged, labelled=labelled, writer=writer)
     lines, notes = [*expected, *_column_lines(config, first)], list[CheckedRecords]()
     private = foreign_lines(rewriter, first_texts(iter(first), config.text_column))
 

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from adept.cli.budget_table import show_synthesize_budgets
+from adept.cli.budget_table import show_synthesize_budgets, synthetic_floor
 from adept.cli.config import SynthesizeConfig
 from adept.cli.console import warn
 from adept.cli.rewrite import foreign_lines, print_lines, run_release, statement_place, tell_curator
@@ -51,6 +51,8 @@ def run(config: SynthesizeConfig, inputs: Inputs) -> CentralStatement:
         accept_private_model=config.accept_private_model,
     )
     places = synthesizer, config.input, config.output
+    for line in synthetic_floor(config, synthesizer.model, [config.epsilon]):
+        warn(line)
 
     def tell(notes: TallyNotes) -> None:
         tell_curator(notes.lines)

@@ -7,10 +7,11 @@ or overlong texts depend on the records without any noise, so they go only to st
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
+from math import log
 from statistics import fmean
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ from adept.data.formats import Record
 from adept.data.text_arguments import text_list
 from adept.mechanisms.guarantee import words
 from adept.models.codebooks import encode_public
+from adept.models.label_sentences import spell_names
 from adept.models.reconstruction_share import mean_word_f1
 from adept.models.tokenizer import UNKNOWN, Tokenizer
 from adept.rewriting.label_coding import LabelCoding
@@ -30,6 +32,7 @@ from adept.rewriting.rewriter import Rewriter
 
 TOPIC_CODEWORDS = 32  # that tell topics apart, if the model has so few
 MIN_TEXTS = 8  # of an estimate
+LABELLED = ("copy", "joint_response")  # treatments of labels whose rewrites teach a classifier
 UNSEEN_FILE = "unseen.json"
 FIRST_TEXTS = 1000  # texts of a file that are looked at for warnings
 # Unknown words from which there is a warning: of one's own language 0 to 15 % are unknown.
@@ -40,10 +43,15 @@ BY_LABEL = (
     "with certainty (label_codewords=off avoids that)"
 )
 NO_LABEL_SET = (
-    "the estimates are for label_codewords=off, for the labels are known from the input alone: label_set=[A,B] or @FILE gives "
-    "the right ones"
+    "the estimates are for label_codewords=off, because only the input names the labels: label_set=[A,B] or label_set=@FILE "
+    "gives the right ones"
 )
 NO_ESTIMATE = "no estimate is possible: add expect=FILE public=true with a file of public texts"
+# Rows of each label that rewrites need to teach a classifier more than the labels' names do: a factor
+# divided by a power of epsilon. In a joint release, ln L nats of epsilon are spent on L labels
+# (docs/studies.md, "Rows that teach more than names").
+BY_LABEL_ROWS, BROAD_ROWS, JOINT_ROWS = (140, 1.6), (640, 2.0), (1300, 2.0)
+MIN_TEXT_EPSILON = 0.5  # least part of epsilon, in nats, that the text is said to get
 NUMBERS = re.compile(r"\S*\d\S*")  # numbers and codes, which belong to no language
 
 
@@ -77,20 +85,26 @@ class Expectation:
 
 
 def expected_lines(
-    rewriter: Rewriter, public: Corpus | None = None, *, packaged: bool, writer: Rewriter | None = None
+    rewriter: Rewriter,
+    public: Corpus | None = None,
+    *,
+    packaged: bool,
+    labelled: bool = False,
+    writer: Rewriter | None = None,
 ) -> list[str]:
-    """Return sentences that state how much of public texts a release keeps.
+    """Return sentences that state how much of public texts a release keeps, and what it can teach.
 
     Args:
         public: texts for the estimate; if None, texts held out from the model's training.
         packaged: True for the model that comes with the package.
+        labelled: True if each rewrite has a copied label, or one that was released with the text.
         writer: the rewriter by label (``Rewriter.by_label``) that will make the release, if labels
             are copied.
     """
     writer = writer or rewriter
     measured = choose_measured(rewriter, writer, public)
     expected = expectation(measured, public)
-    lines = expected.lines if expected else [NO_ESTIMATE]
+    lines = expected.lines if expected else [] if rewriter.model.labels else [NO_ESTIMATE]
     budget = f"at epsilon {words(rewriter.guarantee.epsilon)} " if expected else ""
     unread = unseen_line(measured) if packaged and public is None else None
     return [
@@ -98,7 +112,47 @@ def expected_lines(
         *(f"{budget}{line}" for line in lines[:1]),
         *lines[1:],
         *([unread] if unread else []),
+        *(floor_lines(writer, [writer.guarantee.epsilon], packaged=packaged) if labelled else []),
     ]
+
+
+def floor_lines(writer: Rewriter, epsilons: Sequence[float], *, packaged: bool) -> list[str]:
+    """Return a sentence on what a classifier learns of public examples or names without any record."""
+    examples = sum(map(len, writer.model.label_examples.values()))
+    if examples:
+        return [
+            f"a classifier of the model's {examples} labelled examples alone can be better than one of the rewrites: "
+            "adept evaluate train=[OUTPUT,EXAMPLES] test=FILE says what the rewrites add"
+        ]
+    default = best_exact(writer.model, epsilon=epsilons[0]).name == writer.mechanism.name
+    if not (packaged and (default or is_by_label(writer.mechanism)) and _says_labels(writer)):
+        return []
+    rows = {epsilon: rows_above_names(writer, epsilon) for epsilon in epsilons}
+    return [above_names_line("rewrites", "each label", rows)]
+
+
+def above_names_line(texts: str, needed: str, rows: Mapping[float, float]) -> str:
+    """Return a sentence on the number of rows, by epsilon, that texts need to teach more than names."""
+    counts = [f"{round(float(f'{count:.2g}')):,} rows at epsilon {words(epsilon)}" for epsilon, count in rows.items()]
+    return (
+        f"{texts} are expected to teach a classifier more than the names of the labels do only if {needed} has at least about "
+        + ", ".join([counts[0], *(count.replace(" rows at epsilon", " at") for count in counts[1:])])
+    )
+
+
+def _says_labels(writer: Rewriter) -> bool:
+    """Return False if the public labels are known and none of their names has a known word."""
+    labels: Sequence[str] = writer.joint.labels if writer.joint else ()
+    if isinstance(writer.coding, LabelCoding):
+        labels = writer.coding.public_labels
+    return not labels or writer.model.codec is None or any(spell_names(writer.model.codec, labels))
+
+
+def rows_above_names(writer: Rewriter, epsilon: float) -> float:
+    """Estimate how many rows of each label rewrites need to teach more than the labels' names do."""
+    labels = len(writer.joint.labels) if writer.joint else 1
+    factor, power = JOINT_ROWS if writer.joint else BY_LABEL_ROWS if is_by_label(writer.mechanism) else BROAD_ROWS
+    return float(factor / max(epsilon - log(labels), MIN_TEXT_EPSILON) ** power)
 
 
 def by_label_lines(writer: Rewriter, public: Corpus | None) -> list[str]:

@@ -24,7 +24,7 @@ from adept.release.record_identity import secret_key
 from adept.release.release_flow import preview
 from adept.release.rewrite_options import ReleaseRequest
 from adept.release.statement_provenance import has_packaged_weights, model_sha256
-from adept.rewriting.expected_content import expected_lines
+from adept.rewriting.expected_content import LABELLED, expected_lines
 
 UPLOAD_ENDINGS = ("csv", "tsv", "txt", "jsonl", "ndjson", "json")
 MAX_UPLOAD_BYTES = 20 * 2**20
@@ -116,7 +116,9 @@ class Files:
             "records": statement.records,
             "epsilon": words(statement.epsilon),
             "statement": statement.text,
-            "expected": expected_lines(rewriter, packaged=packaged, writer=writer),
+            "expected": expected_lines(
+                rewriter, packaged=packaged, labelled=statement.labels in LABELLED, writer=writer
+            ),
         }
 
     def release(self, dropped: Dropped, choices: Choices) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from tiny import Run
 
+from adept.cli import budget_table
 from adept.mechanisms.central_counts import Votes
 from adept.mechanisms.epsilon_as_odds import ALL_CASES, cases, good_enough
 from adept.rewriting.budget_estimates import ADVICE, TABLE_BUDGETS
@@ -97,6 +98,29 @@ def test_synthesize_says_from_which_share_of_the_rows_on_a_count_stands_out(
     assert "10,000 rows" not in own
     refused = adept_here(*command, "expected_rows=0")
     assert (refused.returncode, "expected_rows must be at least 1" in refused.stderr) == (2, True)
+
+
+def test_budgets_that_buy_nothing_above_names_are_known_from_the_number_of_rows(
+    adept_here: Run, topic_run: Path, broken: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The records are not read, and codes for labels name nothing."""
+    monkeypatch.setattr(budget_table, "is_packaged", lambda _: True)
+    monkeypatch.setattr(
+        budget_table, "spell_label_set", lambda _, labels: [(name,) * (name[0] != "X") for name in labels]
+    )
+    command = [f"model_dir={topic_run}", f"input={broken}", "dry_run=true"]
+    shown = {
+        (name, option): " ".join(adept_here(name, *command, option).stdout.split())
+        for name in ("rewrite", "synthesize")
+        for option in ("label_set=[fare,flight]", "label_set=[X1,X2]", "labels=drop")
+    }
+    found = {asked for asked, text in shown.items() if "more than the names of the labels do" in text}
+    rows = "only if the file has at least about 60 rows at epsilon 1, 30 at 2, 15 at 4,"
+    assert rows in shown["synthesize", "label_set=[fare,flight]"]
+    assert ("rewrite", "label_set=[fare,flight]") in found
+    assert ("synthesize", "label_set=[X1,X2]") not in found
+    assert not {("rewrite", "labels=drop"), ("synthesize", "labels=drop")} & found
+    assert not any("zebra" in text for text in shown.values())
 
 
 def test_replacing_a_row_spends_twice_the_budget_of_adding_it(adept_here: Run, topic_run: Path, broken: Path) -> None:

@@ -22,7 +22,7 @@ from adept.release.local_release import open_release, release_file
 from adept.release.rewrite_options import ReleaseRequest
 from adept.release.statement import restate
 from adept.release.verify_statement import Refused, statement_sha256
-from adept.rewriting.expected_content import BY_LABEL, NO_LABEL_SET, expected_lines
+from adept.rewriting.expected_content import BY_LABEL, NO_LABEL_SET, expected_lines, floor_lines, rows_above_names
 from adept.rewriting.rewriter import Rewriter
 
 TEXTS = ["cheapest fare to boston", "is there a taxi downtown", "what meals do they serve", "zzqxv"]
@@ -124,6 +124,30 @@ def test_labels_that_only_the_records_tell_have_no_estimate_by_label_and_a_line_
     lines = expected_lines(rewriter, packaged=False, writer=rewriter.by_label())
     assert lines[:2] == [BY_LABEL, NO_LABEL_SET]
     assert [labels for _, labels in asked] == [None, None]
+
+
+def test_lines_say_from_how_many_rows_on_rewrites_teach_more_than_the_names_of_labels(
+    loaded: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Measured on validation splits (docs/studies.md): more rows for a small budget, common codewords or private labels."""
+    monkeypatch.setattr(loaded[0], "label_examples", {})
+    rewriter, _ = open_release(ReleaseRequest(epsilon=2.0, labels="copy", label_codewords="off"))
+    joint, _ = open_release(ReleaseRequest(epsilon=2.0, labels="joint_response", label_set=["a flight", "a fare"]))
+    by_label = rewriter.by_label(label_set=broad.NAMES)
+    assert [round(rows_above_names(by_label, epsilon)) for epsilon in (1, 2, 4, 8)] == [140, 46, 15, 5]
+    assert [round(rows_above_names(rewriter, epsilon)) for epsilon in (1, 2, 4, 8)] == [640, 160, 40, 10]
+    assert rows_above_names(joint, 8) > 2 * rows_above_names(rewriter, 8)
+    said = "rewrites are expected to teach a classifier more than the names of the labels do only if each label has at least about "
+    assert floor_lines(by_label, [2.0], packaged=True) == [f"{said}46 rows at epsilon 2"]
+    assert floor_lines(rewriter, [1.0, 2.0], packaged=True) == [f"{said}640 rows at epsilon 1, 160 at 2"]
+    assert floor_lines(by_label, [2.0], packaged=False) == []
+    assert floor_lines(rewriter.by_label(label_set=["X17", "B2"]), [2.0], packaged=True) == []
+    monkeypatch.setattr(loaded[0], "label_examples", {"X17": ["is there a taxi", "a taxi"]})
+    [line] = floor_lines(by_label, [2.0], packaged=False)
+    assert line.startswith("a classifier of the model's 2 labelled examples alone can be better")
+    lines = expected_lines(rewriter, packaged=False, labelled=True)
+    assert line in lines
+    assert line not in expected_lines(rewriter, packaged=False)
 
 
 def test_a_release_has_the_cells_that_the_estimate_made(loaded: Any, given: Path) -> None:

@@ -168,11 +168,17 @@ def test_a_file_goes_from_drop_to_download(client: TestClient) -> None:
     choices = {"epsilon": 8, "text_column": "text", "label_column": "intent", "labels": "copy"}
     said = client.post(f"/api/files/{found['key']}/explain", json=choices).json()
     assert said["records"] == 20
-    by_label, _, own, *_, precision, unread = said["expected"]
+    by_label, off, own, *_, precision, unread, names = said["expected"]
     assert "can reveal the label" in by_label
     assert own.startswith("at epsilon 8 a rewrite keeps its record's topic")
     assert precision.startswith("estimated on ")
+    assert "the estimates are for label_codewords=off" in off
     assert "subjects that such a model had not read: " in unread
+    assert names.endswith(
+        "more than the names of the labels do only if each label has at least about 5 rows at epsilon 8"
+    )
+    named = client.post(f"/api/files/{found['key']}/explain", json=choices | {"label_set": ["taxi", "music"]}).json()
+    assert named["expected"][1].startswith("at epsilon 8 a rewrite keeps its record's topic")
     assert client.get(f"/api/files/{found['key']}/text").status_code == 400  # nothing is released yet
     assert released(client, found["key"], choices)["finished"]
     text, statement, card = (client.get(f"/api/files/{found['key']}/{part}") for part in ("text", "statement", "card"))
