@@ -1,4 +1,4 @@
-"""Adaptation of a model to another domain by a few hundred public texts, in closed form.
+"""Adaptation of a model to another domain by a few hundred public texts, without training.
 
 Linear algebra and clustering adapt the model; no network is trained.
 

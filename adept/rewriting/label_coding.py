@@ -1,9 +1,9 @@
 """The coding of releases by label: each record is released as a public sentence about its label.
 
 The sentences of a label are chosen by the label's public name (``adept.models.label_sentences``).
-The set of these sentences is the label's *cell*. A sentence of the cell is likely to be released if
-it is near to the record's text. The module ``adept.mechanisms.description`` holds the claim and the
-proof of privacy.
+The set of a label's sentences is the label's *cell*. A sentence of the cell is likely to be
+released if it is near to the record's text. The module ``adept.mechanisms.description`` holds the
+claim and the proof of privacy.
 
 The distance between a sentence and a record is the sum of two distances. The first distance
 compares the words of the sentence and the record (``adept.models.codec.nearest_text``). The second
@@ -190,7 +190,7 @@ class LabelCoding(Coding):
             )
 
     def label_public(self, texts: Sequence[str]) -> list[str]:
-        """Return a label for each text: that of an equal example, or the label nearest in meaning.
+        """Return, for each text, its label as an example, or else the label nearest in meaning.
 
         Without public labels, the label is NO_NAME.
         """

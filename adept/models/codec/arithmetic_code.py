@@ -16,7 +16,7 @@ text, the number stands for the text at its first point.
 In each attempt, the line is cut into cells of equal width, one for each number of the band. A hash
 that everybody can compute chooses the point inside the cell. The method ``number`` looks for a
 number that has a point in the interval of a given text, and whose points in all earlier attempts
-stand for texts outside the band. So ``write`` maps this number back to exactly the given text.
+stand for texts outside the band. So ``write`` maps the number of a text back to exactly this text.
 """
 
 import math

@@ -280,7 +280,7 @@ def decode_spelling(spelling: SpellingTables, point: Decoder, letters: Whole) ->
     """Read the spelling of a word that is not in the vocabulary, and store it in ``letters``.
 
     The first entry becomes -1 - r for the word at place r in the list of common words. For a word
-    outside this list, the entries become the numbers of its letters, up to a WORD_END.
+    that is not common, the entries become the numbers of its letters, up to a WORD_END.
     """
     letters[0] = WORD_END
     if len(spelling.edges) > 1:

@@ -28,8 +28,8 @@ _FUNCTIONS: list[Any] = []  # all functions that become machine code
 def compiled(function: Function, *, counts: bool = True) -> Function:
     """Compile a function of numbers and arrays; keep its machine code in the user's cache.
 
-    If ``counts`` is False, the machine code does not count the references to arrays. Machine code
-    that does not count is several times as fast, but the function must not create arrays.
+    If ``counts`` is False, the machine code does not count the references to arrays. Without this
+    counting, the code is several times as fast, but the function must not create arrays.
     """
     options: dict[str, Any] = {"error_model": "numpy", "_nrt": counts}
     settings, directory = vars(config), _directory()

@@ -85,7 +85,7 @@ class UnknownWords(Learned):
         """Return the word whose spelling a decoder has read.
 
         ``letters`` begins with -1 - r for the word at place r in the list of common words. For a
-        word outside this list, ``letters`` holds the numbers of the word's letters and a final 0.
+        word that is not common, ``letters`` holds the numbers of the word's letters and a final 0.
         """
         if letters[0] < 0:
             return self._listed_words[-1 - letters[0]]
