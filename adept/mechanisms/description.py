@@ -56,6 +56,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Self
 
+import numpy as np
 from scipy.special import lambertw
 
 from adept.errors import ConfigurationError
@@ -68,7 +69,7 @@ MAX_SIZE = 2**120
 # By how much the odds of a heavy sentence of broad text are below epsilon; never below one
 ODDS_BELOW_EPSILON = 4.0
 
-FIRST_SHARE, FIRST_EPSILON = 0.5, 4.0  # largest share of a cell that all cells have, from which epsilon on
+FIRST_EPSILONS, FIRST_SHARES = (0.0, 4.0, 8.0, 12.0), (0.0, 0.5, 0.75, 0.5)  # of a cell's sentences that all cells have
 LABEL_CELL, CELL_EPSILONS = 1 << 13, (4.0, 8.0)  # sentences of a label's cell, from one epsilon to another
 CELL_ODDS = 4 / 3  # the least odds of a heavy sentence of a cell
 
@@ -229,7 +230,7 @@ def cell_size(epsilon: float) -> int:
 
 def first_share(epsilon: float) -> float:
     """Return the share of each label's cell that consists of the codec's first sentences."""
-    return FIRST_SHARE * min(1.0, epsilon / FIRST_EPSILON)
+    return float(np.interp(epsilon, FIRST_EPSILONS, FIRST_SHARES))
 
 
 def best_size(epsilon: float) -> int:
