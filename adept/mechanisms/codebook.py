@@ -78,13 +78,13 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """A block of n_j coordinates, with its codewords (k, n_j) and the numbers of its draw."""
+    """A block of n_j coordinates, with its codewords (k, n_j) and the shape of its draw."""
 
     shape: Shape
     codewords: Tensor
 
     def nearest(self, latents: Tensor) -> Tensor:
-        """Return the ascending indices (B, t) of the codewords nearest to each latent (B, n_j)."""
+        """Return the ascending indices (B, t) of the t codewords nearest to latents (B, n_j)."""
         codewords = self.codewords.to(latents.device)
         chunks = torch.split(latents.to(torch.float32), max(1, MAX_SCORES // self.shape.size))
         scores = (chunk @ codewords.T for chunk in chunks)
@@ -253,7 +253,7 @@ def layout_shapes(dim: int, *, epsilon: float, size: int | None, blocks: int) ->
 
 
 def block_shape(dim: int, *, epsilon: Fraction, size: int | None = None, top: int | None = None) -> Shape:
-    """Return the numbers of a block's draw; by default, k and t follow from PrivUnit's cap."""
+    """Return the shape of a block's draw; by default, k and t follow from PrivUnit's cap."""
     share = optimal_cap(dim, epsilon=float(epsilon)).probability
     low, high = DEFAULT_SIZES
     while low < high and low < 10 / share:

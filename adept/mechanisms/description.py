@@ -16,8 +16,8 @@ e^eps. Writing a text from the number is post-processing. QED. (Subset selection
 "Optimal schemes for discrete distribution estimation under locally differential privacy"; t = 1 is
 K-ary randomised response.)
 
-The proof needs four properties of the codec. First, the codec gives a description to every text; a
-constant is enough. Second, the codec reads one record at a time. Third, K, t and the codec are
+The proof needs four properties of the codec. First, the codec gives a description to every text,
+which may be a constant. Second, the codec reads one record at a time. Third, K, t and the codec are
 fixed without private data. Fourth, the random bits of the codec are independent of the random bits
 of the release. An error of the codec makes the release less useful, never less private.
 

@@ -1,4 +1,4 @@
-"""Reference mechanisms for comparisons: ``identity`` adds no noise, ``random`` ignores the record.
+"""Reference mechanisms: ``identity`` adds no noise, and ``random`` ignores the record.
 
 Checked proof: ``proofs/Privacy.v``, ``same_law_tells_nothing``, ``impossible_output_gives_away``.
 """
