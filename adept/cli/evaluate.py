@@ -1,4 +1,4 @@
-"""``adept evaluate``: train a label classifier on files, and test the classifier on another file."""
+"""``adept evaluate``: train a classifier on one or more files, and test it on another file."""
 
 from dataclasses import replace
 from functools import partial

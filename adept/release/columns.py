@@ -10,11 +10,11 @@ drawn for the record's batch. If the input can be read twice, the release is ref
 is drawn for any record.
 
 *Proof*. If input and output are Parquet, Arrow copies each value with the type of its column. A
-file is refused if its schema gives the column a different type. In all other cases, each value is
-converted to its written form as soon as it is read. For a Parquet output, the written form is also
-converted back to a value, which must be equal to the original value. A batch is read completely
-before anything is drawn for its records. An input that can be read twice is read and checked once
-before the first draw. QED.
+file is refused if its schema gives the column a different type. If the input or the output is not
+Parquet, each value is converted to its written form as soon as it is read. For a Parquet output,
+the written form is also converted back to a value, which must be equal to the original value. A
+batch is read completely before anything is drawn for its records. An input that can be read twice
+is read and checked once before the first draw. QED.
 """
 
 import hashlib
@@ -128,9 +128,9 @@ class CheckedRecords:
 
     *Claim*: with excess=drop, only the number of earlier records of the same person decides whether
     a record is left out. *Proof*: ``_Persons`` counts the records of each person separately. To
-    decide about a record, ``_Persons`` reads only the name of the record's person. QED. So if the
-    content of a person's records changes, every other record keeps its place in the output. A
-    resumed run, which reads the same input again, leaves out the same records as the first run.
+    decide if a record is left out, ``_Persons`` reads only the name of the record's person. QED. So
+    if the content of a person's records changes, every other record keeps its place in the output.
+    A resumed run, which reads the same input again, leaves out the same records as the first run.
 
     Args:
         label_column: name of the output's label column.

@@ -10,8 +10,9 @@ A record is *claimed*, that is, listed with its budget, before it is released. S
 has spent the budget of the records that it has claimed. A claim is checked and written in one
 transaction. So of two simultaneous runs, only one can be the first to claim a record, and both runs
 together stay within the ledger's limit. Before anybody can read records of a release, the ledger
-stores the number of these records. From then on, the claims of the release are never removed. A
-journal that holds draws for fewer records than the ledger says cannot resume the release.
+stores the number of these records. Once this number is stored, the claims of the release are never
+removed. A journal that holds draws for fewer records than the ledger says cannot resume the
+release.
 
 *Claim*: suppose that two ledgers differ only in the records of central releases. Then every command
 gets the same answers from both ledgers, and the bytes of the ledgers do not depend on these
@@ -20,7 +21,7 @@ on which the release began, and the fact that it ended. The ledger does not stor
 central release has, the digests of these records, or how long the release took. The budget of a
 central release is added to the totals of all records and persons, whether they are in the release
 or not. QED. A ledger that refuses a local run reveals that a record was in an earlier local
-release. The field ``not_hidden`` of the statement names this risk.
+release. The field ``not_hidden`` of the statement mentions such refusals.
 
 *What adds up*. A release with epsilon e adds these amounts to the total of a record and of a
 person:

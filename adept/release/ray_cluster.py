@@ -48,7 +48,7 @@ Draw = Callable[[Sequence[Record]], Entry]
 
 
 def draw_parts(draw: Draw, parts: Iterator[Part], options: PersonOptions) -> Iterator[tuple[Part, Entry]]:
-    """Call ``draw`` with the batch that each part begins with; yield the part and the result."""
+    """Call ``draw`` with the batch of each part; yield the parts and the results in order."""
     if options.engine == "ray":
         return draw_on_cluster(draw, parts, workers=options.workers)
     return ((part, draw(part[0])) for part in parts)
