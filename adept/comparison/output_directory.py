@@ -1,4 +1,4 @@
-"""The directory of a comparison. Only this module knows the names of the files in it.
+"""The directory of a comparison. Only this module knows the names of the files in the directory.
 
 A directory belongs to one comparison. The file ``comparison.json`` holds all settings. Settings in
 ``GROWING`` may change between two runs; all other settings must stay the same.

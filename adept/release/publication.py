@@ -35,7 +35,7 @@ Each state is on the disk before the next state begins.
 (c) ``complete`` reads only the files under their final names. The data file counts as published if
     the statement beside it holds the digest of the data file. The steps after publication are
     repeated by each resumed run until they are done.
-(d) This is the claim of ``adept.release.journal`` for a journal that was not damaged. The ledger
+(d) For a journal that was not damaged, (d) is the claim of ``adept.release.journal``. The ledger
     detects a journal that was replaced by an older copy or has lost its end. Before anybody can
     read records, the ledger stores the number of these records. A run does not resume from a
     journal that holds draws for fewer records than the ledger says. So the ledger removes only

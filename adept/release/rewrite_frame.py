@@ -61,9 +61,9 @@ def rewrite_frame(
         statement: new file for the statement.
         epsilon: privacy budget of each record.
         label: name of the column with labels; None for no labels, except with ``labels="joint"``.
-        person: name of the column that names the person who contributed each record. Needs
-            ``max_records_per_person`` in ``options``. The returned table does not contain this
-            column.
+        person: name of the column that names the person who contributed each record. With
+            ``person``, ``options`` must contain ``max_records_per_person``. The returned table does
+            not contain this column.
         options: options of ``adept rewrite`` that are not about files; ``mechanism`` may be an
             object.
 
@@ -75,7 +75,8 @@ def rewrite_frame(
         becomes text: the names of its classes.
 
     Raises:
-        AdeptError: ``adept rewrite`` would raise it, or ``frame`` or a column is unsuitable.
+        AdeptError: for any reason for which ``adept rewrite`` would fail, or if ``frame`` or a
+            column is unsuitable.
     """
     table = table_of(frame)
     request = _request(
