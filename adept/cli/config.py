@@ -52,8 +52,8 @@ class AdaptConfig:
     help page in Markdown. The adapted model stores the sentences word for word."""
     label_set: list[str] | None = None
     """Names of your labels: either [A,B] or @FILE, a file with one name on each line. The command
-    finds sentences about these names in the model that it adapts, and uses them as further
-    examples."""
+    finds public sentences about these names in the model that it adapts, and uses the sentences as
+    further examples."""
     public: bool = False
     """Set public to true to declare that anyone may read the examples. Without public=true, the
     command adapts no model."""
@@ -174,7 +174,7 @@ class AuditConfig:
     """For a mechanism from outside adept whose inputs are the whole numbers 0 to K-1: the number
     K."""
     memoised: bool = False
-    """Set this to true to declare that a mechanism from outside adept remembers records. A
+    """Set memoised to true to declare that a mechanism from outside adept remembers records. A
     mechanism that remembers records answers a repeated record with the earlier release, or stops
     when its epsilon is spent."""
     randomness: str = "mechanism"
@@ -253,8 +253,8 @@ class PlayConfig:
     """Directory of earlier results. The page shows the comparisons, audits and attacks in this
     directory."""
     ledger: str | None = "~/.local/state/adept/play.ledger"
-    """File of the ledger, which lists all releases and the rows that were released. With null, no
-    ledger is kept."""
+    """File of the ledger, which lists all releases that you make on the page. With null, no ledger
+    is kept."""
 
     # --- Where
     host: str = "127.0.0.1"
@@ -274,7 +274,7 @@ class PlayConfig:
 class StudyConfig(Columns):
     """Configuration of ``adept study``."""
 
-    # --- Study; null means the study's own value, and options that it does not use must stay null
+    # --- Study. With null, an option has the default of the study; options that the study does not use must be null
     study: str = "sensitivity"
     """Name of the study: sensitivity (distances between latents) | sanity_check (privacy losses in
     simulated attacks) | randomized_response (surveys) | mechanisms (errors of mechanisms) | limits
@@ -326,8 +326,8 @@ class TrainingDataConfig:
     """Declaration about the training text."""
 
     public: bool | None = None
-    """True if the training text is public. With null, the data set decides; your own files count as
-    private."""
+    """True if the training text is public. With null, named data sets count as public, and your own
+    files count as private."""
 
 
 @dataclass

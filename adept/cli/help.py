@@ -26,8 +26,9 @@ ATTRIBUTE = re.compile(r"^ *(\w+): (.+?)(?=\n *\w+: |\n\n|\Z)", re.MULTILINE | r
 INDENT = 30
 PLACEHOLDERS = {"str": "TEXT", "int": "N", "float": "X", "bool": "true|false", "group": "NAME"}
 NOTE = """\
-Write an option as NAME=VALUE. The values below are the defaults; a word in capitals means null.
-You must give options with a star. adept {command} --cfg job prints all values as they are set."""
+Write an option as NAME=VALUE. The values below are the defaults; the default is null if a word in
+capitals stands in its place. You must give every option that has a star.
+The command adept {command} --cfg job prints all options with the values that they have."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def options(command: str) -> list[Option]:
             found[place] = replace(found[place], sentence=sentence, default=default, kind="group")
             continue
         heading = found[place].heading if place is not None else "A recipe, which sets several options"
-        option = Option(group, heading, f"Which one: {choice}", default, "group")
+        option = Option(group, heading, f"One of these names: {choice}", default, "group")
         found.insert(len(found) if place is None else place, option)
     return found
 

@@ -68,9 +68,9 @@ class CompareConfig(Columns):
     # --- Labels and classifiers
     labels: str = "copy"
     """Treatment of labels: copy (the labels are not private) | joint (the decoder writes a label
-    with each text; to train the decoder needs public labels) | joint_response (the mechanism
-    releases text and label together) | randomized_response (the label is released separately; with
-    some probability, a random label replaces it)."""
+    with each text; the training of this decoder needs public labels) | joint_response (the
+    mechanism releases text and label together) | randomized_response (the label is released
+    separately; with some probability, a random label replaces it)."""
     label_epsilon: float | None = None
     """For labels=randomized_response: the epsilon that is spent on the label. The rest of each
     epsilon in epsilons is spent on the text."""

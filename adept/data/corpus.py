@@ -76,7 +76,7 @@ class Columns(ReadingOptions):
 
 @dataclass
 class DataConfig:
-    """A data set: ``air_travel``, ``atis``, ``snips`` (Hub or path) or ``files`` (path)."""
+    """Options of a data set: ``air_travel``, ``atis``, ``snips`` (Hub or path), ``files`` (path)."""
 
     name: str = "air_travel"
     """Name of the data set in reports and in the model's card."""

@@ -98,11 +98,11 @@ class ReadingOptions:
 
     # --- Files
     format: str | None = None
-    """Format of inputs, and of outputs whose name does not show a format: txt | jsonl | json | csv
-    | parquet. With null, the file's name decides."""
+    """Format of the input, and of an output whose name does not show its format: txt | jsonl | json
+    | csv | parquet. With null, the names of the files decide."""
     delimiter: str | None = None
-    """Separator of the cells in csv files: comma | semicolon | tab | pipe. With null, it is the tab
-    in .tsv files, and else the comma."""
+    """Separator of the cells in csv files: comma | semicolon | tab | pipe. With null, tabs separate
+    the cells of .tsv files, and commas the cells of all other files."""
     columns: list[str] | None = None
     """Names of the columns of csv files without a header, such as [text,intent]."""
 

@@ -37,7 +37,7 @@ class ModelConfig:
     clip_norm: float = 1.0
     """Radius of the ball or sphere into which latents (the vectors of texts) are clipped."""
     max_length: int = 40
-    """Largest number of tokens that the model reads from a text, or writes in one."""
+    """Largest number of tokens that the model reads from a text, or writes in a text."""
     dropout: float = 0.1
     """Share of the numbers in word vectors and decoder outputs that training sets to zero."""
     word_dropout: float = 0.2
@@ -91,7 +91,7 @@ class TokenizerConfig:
     min_frequency: int = 2
     """Least number of times that a word (with kind=bpe, a pair of parts) occurs in the texts."""
     vocabulary_size: int = 10_000
-    """Largest number of tokens. With kind=bpe, all 256 bytes are tokens."""
+    """Largest number of tokens in the vocabulary. With kind=bpe, all 256 bytes are tokens."""
     lowercase: bool = True
     """Read and write all text in lower case."""
 
@@ -123,7 +123,7 @@ class DecodingConfig:
     """For strategy=sample: number of texts drawn for a rewrite, of which the likeliest is kept."""
     pool: int | None = None
     """Number of texts written for each codeword, from which the rewrites of records are drawn. With
-    null, a rule sets it; with 0, each record gets a new text."""
+    null, a rule sets this number. With 0, a new text is written for each record."""
 
     def __post_init__(self) -> None:
         check_choice(("auto", "greedy", "sample", "nearest"), **{"decoding.strategy": self.strategy})
@@ -140,7 +140,7 @@ class ContentConfig:
     """Options for the content of latents, which are vectors of texts."""
 
     kind: str = "auto"
-    """Content: none (as learned) | topics | auto (topics for learned_codebook and description)."""
+    """Content: topics | none (no topics) | auto (topics for learned_codebook and description)."""
     topics: int = 400
     """Largest number of topics. At most one topic is learned for every eight public texts."""
     lexicon: bool = False
@@ -157,13 +157,14 @@ class CodecConfig:
     """Options for learning a codec, which describes texts by numbers and holds public texts."""
 
     learn: str = "later"
-    """Time when likely texts are listed: later (once, when first needed) | now (in training)."""
+    """Time when the codec lists likely texts: later (once, when first needed) | now (in
+    training)."""
     texts: int | None = None
-    """Number of random training texts from which the codec learns. With null: all texts."""
+    """Number of random training texts from which the codec learns. With null, all texts."""
     likely: int = MAX_LISTED_TEXTS
     """Number of texts in the codec's list of likely texts, if 1,000 or more texts are public."""
     sentences: bool = False
-    """Number every training text, and find texts by meaning (useful for text of many domains)."""
+    """Give each training text a number, and find texts by meaning (for text of many domains)."""
 
     def __post_init__(self) -> None:
         check_choice(("later", "now"), **{"training.codec.learn": self.learn})
@@ -204,7 +205,7 @@ class TrainingConfig(OptimiserConfig):
     """Noise in training: null (none) | x (the mechanism's noise at epsilon x) | [low,high] (the
     mechanism's noise at a random epsilon between low and high)."""
     most: int | None = None
-    """Number of (first) training texts from which topics and decoder learn. With null: all."""
+    """Number of (first) training texts from which topics and decoder learn. With null, all."""
     content: ContentConfig = field(default_factory=ContentConfig)
     codec: CodecConfig = field(default_factory=CodecConfig)
 

@@ -100,8 +100,8 @@ class FileOptions(PersonOptions):
 
     # --- Where it runs
     flush_every: int | None = None
-    """Number of records after which standard output is flushed. With null, it is flushed after each
-    batch."""
+    """Number of records after which standard output is flushed. With null, standard output is
+    flushed after each batch."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -211,7 +211,7 @@ class ReleaseRequest(LedgerOptions, FileOptions):
     addition to epsilon."""
     label_set: list[str] | None = None
     """Public list of the labels among which random labels are drawn: either [A,B] or @FILE, a file
-    with one label on each line. With null, these are the labels of the model. With labels=copy, no
+    with one label on each line. With null, the labels of the model are used. With labels=copy, no
     label is drawn, but the public sentences for each label of the list are chosen before the first
     record is released."""
     label_descriptions: str | None = None
