@@ -48,6 +48,7 @@ def main(config: AdaptConfig) -> None:
     rows = [
         ("from", model.training_data.name),
         ("codewords", f"{max(model.codebooks)}, fewer at small budgets"),
+        *([("labels", f"{sum(map(len, labelled.values()))} examples of {len(labelled)} labels")] if labelled else []),
         ("seconds", f"{result['seconds']:.0f}"),
         ("note", "the examples stand in the model, and in what it writes, word for word: no guarantee covers them"),
     ]

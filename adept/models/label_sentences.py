@@ -88,12 +88,13 @@ class LabelCells:
             self._keep(cells)
         return {name: cells[texts] for name, texts in said.items()}
 
-    def label(self, texts: Iterable[str], labels: Iterable[str]) -> list[str]:
-        """Return for each text the label that is nearest to it in meaning."""
+    def label(self, texts: Sequence[str], labels: Iterable[str]) -> list[tuple[str, str]]:
+        """Pair each text with the label nearest to it in meaning; pairs nearest to each other come first."""
         said = self._say(labels)
         meanings = np.stack([self._index.meanings.mean_of(own) for own in said.values()])
-        nearest = multiply_all(self._index.meanings.of(map(words_of, texts)), meanings).argmax(axis=1)
-        return [[*said][place] for place in nearest.tolist()]
+        products = multiply_all(self._index.meanings.of(map(words_of, texts)), meanings)
+        order = np.argsort(-products.max(axis=1), kind="stable").tolist()
+        return [(texts[row], [*said][products[row].argmax()]) for row in order]
 
     def _say(self, labels: Iterable[str]) -> dict[str, Texts]:
         """Return the words of each label's name, and of the public sentences about the label."""

@@ -304,8 +304,8 @@ def warn_of_floors(table: ComparisonTable) -> list[str]:
     if not lines:
         return []
     return [
-        f"Without any record, {title(best)} has an accuracy of {free[best]:.3f}. These budgets buy nothing above "
-        f"that: {'; '.join(lines)}."
+        f"Without any record, an accuracy of {free[best]:.3f} is possible: {title(best)}. These budgets buy nothing "
+        f"above that: {'; '.join(lines)}."
     ]
 
 

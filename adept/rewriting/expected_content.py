@@ -131,11 +131,11 @@ def floor_lines(writer: Rewriter, epsilons: Sequence[float], *, packaged: bool) 
     return [above_names_line("rewrites", "each label", rows)]
 
 
-def above_names_line(texts: str, needed: str, rows: Mapping[float, float]) -> str:
-    """Return a sentence on the number of rows, by epsilon, that texts need to teach more than names."""
+def above_names_line(output: str, needed: str, rows: Mapping[float, float]) -> str:
+    """Return a sentence on the number of rows, by epsilon, that an output needs to teach more than names."""
     counts = [f"{round(float(f'{count:.2g}')):,} rows at epsilon {words(epsilon)}" for epsilon, count in rows.items()]
     return (
-        f"{texts} are expected to teach a classifier more than the names of the labels do only if {needed} has at least about "
+        f"{output} are expected to teach a classifier more than the names of the labels do only if {needed} has at least about "
         + ", ".join([counts[0], *(count.replace(" rows at epsilon", " at") for count in counts[1:])])
     )
 
@@ -183,12 +183,11 @@ def choose_probes(rewriter: Rewriter, public: Corpus | None = None) -> Corpus:
     probes = given.take(range(min(len(given), rewriter.coding.probes)))
     if len(probes) < MIN_TEXTS or model.labels:
         return Corpus([])
-    labels: list[str] | None = None
     if rewriter.joint:  # the distribution of a released text does not depend on the label
-        labels = [rewriter.joint.labels[0]] * len(probes)
-    elif isinstance(rewriter.coding, LabelCoding):
-        labels = probes.labels or rewriter.coding.label_public(probes.texts)
-    return Corpus(probes.texts, labels)
+        return Corpus(probes.texts, [rewriter.joint.labels[0]] * len(probes))
+    if not isinstance(rewriter.coding, LabelCoding):
+        return Corpus(probes.texts)
+    return probes if probes.labels else rewriter.coding.label_public(probes.texts)
 
 
 def expectation(rewriter: Rewriter, public: Corpus | None = None) -> Expectation | None:

@@ -27,6 +27,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from adept.data.corpus import Corpus
 from adept.data.text_arguments import text_list
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import LocalRandomizer
@@ -189,13 +190,14 @@ class LabelCoding(Coding):
                 f"labels must be given with every record for descriptions by label, got none in record {labels.index(None) + 1}"
             )
 
-    def label_public(self, texts: Sequence[str]) -> list[str]:
-        """Return, for each text, its label as an example, or else the label nearest in meaning.
+    def label_public(self, texts: Sequence[str]) -> Corpus:
+        """Return the texts with labels: of an example its own, else the one nearest in meaning.
 
-        Without public labels, the label is NO_NAME.
+        The texts nearest to their labels come first. Without public labels, the label is NO_NAME.
         """
-        nearest = self.cells.label(texts, self.public_labels or [NO_NAME])
-        return [self._examples.get(words_of(text), label) for text, label in zip(texts, nearest, strict=True)]
+        pairs = self.cells.label(texts, self.public_labels or [NO_NAME])
+        labels = [self._examples.get(words_of(text), label) for text, label in pairs]
+        return Corpus([text for text, _ in pairs], labels)
 
     def of_label(self, label: str) -> CellCoding:
         """Return the coding for records with this label."""

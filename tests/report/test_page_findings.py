@@ -112,13 +112,13 @@ def test_budgets_that_buy_nothing_above_the_names_of_labels_are_listed() -> None
         made("names_directly", 0.4, clip=None, content=None, decoder=None),
     ]
     [warning] = page.warn_of_floors(table(named))
-    assert "names of labels alone (given the label set) has an accuracy of 0.650" in warning
+    assert "an accuracy of 0.650 is possible: names of labels alone (given the label set)." in warning
     assert warning.endswith("at 8.")
     assert "64" not in warning
     low = [replace(row, accuracy=0.1) if row.mechanism == "names" else row for row in named]
     assert page.warn_of_floors(table(low)) == []
     taught = [*low, made("examples", 0.7, clip=None, content=None, decoder=None)]
     [warning] = page.warn_of_floors(table(taught))
-    assert "labelled public examples alone has an accuracy of 0.700" in warning
+    assert "an accuracy of 0.700 is possible: labelled public examples alone." in warning
     assert warning.endswith("at 8, 64.")
     assert "0.700 at epsilon 64 (0.000 above labelled public examples alone)" in advice(taught)
