@@ -140,7 +140,7 @@ class ContentConfig:
     """Options for the content of latents, which are vectors of texts."""
 
     kind: str = "auto"
-    """Content: topics | none (no topics) | auto (topics for learned_codebook and description)."""
+    """Content of latents: topics | none | auto (topics for learned_codebook and description)."""
     topics: int = 400
     """Largest number of topics. At most one topic is learned for every eight public texts."""
     lexicon: bool = False
@@ -243,7 +243,7 @@ class TrainerConfig:
     max_epochs: int = 40
     """Largest number of passes over the training text."""
     accelerator: str = "auto"
-    """Device: auto | cpu | gpu."""
+    """Device on which the training runs: auto | cpu | gpu."""
     progress_bar: bool | None = None
     """Show a progress bar. With null, the bar is shown only on a terminal."""
 
