@@ -101,7 +101,7 @@ def _play(game: AttackGame, config: AttackConfig) -> Found:
 
 
 def verdict(rows: list[AttackRow]) -> str:
-    """Say if an attack refutes the claim, and which attack is the strongest."""
+    """Say whether an attack refutes the privacy claim, and which attack is the strongest."""
     against = [row for row in rows if row.refutes_any]
     strongest = max(against or rows, key=lambda row: (row.beyond_bound, row.refutes_claim, row.rate.value))
     if strongest.beyond_bound:
@@ -111,7 +111,7 @@ def verdict(rows: list[AttackRow]) -> str:
 
 
 def describe(away: GivenAway) -> str:
-    """Describe a record that the attacker identified, and how certain the attacker was."""
+    """Describe a record that the attacker guessed right, and how certain the attacker was."""
     found = "given away beyond the claim" if away.beyond_claim else "guessed right, as the claim allows"
     return f"{found}: {away.text} (certainty {away.certainty:.3f}, the claim allows {away.allowed:.3f})"
 

@@ -132,7 +132,7 @@ def _audits_of_rewriter(config: AuditConfig, advance: Advance) -> list[Audited]:
 
 
 def _audits_of_synthesizer(config: AuditConfig, advance: Advance) -> list[Audited]:
-    """Return two audits of a synthesizer: of noisy counts, and of its output for given counts."""
+    """Return two audits of a synthesizer: of its noisy counts, and of its rows for given counts."""
     if config.epsilon is None:
         raise ConfigurationError("epsilon must be given for target=synthesizer, got none: add epsilon=1")
     files = NeighbouringFiles.from_pretrained(
@@ -160,7 +160,7 @@ def _summary(results: list[AuditResult]) -> dict[str, Any]:
 
 
 def _kinds(results: list[AuditResult]) -> dict[str, str]:
-    """Return for each kind of check its most serious outcome in any of the audits."""
+    """Return, for each kind of check, the most serious outcome among the results of the audits."""
     order = list(KIND_OUTCOMES.values())
     return {kind: min((result.kinds[kind] for result in results), key=order.index) for kind in results[0].kinds}
 

@@ -46,7 +46,7 @@ SYNTHETIC_ROWS = 30
 
 
 def show_rewrite_budgets(config: RewriteConfig, inputs: Inputs, public: Corpus | None) -> None:
-    """Print for each epsilon how well a record is hidden, and how much of a text is kept."""
+    """Print, for each epsilon, how well a record is hidden and how much of a text is kept."""
     opened, header = partial(_open, config, load_model(config.model_dir)), _read_header(config, inputs)
 
     def measured(epsilon: float) -> Rewriter:
@@ -97,7 +97,11 @@ def show_synthesize_budgets(config: SynthesizeConfig, inputs: Inputs) -> None:
 
 
 def synthetic_floor(config: SynthesizeConfig, model: Autoencoder, epsilons: Sequence[float]) -> list[str]:
-    """Return a sentence on the rows from which synthetic records teach more than the labels' names."""
+    """Return a sentence on the number of rows that synthetic records need to be useful.
+
+    From this number of rows in the file on, the synthetic records are expected to teach a
+    classifier more than the labels' names do. Return no sentence if the names cannot be used.
+    """
     labels = config.label_set or ()
     if config.labels == "drop" or not is_packaged(config.model_dir) or not any(spell_label_set(model.codec, labels)):
         return []
@@ -159,19 +163,23 @@ def _label_lines(config: RewriteConfig, header: Record, writer: Rewriter, public
 
 
 def _read_header(config: RewriteConfig, inputs: Inputs) -> Record:
-    """Return a record of column names; if they are unknown, a label set implies a label column."""
+    """Return a record whose keys are the names of the input's columns, without values.
+
+    If the names cannot be read, the record has at most a label column, namely if a label set is
+    given.
+    """
     names = declared_columns(inputs.locations[0], inputs.options) if inputs.repeatable else None
     return dict.fromkeys(names if names is not None else [config.label_column or "intent"] if config.label_set else [])
 
 
 def has_labels(config: RewriteConfig, first: Record) -> bool:
-    """Return True if a column of labels is copied, or released with the text, to the output."""
+    """Return True if the output gets labels that are copied or released together with the text."""
     written = config.labels in LABELLED and not config.output.endswith(TEXT_ENDINGS)
     return written and find_label_column(first, config.label_column) is not None
 
 
 def choose_writer(config: RewriteConfig, first: Record, rewriter: Rewriter, options: ReleaseOptions) -> Rewriter:
-    """Return the rewriter for the release; it works by label if a column of labels is copied."""
+    """Return ``rewriter`` or, if the release may use codewords by label, ``rewriter.by_label``."""
     if not (options.by_label and has_labels(config, first)):
         return rewriter
     return rewriter.by_label(options.label_descriptions, label_set=options.label_set)

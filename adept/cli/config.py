@@ -34,7 +34,7 @@ HARD_TEXTS = (
 
 @dataclass
 class FineTuningConfig(TrainerConfig):
-    """Training of the adapted model's decoder on the model's texts and the examples."""
+    """Options for training the adapted model's decoder on its codebook's texts and the examples."""
 
     min_epochs: ClassVar[int] = 0
     max_epochs: int = 0
@@ -323,7 +323,7 @@ class StudyConfig(Columns):
 
 @dataclass
 class TrainingDataConfig:
-    """Declaration about the training text."""
+    """The user's declaration about the text of the training."""
 
     public: bool | None = None
     """True if the training text is public. With null, named data sets count as public, and your own

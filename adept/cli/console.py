@@ -23,7 +23,7 @@ def write_json(result: Any, path: Path) -> None:
 
 
 def show(title: str, rows: Iterable[Iterable[str]]) -> None:
-    """Print a title, and below the title one line for each pair of a name and a value."""
+    """Print a title and, below it, one line for each pair of a name and its value."""
     sys.stdout.write(f"{title}\n")
     sys.stdout.flush()  # what follows has a writer of its own
     _print(Table(show_header=False, box=None, pad_edge=False), rows)

@@ -63,7 +63,7 @@ def _verdict(error: BaseException) -> tuple[str, int]:
 
 
 def is_interrupted() -> bool:
-    """Return True if a signal has come, even if a library caught its exception."""
+    """Return True if a signal has come, even if a library caught the KeyboardInterrupt."""
     return bool(_arrived)
 
 
@@ -147,7 +147,7 @@ class _Lossy(io.FileIO):
 
 
 def keep_streams() -> None:
-    """Replace stdout and stderr by streams that ignore errors of writing.
+    """Replace stdout and stderr by streams on which writing never fails.
 
     With the usual streams, a closed stream or a file name that cannot be encoded would change the
     exit status.

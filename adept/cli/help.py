@@ -77,7 +77,7 @@ def mechanism_options(name: str) -> list[Option]:
 
 
 def options_of(schema: type[Any], *, prefix: str = "", heading: str = "") -> Iterator[Option]:
-    """Yield the fields of a dataclass, of its base classes, and of the dataclasses inside it."""
+    """Yield the fields of a dataclass, of its base classes, and of dataclasses in its fields."""
     lines, classes = _source(schema.__module__)
     body = classes[schema.__name__].body
     described = dict(ATTRIBUTE.findall(inspect.cleandoc(schema.__doc__ or "").partition("Attributes:")[2]))
@@ -122,7 +122,7 @@ def groups(command: str) -> dict[str, str | None]:
 
 
 def names(group: str, command: str) -> list[str]:
-    """Return the names of the files in a folder of ``conf/`` that are meant for a command."""
+    """Return the names of those files in a folder of ``conf/`` that the command can use."""
     files = sorted((config_directory() / group).glob("*.yaml"))
     return [file.stem for file in files if group != "experiment" or f"# adept {command} " in file.read_text("utf-8")]
 
@@ -206,7 +206,7 @@ def _place(kind: str) -> str:
 
 
 def typed_as(value: Any) -> str:
-    """Return a value in the form in which a user types it on the command line."""
+    """Return a value as a user would type it on the command line."""
     match value:
         case None:
             return "null"

@@ -29,7 +29,7 @@ QUOTED_STRING = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTAL
 
 
 def register_mechanisms() -> None:
-    """Register each mechanism's dataclass with Hydra, without its ``epsilon`` and ``clip_norm``."""
+    """Register each mechanism's dataclass with Hydra; leave ``epsilon`` and ``clip_norm`` open."""
     for name, kind in BY_NAME.items():
         node = OmegaConf.structured(kind)
         OmegaConf.set_readonly(node, None)
@@ -80,7 +80,11 @@ def _plain(message: str) -> str:
 
 
 def literal_overrides(arguments: list[str], schema: type[Any]) -> list[str]:
-    """Quote text options for Hydra; ``@FILE`` becomes a list, and ``~/`` the home directory."""
+    """Return the arguments, with the values of text options quoted for Hydra.
+
+    In an option for a list, ``@FILE`` becomes a list that holds only this text; the file is read
+    later. In other text options, a leading ``~/`` becomes the home directory.
+    """
     kinds = dict(_text_fields(schema))
     return [_literal(argument, kinds) for argument in arguments]
 
@@ -106,7 +110,7 @@ def _quoted(value: str) -> str:
 
 
 def _text_fields(schema: type[Any], prefix: str = "") -> Iterator[tuple[str, bool]]:
-    """Yield the name of each option for texts, with True if its value is a list of texts."""
+    """Yield (name, is_list) for each option whose value is a text or a list of texts."""
     for name, hint in get_type_hints(schema).items():
         kinds = [kind for kind in get_args(hint) if kind is not type(None)] if isinstance(hint, UnionType) else [hint]
         if is_dataclass(hint):

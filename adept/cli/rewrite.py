@@ -196,10 +196,10 @@ def run_release(
     title: str,
     begin: Callable[[], None] = lambda: None,
 ) -> Stated:
-    """Make a release with an open ledger and a progress bar, and return its statement.
+    """Call ``release`` with an open ledger and a progress bar, and return the statement.
 
-    The function ``release`` takes the arguments ``resume``, ``ledger`` and ``progress``. The
-    function ``begin`` is called before each step of the progress bar, whose caption is ``title``.
+    ``release`` is called with the arguments ``resume``, ``ledger`` and ``progress``. The function
+    ``begin`` is called before each step of the progress bar, whose caption is ``title``.
     """
 
     def advance(count: int) -> None:

@@ -2,11 +2,11 @@
 
 Mechanisms that turn text into text are not attacked, because the attacks need latents. If the data
 are not public, every rewrite on a page is a release to all readers of the page. So examples are
-shown only on request (``examples=true``), and never with ``protocol=paper``, where models read the
-records. Even if examples are shown, the page omits the original records, the texts of the look-up
-(a baseline), and the texts of any mechanism whose claim is false. The page also omits texts that
-repeat a training text. The page does not mark rewrites that equal their record, because the mark
-would reveal the record.
+shown only on request (``examples=true``), and never with ``protocol=paper``, where the models are
+trained on the private records. Even if examples are shown, the page omits the original records, the
+texts of the look-up (a baseline), and the texts of any mechanism whose claim is false. The page
+also omits rewrites that repeat a text of the model's training. The page does not mark rewrites that
+equal their record, because the mark would reveal the record.
 """
 
 import re
@@ -52,7 +52,7 @@ def _audit(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
 def _audit_text(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
     """Audit a mechanism that changes text; its two inputs are the shortest and longest public text.
 
-    Texts that are too long for the mechanism are left out, unless all texts are too long.
+    The choice of inputs skips texts that are too long for the mechanism, unless all are too long.
     """
     mechanism = build_alternative(trial, cell)
     lengths = {text: len(text.split()) for text in trial.public.texts}
@@ -84,7 +84,7 @@ def attack(trial: Trial, cell: Cell) -> AttackedRelease:
 
 
 def choose_examples(trial: Trial, rows: list[tuple[Cell, ResultRow]]) -> list[Example]:
-    """Return some private records with their rewrites; the choice does not depend on the texts."""
+    """Return some private records with their rewrites, chosen by their positions alone."""
     config, records, public = trial.config, trial.private.texts, trial.config.data.public
     if not (public or (config.examples and config.protocol != PAPER)):
         return []
@@ -115,7 +115,11 @@ def spread(total: int, count: int) -> list[int]:
 
 
 def _choose_shown(rows: list[tuple[Cell, ResultRow]], *, public: bool) -> list[tuple[Cell, ResultRow]]:
-    """Return the rows that have examples: ``random``, and the smallest and largest epsilon."""
+    """Return the rows whose rewrites the page may show, for one seed and one classifier.
+
+    These are rows of ``random``, and rows at the smallest or the largest epsilon. If the data are
+    not public, rows without a model, and rows whose claim is false, are left out.
+    """
     budgets = {row.claimed_epsilon for _, row in rows if row.claimed_epsilon is not None}
     outermost = {min(budgets), max(budgets)} if budgets else set()
     first = rows[0][1]

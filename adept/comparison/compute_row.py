@@ -1,7 +1,7 @@
 """Computation of one row of the table: release records, write texts, train and test a classifier.
 
-A *cell* is the recipe for a row (``adept.comparison.plan``). A decoder writes texts. The only
-inputs of a decoder are the releases, released labels, public texts and public numbers.
+A *cell* is the recipe for a row (``adept.comparison.plan``). A decoder writes texts. It reads only
+the releases, the released labels, public texts and public numbers.
 """
 
 import math
@@ -102,7 +102,7 @@ def _learn_from(trial: Trial, cell: Cell) -> tuple[Corpus, Columns]:
 
 
 def _copy_or_cycle_labels(trial: Trial) -> list[str]:
-    """Return the private records' labels or, for central trust, each label equally often."""
+    """Return the private records' labels or, for central trust, as many labels in a fixed cycle."""
     own = trial.private.labels or []
     return list(islice(cycle(trial.label_set), len(own))) if trial.config.trust == CENTRAL else own
 
@@ -139,7 +139,7 @@ def _list_promise(trial: Trial, cell: Cell, promise: Guarantee) -> Columns:
 
 
 def build_alternative(trial: Trial, cell: Cell) -> TextMechanism:
-    """Build a mechanism that turns text into text and divides epsilon among the words."""
+    """Build a mechanism that turns text into text and divides epsilon among a text's words."""
     texts, epsilon = trial.public.texts, cell.text_epsilon
     if cell.mechanism == plan.REDACTED:
         return Redaction.from_public(texts)
@@ -154,7 +154,7 @@ def build_alternative(trial: Trial, cell: Cell) -> TextMechanism:
 
 
 def _open_look_up(trial: Trial, cell: Cell) -> Source:
-    """Return columns of the row, and a function that writes each release's nearest public text."""
+    """Return values for columns of the row, and a function that writes nearest public texts."""
 
     def write() -> list[Pair]:
         encode = fit_linear_encoder(trial.public, seed=trial.seed)
@@ -167,7 +167,7 @@ def _open_look_up(trial: Trial, cell: Cell) -> Source:
 
 
 def _open_rewriter(trial: Trial, cell: Cell) -> Source:
-    """Return columns of the row, and a function that rewrites all private records."""
+    """Return values for columns of the row, and a function that rewrites all private records."""
     rewriter, texts, samples = trial.rewriter(cell), trial.private.texts, cell.samples
 
     def write() -> list[Pair]:
@@ -188,7 +188,7 @@ def _open_rewriter(trial: Trial, cell: Cell) -> Source:
 
 
 def _open_synthesizer(trial: Trial, cell: Cell) -> Source:
-    """Return columns of the row, and a function that writes synthetic records."""
+    """Return values for columns of the row, and a function that writes synthetic records."""
     private = trial.private
     synthesizer = Synthesizer(
         *trial.model(cell),

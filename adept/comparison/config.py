@@ -190,14 +190,14 @@ class CompareConfig(Columns):
                     JointResponse.of(built, STAND_INS)
 
     def mechanism(self, name: str, epsilon: float) -> "LocalRandomizer":
-        """Return the mechanism of this name with the given epsilon, which covers the text alone."""
+        """Return the mechanism of this name; ``epsilon`` is the budget of the text alone."""
         from adept.mechanisms import BY_NAME
         from adept.mechanisms.base import MechanismChoice
 
         return MechanismChoice(BY_NAME[name]).build(epsilon=epsilon, clip_norm=self.model.clip_norm)
 
     def label_part(self, epsilon: float | None) -> float | None:
-        """Return the label's part of a claimed epsilon; None if the label gets no part."""
+        """Return the part of a claimed epsilon that the label spends, or None if it spends none."""
         if self.label_share is None:
             return self.label_epsilon
         return None if epsilon is None else self.label_share * epsilon

@@ -25,7 +25,7 @@ KNOWN_WORDS, WORD_DIM = 1000, 64  # public words of the mechanisms that go word 
 
 
 class Trial:
-    """One seed of a comparison, with everything that several of its rows share.
+    """One seed of a comparison, with the data, labels, models and rewriters of its rows.
 
     If ``unseen`` is False, models were trained on the private records, so no privacy claim holds.
     ``examples`` are pairs of text and label to which the model was adapted.
@@ -48,7 +48,7 @@ class Trial:
         return self.store.keep(make(self, cell), self.seed, cell) if kept is None else kept
 
     def labels(self, cell: Cell) -> list[str]:
-        """Return the private records' labels for a row of the table: unchanged or randomised."""
+        """Return the private records' labels, randomised if the cell has a budget for labels."""
         own = self.private.labels or []
         if cell.label_epsilon is None:
             return own
@@ -56,7 +56,7 @@ class Trial:
         return self.obtain(ReleasedLabels, cell, lambda *_: ReleasedLabels(response.privatize(own))).values
 
     def rewriter(self, cell: Cell) -> Rewriter:
-        """Return the rewriter for a row of the table; the row must have a model."""
+        """Return the rewriter for a row of the table, which must be a row with a model."""
         config, (model, tokenizer), decoding = self.config, self.model(cell), self.config.decoding
         if decoding.strategy == "auto" and model_kind(cell).content != "none" and config.model_dir is None:
             decoding = replace(decoding, strategy="sample")
@@ -120,7 +120,7 @@ class Trial:
 
 
 def model_kind(cell: Cell) -> ModelKind:
-    """Return the kind of model for a row of the table; raise ValueError without a model."""
+    """Return the kind of a row's model; raise ValueError if the row has no model."""
     if cell.model is None:
         raise ValueError(f"the cell must have a model, got {cell.mechanism} without one")
     return cell.model

@@ -1,9 +1,9 @@
 """The plan of a comparison: *cells*, each of which is the recipe for one row of the table.
 
-A cell determines all properties of its row. Later steps read the cell and not the configuration. A
-new mechanism needs no change to this module. A new reference, decoder, baseline or alternative
-needs a name below, a place in ``_list_rows``, and a function in ``adept.comparison.compute_row``
-that computes its texts.
+A cell determines all properties of its row. The steps that compute the row read the cell and not
+the configuration of the comparison. A new mechanism needs no change to this module. A new
+reference, decoder, baseline or alternative needs a name below, a place in ``_list_rows``, and a
+function in ``adept.comparison.compute_row`` that computes its texts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -42,7 +42,10 @@ IDENTITY, IDENTITY_SAMPLES = "identity", 2  # its texts repeat nothing
 
 @dataclass(frozen=True)
 class ModelKind:
-    """A kind of model: the set into which latents are clipped, and the content (topics or none)."""
+    """A kind of model: the set into which latents are clipped, and the latents' content.
+
+    The content is "topics" if a coordinate of a latent stands for a topic, or else "none".
+    """
 
     clip: str
     content: str
@@ -50,7 +53,7 @@ class ModelKind:
 
 @dataclass(frozen=True)
 class Cell:
-    """The recipe for one row of the table, for every seed."""
+    """The recipe for one row of the table; the recipe is the same for every seed."""
 
     mechanism: str  # or what stands in its place
     budget: float | None  # claimed, of text and label together
@@ -157,7 +160,7 @@ def _treat_labels(config: CompareConfig, name: str, budget: float | None) -> tup
 
 
 def _choose_attacked(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
-    """Return one recipe (cell) for each combination of model, mechanism and epsilon."""
+    """Return the cells to attack, one for each combination of model, mechanism and epsilon."""
     releases: dict[tuple[object, ...], Cell] = {}
     for cell in cells:
         if cell.model and cell.budget is not None and cell.mechanism not in (*ALTERNATIVES, BY_LABEL):
@@ -166,6 +169,6 @@ def _choose_attacked(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
 
 
 def _choose_audited(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
-    """Return each mechanism's first recipe (cell) at the smallest epsilon."""
+    """Return the cells to audit: for each mechanism, its first cell at the smallest epsilon."""
     least = {cell.mechanism: cell for cell in reversed(cells) if cell.budget == min(config.epsilons)}
     return [least[name] for name in (*config.mechanisms, *ALTERNATIVES) if name in least and name != SYNTHESIZER]

@@ -14,7 +14,7 @@ from adept.comparison.plan import ModelKind
 
 @dataclass(frozen=True, kw_only=True)
 class ResultRow:
-    """One line of ``results.csv``. A field is None if it does not apply to the line."""
+    """One line of ``results.csv``. A field is None if it does not apply to this line."""
 
     data: str
     protocol: str
@@ -113,7 +113,7 @@ def _figures(row: AttackRow) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Example:
-    """A private record (None if it must stay hidden) with its rewrites, one for each row."""
+    """A private record (None if it must stay hidden) with one rewrite from each shown row."""
 
     original: str | None
     rewrites: list[tuple[ResultRow, str]]
@@ -131,5 +131,5 @@ class Results:
 
 
 def exceeds(epsilon: float, claimed: float) -> bool:
-    """Return True if the true epsilon is above the claimed one by more than a rounding error."""
+    """Return True if the true epsilon exceeds the claimed one by more than a rounding error."""
     return epsilon > claimed * (1 + 1e-9)

@@ -1,4 +1,4 @@
-"""Run of a comparison: compute and collect the results that its configuration asks for.
+"""The run of a comparison: it computes and collects all results that the options ask for.
 
 Read the modules of this package in this order: ``plan``, this module, ``one_seed``,
 ``compute_row``, ``audits_and_attacks``, ``results``, ``output_directory``.
@@ -54,7 +54,7 @@ class Comparison:
         return len(self.schedule.cells) * len(self.config.seeds)
 
     def run(self) -> Iterator[int]:
-        """Compute all missing results; yield the number of finished rows whenever it grows."""
+        """Compute all missing results; whenever rows are finished, yield the number so far."""
         models = self.schedule.models
         here = (one for trial in self._trials() for model in models for one in _make(trial, self.schedule, model))
         yield from accumulate(self._run_aside() if self.config.processes > 1 else here)

@@ -31,7 +31,7 @@ class DatasetRewriter:
     again whenever somebody reads the row.
 
     Attributes:
-        ledger: file that lists released records; None for no list.
+        ledger: file that lists released records; with None, no list is kept.
         again: True if a text that the ledger already lists may be released again.
         key: file with the secret key for the ledger's digests; None for ``~/.config/adept/key``.
         name: name of the output in the ledger.
@@ -61,7 +61,10 @@ class DatasetRewriter:
         return {self.text_column: private[0] if single else private}
 
     def check(self, dataset: Any) -> int:
-        """Check all texts of a data set before any text is released; return the number of texts."""
+        """Check that each row of a data set has a text; return the number of rows.
+
+        Call this method before any text is released.
+        """
         if not instance_of(dataset, (("datasets", "Dataset"), ("datasets", "IterableDataset"))):
             raise DataError(f"dataset must be a datasets.Dataset, got a {type(dataset).__name__}: check each split")
         if dataset.column_names is not None:
@@ -83,7 +86,7 @@ class DatasetRewriter:
 def release_texts(
     rewriter: Rewriter, texts: Any, options: LedgerOptions, *, name: str, labels: Any = None
 ) -> list[str]:
-    """Return one rewrite of each text; ``name`` is the output's name in the ledger."""
+    """Return one rewrite of each text; the ledger stores ``name`` as the name of the output."""
     if rewriter.measurement:
         raise ReleaseRefused("a rewriter for measurement must not release: open one with open_release")
     given = text_list(texts)

@@ -3,8 +3,8 @@
 A mechanism turns a record into a random value, the *release*, from which the record's texts are
 written. ``draw`` makes all random choices for a batch. The result, an *entry*, is stored in the
 journal, a file with which an interrupted run can continue. ``rows`` and ``last_rows`` make output
-rows from an entry. Of the records themselves, these methods read only the columns that are copied.
-So a run can write all its rows again from a journal that holds all entries.
+rows from an entry. Of the records themselves, ``rows`` and ``last_rows`` read only the columns that
+are copied. So a run can write all its rows again from a journal that holds all entries.
 """
 
 import base64
@@ -39,7 +39,7 @@ JOINT_TREATMENTS = ("joint", "joint_response")  # treatments that put the label 
 
 
 class PlainBatches:
-    """A writer of rows in the order of the input; ``copied`` lets Arrow copy unchanged columns."""
+    """A writer of rows in the order of the input; if ``copied``, Arrow copies kept columns."""
 
     def __init__(
         self, rewriter: Rewriter, label_column: str | None, options: ReleaseOptions, *, copied: bool = False
@@ -58,7 +58,7 @@ class PlainBatches:
         return self.rewriter.release(texts, self._labels(batch) if with_labels else None)
 
     def randomise_labels(self, batch: Sequence[Record]) -> list[Any] | None:
-        """Randomise a batch's labels, or return None if labels have no budget of their own."""
+        """Return a batch's labels, randomised, or None if the labels have no separate budget."""
         labels, response = self._labels(batch), self.options.response
         return response.privatize(labels) if labels is not None and isinstance(response, RandomizedResponse) else None
 
@@ -102,8 +102,9 @@ class PlainBatches:
 class ShuffledBatches:
     """A writer of shuffled rows: it releases all records, permutes the releases, then writes texts.
 
-    The permutation is uniform, comes from the operating system's entropy, and is not stored. Before
-    the permutation, memory holds each release with its record's copied or randomised label.
+    The permutation is uniform, comes from the operating system's entropy, and is not stored. Until
+    the permutation, memory holds the releases of all records and, beside each release, the copied
+    or randomised label of the same record.
     """
 
     def __init__(self, batches: PlainBatches) -> None:

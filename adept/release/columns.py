@@ -65,7 +65,7 @@ class ReleaseOptions(FileOptions):
 
     @property
     def by_label(self) -> bool:
-        """True if labels are copied and there may be separate codewords for each label."""
+        """True if labels are copied and each label may have its own codewords."""
         return self.labels == "copy" and self.label_codewords == "auto"
 
     @property
@@ -331,11 +331,11 @@ def _find_types(inputs: Inputs, columns: tuple[str, ...]) -> dict[str, Any]:
 def find_label_type(inputs: Inputs, column: str | None, drawn: Iterable[str], first: Record) -> Any:
     """Return the integer type of the output's labels, in any file format; None if they are text.
 
-    *Claim*: the chosen type reveals nothing about a record, and every written label has this type.
-    *Proof*. The choice depends only on the schemas and on ``drawn``, the public labels that may be
-    written instead of a record's own label. A copied label comes from a column whose values all fit
-    the chosen type. Any other label is one of ``drawn``, and this function checks that all labels
-    of ``drawn`` fit the type. QED.
+    *Claim*: the type chosen for the label column reveals nothing about a record, and every written
+    label has this type. *Proof*. The choice depends only on the schemas and on ``drawn``, the
+    public labels that may be written instead of a record's own label. A copied label comes from a
+    column whose values all fit the chosen type. Any other label is one of ``drawn``, and this
+    function checks that all labels of ``drawn`` fit the type. QED.
     """
     if column is None or not all(INTEGER.fullmatch(label) for label in drawn):
         return None
@@ -359,7 +359,7 @@ def _plain(kind: Any) -> Any:
 
 
 def _unite(column: str, schemas: list[dict[str, Any]]) -> Any:
-    """Return a column's type in the input; a file with only nulls in this column does not count."""
+    """Return a column's type; files in which the column holds only nulls are ignored."""
     if any(column not in schema for schema in schemas):
         raise DataError(f"column {column!r} is missing in a file of the input: correct keep_columns=")
     found = [kind for schema in schemas if not types.is_null(kind := schema[column])]

@@ -1,11 +1,11 @@
-"""The ledger of a release: a given file, none, or the default one in the state directory.
+"""The ledger of a release: a file that the user names, no ledger, or the default ledger.
 
-A ledger is a file that lists released records with their budgets. The default ledger refuses a
-release only if the total epsilon of a record would exceed the ledger's limit. If the default ledger
-cannot be used, for example because the disk is full, a line tells the user, and the release
-continues. But if the ledger has a limit, the release is refused, because the limit cannot be
-checked. An empty file beside a ledger shows, even after the ledger is lost, that the ledger has a
-limit.
+A ledger is a file that lists released records with their budgets. The default ledger is a file in
+the state directory. It refuses a release only if the total epsilon of a record would exceed the
+ledger's limit. If the default ledger cannot be used, for example because the disk is full, a line
+tells the user, and the release continues. But if the ledger has a limit, the release is refused,
+because the limit cannot be checked. An empty file beside a ledger shows, even after the ledger is
+lost, that the ledger has a limit.
 
 The name of the default ledger's file holds a fingerprint of the secret key, so there is one default
 ledger for each key.
@@ -82,7 +82,7 @@ class DefaultLedger(Ledger):
             tell(f"the default ledger of another key has a limit, which does not hold for this release ({path})")
 
     def identity(self, *, text_column: str, person_column: str | None) -> Identity:
-        """Return the columns that identify records, or only the text column if any is missing."""
+        """Return the columns that identify records, or the text column alone if this fails."""
         try:
             return super().identity(text_column=text_column, person_column=person_column)
         except (ConfigurationError, DataError, OSError) as error:
@@ -95,7 +95,7 @@ class DefaultLedger(Ledger):
             return self._identity
 
     def _usual_roles(self, person_column: str | None) -> tuple[Role, ...]:
-        """Identify records by text alone, because some files name no persons."""
+        """Return only the role of the text, because some files name no persons."""
         return (TEXT_ROLE,)
 
     def collect(self, subjects: Iterable[tuple[bytes, int]]) -> None:
@@ -116,7 +116,7 @@ class DefaultLedger(Ledger):
     finish = _guard(Ledger.finish)
 
     def _lose(self, reason: str) -> None:
-        """Give up the ledger and tell the user; raise ReleaseRefused if the ledger has a limit."""
+        """Stop using the ledger and tell the user; raise ReleaseRefused if it has a limit."""
         if not self.keeps:
             return
         self.keeps = False
@@ -189,9 +189,9 @@ def claim_records(
 
     *Claim*: a call that fails leaves the ledger as it was, and after a call that returns, the
     ledger lists its records. *Proof*. All records are listed in one transaction before the body
-    begins. No caller sees a result before the context ends. If anything fails before the context
-    ends, nobody has read any of the rewrites, and the records are removed from the ledger again.
-    QED.
+    begins. No caller returns a rewrite to anybody before the context ends. If anything fails before
+    the context ends, nobody has read any of the rewrites, and the records are removed from the
+    ledger again. QED.
     """
     run = secrets.token_hex(8)
     with open_ledger(options, None if options.ledger == NO_LEDGER else find_key(options)) as ledger:

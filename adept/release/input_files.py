@@ -61,13 +61,13 @@ class Inputs:
         columns: Collection[str] | None = None,
         required: RequiredColumns | None = None,
     ) -> Iterator[Record]:
-        """Return the records of all files, as ``read_files`` does; refuse a file that shrank."""
+        """Return the records of all files, as ``read_files`` does; refuse a truncated file."""
         options: dict[str, Any] = {"options": self.options, "sizes": self.sizes, "tolerant": tolerant}
         wanted = None if columns is None else (*columns, *self.also)
         return read_files(self.locations, columns=wanted, required=required, **options)
 
     def first_records(self, most: int) -> list[Record]:
-        """Return the first ``most`` records, or none if the input can be read only once."""
+        """Return the first ``most`` records, or [] if the input can be read only once."""
         found: list[Record] = []
         with suppress(DataError):  # the release itself reports errors
             found.extend(islice(self.records(), most if self.repeatable else 0))

@@ -33,14 +33,15 @@ the statement exactly once.
 survives the death of the process. ``sync`` moves the log into the file itself, and waits until the
 file is on the disk. If a checksum in the log is wrong, SQLite ignores the rest of the log; this
 loses only entries that were never visible. The pages of the journal's file itself have no
-checksums. So each row of the file's table stores a digest of its number and content, and one row
-stores the number of entries. A file is refused if a digest or the number of entries is wrong.
+checksums. So each row of the file's table stores a digest of the row's number and content, and an
+additional row stores the number of entries. A file is refused if one of its digests or its number
+of entries is wrong.
 
 *Lost draws*. If draws were lost before they were on the disk, nobody has seen them. Lost draws cost
 no budget if the moment at which the run dies does not depend on the drawn values. Nothing in this
-program lets a drawn value decide when the run dies. If that moment did depend on the drawn values,
-only some outputs would survive. At worst, this selection could double the epsilon of the records
-whose draws were lost.
+program lets a drawn value decide when the run dies. If the moment did depend on the drawn values,
+an outcome could be more likely because other outcomes end the run and are drawn again. At worst,
+this selection could double the epsilon of the records whose draws were lost.
 
 An entry holds only drawn values: texts that were written, and labels that were randomised or
 written. If this run shuffles the records, an entry holds the releases instead of texts. Copied
@@ -98,7 +99,7 @@ class Database(sqlite3.Connection):
     path = damaged = advice = ""
 
     def name(self, path: str, damaged: str, advice: str) -> None:
-        """Set the path, the description of damage, and the advice that error messages contain."""
+        """Set the parts of error messages: the path, the words for damage, and the advice."""
         self.path, self.damaged, self.advice = path, damaged, advice
 
     @contextmanager
@@ -162,7 +163,7 @@ class Journal:
 
     @property
     def begun(self) -> bool:
-        """True if this run or an earlier run has made random choices for any record."""
+        """True if this run or an earlier run has drawn for at least one record."""
         return self.records > 0
 
     @property
@@ -201,7 +202,7 @@ class Journal:
             yield json.loads(content)
 
     def append(self, entry: Entry, *, durable: bool) -> None:
-        """Store the draws for the next records; if ``durable``, wait until they are on the disk."""
+        """Store the draws for the next batch; if ``durable``, wait until they are on the disk."""
         number, records = self._entries + 1, self.records + entry["records"]
         self._write({number: entry, PROGRESS: _progress(number, records)})
         self._entries, self.records = number, records

@@ -11,8 +11,8 @@ has spent the budget of the records that it has claimed. A claim is checked and 
 transaction. So of two simultaneous runs, only one can be the first to claim a record, and both runs
 together stay within the ledger's limit. Before anybody can read records of a release, the ledger
 stores the number of these records. Once this number is stored, the claims of the release are never
-removed. A journal that holds draws for fewer records than the ledger says cannot resume the
-release.
+removed. A release is not resumed from a journal that holds draws for fewer records than this
+number.
 
 *Claim*: suppose that two ledgers differ only in the records of central releases. Then every command
 gets the same answers from both ledgers, and the bytes of the ledgers do not depend on these
@@ -21,7 +21,7 @@ on which the release began, and the fact that it ended. The ledger does not stor
 central release has, the digests of these records, or how long the release took. The budget of a
 central release is added to the totals of all records and persons, whether they are in the release
 or not. QED. A ledger that refuses a local run reveals that a record was in an earlier local
-release. The field ``not_hidden`` of the statement mentions such refusals.
+release. The field ``not_hidden`` of a local release's statement says so.
 
 *What adds up*. A release with epsilon e adds these amounts to the total of a record and of a
 person:
@@ -40,9 +40,9 @@ public. Under ``add_or_remove``, a replacement is one removal and one addition, 
 twice the epsilon of the release. In a release with persons, the old record and the new one may
 belong to two persons. Then the rows of both persons change, so the epsilon doubles once more. The
 total of a person is the epsilon for replacing all records of the person. A release that named no
-persons may hold any number of a person's records, so the total of a person is then unbounded. If a
-run holds equal records, they count as different records, each of which is released once. Equal
-records of different runs may be the same record, so their budgets add up.
+persons may hold any number of a person's records, so the total of a person is then unbounded. Equal
+records in one run count as different records, each of which is released once. Equal records in
+different runs may be the same record, so their budgets add up.
 
 *Limit*. A claim is refused if it would raise the total of a record above the limit or, if persons
 are named, the total of a person. In a ledger with a limit, either all releases name persons or none
@@ -164,7 +164,7 @@ class Ledger(LedgerFile):
         self._database.run("UPDATE adept SET epsilon_limit = ?", check_limit(limit, "limit"))
 
     def identity(self, *, text_column: str, person_column: str | None) -> Identity:
-        """Return the columns that identify records; in a new ledger, this run decides on them."""
+        """Return the columns that identify records; the first run in a ledger chooses them."""
         asked = choose_roles(self.record_columns, text_column=text_column, person_column=person_column)
         kept = self._kept_roles()
         if asked and kept and asked != kept:
@@ -202,7 +202,7 @@ class Ledger(LedgerFile):
             self._database.executemany(COLLECT, subjects)
 
     def collect_records(self, records: Iterable[Record], *, before: int = 0) -> None:
-        """Collect digests of records and persons; ``before`` counts records of earlier calls."""
+        """Collect digests of records and persons; earlier calls collected ``before`` records."""
         numbered = enumerate(records, start=before + 1)
         self.collect(found for number, record in numbered for found in self._identity.subjects(record, number))
 
@@ -270,7 +270,7 @@ class Ledger(LedgerFile):
                 )
 
     def _after(self, found: Counter[Asked], kind: int) -> Counter[Budget]:
-        """Return the number of records, or of persons, for each total epsilon after this run."""
+        """Return how many records (or persons) will have each total epsilon after this run."""
         spending, spent, everywhere = self._spending, self._spent(), self._everywhere(kind)
         counts: Counter[Budget] = Counter()
         if spending.central:

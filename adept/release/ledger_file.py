@@ -84,7 +84,7 @@ Budget = Fraction | float
 
 @dataclass(frozen=True, kw_only=True)
 class Spending:
-    """The budget of a release, and how often it counts in the total of a record and of a person.
+    """The budget of a release, and how many times it is added to each total.
 
     Attributes:
         persons: True if a column names the person who contributed each record.
@@ -156,12 +156,13 @@ class LedgerEntry:
 
 @dataclass(frozen=True)
 class LedgerSum:
-    """Sums over all releases, such as the largest total epsilon of a record and of a person.
+    """Sums over all releases in a ledger: counts, and the largest total epsilon and delta.
 
     Attributes:
-        rows, persons: numbers of different records and of different persons in local releases.
+        rows, persons: numbers of distinct records and of distinct persons in local releases.
         equal: largest number of records in one release that are equal to each other.
-        person_epsilon: infinite if some releases name no persons; None if no release names persons.
+        person_epsilon: largest total epsilon of a person; infinite if some releases name no
+            persons, and None if no release names persons.
         nameless: number of releases that name no persons.
     """
 
@@ -176,7 +177,7 @@ class LedgerSum:
 
 
 class LedgerFile:
-    """The file of an open ledger, and the sums of its releases.
+    """The file of an open ledger, and the sums of the budgets that it holds.
 
     Args:
         path: name of the file, which is created if it does not exist.
@@ -270,7 +271,7 @@ class LedgerFile:
         return bool(self._database.row("SELECT COUNT(*) FROM sqlite_master WHERE name = 'approvals'")[0])
 
     def sum(self) -> LedgerSum:
-        """Return the sums over all releases; raise DataError if the ledger is damaged."""
+        """Return the sums over all releases in the ledger; raise DataError for a damaged ledger."""
         self._check_tables()
         self._run = ""  # no current release: all count
         found, spent = self._every_claim(), self._spent()
@@ -299,7 +300,7 @@ class LedgerFile:
         return {release: exact(epsilon) for release, epsilon in rows}
 
     def _everywhere(self, kind: int) -> Budget:
-        """Return the epsilon that other runs' central releases add to each record or person."""
+        """Return the epsilon that central releases of other runs add to each total of this kind."""
         factor = "per_row" if kind == ROW_KIND else "per_person"
         rows = self._database.run(
             f"SELECT epsilon, {factor} FROM releases WHERE scope = '{EVERYWHERE}' AND run != ?", self._run
@@ -321,7 +322,10 @@ def _check_file(path: str) -> None:
 
 
 def _definitions(database: sqlite3.Connection) -> dict[str, list[str]]:
-    """Return the SQL text of each table and index; SQLite does not notice damage in this text."""
+    """Return the SQL text that defines each table and index, split into words.
+
+    SQLite does not notice damage in this text.
+    """
     rows = database.execute("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_stat%'")
     return {name: (sql or "").split() for name, sql in rows}
 
@@ -334,7 +338,7 @@ def _own_definitions(*, approvals: bool) -> dict[str, list[str]]:
 
 
 def group_claims(rows: Iterable[tuple[int, int, int, str | None, int]]) -> Counter[Asked]:
-    """Count the digests, of records and of persons, that were claimed by the same releases."""
+    """Group digests of one kind that the same releases claimed, and count each group."""
     groups: Counter[Asked] = Counter()
     for kind, first, times, found, count in rows:
         pairs = (claim.split(":") for claim in found.split(",")) if found else ()

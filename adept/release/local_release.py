@@ -60,7 +60,8 @@ def open_release(
     Raises:
         ModelError: the directory holds no model, or the mechanism cannot use it.
         ConfigurationError: the budget is missing, or options are out of range or contradictory.
-        ReleaseRefused: the release would make a promise that it cannot keep.
+        ReleaseRefused: the mechanism's claim is false, its noise has rounding errors, or the model
+            was trained on private text, and ``request`` does not permit this.
     """
     model, tokenizer = loaded or load_model(request.model_dir)
     asked = request.mechanism.budget(request.epsilon) if request.mechanism else request.epsilon
@@ -157,7 +158,7 @@ def release_file(
 def prepare_file(
     rewriter: Rewriter, source: str, target: str, *, options: ReleaseOptions, ledger: Ledger | None = None
 ) -> tuple[Publication, Callable[[], "LocalPlan"]]:
-    """Return the files of a release and the function that plans it, as ``release`` takes them."""
+    """Return the first two arguments of ``release``: the files, and the function that plans."""
     inputs, publication = find_files(source, target, options, card=options.card, ledger=ledger)
     if ledger:
         identity = ledger.identity(text_column=options.text_column, person_column=options.person_column)
@@ -247,7 +248,10 @@ class LocalPlan(Plan[PrivacyStatement]):
         }
 
     def statement(self, checked: CheckedRecords | None = None, *, output_sha256: str | None = None) -> PrivacyStatement:
-        """Return the privacy statement, which describes a plan if ``output_sha256`` is None."""
+        """Return the privacy statement.
+
+        If ``output_sha256`` is None, the statement describes a release that is only planned.
+        """
         rewriter, options = self.writer, self.options
         dim, mechanism = rewriter.model.config.latent_dim, rewriter.mechanism
         response = options.response if self.label_column else None

@@ -38,13 +38,13 @@ Each state is on the disk before the next state begins.
 (d) For a journal that was not damaged, (d) is the claim of ``adept.release.journal``. The ledger
     detects a journal that was replaced by an older copy or has lost its end. Before anybody can
     read records, the ledger stores the number of these records. A run does not resume from a
-    journal that holds draws for fewer records than the ledger says. So the ledger removes only
-    claims of records that nobody can have read. QED.
+    journal that holds draws for fewer records than this number. So the ledger removes only claims
+    of records that nobody can have read. QED.
 
 On standard output, rows become visible batch by batch. The records of a batch are drawn, stored in
-the journal, and marked as readable in the ledger; only then are their rows written. After an error,
-a run may stop using a default ledger (``adept.release.default_ledger``). The claims that are
-already in the ledger stay there, and a resumed run uses the ledger again.
+the journal, and marked as readable in the ledger; only then are their rows written. If a default
+ledger fails, the run may continue without it (``adept.release.default_ledger``). The claims that
+are already in the ledger stay there, and a resumed run uses the ledger again.
 """
 
 import hashlib
@@ -79,7 +79,7 @@ class Publication:
     def of(
         cls, target: str, statement: str | None, *, card: bool, report: bool = False, others: tuple[str, ...] = ()
     ) -> "Publication":
-        """Name the files of a release; raise DataError if two files would have the same name."""
+        """Choose the names of the files; raise DataError if two files would have the same name."""
         if target == STANDARD_STREAM and (statement is None or card or report):
             raise DataError(
                 "statement= must name a file, and card=false and report=false, when the output is standard output"
@@ -129,7 +129,7 @@ class Publication:
         return [*self.temporary, *journal_files(self.journal)]
 
     def check_free(self, *, resume: bool = False) -> None:
-        """Raise DataError if an output file exists, unless a journal shows an interrupted run."""
+        """Raise DataError if an output file exists and no journal shows an interrupted run."""
         if self.journal.exists():
             return
         if resume and self.streaming and os.path.lexists(self.statement):
@@ -160,7 +160,7 @@ class Publication:
             raise DataError(f"a run that was killed left {left}: remove them if no other run is writing them")
 
     def refuse_to_restart(self, done: str) -> None:
-        """Raise DataError for an interrupted release; ``done`` says what the earlier run did."""
+        """Raise DataError because a run was interrupted; ``done`` says what that run did."""
         raise DataError(
             f"an interrupted run {done} and left {self.leftovers}: resume=true continues it; removing them and "
             "running again is a second release of those records, and budgets add up"
@@ -197,7 +197,7 @@ class Publication:
 
     @property
     def complete(self) -> dict[str, Any] | None:
-        """The statement's fields if all files of the release are published, or None."""
+        """The statement's fields, or None unless all files of the release are published."""
         if self.streaming or not all(map(os.path.isfile, self.names)):
             return None
         try:
@@ -208,7 +208,7 @@ class Publication:
         return described if found else None
 
     def withdraw(self, *, all_ours: bool = False) -> None:
-        """Remove the final names that this release gave; with ``all_ours``, all final names."""
+        """Remove the final names that this release gave; with ``all_ours``, remove all names."""
         for name in self.names:
             if all_ours or _ours(name):
                 Path(name).unlink(missing_ok=True)

@@ -3,13 +3,14 @@
 To draw means to make the random choices for a batch of records.
 
 *Claim*: all visible rows of a record are written from a single release of this record, however
-often workers die and Ray repeats their work. *Proof*. The draws of a worker leave the worker only
-as the result of a call. The process that made the call receives this result, and stores it in its
-journal. Ray returns exactly one result for each call, even if several workers attempted the call.
-If the result of an attempt is lost, the draws of this attempt were only in the memory of the
-cluster. So exactly one draw of a record enters the journal, before any row of the record is
-visible. Once the draw is in the journal, the proof of ``adept.release.journal`` applies. QED. As
-for the journal, nothing in this program lets drawn values decide when a worker dies.
+often workers die and Ray repeats their work. *Proof*. A worker hands over its draws only as the
+result of a call. The process that made the call receives this result, and stores it in its journal.
+Ray returns exactly one result for each call, even if several workers attempted the call. If the
+result of an attempt is lost, the draws of this attempt were only in the memory of the cluster. So
+exactly one draw of a record enters the journal, before any row of the record is visible. Once the
+draw is in the journal, the proof of ``adept.release.journal`` applies. QED. Nothing in this program
+lets drawn values decide when a worker dies, so lost draws cost no budget, as
+``adept.release.journal`` explains.
 
 You must trust the cluster as much as your own machine, because the memory and the disks of the
 cluster hold records. A cluster that this module starts accepts only connections from this machine
@@ -48,14 +49,14 @@ Draw = Callable[[Sequence[Record]], Entry]
 
 
 def draw_parts(draw: Draw, parts: Iterator[Part], options: PersonOptions) -> Iterator[tuple[Part, Entry]]:
-    """Call ``draw`` with the batch of each part; yield the parts and the results in order."""
+    """Call ``draw`` with each part's batch of records; yield pairs (part, result) in order."""
     if options.engine == "ray":
         return draw_on_cluster(draw, parts, workers=options.workers)
     return ((part, draw(part[0])) for part in parts)
 
 
 def draw_on_cluster(draw: Draw, parts: Iterator[Part], *, workers: int | None) -> Iterator[tuple[Part, Entry]]:
-    """Let workers call ``draw`` with the batch of each part; yield the parts and results in order.
+    """Let workers call ``draw`` with each part's batch; yield pairs (part, result) in order.
 
     ``workers`` is the number of processes, each with one CPU; None means one for each CPU. The
     processes run on the cluster that the variable RAY_ADDRESS names or, without this variable, on

@@ -189,5 +189,5 @@ def text_digest(key: bytes, text: str) -> bytes:
 
 
 def prefix_digest(key: bytes) -> "hashlib.blake2b":
-    """Return a digest object that covers no rows; ``update`` adds the digest of the next row."""
+    """Return a new keyed hash object; ``update`` adds the digest of the next row."""
     return hashlib.blake2b(key=key, digest_size=DIGEST_BYTES, person=b"adept prefix")

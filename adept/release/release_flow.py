@@ -78,11 +78,11 @@ class Plan(ABC, Generic[Stated]):
 
     @abstractmethod
     def own_terms(self) -> dict[str, Any]:
-        """Return those terms that only releases of this kind have."""
+        """Return the terms that are specific to this kind of release (local or central)."""
 
     @abstractmethod
     def preview(self) -> tuple[Stated, Any]:
-        """Check and count all records; return the statement, and notes for the curator."""
+        """Check and count all records; return a dry run's statement, and notes for the curator."""
 
     @abstractmethod
     def expected_statement(self) -> Stated:
@@ -90,11 +90,11 @@ class Plan(ABC, Generic[Stated]):
 
     @abstractmethod
     def draw(self, run: "Run[Stated]") -> tuple[Stated, Any]:
-        """Release and write all records; return the statement, and notes for the curator."""
+        """Release all records, and write their rows; return statement and notes for the curator."""
 
     @abstractmethod
     def examples(self) -> list[tuple[str, str]]:
-        """Return pairs of a public text and its rewrite ("" if the release rewrites no rows)."""
+        """Return pairs of a public text and its rewrite, which is "" in a central release."""
 
     def complete(self, described: dict[str, Any]) -> Stated:
         """Return a complete release's statement; raise DataError if its options were different."""
@@ -171,7 +171,7 @@ def preview(publication: Publication, plan: Callable[[], Plan[Stated]], tell: Te
 
 @dataclass(frozen=True)
 class Run(Generic[Stated]):
-    """One run of a release; its fields are the arguments of ``release`` with the same names."""
+    """One run of a release; each field is the argument of ``release`` with the same name."""
 
     plan: Plan[Stated]
     journal: Journal
@@ -267,7 +267,7 @@ class Run(Generic[Stated]):
             ) from None
 
     def _give_up(self) -> None:
-        """Delete the draws and the ledger's claims, because nobody can have read any row."""
+        """Delete the draws, and then the ledger's claims, because nobody can have read a row."""
         with suppress(OSError, AdeptError):
             self.journal.give_up()
             if self.ledger:
@@ -282,7 +282,7 @@ def _is_interrupt(error: BaseException | None) -> bool:
 
 
 def _check_newest(journal: Journal, ledger: Ledger) -> None:
-    """Refuse a journal from which records are missing that somebody may have read."""
+    """Refuse a journal that lacks draws for records which somebody may have read."""
     if journal.records < (shown := ledger.count_shown(journal.run)):
         raise DataError(
             f"{journal.path} holds {journal.records} records, but {ledger.path} knows that {shown} of its release may have been "

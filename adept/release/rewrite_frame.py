@@ -51,9 +51,9 @@ def rewrite_frame(
 
     *Claim*: a call that fails leaves no statement and nothing in the ledger. *Proof*. Before any
     record is added to the ledger (the list of released records), all records and options are
-    checked, and the temporary name of the statement is taken. The last step gives the statement its
-    final name. If anything fails before the last step, ``claim_records`` removes the records from
-    the ledger. QED.
+    checked, and a file with the temporary name of the statement is created. The last step gives
+    this file its final name. If anything fails before the last step, ``claim_records`` removes the
+    records from the ledger. QED.
 
     Args:
         frame: a ``pandas.DataFrame`` or a ``datasets.Dataset``.
@@ -236,7 +236,7 @@ class Table:
         keep: Sequence[str],
         places: Sequence[int],
     ) -> Any:
-        """Return a new table of the given rows; ``places[i]`` is the position of row i's record."""
+        """Return a new table of the given rows; row i was made from the record at ``places[i]``."""
         made = {
             name: self._take(name, places)
             if name in keep
@@ -284,7 +284,10 @@ class _DataSet(Table):
         return self.frame.select_columns([name]).with_format("arrow")[:].column(name)
 
     def _take(self, name: str, places: Any) -> Any:
-        """Return a column's values at the given places, and their type; ClassLabel becomes text."""
+        """Return a column's values at the given places, and their type.
+
+        For a ``ClassLabel`` column, the values are the names of the classes.
+        """
         import pyarrow as pa
 
         library, feature = sys.modules["datasets"], self.frame.features[name]

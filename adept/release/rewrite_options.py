@@ -15,7 +15,7 @@ MAX_SAMPLES = 1000  # rewrites of one record: more tell nothing, and would fill 
 
 @dataclass(kw_only=True)
 class PersonOptions(Columns):
-    """Options of every release of a file."""
+    """Options that local and central releases of a file share."""
 
     # --- Files
     statement: str | None = None

@@ -26,8 +26,9 @@ entropy, and not by a generator with a seed or a state (``adept.models.decoding`
 ``adept.rewriting.encode_release_write``). (2) Numbers that decide about a text are rounded in the
 same way at each place of a batch (``adept.models.lstm_autoencoder``). The only exceptions are the
 numbers that decide which of several candidates for a text fits best; releases with several
-candidates are refused. (3) The texts of a pool do not depend on the rows that take texts from it.
-So moving the rows has the same result as moving the releases before their rows are written. QED.
+candidates are refused. (3) The texts of a pool do not depend on the rows that take texts from this
+pool. So moving the rows has the same result as moving the releases before their rows are written.
+QED.
 
 Apart from its text and its label, a row must not hold anything about its record, so kept columns
 are refused. The journal, with which an interrupted run can continue, holds the releases in the
@@ -93,7 +94,7 @@ def check_shuffling(rewriter: Rewriter, target: str, options: ReleaseOptions) ->
 def find_shuffled(
     mechanism: LocalRandomizer, options: ReleaseOptions, *, dim: int, records: int, smallest: int
 ) -> Shuffled | None:
-    """Return the guarantee from shuffling, or None if nobody shuffles or nothing was released."""
+    """Return the guarantee from shuffling, or None if nobody shuffles or no record was released."""
     if not options.shuffled or not smallest:
         return None
     together = min(records, options.shuffled_records or records)

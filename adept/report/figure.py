@@ -1,4 +1,4 @@
-"""The two SVG figures of a report: all results, and a headline figure of four mechanisms."""
+"""The two SVG figures of a report: one of all results, and a simpler one of few mechanisms."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -69,7 +69,7 @@ def _is_measured(table: ComparisonTable, name: str) -> bool:
 
 
 def draw_metric(axis: Any, table: ComparisonTable, metric: str) -> None:
-    """Draw accuracy or macro-F1 against the claimed epsilon, and a line for each reference."""
+    """Draw curves of accuracy or macro-F1 by claimed epsilon, and a line for each reference."""
     for place, curve in enumerate(table.curves):
         _draw_curve(axis, curve, metric, factor=BAR_SHIFT ** (place - (len(table.curves) - 1) / 2))
     _draw_levels(axis, table, metric)
@@ -183,7 +183,7 @@ def choose_curves(curves: Sequence[Curve]) -> list[Curve]:
 
 
 def choose_levels(texts: Sequence[Line]) -> dict[str, float]:
-    """Return the accuracy for each reference, such as the original text or random latents."""
+    """Return, by name, the accuracy of each reference, such as the original text."""
     heights = {
         name: max(line.accuracy.mean for line in texts if line.row.mechanism == name)
         for name in HEADLINE_LEVELS
@@ -194,7 +194,7 @@ def choose_levels(texts: Sequence[Line]) -> dict[str, float]:
 
 
 def name_ends(axis: Any, ends: Sequence[NamedEnd]) -> None:
-    """Write the name of each line to the right of the line's end, so that no names overlap."""
+    """Write each line's name to the right of the line's end, and move overlapping names apart."""
     low, high = axis.get_ylim()
     heights = [(height - low) / (high - low) for height, _, _ in sorted(ends)]
     steps = [place * NAME_GAP for place in range(len(ends))]

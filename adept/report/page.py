@@ -40,7 +40,7 @@ FAIR_HEADINGS = ("text by", "claimed eps", "true eps", "accuracy", "macro-F1", "
 
 @dataclass(frozen=True)
 class Grid:
-    """A table of the page: headings, and lines of cells; each model's lines form a section."""
+    """A table of the page: headings of columns, and rows of cells in one section for each model."""
 
     title: str
     headings: list[str]
@@ -178,7 +178,7 @@ def budget_grid(table: ComparisonTable, metric: str) -> Grid:
 
 
 def fair_grid(table: ComparisonTable, classifier: str) -> Grid:
-    """Return the table of one classifier's results, with a line per mechanism and epsilon."""
+    """Return the table of the given classifier's results, a line per mechanism and epsilon."""
     chosen = [line for line in table.lines if line.row.classifier == classifier]
     quality = [name for name in QUALITY if any(line.measures[name] is not None for line in chosen)]
     found: dict[str, list[list[str]]] = {"without a model": []}
@@ -273,12 +273,12 @@ def warn_of_short_training(config: CompareConfig, table: ComparisonTable) -> lis
 
 
 def _error(line: Line) -> float:
-    """Return twice the standard error of a line's accuracy on the test records."""
+    """Return twice the standard error of a line's accuracy, from the number of test records."""
     return 2 * math.sqrt(line.accuracy.mean * (1 - line.accuracy.mean) / line.row.test_records)
 
 
 def warn_of_losses(table: ComparisonTable) -> list[str]:
-    """Return a warning if rewriting reduces the accuracy by much even without noise."""
+    """Return a warning if rewriting without any noise already reduces the accuracy by much."""
     [text] = _means(table, "none")
     identity = [line for line in table.texts if line.row.mechanism == "identity"]
     lost = [f"{line.accuracy} ({line.model})" for line in identity if line.accuracy.mean < GOOD_REWRITER * text]
@@ -291,7 +291,7 @@ def warn_of_losses(table: ComparisonTable) -> list[str]:
 
 
 def warn_of_floors(table: ComparisonTable) -> list[str]:
-    """Return a warning if some budgets give no more accuracy than public knowledge alone."""
+    """Return a warning if some budgets give no more accuracy than texts written without records."""
     free = {name: mean(found) for name in NO_RECORDS if (found := _means(table, name))}
     if not free:
         return []
@@ -310,7 +310,7 @@ def warn_of_floors(table: ComparisonTable) -> list[str]:
 
 
 def advise(table: ComparisonTable) -> str:
-    """Recommend the best mechanism whose claim holds, with its accuracy."""
+    """Return a sentence that recommends the best mechanism whose claim holds."""
     best = find_best(table)
     if best is None:
         return "No mechanism of this comparison can be used: none has a claim that holds."

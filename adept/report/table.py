@@ -1,8 +1,8 @@
 """The numbers of a comparison, averaged over seeds, for the figures, the findings and the page.
 
 To show another column of ``results.csv``, add its name to ``QUALITY``. ``OTHERS`` names columns
-that are shown in brackets; these columns compare a record with the rewrite of a different record. A
-new reference, such as ``random`` (text from random latents), goes into ``LEVELS``.
+that are shown in brackets; these columns compare a record with the rewrite of a different record.
+To show a new reference, such as ``random`` (text from random latents), add it to ``LEVELS``.
 """
 
 import math
@@ -51,7 +51,7 @@ class SeedMean:
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """Means over seeds of the results of one mechanism, decoder, model, classifier and epsilon."""
+    """Averages over seeds for one mechanism, decoder, model, classifier and claimed epsilon."""
 
     row: ResultRow  # of the first seed
     false_claim: bool
@@ -67,7 +67,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Curve:
-    """Results of one mechanism, model, decoder and classifier, for each claimed epsilon."""
+    """The lines of one mechanism, model, decoder and classifier, one for each claimed epsilon."""
 
     mechanism: str
     title: str
@@ -78,7 +78,11 @@ class Curve:
 
 @dataclass(frozen=True)
 class ComparisonTable:
-    """All results of a comparison: lines, curves of mechanisms, and levels of references."""
+    """All results of a comparison, averaged over seeds.
+
+    A line holds one row of the results, a curve the results of one mechanism at all its epsilons,
+    and a level the result of a reference, which has no epsilon.
+    """
 
     lines: list[Line]  # in the order of the rows
     texts: list[Line]  # those of the first classifier
@@ -89,7 +93,7 @@ class ComparisonTable:
 
 
 def table(rows: Sequence[ResultRow]) -> ComparisonTable:
-    """Average the results over seeds, and return the averages as lines, curves and levels."""
+    """Average the rows of a comparison's results over seeds, and return all averages."""
     groups = group_rows(rows, lambda row: (*_reader(row), row.mechanism, row.claimed_epsilon))
     classifiers = list(dict.fromkeys(row.classifier for row in rows))
     floors = [own for own in groups.values() if own[0].mechanism in FLOORS]
@@ -129,14 +133,17 @@ def _line(own: list[ResultRow], floors: list[list[ResultRow]]) -> Line:
 
 
 def _find_floor(row: ResultRow, floors: list[list[ResultRow]]) -> list[ResultRow]:
-    """Return the rows of the floor (reference without records) with the highest mean accuracy."""
+    """Return the rows of the best floor, or [] if no floor can be compared with the row.
+
+    A floor is a reference that reads no private record; the best one has the highest mean accuracy.
+    """
     fit = [own for own in floors if _reader(own[0]) == _reader(row) or own[0].mechanism in NO_RECORDS]
     fit = [own for own in fit if own[0].classifier == row.classifier]
     return max(fit, key=lambda own: mean(row.accuracy for row in own), default=[])
 
 
 def estimate(values: Iterable[float], *, least: float = 0.0) -> SeedMean:
-    """Return the mean over seeds with its 95 % interval, cut off at ``least`` and at 1."""
+    """Return the mean over seeds with its 95 % interval, clipped to the range [``least``, 1]."""
     values = list(values)
     centre, seeds = mean(values), len(values)
     half = float(student.ppf(0.975, seeds - 1)) * stdev(values) / math.sqrt(seeds) if seeds > 1 else 0.0
@@ -149,12 +156,12 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 
 def title(mechanism: str) -> str:
-    """Return a mechanism's name for readers."""
+    """Return the name that the page and the figures give to a mechanism."""
     return NAMES.get(mechanism, mechanism)
 
 
 def name_model(row: ResultRow) -> str:
-    """Return the name of a row's model for readers; "" for a row without a model."""
+    """Return a description of the row's model for the page, or "" for a row without a model."""
     return (f"{row.clip} model" + (f", {row.content}" if row.content not in (None, "none") else "")) if row.clip else ""
 
 

@@ -9,14 +9,14 @@ Each of the following comparisons has a directory and a page:
     NAME-randomized_response/  any other mechanism, one text a record: half of each budget randomises the label
     NAME-copy/                 the same mechanism, labels copied
 
-For all kinds of trust, the figure shows the true epsilon for *replacing* one record by any other
-record. The number of records is public.
+For all kinds of trust, the epsilon in the figure is the true epsilon for *replacing* one record by
+any other record. The number of records is public.
 
 - central: the synthesizer's epsilon is for adding or removing a record. Replacing a record is a
   removal and an addition, so at each epsilon of the figure the synthesizer runs with half of this
   epsilon.
-- shuffled: the releases are the same as for local trust, with the central epsilon and delta that
-  ``adept.release.shuffled_release`` computes.
+- shuffled: the releases are the same as for local trust. Their epsilon and delta are those that
+  ``adept.release.shuffled_release`` computes for the shuffled file.
 - local: a mechanism whose claim is false gets only a fraction of each epsilon of the figure, so
   that text and label together spend exactly this epsilon.
 """
@@ -94,7 +94,7 @@ class TrustComparison:
         self.size = sum(part.size for part in self.parts)
 
     def run(self) -> Iterator[int]:
-        """Compute all missing results; yield the number of finished rows whenever it grows."""
+        """Compute all missing results; whenever rows are finished, yield the number so far."""
         done = 0
         for part in self.parts:
             yield from (done + made for made in part.run())
@@ -121,7 +121,7 @@ def write(comparison: TrustComparison) -> page.Report:
 
 
 def split_config(config: CompareConfig) -> list[CompareConfig]:
-    """Return the configurations of the comparisons of which ``trust=all`` consists."""
+    """Return the configuration of each comparison that ``trust=all`` runs."""
     below = Path(config.output_dir)
     halved = [epsilon / REPLACED for epsilon in config.epsilons]
     found = [replace(config, trust=CENTRAL, epsilons=halved, samples=1, output_dir=str(below / CENTRAL))]
@@ -147,7 +147,7 @@ def _trust_rows(part: Comparison, rows: list[ResultRow]) -> Iterator[TrustRow]:
 
 
 def _convert(trial: Trial, cell: Cell, row: ResultRow) -> Iterator[TrustRow]:
-    """Yield the row of a release and, if it can be shuffled, a row of the shuffled release."""
+    """Yield the row of a release and, if its records can be shuffled, the row after shuffling."""
     config = trial.config
     same: dict[str, Any] = {field.name: getattr(row, field.name, None) for field in fields(TrustRow)}
     copied = config.labels == COPY and config.trust == LOCAL
@@ -163,7 +163,7 @@ def _convert(trial: Trial, cell: Cell, row: ResultRow) -> Iterator[TrustRow]:
 
 
 def _hide_among(trial: Trial, cell: Cell) -> Shuffled | None:
-    """Return the guarantee of the shuffled records; None unless the mechanism releases symbols."""
+    """Return the guarantee after shuffling, or None if the mechanism does not release symbols."""
     rewriter = trial.rewriter(cell)
     if not isinstance(rewriter.mechanism, SymbolRandomizer):
         return None
@@ -186,7 +186,7 @@ class TrustCurve:
 
 
 def trace_curves(rows: Sequence[TrustRow]) -> list[TrustCurve]:
-    """Return all curves, sorted by labels (private first), then by trust (central first)."""
+    """Turn rows into curves, sorted by labels (private first), then by trust (central first)."""
     found, released = [], [row for row in rows if row.trust != REFERENCE]
     for key, own in group_rows(released, lambda row: (row.trust, row.mechanism, row.labels)).items():
         points = map(_point, group_rows(own, lambda row: row.claimed_epsilon).values())
@@ -255,7 +255,7 @@ def _name(curve: TrustCurve, found: Sequence[TrustCurve]) -> str:
 
 
 def accuracy_grid(rows: Sequence[TrustRow]) -> page.Grid:
-    """Return a table of all accuracies: a line for each curve, a column for each epsilon."""
+    """Return a table of accuracies, with a line for each curve and a column for each epsilon."""
     found = trace_curves(rows)
     asked = [words(epsilon) for epsilon, *_ in next(curve for curve in found if curve.trust == CENTRAL).points]
     lines = []

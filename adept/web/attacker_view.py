@@ -12,9 +12,9 @@ e^eps. Then Bayes' rule gives
 
     P(you | z) = p(z|you) / (p(z|you) + sum over the others of p(z|x)) <= e^eps / (e^eps + N - 1),
 
-since p(z|x) >= e^-eps * p(z|you) for the sentence x of each of the N - 1 others. If eps is a claim
-that is false, a belief may exceed this bound. *After* the release, the belief is P(you|z), computed
-with the exact likelihoods p(z|x) of the mechanism (`adept.attacks.likelihood`).
+since p(z|x) >= e^-eps * p(z|you) for the sentence x of each of the N - 1 others. If eps is the
+epsilon of a false claim, a belief may exceed this bound. *After* the release, the belief is
+P(you|z), computed with the exact likelihoods p(z|x) of the mechanism (`adept.attacks.likelihood`).
 """
 
 import math
@@ -52,7 +52,7 @@ class View:
 
 
 def crowd_of(model: Autoencoder) -> list[str]:
-    """Return N - 1 different public sentences of a model; raise ModelError for fewer sentences."""
+    """Return N - 1 distinct public sentences of a model; raise ModelError if it has fewer."""
     texts = list(dict.fromkeys(join_words(words) for words in model.codec.utterances)) if model.codec else []
     if len(texts) < PEOPLE - 1:
         raise ModelError(
@@ -63,7 +63,10 @@ def crowd_of(model: Autoencoder) -> list[str]:
 
 
 class Reader:
-    """A reader of one mechanism's releases; the event ``ended`` stops the encoding of the crowd."""
+    """A reader of one mechanism's releases.
+
+    The event ``ended`` stops the reader while it encodes the sentences of the crowd.
+    """
 
     def __init__(self, rewriter: Rewriter, crowd: Sequence[str], ended: threading.Event) -> None:
         self._rewriter, self._crowd, self._ended = rewriter, crowd, ended
@@ -89,7 +92,11 @@ class Reader:
         return self._rewriter.encode(self._crowd[begin : begin + BATCH_PEOPLE])
 
     def view(self, encoded: Tensor, released: Tensor) -> View:
-        """Return the beliefs after ``released`` (1, .), a release of your sentence ``encoded``."""
+        """Return the reader's beliefs after seeing one release.
+
+        ``encoded`` is the latent of your sentence, and ``released`` the release made from it; both
+        are tensors with one row.
+        """
         crowd = read_candidates(self._rewriter.mechanism, encoded).before(self.prepare())
         beliefs = torch.softmax(crowd.log_likelihood(released)[0].double(), dim=0)
         after, rest = float(beliefs[0]), beliefs[1:]

@@ -82,7 +82,7 @@ class Play:
         )
 
     def app(self) -> ASGIApp:
-        """Return the web application that answers at the page's addresses, inside ``Guarded``."""
+        """Return the web application for the page's addresses, protected by ``Guarded``."""
         routes = [
             Route("/", self.page),
             Route("/proof/{name}", self.proof),
@@ -154,7 +154,7 @@ class Play:
         return JSONResponse({"claimed": epsilon, "true": epsilon * dim**0.5, "odds": odds})
 
     async def budgets(self, request: Request) -> Response:
-        """Answer with the protection that each epsilon gives, and rewrites of public sentences."""
+        """Answer, for each epsilon, with its protection and with rewrites of public sentences."""
         return JSONResponse(await self._work(self.sentences.budgets))
 
     async def drop(self, request: Request) -> Response:
@@ -196,7 +196,10 @@ class Play:
         return FileResponse(path, filename=path.name, media_type="application/octet-stream")
 
     async def earlier(self, request: Request, part: Literal["page", "picture"]) -> Response:
-        """Answer with the page or figure of an earlier result; neither may run or load anything."""
+        """Answer with the page or figure of an earlier result.
+
+        The headers of this answer forbid it to run scripts and to load other files.
+        """
         content = await to_thread.run_sync(earlier_results.read, self.runs, request.path_params["name"], part)
         kind = "text/html" if part == "page" else "image/svg+xml"
         return Response(content, media_type=kind, headers={"Content-Security-Policy": SANDBOXED})
@@ -270,7 +273,10 @@ def _refusal(request: Request, error: Exception) -> Response:
 
 
 def _failure(request: Request, error: Exception) -> Response:
-    """Write an error's place to stderr, but not its message, which may quote typed text."""
+    """Write to stderr where in the code an error arose, but not its message.
+
+    The message may quote text that the user typed.
+    """
     *_, place = traceback.extract_tb(error.__traceback__)
     sys.stderr.write(f"adept: an internal error: {type(error).__name__} in {place.name}, line {place.lineno}\n")
     return JSONResponse({"error": "an internal error: the terminal of adept play shows where"}, 500)

@@ -69,7 +69,7 @@ class Sentences:
         }
 
     def warm(self) -> None:
-        """Prepare beliefs for the default epsilon and, after a release, for the other epsilons."""
+        """Encode the crowd for the default epsilon and, after a release, for the other epsilons."""
         self._at(OURS, DEFAULT)[1].prepare()
         self._played.wait()
         ours = [(OURS, epsilon) for epsilon in sorted(STOPS, key=lambda stop: abs(stop - DEFAULT))]
@@ -94,7 +94,7 @@ class Sentences:
         return [self._release(text, name, epsilon) for name in dict.fromkeys(mechanisms)]
 
     def budgets(self) -> dict[str, Any]:
-        """Return two tables: the protection for each epsilon, and rewrites of public texts."""
+        """Return two tables: the protection, and rewrites of public texts, for each epsilon."""
         rows = list(preview_budgets(lambda epsilon: self._at(OURS, epsilon)[0]))
         lines = [[f"{row.epsilon:g}", risk(row.epsilon), *row.shares] for row in rows]
         rewrites = [[f"{row.epsilon:g}", *(rewrite for _, rewrite in row.examples)] for row in rows]
