@@ -73,7 +73,7 @@ def _open(
 
 
 def show_synthesize_budgets(config: SynthesizeConfig, inputs: Inputs) -> None:
-    """Print for each epsilon how frequent a topic must be to stand out from the noise."""
+    """Print, for each epsilon, how frequent a topic must be to stand out from the noise."""
     _check_header(inputs, config.required if config.label_set else RequiredColumns(()))
     sizes = (config.expected_rows,) if config.expected_rows else EXPECTED_ROWS
     model, labels = load_model(config.model_dir)[0], max(1, len(config.label_set or ()))
@@ -97,10 +97,10 @@ def show_synthesize_budgets(config: SynthesizeConfig, inputs: Inputs) -> None:
 
 
 def synthetic_floor(config: SynthesizeConfig, model: Autoencoder, epsilons: Sequence[float]) -> list[str]:
-    """Return a sentence on the number of rows that synthetic records need to be useful.
+    """Return a sentence that says how many rows a file needs for useful synthetic records.
 
-    From this number of rows in the file on, the synthetic records are expected to teach a
-    classifier more than the labels' names do. Return no sentence if the names cannot be used.
+    If the file has at least this number of rows, the synthetic records are expected to teach a
+    classifier more than the labels' names do. Return [] if the names cannot be used.
     """
     labels = config.label_set or ()
     if config.labels == "drop" or not is_packaged(config.model_dir) or not any(spell_label_set(model.codec, labels)):
@@ -163,7 +163,7 @@ def _label_lines(config: RewriteConfig, header: Record, writer: Rewriter, public
 
 
 def _read_header(config: RewriteConfig, inputs: Inputs) -> Record:
-    """Return a record whose keys are the names of the input's columns, without values.
+    """Return a record whose keys are the names of the input's columns; all values are None.
 
     If the names cannot be read, the record has at most a label column, namely if a label set is
     given.

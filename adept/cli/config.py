@@ -34,7 +34,7 @@ HARD_TEXTS = (
 
 @dataclass
 class FineTuningConfig(TrainerConfig):
-    """Options for training the adapted model's decoder on its codebook's texts and the examples."""
+    """Training of the adapted model's decoder on the model's own public texts and the examples."""
 
     min_epochs: ClassVar[int] = 0
     max_epochs: int = 0
@@ -323,7 +323,7 @@ class StudyConfig(Columns):
 
 @dataclass
 class TrainingDataConfig:
-    """The user's declaration about the text of the training."""
+    """The user's declaration about the model's training text."""
 
     public: bool | None = None
     """True if the training text is public. With null, named data sets count as public, and your own

@@ -48,8 +48,8 @@ def show_table(title: str, headings: list[str], rows: Iterable[Iterable[str]]) -
 def progress(title: str, estimate: Callable[[], int | None] = lambda: None) -> Iterator[Callable[..., None]]:
     """Show a progress bar, but only if stderr is a terminal.
 
-    Yield a function that moves the bar. The arguments of this function are the number of finished
-    steps and, unless ``estimate`` returns it, the total number of steps.
+    Yield a function that moves the progress bar. The arguments of the function are the number of
+    finished steps and the total number of steps; leave the total out if ``estimate`` returns it.
     """
     if not sys.stderr.isatty():
         yield lambda done, total=None: None

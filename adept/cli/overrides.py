@@ -1,4 +1,4 @@
-"""Conversion of a command's arguments NAME=VALUE into its configuration, by means of Hydra."""
+"""The conversion of a command's arguments NAME=VALUE into its configuration, with Hydra."""
 
 import re
 import sys
@@ -29,7 +29,7 @@ QUOTED_STRING = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTAL
 
 
 def register_mechanisms() -> None:
-    """Register each mechanism's dataclass with Hydra; leave ``epsilon`` and ``clip_norm`` open."""
+    """Register each mechanism's dataclass with Hydra; ``epsilon`` and ``clip_norm`` stay unset."""
     for name, kind in BY_NAME.items():
         node = OmegaConf.structured(kind)
         OmegaConf.set_readonly(node, None)

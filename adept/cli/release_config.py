@@ -12,7 +12,7 @@ NEIGHBOURS = ("add_or_remove", "replace")
 
 @dataclass
 class FileNames:
-    """Files that a release reads and writes."""
+    """Names of the files that a release reads and writes."""
 
     # --- Files
     input: str = REQUIRED
@@ -35,7 +35,7 @@ class FileNames:
 
     @property
     def shows_budgets(self) -> bool:
-        """True if the command is a dry run without an epsilon, which compares several epsilons."""
+        """True if this is a dry run without an epsilon, so that it compares several epsilons."""
         own = getattr(getattr(self, "mechanism", None), "epsilon", None)
         return getattr(self, "dry_run", False) and getattr(self, "epsilon", None) is None and own is None
 

@@ -138,7 +138,7 @@ def _prepare(config: TrainConfig) -> tuple[Path, Path | None]:
 
 
 def _write_overrides(config: TrainConfig, overrides: list[str], directory: Path) -> None:
-    """Store a run's options with absolute paths, so that it can be resumed from any directory."""
+    """Store a run's options with absolute paths, so that the run can resume in any directory."""
     kept = [override for override in overrides if _key(override) not in (*PATHS, "resume_from", "output_dir")]
     paths = {f"data.{name}": getattr(config.data, name) for name in ("path", "broad")}
     kept += [f"{name}={Path(path).absolute()}" for name, path in paths.items() if path is not None]

@@ -1,7 +1,7 @@
 """Computation of one row of the table: release records, write texts, train and test a classifier.
 
-A *cell* is the recipe for a row (``adept.comparison.plan``). A decoder writes texts. It reads only
-the releases, the released labels, public texts and public numbers.
+A *cell* is the recipe for a row (``adept.comparison.plan``). A decoder, which writes texts, reads
+only the releases, the released labels, public texts and public numbers.
 """
 
 import math
@@ -102,7 +102,11 @@ def _learn_from(trial: Trial, cell: Cell) -> tuple[Corpus, Columns]:
 
 
 def _copy_or_cycle_labels(trial: Trial) -> list[str]:
-    """Return the private records' labels or, for central trust, as many labels in a fixed cycle."""
+    """Return the private records' labels.
+
+    For central trust, return the same number of labels, which are the names of the label set in
+    turn.
+    """
     own = trial.private.labels or []
     return list(islice(cycle(trial.label_set), len(own))) if trial.config.trust == CENTRAL else own
 
@@ -154,7 +158,10 @@ def build_alternative(trial: Trial, cell: Cell) -> TextMechanism:
 
 
 def _open_look_up(trial: Trial, cell: Cell) -> Source:
-    """Return values for columns of the row, and a function that writes nearest public texts."""
+    """Return values for columns of the row, and a function that writes texts.
+
+    For each release, the function writes the public text whose latent is nearest.
+    """
 
     def write() -> list[Pair]:
         encode = fit_linear_encoder(trial.public, seed=trial.seed)

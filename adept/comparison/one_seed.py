@@ -43,12 +43,12 @@ class Trial:
         self._models: dict[ModelKind, tuple[Autoencoder, Tokenizer]] = {}
 
     def obtain(self, kind: type[Stored], cell: Cell, make: Callable[["Trial", Cell], Stored]) -> Stored:
-        """Return a stored result for a row of the table; compute and store a missing result."""
+        """Return the result for a row of the table; if it is not stored, compute and store it."""
         kept = self.store.find(kind, self.seed, cell)
         return self.store.keep(make(self, cell), self.seed, cell) if kept is None else kept
 
     def labels(self, cell: Cell) -> list[str]:
-        """Return the private records' labels, randomised if the cell has a budget for labels."""
+        """Return the private records' labels, randomised if the row has a budget for labels."""
         own = self.private.labels or []
         if cell.label_epsilon is None:
             return own

@@ -113,7 +113,7 @@ def _figures(row: AttackRow) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Example:
-    """A private record (None if it must stay hidden) with one rewrite from each shown row."""
+    """A private record (None if it must stay hidden) with a rewrite from each row that is shown."""
 
     original: str | None
     rewrites: list[tuple[ResultRow, str]]

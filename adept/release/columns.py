@@ -329,7 +329,7 @@ def _find_types(inputs: Inputs, columns: tuple[str, ...]) -> dict[str, Any]:
 
 
 def find_label_type(inputs: Inputs, column: str | None, drawn: Iterable[str], first: Record) -> Any:
-    """Return the integer type of the output's labels, in any file format; None if they are text.
+    """Return the integer type of the output's labels; None if the labels are written as text.
 
     *Claim*: the type chosen for the label column reveals nothing about a record, and every written
     label has this type. *Proof*. The choice depends only on the schemas and on ``drawn``, the

@@ -48,7 +48,7 @@ def default_location(key: bytes) -> Path:
 
 
 def _guard(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a method of the ledger: if the method fails, call ``_lose`` with the reason."""
+    """Wrap a method of the ledger, so that ``_lose`` is called with the reason if it fails."""
 
     def guarded(ledger: "DefaultLedger", *args: Any) -> Any:
         try:
@@ -82,7 +82,7 @@ class DefaultLedger(Ledger):
             tell(f"the default ledger of another key has a limit, which does not hold for this release ({path})")
 
     def identity(self, *, text_column: str, person_column: str | None) -> Identity:
-        """Return the columns that identify records, or the text column alone if this fails."""
+        """Return the columns that identify records; if the ledger fails, the text column alone."""
         try:
             return super().identity(text_column=text_column, person_column=person_column)
         except (ConfigurationError, DataError, OSError) as error:

@@ -61,7 +61,7 @@ class Inputs:
         columns: Collection[str] | None = None,
         required: RequiredColumns | None = None,
     ) -> Iterator[Record]:
-        """Return the records of all files, as ``read_files`` does; refuse a truncated file."""
+        """Return the records of all files; refuse a file that got shorter since the run began."""
         options: dict[str, Any] = {"options": self.options, "sizes": self.sizes, "tolerant": tolerant}
         wanted = None if columns is None else (*columns, *self.also)
         return read_files(self.locations, columns=wanted, required=required, **options)

@@ -12,7 +12,7 @@ the statement exactly once.
 
 *Proof*.
 
-1. A row becomes visible only after ``sync`` has put its entry on the disk. ``sync`` is called
+1. A row becomes visible only after ``sync`` has put the row's entry on the disk. ``sync`` is called
    before rows are written to standard output, and before the output file gets its final name.
 2. Entries are numbered in the order of the input, added by one process at a time, and never
    changed. A lock keeps other processes out; the kernel releases the lock when the process that
@@ -92,8 +92,8 @@ Entry = dict[str, Any]
 class Database(sqlite3.Connection):
     """An open SQLite file (journal or ledger) whose errors name its path and give advice.
 
-    An OSError, for example because the disk is full, means that the run can be continued later.
-    Every other error of SQLite is raised as a DataError.
+    An error after which the run can be continued later, such as a full disk, is raised as an
+    OSError. All other errors of SQLite are raised as DataErrors.
     """
 
     path = damaged = advice = ""
@@ -117,7 +117,7 @@ class Database(sqlite3.Connection):
 
     @contextmanager
     def transaction(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
-        """Run the body of the context in one transaction; other processes wait to write."""
+        """Run the body of the context in one transaction; meanwhile, no other process can write."""
         with self.reported():
             self.execute(begin)
             try:
@@ -359,7 +359,10 @@ def _open(path: Path) -> int:
 
 
 def _check_owner(path: Path, owner: int) -> None:
-    """Refuse another user's file; on some disks, all files belong to the owner of the directory."""
+    """Raise DataError if a file belongs neither to this user nor to its directory's owner.
+
+    On some disks, all files belong to the owner of the directory.
+    """
     if owner not in (os.geteuid(), path.parent.stat().st_uid):
         raise DataError(f"{path} belongs to somebody else (user {owner}): choose another output")
 

@@ -1,16 +1,16 @@
-"""The file of a ledger: an SQLite database (mode 0600), its damage checks, and exact sums.
+"""The file of a ledger: an SQLite database (mode 0600), checks for damage, and exact sums.
 
 A *claim* is an entry of the ledger for one record or person in one release.
 
 *Claim*: suppose that one bit changes on the disk, or that the end of the file is lost. Then either
 an error is raised, or the ledger still lists every record, and its limit has not grown.
 
-*Proof*. SQLite stores each claim twice, in the tree of the table and in the tree of the index
-``claims_again``, and these trees share no page. Each claim is looked up in both trees, and if the
-two answers differ, the ledger is refused. The tables ``adept``, ``releases`` and ``approvals`` are
-small; whenever the file is opened, each of them is compared with an index of all its columns.
-SQLite itself refuses a file that is shorter than its header says; this module refuses an empty
-file, and a file that lacks a table. QED.
+*Proof*. SQLite stores each claim twice: in the tree of the table of claims, and in the tree of the
+index ``claims_again``. These two trees share no page of the file. Each claim is looked up in both
+trees, and if the two answers differ, the ledger is refused. The tables ``adept``, ``releases`` and
+``approvals`` are small; whenever the file is opened, each of them is compared with an index of all
+its columns. SQLite itself refuses a file that is shorter than its header says; this module refuses
+an empty file, and a file that lacks a table. QED.
 """
 
 import math
@@ -84,7 +84,7 @@ Budget = Fraction | float
 
 @dataclass(frozen=True, kw_only=True)
 class Spending:
-    """The budget of a release, and how many times it is added to each total.
+    """The budget of a release, and how often it is added to the total of a record or person.
 
     Attributes:
         persons: True if a column names the person who contributed each record.
@@ -156,7 +156,7 @@ class LedgerEntry:
 
 @dataclass(frozen=True)
 class LedgerSum:
-    """Sums over all releases in a ledger: counts, and the largest total epsilon and delta.
+    """Sums over all releases in a ledger: counts, and the largest totals of epsilon and delta.
 
     Attributes:
         rows, persons: numbers of distinct records and of distinct persons in local releases.
@@ -300,7 +300,10 @@ class LedgerFile:
         return {release: exact(epsilon) for release, epsilon in rows}
 
     def _everywhere(self, kind: int) -> Budget:
-        """Return the epsilon that central releases of other runs add to each total of this kind."""
+        """Return the epsilon that central releases of other runs add to every total.
+
+        The totals are those of records or those of persons, depending on ``kind``.
+        """
         factor = "per_row" if kind == ROW_KIND else "per_person"
         rows = self._database.run(
             f"SELECT epsilon, {factor} FROM releases WHERE scope = '{EVERYWHERE}' AND run != ?", self._run
@@ -324,7 +327,7 @@ def _check_file(path: str) -> None:
 def _definitions(database: sqlite3.Connection) -> dict[str, list[str]]:
     """Return the SQL text that defines each table and index, split into words.
 
-    SQLite does not notice damage in this text.
+    SQLite does not notice damage in the SQL text.
     """
     rows = database.execute("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_stat%'")
     return {name: (sql or "").split() for name, sql in rows}
@@ -338,7 +341,7 @@ def _own_definitions(*, approvals: bool) -> dict[str, list[str]]:
 
 
 def group_claims(rows: Iterable[tuple[int, int, int, str | None, int]]) -> Counter[Asked]:
-    """Group digests of one kind that the same releases claimed, and count each group."""
+    """Count the digests for each combination of kind, use in this run, and earlier claims."""
     groups: Counter[Asked] = Counter()
     for kind, first, times, found, count in rows:
         pairs = (claim.split(":") for claim in found.split(",")) if found else ()

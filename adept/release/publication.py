@@ -1,4 +1,4 @@
-"""The files of a release (statement, card, report, data), which appear when all are complete.
+"""The files of a release (statement, card, report, data), published when all are complete.
 
 Each file is first written under a temporary name beside its final name. A link then gives the file
 its final name. If another file already has this name, DataError is raised. The data file gets its
@@ -35,11 +35,11 @@ Each state is on the disk before the next state begins.
 (c) ``complete`` reads only the files under their final names. The data file counts as published if
     the statement beside it holds the digest of the data file. The steps after publication are
     repeated by each resumed run until they are done.
-(d) For a journal that was not damaged, (d) is the claim of ``adept.release.journal``. The ledger
-    detects a journal that was replaced by an older copy or has lost its end. Before anybody can
-    read records, the ledger stores the number of these records. A run does not resume from a
-    journal that holds draws for fewer records than this number. So the ledger removes only claims
-    of records that nobody can have read. QED.
+(d) If the journal is whole and up to date, (d) is the claim of ``adept.release.journal``. The
+    ledger detects a journal that was replaced by an older copy or has lost its end. Before anybody
+    can read records, the ledger stores the number of these records. A run does not resume from a
+    journal that holds draws for fewer records than the stored number. So the ledger removes only
+    claims of records that nobody can have read. QED.
 
 On standard output, rows become visible batch by batch. The records of a batch are drawn, stored in
 the journal, and marked as readable in the ledger; only then are their rows written. If a default
@@ -121,7 +121,7 @@ class Publication:
 
     @property
     def leftovers(self) -> str:
-        """Names of all existing temporary files and files of the journal; "" if none exists."""
+        """Names of all existing temporary and journal files, as one text; "" if none exists."""
         return ", ".join(str(path) for path in self._working_files if os.path.lexists(path))
 
     @property
@@ -167,7 +167,10 @@ class Publication:
         )
 
     def make_directories(self) -> None:
-        """Make the directories of the final names, and refuse names that are too long."""
+        """Create the directories that will hold the files; raise DataError if this is impossible.
+
+        A name that is too long for the disk also raises DataError.
+        """
         for name in self.names:
             try:
                 Path(name).parent.mkdir(parents=True, exist_ok=True)
@@ -208,7 +211,7 @@ class Publication:
         return described if found else None
 
     def withdraw(self, *, all_ours: bool = False) -> None:
-        """Remove the final names that this release gave; with ``all_ours``, remove all names."""
+        """Remove the final names that this release gave; with ``all_ours``, remove all of them."""
         for name in self.names:
             if all_ours or _ours(name):
                 Path(name).unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Drawing on a Ray cluster: many machines draw, and one process writes journal and output.
+"""Random draws on a Ray cluster: many machines draw, one process writes journal and output.
 
 To draw means to make the random choices for a batch of records.
 

@@ -1,4 +1,4 @@
-"""Identity of records and persons in journal and ledger: keyed digests, and their secret key.
+"""The identity of records and persons in journal and ledger: keyed digests and the secret key.
 
 Journal and ledger contain digests of records. Without a key, anybody could find a record by
 computing the digests of likely utterances. So the digests are computed with a secret key, which
@@ -10,9 +10,10 @@ recognises records in files that use different names for the columns of text and
 with equal values in the identifying columns are one record, even if their other columns differ.
 
 *Claim*: the digest of a record depends on its identifying values alone, not on the file's format.
-*Proof*: each value becomes text by ``identity_text``, a function of that value alone. This function
-maps the spellings of a value in different formats ("1", 1, 1.0) to one text. The digest is a
-function of the key, of the roles in sorted order, and of these texts and their lengths. QED.
+*Proof*: each value becomes text by ``identity_text``, a function of that value alone.
+``identity_text`` maps the spellings of a value in different formats ("1", 1, 1.0) to one text. The
+digest is a function of the key, of the roles in sorted order, and of the texts of all identifying
+values and the lengths of these texts. QED.
 """
 
 import hashlib
@@ -91,7 +92,10 @@ class Identity:
 
     @classmethod
     def of(cls, key: bytes, roles: Sequence[Role], *, text_column: str, person_column: str | None) -> "Identity":
-        """Return the columns that identify a file's records; refuse if a needed one is missing."""
+        """Return the columns with the given roles.
+
+        Raise ConfigurationError if persons have a role, but no column names them.
+        """
         if PERSON_ROLE in roles and person_column is None:
             raise ConfigurationError(
                 "person_column must be given, got none: the ledger identifies records by their person too; name the column, or "

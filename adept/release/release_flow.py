@@ -1,6 +1,6 @@
 """The steps of every release: plan or continue the release, draw, publish, and tidy up.
 
-To draw means to make all random choices. The proofs of ``adept.release.journal`` and
+To draw means to make all random choices of a release. The proofs of ``adept.release.journal`` and
 ``adept.release.publication`` depend on the order of these steps. The *curator* is the person who
 holds the file and runs the release.
 """
@@ -135,7 +135,7 @@ def release(
 
     Args:
         plan: function that plans the release, called after the names of all files were checked.
-        resume: True to continue an interrupted release; without such a release, a new one begins.
+        resume: True to continue an interrupted release; if there is none, a new release begins.
         key: key of the digests by which a resumed run recognises its input.
         ledger: the ledger (the list of released records) to which the records are added, or None.
         progress: function that is called with the number of finished records. If the function has

@@ -1,4 +1,4 @@
-"""Shuffling of a file's records, by this run or by others, and the statement's fields about it.
+"""The shuffling of a file's records, by this run or others, and what the statement says of it.
 
 A *release* is the randomised value from which the texts of a record are written. A shuffled file
 hides from which record each row comes. So the guarantee for the file as a whole (the *central*
@@ -23,12 +23,12 @@ other row, and of pools that are the same for all rows. A pool holds texts for o
 possible value of a release). All records that release the same codeword take their texts from the
 pool of this codeword. (1) Words, and places in pools, are drawn from the operating system's
 entropy, and not by a generator with a seed or a state (``adept.models.decoding``,
-``adept.rewriting.encode_release_write``). (2) Numbers that decide about a text are rounded in the
-same way at each place of a batch (``adept.models.lstm_autoencoder``). The only exceptions are the
-numbers that decide which of several candidates for a text fits best; releases with several
-candidates are refused. (3) The texts of a pool do not depend on the rows that take texts from this
-pool. So moving the rows has the same result as moving the releases before their rows are written.
-QED.
+``adept.rewriting.encode_release_write``). (2) Numbers that decide which text is written are rounded
+in the same way whatever the place of the record in its batch (``adept.models.lstm_autoencoder``).
+The only exceptions are the numbers that decide which of several candidates for a text fits best;
+releases with several candidates are refused. (3) The texts of a pool do not depend on the rows that
+take texts from this pool. So moving the rows has the same result as moving the releases before
+their rows are written. QED.
 
 Apart from its text and its label, a row must not hold anything about its record, so kept columns
 are refused. The journal, with which an interrupted run can continue, holds the releases in the

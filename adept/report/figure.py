@@ -148,7 +148,7 @@ def _draw_true_axis(axis: Any, table: ComparisonTable) -> None:
 
 
 def draw_headline(table: ComparisonTable) -> str:
-    """Return the content of an SVG file with the headline figure."""
+    """Return the content of an SVG file with the headline figure, which shows few mechanisms."""
     shown, levels = choose_curves(table.curves), choose_levels(table.texts)
     with drawing(1, 1, size=HEADLINE_SIZE) as opened:
         axis = opened.axes[0][0]

@@ -178,7 +178,7 @@ def budget_grid(table: ComparisonTable, metric: str) -> Grid:
 
 
 def fair_grid(table: ComparisonTable, classifier: str) -> Grid:
-    """Return the table of the given classifier's results, a line per mechanism and epsilon."""
+    """Return the table of one classifier, with a line for each mechanism and epsilon."""
     chosen = [line for line in table.lines if line.row.classifier == classifier]
     quality = [name for name in QUALITY if any(line.measures[name] is not None for line in chosen)]
     found: dict[str, list[list[str]]] = {"without a model": []}
@@ -273,7 +273,7 @@ def warn_of_short_training(config: CompareConfig, table: ComparisonTable) -> lis
 
 
 def _error(line: Line) -> float:
-    """Return twice the standard error of a line's accuracy, from the number of test records."""
+    """Return twice the standard error of a line's accuracy, given its number of test records."""
     return 2 * math.sqrt(line.accuracy.mean * (1 - line.accuracy.mean) / line.row.test_records)
 
 

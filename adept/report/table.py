@@ -51,7 +51,7 @@ class SeedMean:
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """Averages over seeds for one mechanism, decoder, model, classifier and claimed epsilon."""
+    """Mean results, over all seeds, for one mechanism, decoder, model, classifier and epsilon."""
 
     row: ResultRow  # of the first seed
     false_claim: bool
@@ -80,8 +80,8 @@ class Curve:
 class ComparisonTable:
     """All results of a comparison, averaged over seeds.
 
-    A line holds one row of the results, a curve the results of one mechanism at all its epsilons,
-    and a level the result of a reference, which has no epsilon.
+    A line is a row of the results. A curve holds the lines of one mechanism, one for each epsilon.
+    A level is the result of a reference, which has no epsilon.
     """
 
     lines: list[Line]  # in the order of the rows

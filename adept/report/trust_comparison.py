@@ -208,7 +208,7 @@ def _levels(rows: Sequence[TrustRow]) -> Iterator[tuple[str, float, str]]:
 
 
 def draw(rows: Sequence[TrustRow], epsilons: Sequence[float]) -> str:
-    """Return the content of an SVG file with all curves, over the range of the given epsilons."""
+    """Return the content of an SVG file with all curves; its x axis covers the given epsilons."""
     found = trace_curves(rows)
     with drawing(1, 1, size=SIZE) as opened:
         axis = opened.axes[0][0]

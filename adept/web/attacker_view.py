@@ -65,7 +65,7 @@ def crowd_of(model: Autoencoder) -> list[str]:
 class Reader:
     """A reader of one mechanism's releases.
 
-    The event ``ended`` stops the reader while it encodes the sentences of the crowd.
+    When the event ``ended`` is set, the reader stops encoding the sentences of the crowd.
     """
 
     def __init__(self, rewriter: Rewriter, crowd: Sequence[str], ended: threading.Event) -> None:

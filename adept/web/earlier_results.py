@@ -34,7 +34,7 @@ class EarlierResult:
 
 
 def runs(directory: Path) -> list[EarlierResult]:
-    """Return at most MAX_RUNS results in a directory, the newest one first."""
+    """Return the newest results in a directory, at most ``MAX_RUNS``, with the newest one first."""
     found = [path for name in (REPORT_FILE, RESULT_FILE) for path in directory.glob(f"*/{name}") if path.is_file()]
     found.sort(key=lambda path: path.stat().st_mtime, reverse=True)
     return [run for path in found[:MAX_RUNS] if (run := _run(path)) is not None]
