@@ -72,7 +72,7 @@ def dispatch(arguments: list[str]) -> int:
 
 
 def run(command: str, arguments: list[str]) -> int:
-    """Run a command, or explain its use; return its exit status."""
+    """Run a command, or print its help if the arguments ask for help; return the exit status."""
     if {"-h", "--help"} & set(arguments):
         sys.stdout.write(help_text(command, COMMANDS[command], arguments))
         return DONE

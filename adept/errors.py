@@ -1,7 +1,7 @@
 """Errors that a user can correct, and the interruption of a run.
 
-A command that ends with an ``AdeptError`` has exit status 2. Any exception that this module does
-not define is a bug of adept, with exit status 70.
+A command that ends with an ``AdeptError`` has exit status 2. A command that ends with an exception
+from outside this module has exit status 70, which means a bug in adept.
 """
 
 
@@ -29,7 +29,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class ReleaseRefused(AdeptError):
-    """An error: a release is refused, because it would not give the guarantee its user expects."""
+    """An error: a release is refused, because its guarantee would not be what the user expects."""
 
 
 def printable(value: object, *, limit: int = 200) -> str:

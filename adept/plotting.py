@@ -67,7 +67,7 @@ class Drawing:
 
 @contextmanager
 def drawing(rows: int, columns: int, *, size: tuple[float, float], share_rows: bool = False) -> Iterator[Drawing]:
-    """Open a figure with rows and columns of axes; its attribute ``svg`` is set at the end."""
+    """Open a figure with a grid of axes; when the context ends, its ``svg`` holds the SVG text."""
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(
             rows, columns, figsize=size, layout="constrained", squeeze=False, sharey="row" if share_rows else "none"
@@ -83,7 +83,7 @@ def drawing(rows: int, columns: int, *, size: tuple[float, float], share_rows: b
 
 
 def colours(count: int) -> list[str]:
-    """Return ``count`` colours; colours repeat if ``count`` is above the number of colours."""
+    """Return ``count`` colours of PALETTE; if ``count`` is above its size, colours repeat."""
     return [PALETTE[index % len(PALETTE)] for index in range(count)]
 
 
@@ -101,7 +101,7 @@ def columns(points: Sequence[tuple[float, Any]]) -> tuple[list[float], list[Any]
 
 
 def log_axis(axis: Any, ticks: Sequence[float], label: str) -> None:
-    """Give the x axis a logarithmic scale with exactly these ticks."""
+    """Give the x axis a logarithmic scale with exactly the given ticks."""
     axis.set_xscale("log", base=2)
     axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axis.set_xticks([], minor=True)
@@ -109,7 +109,7 @@ def log_axis(axis: Any, ticks: Sequence[float], label: str) -> None:
 
 
 def legend(figure: Any, *axes: Any, columns: int) -> None:
-    """Draw one legend below the figure, for everything that has a label on the given axes."""
+    """Draw one legend below the figure, for all that was drawn with a label on the given axes."""
     handles: dict[str, Any] = {}
     for axis in reversed(axes):
         handles.update({label: handle for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)})
@@ -117,5 +117,5 @@ def legend(figure: Any, *axes: Any, columns: int) -> None:
 
 
 def number(value: float | None, *, digits: int = 3) -> str:
-    """Return a number as text; None becomes "", and a number that is not finite "inf" or "nan"."""
+    """Return a number as text; None becomes "", infinity becomes "inf", and NaN becomes "nan"."""
     return "" if value is None else f"{value:.{digits}f}" if math.isfinite(value) else str(value)

@@ -5,8 +5,8 @@ Secrets are drawn uniformly from the private records. Three attackers guess the 
 - ``static`` trains a classifier of the attribute on public text that was not rewritten, and applies
   it to the rewrite of the secret;
 - ``adaptive`` trains such a classifier on public text that the same rewriter has rewritten;
-- ``release`` computes the exact posterior probability of each private record, and sums these
-  probabilities over the records with the same value of the attribute.
+- ``release`` computes the exact posterior probability of each private record, and names the value
+  of the attribute whose records have the largest total probability.
 """
 
 from collections.abc import Sequence
@@ -55,7 +55,7 @@ class TextReader:
         return [str(value) for value in self._model.predict(texts)]
 
     def confidence(self, texts: Sequence[str], values: Sequence[str]) -> NDArray[np.float64]:
-        """Return the logit of the probability that each text has the class in ``values``."""
+        """Return, for each text, the logit of the probability of its class in ``values``."""
         texts = text_list(texts)
         chances, places = np.full(len(texts), UNSEEN_CHANCE), {value: i for i, value in enumerate(self.classes)}
         if len(self.classes) > 1:
@@ -66,7 +66,7 @@ class TextReader:
 
 
 def read_attribute(corpus: Corpus, name: str) -> list[str]:
-    """Return an attribute of each record: the record's label, or the first value of a slot."""
+    """Return each record's value of an attribute: its label, or its first value of a slot."""
     if name == LABEL:
         if corpus.labels is None:
             raise DataError("attribute=label needs labels: name their column with label_column=")

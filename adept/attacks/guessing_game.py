@@ -26,7 +26,7 @@ ROUNDING_TOLERANCE = 1e-6  # relative, for probabilities that were summed in ano
 
 @dataclass(frozen=True, kw_only=True)
 class AttackRow:
-    """The result of one attack on one property of the records."""
+    """The success rate of one attack, with the bounds on this rate and further results."""
 
     attack: str  # reconstruction | attribute | membership
     knows: str  # pool | crowd | text, static | adaptive | release, or shadows
@@ -45,17 +45,17 @@ class AttackRow:
 
     @property
     def beyond_bound(self) -> bool:
-        """True if the whole interval lies above the bound of the true epsilon, which is a bug."""
+        """True if the whole interval is above the true epsilon's bound, due to a bug in adept."""
         return self.rate.low > self.bound
 
     @property
     def refutes_any(self) -> bool:
-        """True if the rate refutes an epsilon, or if odds change more than the claim allows."""
+        """True if the rate exceeds a bound, or a release changes odds more than is claimed."""
         return self.refutes_claim or self.beyond_bound or bool(self.detail.get("beyond_claim"))
 
     @property
     def words(self) -> str:
-        """A sentence with the success rate and its bounds, which says if the claim is refuted."""
+        """Sentences with the success rate and its bounds; they also say if the claim is refuted."""
         of_100 = f"Of 100 guesses {per_hundred(self.rate.value)} are right"
         without = f"{per_hundred(self.without_release)} without any release"
         allowed = f"at most {per_hundred(self.bound)} are possible at the true epsilon"
@@ -126,7 +126,7 @@ class AttackGame:
         """Return the row of an attack: its success rate, and the bounds on this rate.
 
         ``right`` (m,) is True for each right guess. ``prior`` holds the prior probability of each
-        possible value.
+        value that the attacker may name.
         """
         promise = self.rewriter.guarantee
         epsilons = promise.epsilon, promise.claimed_epsilon
@@ -148,7 +148,7 @@ class AttackGame:
 
 
 def per_hundred(share: float) -> str:
-    """Return a share in percent as text, which is "100" only for a share of exactly 1."""
+    """Return a share in percent as text; the text is "100" only if the share is exactly 1."""
     hundred = 100 * share
     if 0 < hundred < 0.05:
         return "fewer than 0.1"
@@ -158,7 +158,7 @@ def per_hundred(share: float) -> str:
 
 
 def draw_rates(rows: Sequence[AttackRow], promise: Guarantee) -> str:
-    """Draw success rates, their intervals and their bounds; return the picture as SVG text."""
+    """Draw the success rates of attacks with their intervals and bounds; return SVG text."""
     with drawing(1, 1, size=(7.5, 1.6 + 0.5 * len(rows))) as opened:
         axis = opened.axes[0, 0]
         for place, row in enumerate(rows):

@@ -6,9 +6,9 @@ often, among all attacks that see z. To guess a property of the record, the best
 class of candidates with the largest sum of pi_x p(z|x).
 
 The likelihoods in this module omit constant factors. For additive noise, p(z|x) is the density of
-the noise at z - x, where x is the candidate's clipped latent. A release of a codebook or a
-description is a *symbol*: a codeword for each block, or a description. Under a candidate, some
-symbols are *heavy* and have the likelihood A, and all other symbols have the likelihood 1.
+the noise at z - x, where x is the candidate's clipped latent. A mechanism with codewords or
+descriptions releases *symbols*: one codeword for each block, or one description. Under a candidate,
+some symbols are *heavy* and have the likelihood A, and all other symbols have the likelihood 1.
 """
 
 from collections.abc import Callable
@@ -33,8 +33,10 @@ MAX_SCORES = 2**24  # scores of releases under candidates in memory at a time: 6
 class Candidates:
     """The candidates for the record behind a release, in the form that the mechanism reads.
 
-    ``views`` holds one tensor of clipped latents (j, n), one tensor of heavy codewords (j, t) for
-    each block of a codebook, or one tensor of heavy descriptions (j, 2 t), two numbers for each.
+    ``views`` holds one tensor with the clipped latents (j, n) of the j candidates; or, for each
+    block of a codebook, one tensor with the indices (j, t) of each candidate's heavy codewords; or
+    one tensor with each candidate's heavy descriptions (j, 2 t), where two numbers store a
+    description.
     """
 
     mechanism: LocalRandomizer
@@ -49,7 +51,7 @@ class Candidates:
         return Candidates(self.mechanism, tuple(map(torch.cat, zip(self.views, others.views, strict=True))), self.dim)
 
     def log_likelihood(self, released: Tensor) -> Tensor:
-        """Return ln p(z|x) for releases z (rows) and candidates x, up to a constant for each z."""
+        """Return ln p(z|x) for releases z (rows) and candidates x, up to a shift of each row."""
         score = _score(self)
         return torch.cat([score(part) for part in torch.split(released, COMPARED_RELEASES)])
 
@@ -112,11 +114,11 @@ def _cap_score(mechanism: PrivUnit, views: Tensor, released: Tensor) -> Tensor:
 
 
 def _one_sided_score(mechanism: DPText, views: Tensor, released: Tensor) -> Tensor:
-    """Return the log likelihood of each release (rows) under each candidate (columns) for `dptext`.
+    """Return the log likelihood of each `dptext` release (row) under each candidate (column).
 
-    The noise is never negative, so a candidate is impossible if one of its coordinates exceeds that
-    of the release. A coordinate that equals that of the release to the last bit is stronger
-    evidence than any density.
+    The noise is never negative, so a candidate is impossible if one of its coordinates exceeds the
+    same coordinate of the release. If a coordinate of the candidate equals the same coordinate of
+    the release to the last bit, this is stronger evidence than any density.
     """
     scale = mechanism.guarantee(views.shape[1]).scale or 1.0
     difference = released.to(views.dtype)[:, None] - views[None].to(released.dtype).to(views.dtype)
@@ -149,7 +151,7 @@ def _codebook_score(mechanism: Codebook, candidates: Candidates) -> Callable[[Te
 
 
 def released_symbols(mechanism: Codebook, released: Tensor) -> Tensor:
-    """Return the index of the released codeword for each block (m, blocks).
+    """Return the index of each release's codeword in each block, as a tensor (m, blocks).
 
     If several codewords of a block are equal, the smallest of their indices is returned.
     """

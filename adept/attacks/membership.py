@@ -10,11 +10,11 @@ classifiers' confidence. The attacker names the text with the larger score.
 
 *Claim*: consider the number of right answers to "which of the two", over all N pairs of all
 classifiers. If the claim of pure eps-LDP is true, this number is stochastically at most Binomial(N,
-e^eps / (1 + e^eps)). So Clopper and Pearson's interval is valid. *Proof* (Steinke, Nasr and
-Jagielski 2023, Theorem 5.2): given the classifier and the coins of the earlier pairs, a pair's coin
-has odds between e^-eps and e^eps, because the classifier depends on this coin only through one
-release. So every answer is right with probability at most e^eps / (1 + e^eps), whatever the earlier
-coins are. QED.
+e^eps / (1 + e^eps)). So Clopper and Pearson's interval for the share of right answers is valid.
+*Proof* (Steinke, Nasr and Jagielski 2023, Theorem 5.2): given the classifier and the coins of the
+earlier pairs, a pair's coin has odds between e^-eps and e^eps, because the classifier depends on
+this coin only through one release. So every answer is right with probability at most e^eps / (1 +
+e^eps), whatever the earlier coins are. QED.
 
 *In a file.* The noisy counts of a file are released. The attacker knows one person's rows and all
 other rows of the file. From the counts, the attacker guesses whether the person's rows are in the
@@ -56,7 +56,7 @@ def pair_records(labels: Sequence[str], draw: random.Random) -> Pairs:
 
 
 def play(game: AttackGame, *, models: int) -> list[AttackRow]:
-    """Attack ``models`` classifiers of rewritten private text with as many shadow classifiers."""
+    """Attack ``models`` classifiers of rewrites with the same number of shadow classifiers."""
     private, draw = game.private, random.Random(game.seed)
     if private.labels is None or game.public.labels is None:
         raise DataError("attack=membership needs labels: name their column with label_column=")
@@ -97,7 +97,7 @@ def _train_shadows(
 
 
 def play_file(files: NeighbouringFiles, *, rounds: int, confidence: float = 0.999) -> list[AttackRow]:
-    """Attack files with and without the rows of a person; release each file ``rounds`` times."""
+    """Attack ``rounds`` releases each of two files, one with and one without a person's rows."""
     without, among = files.pairs[0]
     outside, inside = (
         np.array(

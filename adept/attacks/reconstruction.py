@@ -9,9 +9,9 @@ secret. The attacks, from strong to weak, are:
   public texts, and new texts that a language model of the public texts writes.
 - ``text``: the candidates are the private texts, and the attacker sees only the rewritten text. The
   candidates whose latents are nearest to the rewrite's latent form a short list. The attacker names
-  the candidate on this list from whose latent the decoder most likely writes the rewrite. If the
-  mechanism reads descriptions, the attacker instead names the candidate that is likeliest if the
-  codec's description of the rewrite was released.
+  the candidate on this list from whose latent the decoder writes the rewrite with the largest
+  probability. If the mechanism reads descriptions, the attacker instead names the candidate that
+  would be likeliest if the codec's description of the rewrite had been released.
 
 A guess is *good enough* if it has the same slot values as the secret. The candidates with the same
 slot values form a *class*.
@@ -46,7 +46,7 @@ ATTACK = "reconstruction"
 
 @dataclass(frozen=True)
 class Pool:
-    """The candidates of an attack, which are all different, and their prior probabilities."""
+    """The distinct texts among which an attack seeks the secret, with their prior probabilities."""
 
     texts: list[str]
     prior: Tensor  # prior probability of each text (j,); the sum is one
@@ -57,9 +57,10 @@ class Pool:
 def gather_candidates(
     texts: Sequence[str], values: Sequence[Sequence[str]] | None = None, *, weighted: bool = True
 ) -> Pool:
-    """Return the pool of the different texts among ``texts``, weighted by their frequencies.
+    """Return the pool of the distinct texts in ``texts``, weighted by their frequencies.
 
-    ``values`` holds the slot values of each text, which define the classes.
+    If ``weighted`` is False, all texts of the pool are equally likely. ``values`` holds the slot
+    values of each text, which define the classes; if it is None, the pool has no classes.
     """
     texts = text_list(texts)
     counts = Counter(texts)
@@ -74,7 +75,7 @@ def gather_candidates(
 
 
 class Round:
-    """Secrets that are drawn from a pool and released, with the posterior of each candidate."""
+    """Secrets that are drawn from a pool and released, with the attacker's exact best guesses."""
 
     def __init__(self, game: AttackGame, pool: Pool) -> None:
         self.game, self.pool = game, pool
@@ -85,7 +86,7 @@ class Round:
         self.guesses = guess(self.candidates, self.released, prior=pool.prior, classes=pool.classes)
 
     def exact_row(self, knows: str) -> AttackRow:
-        """Return the row of the attack that names the text with the largest posterior."""
+        """Return the row of the attack that names the text of the largest posterior probability."""
         optimum = best_success(self.candidates, self.pool.prior, torch.arange(len(self.pool.texts)))
         promise, odds = self.game.rewriter.guarantee, self.guesses.odds
         detail = {"largest_odds": float(odds.max())}
@@ -134,7 +135,7 @@ def _good_enough(played: Round) -> list[AttackRow]:
 
 
 def crowd_texts(pool: Pool, public: Corpus, candidates: int, draw: random.Random) -> list[str]:
-    """Return up to ``candidates`` different texts: first the pool, then public and new texts."""
+    """Return up to ``candidates`` distinct texts: first the pool, then public and new texts."""
     others = sorted(set(public.texts) - set(pool.texts))
     draw.shuffle(others)
     texts = (pool.texts + others)[:candidates]
@@ -176,7 +177,7 @@ def write_feasible(texts: Sequence[str], count: int, draw: random.Random) -> lis
 
 
 def name_from_text(rewriter: Rewriter, released: Tensor, texts: list[str], candidates: Candidates) -> Tensor:
-    """Write a text from each release; return the index (m,) of the candidate that it suggests."""
+    """Write a text from each release, and name the candidate (m,) that fits each text best."""
     written = [text for text, _ in rewriter.write(released)]
     own, read = rewriter.encode(texts).cpu(), rewriter.encode(written).cpu()
     if not candidates.dim:

@@ -1,8 +1,7 @@
 r"""Bounds on the success of any attacker who guesses a record, or a record's membership.
 
 Every bound except ``best_success`` follows from P[M(x) in S] <= e^eps P[M(x') in S] + delta alone.
-So these bounds hold for everything that is computed from one release, if the secret is drawn from
-the prior that the caller passes.
+So these bounds hold for every attack that is computed from one release.
 """
 
 import math
@@ -71,7 +70,7 @@ def membership_auc(*, epsilon: float, delta: float = 0.0) -> float:
 
 
 def best_success(candidates: Candidates, prior: Tensor, classes: Tensor) -> float | None:
-    r"""Return the success rate of the best attack, or None if a release has several symbols.
+    r"""Return the success rate of the best attack, or None if a release is not one symbol.
 
     Claim: let v be one release of a record x, which is drawn with the prior probabilities pi_x, and
     let Q(v|x) be the probability of v given x. Of all attacks that see v, none names the class c(x)
@@ -83,7 +82,8 @@ def best_success(candidates: Candidates, prior: Tensor, classes: Tensor) -> floa
     c is right with probability sum_{x in c} pi_x Q(v|x) / P(v). QED.
 
     The program sums separately only over symbols v that are *heavy* (likelier than most symbols)
-    under a candidate. For other symbols, the best attack names the class of largest prior.
+    under a candidate. For every other symbol, the best attack names the class with the largest
+    prior probability.
 
     Args:
         candidates: the candidates, in the form that the mechanism reads.

@@ -1,9 +1,10 @@
-"""Classifiers that are trained on private text and tested on text that people wrote.
+"""Classifiers that are trained on rewritten text and tested on text that people wrote.
 
 The classifier "tfidf" is a logistic regression. The regression reads TF-IDF (weighted counts of
-words and word pairs) and the mean vector of the words of a text. The vectors come from a lexicon of
-English; for texts in another language, only TF-IDF is used. If a word of a tested text is missing
-in the training texts, the lexicon's most similar known word replaces it.
+words and word pairs) and the mean vector of the words of a text. The vectors of the words come from
+a lexicon of English; for texts in another language, only TF-IDF is used. If a word of a tested text
+is missing in the training texts, it is replaced by the word of the training texts that is most
+similar according to the lexicon.
 """
 
 from collections import Counter
@@ -69,8 +70,8 @@ def evaluate(
         classifier: "tfidf" or "lstm" (bidirectional, max-pooled).
         samples: number of consecutive texts in ``train`` that come from the same record;
             cross-validation keeps them together.
-        noisy_labels: True if the labels of ``train`` were randomised, so that their frequencies are
-            not the true ones.
+        noisy_labels: if True, the labels of ``train`` were randomised, so their frequencies are not
+            those of the true labels.
 
     Raises:
         ConfigurationError: the classifier is unknown.
@@ -89,7 +90,7 @@ def score(predicted: list[str], test: Corpus, *, learned: Sequence[str], majorit
     Args:
         predicted: one predicted label for each record of ``test``.
         learned: labels of the training records.
-        majority: labels of which the commonest is the baseline's constant prediction; by default
+        majority: labels; the baseline predicts the commonest of them for every record. By default
             ``learned``.
     """
     known, labels = Counter(majority or learned), test.labels or []
@@ -157,12 +158,12 @@ class TextClassifier:
         self._start: Tensor | None = None
 
     def fit(self, *, strength: float) -> Tensor:
-        """Return weights (d + 1, L) fitted to all texts; all texts of a record count as one."""
+        """Return weights (d + 1, L) fitted to all texts; a record's texts together count as one."""
         scaled = strength / self.samples
         return softmax_regression(self._features, self._counts(), strength=scaled, start=self._start)
 
     def predict(self, texts: Sequence[str], weights: Tensor) -> list[str]:
-        """Return the likeliest label of each text, given the weights of ``fit``."""
+        """Return the likeliest label of each text, given weights that ``fit`` returned."""
         texts = text_list(texts)
         common = commonness(self._features, weights, self._counts(), noisy_labels=self.noisy_labels)
         words = self._tfidf.transform(self._replace_unknown(texts)).tocsr()
@@ -185,10 +186,11 @@ class TextClassifier:
         """Choose the strength (the inverse penalty) of the regression by cross-validation.
 
         The strengths are tried in increasing order, until one is no better than the strength before
-        it. Up to STANDARD_STRENGTH, a strength is better if the labels of held-out texts become
-        likelier, with scores multiplied by the best of TEMPERATURES. Above STANDARD_STRENGTH, a
-        strength is better if the share of correct labels grows by more than a standard error
-        (``docs/decisions.md``, "Strength").
+        it. A strength up to STANDARD_STRENGTH is better than the strength before it if it makes the
+        labels of held-out texts likelier; for this comparison, the scores are multiplied by the
+        best of TEMPERATURES. A strength above STANDARD_STRENGTH is better if the share of held-out
+        texts with a correct label grows by more than a standard error (``docs/decisions.md``,
+        "Strength").
         """
         parts = self._folds()
         if not parts:
@@ -230,7 +232,7 @@ class TextClassifier:
         return parts if records >= MIN_RECORDS_TO_TUNE and judged else []
 
     def _counts(self, chosen: NDArray[np.bool_] | slice = slice(None)) -> Tensor:
-        """Return how often each of m different texts has each of L labels, as a tensor (m, L)."""
+        """Return how often each of m distinct texts has each of L labels, as a tensor (m, L)."""
         size = len(self.names)
         cells = np.bincount(self.rows[chosen] * size + self.columns[chosen], minlength=self._distinct * size)
         return torch.from_numpy(cells.astype(np.float32)).reshape(self._distinct, size)
@@ -239,9 +241,9 @@ class TextClassifier:
 def fit_linear_encoder(public: Corpus, *, dim: int = LINEAR_DIM, seed: int) -> Encoder:
     """Fit a linear encoder to public text: a function from N texts to unit vectors (N, dim).
 
-    The encoder computes TF-IDF of words and word pairs, projects it onto all singular directions
-    except the first, and whitens the result. If there are fewer than ``dim`` such directions, the
-    missing coordinates are zero.
+    The encoder computes TF-IDF of words and word pairs, projects it onto the first ``dim`` + 1
+    singular directions, leaves out the first of these, and whitens the result. If there are fewer
+    directions, the missing coordinates are zero.
     """
     from sklearn.decomposition import TruncatedSVD  # takes seconds to import
     from sklearn.feature_extraction.text import TfidfVectorizer

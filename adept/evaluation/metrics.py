@@ -39,7 +39,7 @@ def accuracy(truth: Labels, predicted: Labels) -> float:
 
 
 def macro_f1(truth: Labels, predicted: Labels) -> float:
-    """Return the mean F1 score of all labels in ``truth``; a label never predicted has score 0."""
+    """Return the mean F1 score of the labels in ``truth``; it is 0 for a label never predicted."""
     size = int(max(truth.max(), predicted.max())) + 1
     hits = np.bincount(truth[truth == predicted], minlength=size)
     occurrences, predictions = np.bincount(truth, minlength=size), np.bincount(predicted, minlength=size)
@@ -56,7 +56,7 @@ def codes(*columns: Sequence[str]) -> tuple[Labels, ...]:
 def bootstrap(
     metric: Callable[[Labels, Labels], float], truth: Labels, predicted: Labels, *, resamples: int = 1000, seed: int = 0
 ) -> ConfidenceInterval:
-    """Return a metric with its 95 % interval, by the percentile bootstrap (Efron 1979)."""
+    """Return a metric's value and its 95 % interval, by the percentile bootstrap (Efron 1979)."""
     rng = np.random.default_rng(seed)
     draws = (rng.integers(len(truth), size=len(truth)) for _ in range(resamples))
     values = [metric(truth[draw], predicted[draw]) for draw in draws]
@@ -72,18 +72,18 @@ def bleu(records: Sequence[str], rewrites: Sequence[str]) -> float:
 
 
 def distinct_ratio(texts: Sequence[str]) -> float:
-    """Return the number of different texts, divided by the number of texts."""
+    """Return the number of distinct texts, divided by the number of all texts."""
     given = text_list(texts)
     return len(set(given)) / len(given)
 
 
 def plain(text: str) -> str:
-    """Return a text in lower case, with one space between two words."""
+    """Return a text in lower case, with one space between neighbouring words."""
     return " ".join(text.lower().split())
 
 
 def slot_share(values: Sequence[Sequence[str]], rewrites: Sequence[str]) -> float | None:
-    """Return the share of slot values (such as cities) found in the rewrite of their record."""
+    """Return the share of slot values (like cities) in their record's rewrite; None without any."""
     kept = [
         f" {plain(value)} " in f" {plain(rewrite)} "
         for own, rewrite in zip(values, rewrites, strict=True)
@@ -111,8 +111,8 @@ class NgramModel:
     """An n-gram model of words with Witten-Bell smoothing (Witten and Bell 1991, method C).
 
     The probability of a word w after the words v is p(w | v) = (c(v, w) + T(v) * p(w | v')) / (c(v)
-    + T(v)). Here c counts how often a sequence of words occurs, and T(v) counts the different words
-    that occur after v. v' is v without its first word. The recursion ends with the uniform
+    + T(v)). Here c counts how often a sequence of words occurs, and T(v) is the number of distinct
+    words that occur after v. v' is v without its first word. The recursion ends with the uniform
     distribution over the vocabulary and one unknown word. Empty words are added before the first
     and after the last word of each text.
     """

@@ -1,8 +1,8 @@
-"""Logistic regression with one row for each different text, however many records repeat the text.
+"""Logistic regression with one row for each distinct text, however many records have this text.
 
 Each row has one count for each label: the number of records with this text and this label. The
 weights W minimise |W|^2 / 2 - strength * (sum of log p(label | text) over all records), as in
-scikit-learn's ``LogisticRegression``. The intercept does not count in |W|.
+scikit-learn's ``LogisticRegression``. |W| leaves out the intercept.
 """
 
 import warnings
@@ -83,7 +83,7 @@ def softmax_regression(
         counts: float32 (m, L); entry (i, l) is the number of records with the features of row i and
             label l.
         strength: scikit-learn's C; a smaller number gives a simpler classifier.
-        start: weights to start from.
+        start: weights from which the search starts; by default zeros.
     """
     size = (features.width + 1, counts.shape[1])
     weights = torch.zeros(size) if start is None else start.clone()
@@ -110,10 +110,11 @@ def softmax_regression(
 def commonness(features: Features, weights: Tensor, counts: Tensor, *, noisy_labels: bool = False) -> Tensor:
     """Return numbers (L,) to subtract from the logits, so that common labels are not preferred.
 
-    Without this subtraction, a classifier of noisy training texts gives every text the commonest
-    label. Each number is the logarithm of a label's frequency, times a factor that is the same for
-    all labels. The factor is chosen from COMMONNESS so that each label is predicted about as often
-    as it occurs in the training records. For randomised labels, the factor is NOISY_COMMONNESS.
+    Without this subtraction, a classifier that was trained on noisy texts gives every text the
+    commonest label. Each number is the logarithm of a label's frequency, times a factor that is the
+    same for all labels. The factor is chosen from COMMONNESS so that each label is predicted about
+    as often as it occurs in the training records. For randomised labels, the factor is
+    NOISY_COMMONNESS.
     Source: Menon et al. 2021, section 4; ``docs/decisions.md``, "Common labels".
 
     Args:
@@ -133,5 +134,5 @@ def commonness(features: Features, weights: Tensor, counts: Tensor, *, noisy_lab
 
 
 def best_labels(features: Features, weights: Tensor, common: Tensor) -> Tensor:
-    """Return for each row the index (m,) of the label whose logit minus ``common`` is largest."""
+    """Subtract ``common`` from the logits; return the index (m,) of each row's largest logit."""
     return (features.scores(weights) - common).argmax(dim=1)

@@ -26,7 +26,7 @@ from adept.ranges import CLIP_NORMS, check_between, check_positive
 
 
 class Symbols(NamedTuple):
-    """The numbers of all symbols and of heavy symbols in the alphabet of a random draw."""
+    """The alphabet of a random draw: its number of symbols, and how many are heavy for a record."""
 
     size: int  # k, the number of symbols
     top: int  # t, the number of symbols that are likelier than the others; the same for every record
@@ -67,18 +67,21 @@ class LocalRandomizer(ABC):
 
     @property
     def radius(self) -> float | None:
-        """The radius of the set into which latents are clipped; None if there are no latents."""
+        """The radius of the set into which latents are clipped; None if no latents are read."""
         return None
 
     def certificate(self, dim: int) -> list[Part] | None:
         """Return the public numbers that prove the guarantee, in one part for each random draw.
 
-        A mechanism without a certificate returns None.
+        The result is None if the mechanism has no certificate.
         """
         return None
 
     def symbols(self, dim: int) -> tuple[Symbols, ...]:
-        """Return a ``Symbols`` for each random draw of a release; () without a finite alphabet."""
+        """Return a ``Symbols`` for each random draw of a release.
+
+        The tuple is empty if the releases do not come from a finite alphabet.
+        """
         return ()
 
 
@@ -115,7 +118,7 @@ class Mechanism(LocalRandomizer):
         return self.clip_norm
 
     def project(self, latents: Tensor) -> Tensor:
-        """Clip latents (B, n) exactly to norm C, and round them to the public grid as floats."""
+        """Return latents (B, n) clipped exactly to norm C and rounded to the public grid."""
         return from_grid(self.clip_to_units(latents), clip_norm=self.clip_norm, like=latents)
 
     def clip_to_units(self, latents: Tensor) -> Tensor:
@@ -173,7 +176,10 @@ class SymbolRandomizer(LocalRandomizer):
 
     @abstractmethod
     def beside(self, labels: int) -> Self:
-        """Return a copy with the sizes for releasing a text together with one of several labels."""
+        """Return a copy whose k and t suit releases of a text together with a label.
+
+        ``labels`` is the number of possible labels.
+        """
 
     @abstractmethod
     def choose(self, values: Any, ranks: Sequence[int]) -> Any:
@@ -204,13 +210,16 @@ class MechanismChoice:
     options: dict[str, Any] = field(default_factory=dict)
 
     def budget(self, epsilon: float | None = None) -> float | None:
-        """Return ``epsilon``, or else this choice's budget; refuse two different budgets."""
+        """Return ``epsilon``, or this choice's budget if ``epsilon`` is None.
+
+        Raise ConfigurationError if both are given and differ.
+        """
         if epsilon is not None and self.epsilon not in (None, epsilon):
             raise ConfigurationError(f"epsilon must be given once, got {epsilon} and {self.epsilon}: drop one of them")
         return self.epsilon if epsilon is None else epsilon
 
     def build(self, *, epsilon: float | None = None, clip_norm: float) -> LocalRandomizer:
-        """Build the mechanism; if this choice has a radius, it replaces ``clip_norm``."""
+        """Build the mechanism; if this choice has a radius, the radius replaces ``clip_norm``."""
         budget, own = self.budget(epsilon), {part.name: part for part in fields(self.kind)}
         if budget is None and own["epsilon"].default is MISSING:
             raise ConfigurationError("epsilon must be given, got none: add epsilon=8, for example")

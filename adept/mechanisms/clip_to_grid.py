@@ -1,4 +1,4 @@
-"""Public grid for latents: clip latents, round them to the grid, and convert integers to latents.
+"""Functions that clip latents, round them to a public grid, and convert grid steps to latents.
 
 Let C = m * 2^e, with 1 <= m < 2, be the radius of the ball into which latents are clipped. The grid
 consists of all vectors whose numbers are multiples of ``step = 2^(e - 20)``. The step depends on C

@@ -24,9 +24,9 @@ independent given x, so their budgets add up. The program computes the budgets a
 their sum is exactly eps.
 
 By default, k is the smallest power of two from 2^12 to 2^14 that is at least 10 / q, or 2^14 if all
-are smaller. Here q is the probability of PrivUnit's cap. By default, m is the power of two for
-which the expected cosine between a latent and its release is largest. The rules for k and m read
-only n, eps and the options.
+these powers are smaller. Here q is the probability of PrivUnit's cap. By default, m is the power of
+two for which the expected cosine between a latent and its release is largest. The rules for k and m
+read only n, eps and the options.
 
 Sources for subset selection over a random codebook: Feldman and Talwar 2021, "Lossless compression
 of efficient private local randomizers"; Shah et al. 2022, "Optimal compression of locally
@@ -78,13 +78,13 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """A block of n_j coordinates, with its codewords (k, n_j) and the shape of its draw."""
+    """A block of n_j coordinates, with its codewords (k, n_j) and the numbers for its draw."""
 
     shape: Shape
     codewords: Tensor
 
     def nearest(self, latents: Tensor) -> Tensor:
-        """Return the ascending indices (B, t) of the t codewords nearest to latents (B, n_j)."""
+        """Return the ascending indices (B, t) of the t codewords nearest to each of B latents."""
         codewords = self.codewords.to(latents.device)
         chunks = torch.split(latents.to(torch.float32), max(1, MAX_SCORES // self.shape.size))
         scores = (chunk @ codewords.T for chunk in chunks)
@@ -119,9 +119,9 @@ class Codebook(Mechanism):
     """A mechanism that releases a public codeword near the direction of each latent.
 
     The release is pure eps-LDP for any two records, in exact arithmetic. The release is a codeword,
-    scaled to the length C, and the mean of the release is not the latent. The probabilities depend
-    only on the latent's direction. A zero or non-finite latent counts as the unit vector along the
-    first axis.
+    scaled to the l2 norm C. The mean of the release is not the latent. The probabilities of the
+    codewords depend only on the direction of the latent. A zero or non-finite latent counts as the
+    unit vector along the first axis.
 
     Attributes:
         size: the number k of codewords in the codebook of each block, from 2 to 2^20; by default,
@@ -146,7 +146,7 @@ class Codebook(Mechanism):
         check_integer(0, 2**128 - 1, seed=self.seed)
 
     def layout(self, dim: int) -> tuple[Block, ...]:
-        """Return the blocks in the order of their coordinates; the budgets sum to epsilon."""
+        """Return the blocks in the order of their coordinates; their budgets sum to epsilon."""
         return random_layout(dim, epsilon=self.epsilon, size=self.size, seed=self.seed, blocks=self.blocks)
 
     def certificate(self, dim: int) -> list[Part]:
@@ -162,7 +162,7 @@ class Codebook(Mechanism):
         return self._join(chosen, like=latents)
 
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
-        """Simulate a seeded release with the gradient of the expected release, without privacy."""
+        """Simulate a seeded release, which is not private, with the expected release's gradient."""
         centres = self.clip_as_floats(latents)
         chosen = [
             block.choose(part, simulated_ranks(part, block.shape, generator))
@@ -176,7 +176,7 @@ class Codebook(Mechanism):
         return zip(blocks, torch.split(centres, [block.shape.dim for block in blocks], dim=1), strict=True)
 
     def _join(self, chosen: list[Tensor], *, like: Tensor) -> Tensor:
-        """Join the blocks' codewords, scaled to length sqrt(n_j / n) C, into latents (B, n)."""
+        """Join the blocks' codewords, scaled to l2 norm sqrt(n_j / n) C, into latents (B, n)."""
         dim = like.shape[1]
         scaled = [word.to(torch.float64) * (self.clip_norm * (word.shape[1] / dim) ** 0.5) for word in chosen]
         return torch.cat(scaled, dim=1).to(like.device, like.dtype)
@@ -253,7 +253,7 @@ def layout_shapes(dim: int, *, epsilon: float, size: int | None, blocks: int) ->
 
 
 def block_shape(dim: int, *, epsilon: Fraction, size: int | None = None, top: int | None = None) -> Shape:
-    """Return the shape of a block's draw; by default, k and t follow from PrivUnit's cap."""
+    """Return the numbers for a block's draw; by default, k and t follow from PrivUnit's cap."""
     share = optimal_cap(dim, epsilon=float(epsilon)).probability
     low, high = DEFAULT_SIZES
     while low < high and low < 10 / share:
@@ -290,7 +290,7 @@ def draw_cosine(shape: Shape) -> float:
 
 
 def mean_length(dim: int, whole: int) -> float:
-    """Return the mean length of ``dim`` of the ``whole`` coordinates of a random unit vector."""
+    """Return the mean l2 norm of ``dim`` coordinates of a random unit vector in R^``whole``."""
     if dim == whole:
         return 1.0
     rest = (whole - dim) / 2

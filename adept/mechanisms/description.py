@@ -16,10 +16,11 @@ e^eps. Writing a text from the number is post-processing. QED. (Subset selection
 "Optimal schemes for discrete distribution estimation under locally differential privacy"; t = 1 is
 K-ary randomised response.)
 
-The proof needs four properties of the codec. First, the codec gives a description to every text,
-which may be a constant. Second, the codec reads one record at a time. Third, K, t and the codec are
-fixed without private data. Fourth, the random bits of the codec are independent of the random bits
-of the release. An error of the codec makes the release less useful, never less private.
+The proof needs four properties of the codec. First, the codec gives every text a description; for
+some texts, the description may be a constant. Second, the codec reads one record at a time. Third,
+K, t and the codec are fixed without private data. Fourth, the random bits of the codec are
+independent of the random bits of the release. An error of the codec makes the release less useful,
+never less private.
 
 If t = 1, K is by default the number for which a release transmits the most information about its
 record (``best_size``). This rule assumes that all descriptions are equally common. A codec of
@@ -85,8 +86,8 @@ class Description(SymbolRandomizer):
         size: the number K of possible descriptions, from 2 to 2^120; by default, it follows from
             the budget.
         top: the number t of descriptions that each record has, from 1 to K - 1; by default 1.
-        by_label: True if the descriptions of a record are the sentences in the cell of its label,
-            and the output copies this label.
+        by_label: if True, the descriptions are the sentences in the cell of the record's label, and
+            the output copies this label.
     """
 
     size: int | None = None
@@ -107,7 +108,7 @@ class Description(SymbolRandomizer):
 
     @property
     def count(self) -> int:
-        """The number K of descriptions."""
+        """The number K of possible descriptions."""
         return self.size or (cell_size if self.by_label else best_size)(self.epsilon)
 
     @property
@@ -196,7 +197,10 @@ class Description(SymbolRandomizer):
         return "the record's own" if self.heavy == 1 else f"one of the record's own {self.heavy:,}"
 
     def _checked(self, descriptions: Sequence[Described]) -> list[Sequence[int]]:
-        """Return the descriptions of each record, which must be t different numbers."""
+        """Return the descriptions of each record.
+
+        Raise ConfigurationError unless they are t different numbers from 0 to K - 1.
+        """
         rows: list[Sequence[int]] = [[row] if isinstance(row, int) else row for row in descriptions]
         count = self.count
         for record, own in enumerate(rows, start=1):

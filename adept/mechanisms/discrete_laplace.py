@@ -13,7 +13,7 @@ uniformly random integer.
    trials numbered j = 1, 2, ... Trial j consists of two draws, which succeed with probability u / t
    and 1 / j. The trial succeeds if both draws succeed, so with probability g / j. Let J be the
    number of the first trial that fails. Then P(J > j) = g^j / j!, so P(J is odd) = sum_i (-1)^i g^i
-   / i! = exp(-g). The result is True if J is odd. (Algorithm 1.)
+   / i! = exp(-g). The function returns True if J is odd. (Algorithm 1.)
 3. Draw U uniformly from {0, .., t-1}, accept it with probability exp(-U / t), and otherwise draw U
    again. Let V be the number of successes before the first failure in trials that succeed with
    probability exp(-1), so P(V = v) is proportional to exp(-v). Then X = U + t V has P(x)
@@ -76,8 +76,9 @@ def exact_laplace(values: Tensor, *, scale: float) -> Tensor:
     exp((|z - x'| - |z - x|) / scale) <= exp(|x - x'| / scale) by the triangle inequality, and the
     noise of the entries is independent.
 
-    ``values`` is an int64 tensor on the CPU. An entry whose size exceeds 2^36 times the scale, or
-    2^61, may be cut off. ``scale`` is in grid steps, as ``smallest_scale`` returns it.
+    ``values`` is an int64 tensor on the CPU. An entry whose absolute value exceeds 2^36 times the
+    scale, or 2^61, may be limited to a smaller absolute value. ``scale`` is in grid steps, as
+    ``smallest_scale`` returns it.
     """
     t, shift = _fraction(scale)
     limit = MAX_MAGNITUDE >> shift + 1

@@ -31,9 +31,9 @@ class DPText(Mechanism):
     """DPText as published: latents clipped to l2 norm C, plus noise of scale b = 2C / eps.
 
     Claim: the release is not eps-LDP for any finite epsilon (Habernal 2022, Theorem 3.2). Proof:
-    take two records x and x' whose first numbers satisfy x_1 < x'_1. The noise is never negative.
-    So an output z with z_1 < x'_1 and z_i >= x_i for all i has positive density under x and density
-    zero under x'.
+    take two clipped latents x and x' whose first coordinates satisfy x_1 < x'_1. The noise is never
+    negative. So an output z with z_1 < x'_1 and z_i >= x_i for all i has positive density under x
+    and density zero under x'.
 
     Attributes:
         nan: the treatment of random numbers v > 1/2, for which the noise F(v) is NaN. "redraw"

@@ -15,7 +15,7 @@ MIN_COUNT = 2  # least count of such cases: 1 of 100 may be far above the bound
 
 
 def odds_change(epsilon: float) -> str:
-    """Return words for the largest change that a pure eps-DP release makes to attackers' odds."""
+    """Return words for the most that a pure eps-DP release can change an attacker's odds."""
     if epsilon >= MAX_STATED_EPSILON:
         return "may change more than 10^21-fold, so that next to nothing is guaranteed"
     most = Decimal(math.nextafter(math.exp(epsilon), math.inf))
@@ -56,7 +56,10 @@ def good_enough(kappa: float, *, epsilon: float, delta: float = 0.0) -> float:
 
 
 def risk(epsilon: float, delta: float = 0.0) -> str:
-    """Return words for an attacker's best chance to find the right one of CANDIDATES records."""
+    """Return words for an attacker's best chance to find the right one of CANDIDATES records.
+
+    Before the release, all these records are equally likely.
+    """
     found = cases(good_enough(1 / CANDIDATES, epsilon=epsilon, delta=delta))
     return found if found == ALL_CASES else f"at most {found}"
 

@@ -60,12 +60,12 @@ DELTA_MARGIN = 2.0**-20
 
 @dataclass(frozen=True, kw_only=True)
 class Gaussian(Mechanism):
-    """Gaussian noise on latents clipped to l2 norm C: (eps, delta)-LDP for any two records.
+    """A mechanism that adds Gaussian noise to latents clipped to l2 norm C.
 
-    Proof: two points of the l2 ball of radius C are at l2 distance at most 2C, which is the
-    sensitivity. On the grid, the program verifies sum z^2 <= (C / step)^2 for each vector z of
-    integers, so two such vectors are at most 2C / step apart. So the bound (**) in the module's
-    docstring applies.
+    The release is (eps, delta)-LDP for any two records. Proof: two points of the l2 ball of radius
+    C are at l2 distance at most 2C, which is the sensitivity. On the grid, the program verifies sum
+    z^2 <= (C / step)^2 for each vector z of integers, so two such vectors are at most 2C / step
+    apart. So the bound (**) in the module's docstring applies.
 
     Attributes:
         delta: the delta of the guarantee, from 1e-100 to 0.5; choose it far below 1 / (number of
@@ -142,7 +142,7 @@ class Gaussian(Mechanism):
 
 @dataclass(frozen=True, kw_only=True)
 class ClampedGaussian(Gaussian):
-    """Gaussian noise on latents whose n numbers are each clamped to [-C / sqrt(n), C / sqrt(n)].
+    """Gaussian noise on latents, each coordinate of which is clamped to +-C / sqrt(n).
 
     The release is (eps, delta)-LDP for any two records, with noise calibrated to the l2 distance
     2C. Proof: the cube of half side c = C / sqrt(n) lies in the l2 ball of radius C, because n c^2
@@ -182,7 +182,10 @@ def log_delta(scale: float, *, epsilon: float) -> float:
 
 @lru_cache(maxsize=256)
 def analytic_scale(epsilon: float, *, delta: float) -> float:
-    """Return the standard deviation of continuous Gaussian noise, divided by the l2 sensitivity."""
+    """Return the noise's standard deviation for (epsilon, delta)-LDP, if the sensitivity is 1.
+
+    The noise is continuous and Gaussian, and the sensitivity is measured in l2.
+    """
     from scipy.optimize import brentq  # slow to import, and most releases do without
 
     target = math.log(delta) + math.log1p(-DELTA_MARGIN)
@@ -196,7 +199,10 @@ def analytic_scale(epsilon: float, *, delta: float) -> float:
 
 
 def discrete_log_delta(scale: float, *, distance: float, dim: int, epsilon: float, tail: float) -> float:
-    """Return ln of the first term of (**) for s = ``scale``, D = ``distance`` and a given tail."""
+    """Return ln of the first term of (**) for s = ``scale`` and D = ``distance``.
+
+    T is so large that the bound on *tail* is ``tail``.
+    """
     near = dim / (8 * scale**2)
     reach = distance + 2 * scale * math.sqrt(dim * math.log(1.5) - math.log(tail))
     slack = 2 * near + reach**2 / (8 * scale**4)

@@ -131,7 +131,7 @@ def symbols_part(
 
 
 def laplace_part(of: str, *, epsilon: Fraction, sensitivity: int, scale: float) -> Part:
-    """Return the part of a certificate for a draw of discrete Laplace noise, in grid steps."""
+    """Return the part of a certificate for discrete Laplace noise, with lengths in grid steps."""
     return {
         "of": of,
         "kind": "discrete_laplace",
@@ -142,7 +142,7 @@ def laplace_part(of: str, *, epsilon: Fraction, sensitivity: int, scale: float) 
 
 
 def gaussian_part(of: str, *, epsilon: float, delta: float, distance: float, dim: int, scale: float) -> Part:
-    """Return the part of a certificate for a draw of discrete Gaussian noise, in grid steps."""
+    """Return the part of a certificate for discrete Gaussian noise, with lengths in grid steps."""
     return {
         "of": of,
         "kind": "discrete_gaussian",

@@ -19,8 +19,9 @@ ranks are a permutation of all labels that begins with the record's label
 are the heavy set. QED.
 
 The epsilon of the text alone and the epsilon of the label alone are known exactly, and both are
-below eps. The L symbols with the same outcome have the total weight A + (L - 1) B or L B. The k
-symbols with the same label have the total weight t A + (k - t) B or k B. So the epsilon of the text
+below eps. The L symbols with the same outcome have the total weight A + (L - 1) B if this is one of
+the record's t nearest outcomes, and L B otherwise. The k symbols with the same label have the total
+weight t A + (k - t) B if this is the record's label, and k B otherwise. So the epsilon of the text
 alone is ln((A + (L - 1) B) / (L B)), and the epsilon of the label alone is ln((t A + (k - t) B) /
 (k B)).
 
@@ -71,7 +72,7 @@ class JointResponse:
 
     @classmethod
     def of(cls, mechanism: LocalRandomizer, labels: Sequence[str]) -> "JointResponse":
-        """Return the joint release of a label and a symbol that ``mechanism`` draws."""
+        """Return the mechanism that releases a label together with a symbol of ``mechanism``."""
         if not isinstance(mechanism, SymbolRandomizer):
             raise ConfigurationError(
                 "mechanism must be learned_codebook or description for labels=joint_response, "
@@ -90,7 +91,7 @@ class JointResponse:
 
     @property
     def epsilon(self) -> float:
-        """The budget of the pair of text and label, in nats."""
+        """The total privacy budget for a text together with its label, in nats."""
         return self.mechanism.epsilon
 
     @property
@@ -128,7 +129,8 @@ class JointResponse:
     def release(self, inputs: Any, labels: Sequence[str]) -> tuple[Any, list[str]]:
         """Release each record's text and label as one symbol, drawn in exact arithmetic.
 
-        ``inputs`` are latents (B, n) for a codebook, and numbers for a ``Description``.
+        ``inputs`` are latents (B, n) for a codebook, and the records' descriptions for a
+        ``Description``.
         """
         if len(inputs) != len(labels):
             raise ConfigurationError(f"labels must be as many as records, {len(inputs)}, got {len(labels)}")
@@ -136,7 +138,7 @@ class JointResponse:
         return self.text.choose(inputs, ranks), beside
 
     def _drawn(self, labels: Sequence[str]) -> tuple[list[int], list[str]]:
-        """Draw a symbol for each record; return the ranks of the outcomes, and the labels."""
+        """Draw a symbol for each record; return the rank of its outcome, and its label."""
         ranks = exact_ranks(len(labels), near=self.top, far=self.size - self.top, odds=self.odds)
         beside = self._response.choose(labels, [rank // self.text.count for rank in ranks])
         return [rank % self.text.count for rank in ranks], beside
@@ -191,7 +193,7 @@ class JointResponse:
 
     @property
     def distribution(self) -> Callable[[Symbol], dict[Symbol, Fraction]] | None:
-        """A function from a symbol to the distribution of its release; None for large alphabets."""
+        """A function from a symbol to the distribution of its release; None if k L is too large."""
         return self._distribution if self.size <= MAX_AUDITED_SYMBOLS else None
 
     def _distribution(self, symbol: Symbol) -> dict[Symbol, Fraction]:

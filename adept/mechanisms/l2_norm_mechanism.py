@@ -1,8 +1,8 @@
-"""The K-norm mechanism in l2: the density of a noise vector depends only on the vector's length.
+"""The K-norm mechanism in l2: the density of a noise vector depends only on its l2 norm.
 
 The density of the noise z is proportional to exp(-||z||_2 / b) with b = 2C / eps. The noise has a
-uniformly random direction. The length of the noise has the distribution Gamma(n, b), because the
-density of the length r is proportional to r^(n-1) exp(-r / b) (Hardt and Talwar 2010, "On the
+uniformly random direction. The l2 norm of the noise has the distribution Gamma(n, b), because the
+density of the norm r is proportional to r^(n-1) exp(-r / b) (Hardt and Talwar 2010, "On the
 geometry of differential privacy"; Chaudhuri, Monteleoni, Sarwate 2011).
 """
 
@@ -62,5 +62,5 @@ class L2Norm(Mechanism):
         )
 
     def expected_squared_error(self, dim: int) -> float:
-        """Return the mean squared length of the noise, n (n + 1) b^2 = 4 n (n + 1) C^2 / eps^2."""
+        """Return the mean squared l2 norm of the noise, n (n + 1) b^2 = 4 n (n + 1) C^2 / eps^2."""
         return dim * (dim + 1) * self._scale() ** 2

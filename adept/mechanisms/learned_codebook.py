@@ -12,11 +12,11 @@ record's nearest codeword with a probability below .9, then t is also at least k
 ``docs/decisions.md``, "Sizes of codebooks".)
 
 A model of *broad* text, which covers many subjects instead of one domain, uses its largest
-codebook. If such a model was adapted to a domain, its smaller codebooks are made from texts of the
-domain. Then a codebook that is more than twice as large as the next smaller codebook is used only
-if it has at most four times the k of the rule above. For broad text, t is k s / (e^eps + s), where
-s is eps - 2, but at least 4/3. Then the odds of releasing a heavy codeword are s to one
-(``docs/decisions.md``, "Heavy codewords of broad text").
+codebook. If a model of broad text was adapted to a domain, its smaller codebooks are made from
+texts of the domain. Then a codebook that is more than twice as large as the next smaller codebook
+is used only if it has at most 4 k codewords, with the k of the rule above. For broad text, t is k s
+/ (e^eps + s), where s is eps - 2, but at least 4/3. Then the odds of releasing a heavy codeword are
+s to one (``docs/decisions.md``, "Heavy codewords of broad text").
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, and for labels
 ``same_label_is_private``.
@@ -50,7 +50,7 @@ KMEANS_RESTARTS = (3, 1)  # runs of k-means for up to 256 codewords, and for mor
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LearnedCodebook(Codebook, SymbolRandomizer):
-    """A release of one codeword out of a codebook that was learned from public latents.
+    """A mechanism that releases one codeword of a codebook that was learned from public latents.
 
     The release is pure eps-LDP, exactly, provided that no private data influenced the codewords.
 
@@ -91,7 +91,10 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
 
     @property
     def heavy(self) -> int:
-        """The number t of heavy codewords of each record; by default, the module's rule sets t."""
+        """The number t of heavy codewords of each record.
+
+        By default, the rule in the docstring of this module sets t.
+        """
         if self.top is not None:
             return self.top
         odds = math.exp(min(self.epsilon, 700.0))
@@ -138,14 +141,17 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return "its nearest codeword" if self.heavy == 1 else f"one of its {self.heavy} nearest codewords"
 
     def beside(self, labels: int) -> Self:
-        """Return a copy for joint releases with labels; by default, k is ``joint_codewords``."""
+        """Return a copy for releasing a text and a label together.
+
+        ``labels`` is the number of possible labels; by default, ``joint_codewords`` sets k.
+        """
         size = self.count if self.size or self.codewords is not None else joint_codewords(self.epsilon, labels)
         odds = math.exp(min(self.epsilon, 700.0))
         top = self.top or max(1, min(round(HEAVY_SHARE * size * labels / (odds + 1)), size // 2))
         return replace(self, size=size, top=top)
 
     def choose(self, latents: Tensor, ranks: Sequence[int]) -> Tensor:
-        """Return the codeword (B, n), of length C, at the given rank for each latent."""
+        """Return the codeword (B, n), of l2 norm C, at the given rank for each latent."""
         if not isinstance(latents, Tensor):
             raise ConfigurationError(f"latents must be a tensor, got {type(latents).__name__}")
         (block,) = self.layout(latents.shape[1])
@@ -190,10 +196,10 @@ def joint_codewords(epsilon: float, labels: int) -> int:
 
 
 def _without_gap(sizes: Iterable[int], *, most: int) -> int:
-    """Return the size of the codebook for a model of broad text.
+    """Return the size of the codebook that a model of broad text uses.
 
-    The search starts with the largest size up to ``most``, and goes on to the next larger size as
-    long as it is at most twice as large as the size before.
+    The search starts with the largest size that is at most ``most``. It goes on to the next larger
+    size if this size is at most twice the size before, and so on.
     """
     ordered = sorted(sizes)
     found = max((size for size in ordered if size <= most), default=ordered[0])
@@ -218,9 +224,9 @@ def learn_codebooks(latents: Tensor, *, seed: int = 0, also: int = 0) -> dict[in
     """Learn codebooks of 32, 64, ... 1024 unit codewords (k, n) from public latents (N, n).
 
     The method is k-means on the sphere. A codebook has at most N / 2 codewords, and at most as many
-    codewords as there are different latents. If this limit is below 32, the function learns one
-    smaller codebook or none. The function also learns a codebook of ``also`` codewords if the limit
-    allows it.
+    codewords as there are distinct latents. If this limit is below 32, the function learns one
+    smaller codebook or none. The function also learns a codebook of ``also`` codewords, unless this
+    number exceeds the limit.
     """
     points = _unit_codewords(latents).to(torch.float64) if len(latents) else latents
     distinct = len(torch.unique(points, dim=0)) if len(latents) else 0

@@ -50,11 +50,11 @@ class Cap:
 
 @dataclass(frozen=True, kw_only=True)
 class PrivUnit(Mechanism):
-    """A random vector for each latent; its mean has the direction of the latent and the length C.
+    """A mechanism that releases a random vector, whose mean is the latent, scaled to l2 norm C.
 
-    The release is pure eps-LDP for any two records, and its squared error is C^2 (1/g^2 - 1). The
-    release depends only on the latent's direction. A zero latent counts as the unit vector along
-    the first axis.
+    The release is pure eps-LDP for any two records, and its squared error is C^2 (1/g^2 - 1), where
+    g is the threshold of the cap. The release depends only on the latent's direction. A zero latent
+    counts as the unit vector along the first axis.
 
     Proof: the density of V is p/q on the cap and (1 - p)/(1 - q) on its complement, for any x. The
     ratio of these two numbers, p (1 - q) / (q (1 - p)), is e^eps by the choice of p. So at every
@@ -161,7 +161,8 @@ def cap_probability(squared_sine: float, *, dim: int) -> float:
 def cap_angles(cap: Cap, inside: Tensor, uniform: Tensor, *, dim: int) -> tuple[Tensor, Tensor]:
     """Return the cosine and the sine (B, 1) of the angle between x and V.
 
-    ``uniform`` (B,) holds uniform random numbers; ``inside`` (B,) is True where V is in the cap.
+    ``uniform`` (B,) holds uniform numbers from (0, 1); ``inside`` (B,) is True where V is in the
+    cap.
     """
     u, q = uniform.numpy(), cap.probability
     # P(T >= t): below q inside the cap, between q and 1 outside; beyond 1/2 the other tail keeps its digits.

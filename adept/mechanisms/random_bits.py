@@ -3,7 +3,7 @@ r"""Random bits from the operating system, and random integers and orders comput
 Every exact sampler reads its bits from `source`, which has no seed. Tests replace `source` by a
 finite tape of bits.
 
-*Counting lemma.* Let each word of b bits be equally likely.
+*Counting lemma.* Let each word consist of b random bits, so that all 2^b words are equally likely.
 
 1. `below` draws words until a word is less than m <= 2^b, and returns this word. Of the 2^b words,
    m end the drawing, one for each number of {0, .., m-1}. So each of these numbers has probability

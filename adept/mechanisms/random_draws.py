@@ -56,7 +56,7 @@ def exact_odds(epsilon: Fraction) -> tuple[int, int]:
 
 
 def exponential_series(epsilon: Fraction) -> tuple[int, int]:
-    """Return an integer of at most 2^128 exp(epsilon), and the number of terms added for it.
+    """Return an integer that is at most 2^128 exp(epsilon), and the number of terms that it sums.
 
     Proof: the integer is a partial sum of the series exp(epsilon) = sum epsilon^i / i!, times
     2^128. All terms of the series are positive. The program computes each term in integers and
@@ -132,7 +132,7 @@ def fresh_directions(records: int, dim: int) -> Tensor:
 
 
 def fresh_index(weights: Tensor) -> Tensor:
-    """Draw an index (B,) for each row of weights (B, K); a weight is a relative probability."""
+    """Draw an index (B,) for each row of weights (B, K), which are relative probabilities."""
     cumulated = weights.cumsum(dim=1)
     total = cumulated[:, -1:]
     uniform = fresh_uniform(len(total)).to(weights)[:, None]

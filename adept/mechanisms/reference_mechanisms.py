@@ -56,7 +56,7 @@ class Identity(Reference):
 
 @dataclass(frozen=True, kw_only=True)
 class Random(Reference):
-    """A mechanism that releases a vector of length C in a random direction and ignores the record.
+    """A mechanism that ignores the record and releases a random vector of l2 norm C.
 
     The release is pure 0-LDP, whatever ``epsilon`` is. Proof: the program reads only the shape of
     the input, which the model fixes. So a release has the same distribution under any two records.
@@ -81,5 +81,5 @@ class Random(Reference):
         )
 
     def expected_squared_error(self, dim: int) -> float:
-        """Return the expected squared error, C^2 + ||x||^2, for a latent x of length C."""
+        """Return the expected squared error, C^2 + ||x||^2, for a latent x of l2 norm C."""
         return 2 * self.clip_norm**2

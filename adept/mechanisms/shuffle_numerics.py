@@ -11,37 +11,39 @@ formula, the sum of f over the multiples of any T is 1 / T times the sum of the 
 multiples of 2 pi / T. All terms of the sum of f are positive, and f(0) = E[(S + U)+] is one of
 these terms. So the sum of the transform, at about 10^4 places y, gives an *upper bound*, whatever
 theta, T and h are. In the transform, the factor E[e^(z S)] is E[e^(z X)]^n. The program chooses the
-theta for which the largest term of the transform's sum, at y = 0, is smallest. T is so large that
-f(0) is nearly the whole sum of f.
+theta for which the term of the transform's sum at y = 0 is smallest; for every theta, this term is
+the largest of the sum. T is so large that f(0) is nearly the whole sum of f.
 
-Raising values of X can only increase the result. So the program raises negative values that are so
-low that positive values hardly ever outweigh them. Outcomes in which no X_i is positive add nothing
-to E[S+]. If these outcomes are likely, the program leaves them out, because otherwise their
-rounding errors would hide the other outcomes. Let w be the contribution of zero and the negative
-values to E[e^(z X)]. Then the program uses E[e^(z X)]^n - w^n, computed without cancellation, in
-place of E[e^(z X)]^n.
+Raising values of X can only increase the result. So the program raises the negative values of X
+below a bound -reach, which positive values hardly ever outweigh, to this bound. Outcomes in which
+no X_i is positive add nothing to E[S+]. If these outcomes are likely, the program leaves them out,
+because otherwise their rounding errors would hide the other outcomes. Let w be the part of E[e^(z
+X)] that comes from the values of X that are not positive. Then the program uses E[e^(z X)]^n - w^n,
+computed without cancellation, in place of E[e^(z X)]^n.
 
 *Rounding*. Let u = 2^-53. Sums and products have a relative error of at most u, and elementary
 functions have a relative error of at most 8 u. For an exponential, u times the exponent is added to
 the relative error. So every step below has a relative error of at most SLACK = 2^-40, which is 2^13
-u. Let M = E[e^(theta X)], let m_j = p_j e^(theta x_j) / M be the *tilted* probabilities, and let v
-= sum m_j |x_j| and phi(y) = E[e^(z X)] / M. The terms m_j (e^(i y x_j) - 1) of phi(y) - 1 have
-errors of at most SLACK m_j y |x_j|, including the rounding of their arguments. So the error of phi
-is at most SLACK y v. Let |phi| <= r. By the mean value theorem, the error of phi^n is at most SLACK
-r^n n y v / r, plus SLACK r^n (1 + |n ln phi|) for the errors of the exponential and the logarithm.
+u. Let M = E[e^(theta X)]. The *tilted* probability of the value x_j is m_j = p_j e^(theta x_j) / M.
+Let v = sum m_j |x_j| be the tilted mean of |X|. For z = theta + iy, let phi(y) = E[e^(z X)] / M.
+The terms m_j (e^(i y x_j) - 1) of phi(y) - 1 have errors of at most SLACK m_j y |x_j|, including
+the rounding of their arguments. So the error of phi is at most SLACK y v. Let r be an upper bound
+on |phi|. By the mean value theorem, the error of phi^n is at most SLACK r^n n y v / r, plus SLACK
+r^n (1 + |n ln phi|) for the errors of the exponential and the logarithm.
 
 If the program leaves out the outcomes without a positive value, it computes (a + b)^n - a^n instead
-of phi^n. Here a is the contribution of zero and the negative values to phi, and b is the
-contribution of the positive values. Then |b| <= P and |a| + P <= r, where P is the tilted
+of phi^n. Here a is the part of phi that comes from the values of X that are not positive, and b is
+the part that comes from the positive values. Then |b| <= P and |a| + P <= r, where P is the tilted
 probability of the positive values. The error of (a + b)^n - a^n is at most n P r^(n-1) (e + SLACK
 y), where e r^n is the bound on the error of phi^n above, and SLACK y covers the arguments in b.
 
-The program adds all these errors to the result, term by term. The program cuts off the terms beyond
-y = Y, which sum to at most e^((theta^2 - Y^2) h^2 / 2) / Y times the power at y = 0. The program
-increases M - 1, a sum of the terms p_j (e^(theta x_j) - 1), by SLACK times the sum of the sizes of
-these terms. If M is below 1/2, the program instead sums the probability of zero and all p_j
-e^(theta x_j), none of which is negative, and increases the sum by 4 SLACK M. If M^n or e^theta is
-beyond the range of floats, Chernoff's bound E[S+] <= M^n / theta replaces the sum.
+The program adds all these error bounds to the result, term by term. The program cuts off the terms
+of the transform's sum beyond y = Y, whose sum is at most e^((theta^2 - Y^2) h^2 / 2) / Y times the
+power phi(0)^n, or the difference that replaces this power. The program increases M - 1, a sum of
+the terms p_j (e^(theta x_j) - 1), by SLACK times the sum of the absolute values of these terms. If
+M is below 1/2, the program instead sums the probability of zero and all p_j e^(theta x_j), none of
+which is negative, and increases the sum by 4 SLACK M. If M^n or e^theta is beyond the range of
+floats, Chernoff's bound E[S+] <= M^n / theta replaces the sum.
 """
 
 import math
@@ -66,8 +68,8 @@ def mean_positive_part(chances: Floats, values: Floats, *, zero: float, copies: 
     """Return an upper bound on E[(X_1 + ... + X_n)+] for n = ``copies`` copies of X.
 
     ``values`` are the values of X other than 0, of which the largest is 1, and ``chances`` are
-    their probabilities. ``zero`` is the probability of 0. Each probability may have a relative
-    error of SLACK.
+    their probabilities. ``zero`` is the probability that X is 0. Each probability may have a
+    relative error of SLACK.
     """
     values = np.maximum(values, -_saddle(chances, values, zero, copies).reach)
     tilted = _saddle(chances, values, zero, copies)
@@ -75,7 +77,10 @@ def mean_positive_part(chances: Floats, values: Floats, *, zero: float, copies: 
 
 
 def _saddle(chances: Floats, values: Floats, zero: float, copies: int) -> "_Sum":
-    """Return S, tilted by the theta that minimises E[e^(theta S); some X_i > 0] / theta^2."""
+    """Return S, tilted by the theta for which the largest term of the transform's sum is smallest.
+
+    This theta minimises E[e^(theta S); some X_i > 0] / theta^2.
+    """
     from scipy.optimize import brentq  # slow to import, and most releases do without
 
     def excess(log_tilt: float) -> float:
@@ -147,7 +152,7 @@ class _Sum:
 
     @property
     def reach(self) -> float:
-        """The size from which on positive values hardly ever outweigh a negative value."""
+        """The bound: positive values hardly ever outweigh a negative value of X below -reach."""
         mean = self.copies * float(self.masses[self._above] @ self.values[self._above]) / self.share
         return mean + PERIOD_DEVIATIONS * (self.upward + 1)
 
@@ -159,7 +164,7 @@ class _Sum:
 
     @property
     def smoothing(self) -> float:
-        """The standard deviation h of the Gaussian number U."""
+        """The standard deviation h of the Gaussian number U that is added to S."""
         return SMOOTHING * min(1 / self.tilt, self.upward)
 
     def bound(self, *, step: float, smoothing: float) -> float:

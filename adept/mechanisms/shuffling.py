@@ -10,7 +10,8 @@ in both directions, with a public n and
 
     delta = E[(X_1 + ... + X_n)+] / n,    where (s)+ = max(0, s) and the X_i are copies of X.
 
-The copies are independent. Let u = e^c, t' = min(t, k - t) and o = t - t'. The distribution of X is
+The copies X_i are independent. Let u = e^c, t' = min(t, k - t) and o = t - t'. The distribution of
+X is
 
     value of X    probability
     A - u         t' / W
@@ -119,7 +120,9 @@ class Draw:
         return -math.log1p(((self.top - self.own) * math.exp(self.epsilon) + (self.size - self.top)) / heavy)
 
     def cells(self) -> list[tuple[float, tuple[float, ...], tuple[float, ...]]]:
-        """Group the symbols by their weights under two records x and x' with the smallest overlap.
+        """Group the symbols by their weights under two records x and x'.
+
+        The heavy sets of x and x' overlap as little as possible.
 
         Each group has three entries: the probability that a record is a blanket and releases a
         symbol of the group, and the logarithms of the weight under x and under x'. An empty tuple
@@ -134,7 +137,7 @@ class Draw:
 def draws_of(
     mechanism: LocalRandomizer, *, dim: int, labels: RandomizedResponse | JointResponse | None = None
 ) -> tuple[Draw, ...]:
-    """Return the random draws of one record: for its text and its label, or one draw for both."""
+    """Return the draws for one record: one each for its text and its label, or one for both."""
     if isinstance(labels, JointResponse):
         return (Draw(labels.epsilon, labels.size, labels.top),)
     beside = () if labels is None else (Draw(labels.guarantee().epsilon, len(labels.labels)),)
@@ -147,7 +150,7 @@ def draws_of(
 
 
 def central_epsilon(draws: Sequence[Draw], *, records: int, delta: float) -> float:
-    """Return the central epsilon of shuffled records for ``delta``, at most the local epsilon."""
+    """Return the central epsilon of ``records`` shuffled records, at most their local epsilon."""
     check_integer(1, 10**12, shuffled_records=records)
     check_between(1e-100, 0.5, central_delta=delta)
     local = total(*(draw.epsilon for draw in draws))
@@ -187,7 +190,8 @@ def central_delta(draws: Sequence[Draw], *, records: int, epsilon: float) -> flo
 def _distribution(draws: Sequence[Draw], *, epsilon: float) -> tuple[Floats, Floats, float]:
     """Return the probabilities of X's nonzero values, these values divided by a unit, and the unit.
 
-    Rounding the probabilities and the values can only increase E[(X_1 + ... + X_n)+].
+    The program rounds the probabilities and the values so that E[(X_1 + ... + X_n)+] can only
+    increase.
     """
     cells: list[tuple[float, tuple[float, ...], tuple[float, ...]]] = [(1.0, (), ())]
     for draw in draws:

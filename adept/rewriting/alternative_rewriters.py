@@ -1,4 +1,4 @@
-"""Methods of rewriting for comparisons; all but redaction are differentially private."""
+"""Other methods of rewriting, for comparisons; all but redaction are differentially private."""
 
 import math
 import re
@@ -40,7 +40,7 @@ def common_length(lengths: Iterable[int]) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class InPositions:
-    """A mechanism that fills T positions of a text, with an equal share of epsilon for each."""
+    """A mechanism that fills T positions of a text and spends epsilon / T on each position."""
 
     epsilon: float  # of a whole record, in nats
     length: int  # T
@@ -66,14 +66,15 @@ class InPositions:
 class WordByWord(InPositions):
     """A mechanism that releases a random symbol for each of the T symbols of a record.
 
-    The symbols of a record are its first T words and, if it is shorter, padding. One symbol stands
-    for all words outside the public vocabulary. A subclass defines ``_release_symbols``, which maps
-    the symbols (N T,) of N records to released symbols (N T,).
+    The symbols of a record stand for its first T words; if the record has fewer words, the last
+    symbols stand for padding. One symbol stands for all words outside the public vocabulary. A
+    subclass defines ``_release_symbols``, which maps the N T symbols of N records, in one array, to
+    an array of N T released symbols.
 
     Claim: if each position is released by an (eps / T)-LDP mechanism on the common set of symbols,
     with fresh random numbers, the T released symbols are eps-LDP for any two records. Proof: two
     records differ in at most T positions, and the probabilities of independent releases multiply.
-    The share of a position is eps / T, rounded down, so T times this share is at most eps
+    The epsilon of a position is eps / T, rounded down, so T times this number is at most eps
     (`adept.mechanisms.guarantee.share`). The released text is computed from the released symbols
     alone (post-processing). T and the vocabulary come from public text.
     """
@@ -126,7 +127,7 @@ class TokenResponse(WordByWord):
 
 @dataclass(frozen=True, kw_only=True)
 class TokenExponential(WordByWord):
-    """The exponential mechanism at every position, which prefers words near to the record's word.
+    """The exponential mechanism at every position; words near to the record's word are likelier.
 
     This is CusText (Chen et al. 2023) with one output set for all words: any public word can
     replace any other public word.
@@ -201,7 +202,7 @@ class PromptSampling(InPositions):
 
 @torch.inference_mode()
 def public_logits(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> tuple[float, float]:
-    """Return the bounds b1 and b2, which are the mean and the maximum of logits on public texts."""
+    """Return b1 and b2, the mean and the maximum of the model's logits on public texts."""
     rows = tokenizer.encode(text_list(texts)[:LOGIT_TEXTS], max_length=model.config.max_length)
     tokens = pad(rows)
     logits = model(model.encode_records(rows), tokens)[:, :, writable(model)][tokens != PAD]
@@ -219,7 +220,7 @@ class Redaction:
 
     @classmethod
     def from_public(cls, texts: Iterable[str]) -> "Redaction":
-        """Build a redaction that keeps each word that occurs in at least MIN_COMMON_TEXTS texts."""
+        """Build a redaction that keeps the words of at least MIN_COMMON_TEXTS of these texts."""
         counts = Counter(word for text in text_list(texts) for word in {_bare(word) for word in text.split()})
         return cls(common=frozenset(word for word, count in counts.items() if count >= MIN_COMMON_TEXTS))
 

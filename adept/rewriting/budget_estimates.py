@@ -29,7 +29,7 @@ class Budget:
     """One line of the table: an epsilon, and how much a rewrite keeps with this epsilon.
 
     Attributes:
-        kept: estimate of how much a rewrite keeps of its text; None if there are too few public
+        kept: estimate of how much a rewrite keeps of its record; None if there are too few public
             texts.
         examples: pairs of a public sentence and its rewrite.
     """
@@ -41,7 +41,7 @@ class Budget:
 
     @property
     def shares(self) -> list[str]:
-        """The shares as strings, one for each of SHARE_HEADINGS; empty if there is no estimate."""
+        """The shares in ``kept`` as strings, for each of SHARE_HEADINGS; "" if ``kept`` is None."""
         if (kept := self.kept) is None:
             return [""] * len(SHARE_HEADINGS)
         topic = "" if kept.topic is None else f"{kept.topic:.0%} ({kept.topic_of_others:.0%})"
@@ -65,7 +65,7 @@ def rewrite_examples(
 ) -> list[tuple[str, str]]:
     """Return at most ``count`` pairs of a public sentence and its rewrite.
 
-    In a release by label, the public label of a sentence follows it in brackets.
+    In a release by label, the public label of a sentence follows the sentence in brackets.
     """
     probes = choose_probes(rewriter, public)
     chosen = short_texts(probes.texts, count)
@@ -77,6 +77,6 @@ def rewrite_examples(
 
 
 def short_texts(texts: Sequence[str], count: int) -> list[str]:
-    """Return ``count`` texts with a length in EXAMPLE_WORDS, or any texts if these are too few."""
+    """Return ``count`` texts of EXAMPLE_WORDS words or, if these are too few, of any length."""
     short = [text for text in texts if len(text.split()) in EXAMPLE_WORDS]
     return list((short if len(short) >= count else texts)[:count])

@@ -6,8 +6,8 @@
 
 A row holds the latent of a record (a vector of its text), or the numbers of its nearest
 descriptions in the model's codec. If labels are released too, each row ends with the index of the
-label. To add a kind of release, write another subclass of ``Coding``, and let ``Rewriter`` choose
-it.
+record's label. To add a kind of release, write another subclass of ``Coding``, and let ``Rewriter``
+choose it.
 """
 
 import secrets
@@ -38,7 +38,7 @@ _ENCODED: WeakKeyDictionary[Autoencoder, PublicTexts] = WeakKeyDictionary()  # p
 
 
 class Coding(ABC):
-    """The encoding of records for a mechanism, and the writing of texts from its releases."""
+    """A way to encode records for a mechanism, and to write texts from its releases."""
 
     labels: Sequence[str] = ()  # those that a text can come with
     probes: int = 100  # public texts that an estimate rests on
@@ -48,7 +48,7 @@ class Coding(ABC):
         """Return secret rows (B, n), one for each record; a row depends on its record alone."""
 
     def check_labels(self, labels: Sequence[str | None]) -> None:  # noqa: B027 - nothing to check without a label set
-        """Raise ConfigurationError for labels that ``encode`` refuses."""
+        """Raise ConfigurationError if ``encode`` would refuse one of the labels."""
 
     def release(self, encoded: Tensor, mechanism: Any) -> Tensor:
         """Return the mechanism's random output (B, n) for encoded records."""
@@ -71,7 +71,7 @@ class Coding(ABC):
 
 
 class LatentCoding(Coding):
-    """Coding by a model's encoder and decoder."""
+    """A coding by a model's encoder and decoder; each row is a latent."""
 
     def __init__(
         self,
@@ -147,7 +147,7 @@ def pool_size(codewords: int) -> int:
 
 
 class Pools:
-    """A pool of texts for each codeword, shared by all records that are released as this codeword.
+    """Pools of texts, one for each codeword; all records released as a codeword share its pool.
 
     A *codeword* is one of a few public vectors that some mechanisms release, so many records can
     have the same release.
@@ -157,8 +157,8 @@ class Pools:
     are drawn independently, from one distribution that depends on the codeword alone. A record's
     text is chosen by a random place in the pool, and no text is read for this choice. So the time
     at which a text is written does not matter. QED. Only released codewords are read, so drawing is
-    post-processing. All random numbers come from the operating system, so no seed reveals which
-    record came first.
+    post-processing. All random numbers come from the operating system, so no seed can reveal which
+    record was the first to draw a text.
     """
 
     def __init__(self, size: int) -> None:
@@ -186,7 +186,7 @@ class Pools:
 
 
 class DescriptionCoding(Coding):
-    """Coding by a model's codec, which describes a text by a number, stored as two int64 halves."""
+    """A coding by a model's codec, which describes a text by a number (two int64 halves)."""
 
     size: int
     probes = 40  # each is searched for
@@ -200,7 +200,7 @@ class DescriptionCoding(Coding):
             self.codec.describe_by_several([], size=self.size, count=self.top)  # refused before any record is read
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return the numbers of each text's t nearest descriptions, as rows (B, 2 t)."""
+        """Return rows (B, 2 t) with the numbers of the t descriptions nearest to each text."""
         if self.top == 1:
             return pack(self.codec.describe(texts, size=self.size))
         several = self.codec.describe_by_several(texts, size=self.size, count=self.top)
@@ -221,7 +221,7 @@ class DescriptionCoding(Coding):
 
 
 class PairCoding(Coding):
-    """Coding of text and label as one symbol; rows (B, n + 1) end with the index of the label."""
+    """A coding of text and label as one symbol; rows (B, n + 1) end with the index of the label."""
 
     def __init__(self, text: Coding, labels: Sequence[str]) -> None:
         self.text, self.labels, self.probes = text, labels, text.probes
@@ -263,7 +263,7 @@ class PairCoding(Coding):
 
 
 def pack(numbers: Iterable[int]) -> Tensor:
-    """Pack whole numbers below 2^120 into rows (B, 2) of int64: the high and the low half."""
+    """Pack B whole numbers below 2^120 into rows (B, 2) of int64: the high and the low 60 bits."""
     rows = [[number >> HALF_BITS, number & ((1 << HALF_BITS) - 1)] for number in numbers]
     return torch.tensor(rows, dtype=torch.int64).reshape(-1, 2)
 

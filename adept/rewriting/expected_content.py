@@ -2,7 +2,8 @@
 
 Estimates use public texts only, by default texts that the model has not seen. Two texts have the
 same *topic* if the same codeword of the model is nearest to both. Warnings about another language
-or overlong texts depend on the records without any noise, so they go only to standard error.
+or overlong texts are computed from the records without any noise, so they go only to standard
+error.
 """
 
 import json
@@ -92,12 +93,12 @@ def expected_lines(
     labelled: bool = False,
     writer: Rewriter | None = None,
 ) -> list[str]:
-    """Return sentences that state how much of public texts a release keeps, and what it can teach.
+    """Return sentences on how much a release keeps of public texts, and on what it can teach.
 
     Args:
         public: texts for the estimate; if None, texts held out from the model's training.
-        packaged: True for the model that comes with the package.
-        labelled: True if each rewrite has a copied label, or one that was released with the text.
+        packaged: if True, the model is the one that comes with the package.
+        labelled: if True, each rewrite has a label, which was copied or released with the text.
         writer: the rewriter by label (``Rewriter.by_label``) that will make the release, if labels
             are copied.
     """
@@ -117,7 +118,7 @@ def expected_lines(
 
 
 def floor_lines(writer: Rewriter, epsilons: Sequence[float], *, packaged: bool) -> list[str]:
-    """Return a sentence on what a classifier learns of public examples or names without any record."""
+    """Return at most one sentence: what public examples or label names teach a classifier."""
     examples = sum(map(len, writer.model.label_examples.values()))
     if examples:
         return [
@@ -132,7 +133,10 @@ def floor_lines(writer: Rewriter, epsilons: Sequence[float], *, packaged: bool) 
 
 
 def above_names_line(output: str, needed: str, rows: Mapping[float, float]) -> str:
-    """Return a sentence on the number of rows, by epsilon, that an output needs to teach more than names."""
+    """Return a sentence on how many rows of ``output`` teach more than the names of labels.
+
+    ``rows`` maps each epsilon to this number of rows, which each ``needed`` must have.
+    """
     counts = [f"{round(float(f'{count:.2g}')):,} rows at epsilon {words(epsilon)}" for epsilon, count in rows.items()]
     return (
         f"{output} are expected to teach a classifier more than the names of the labels do only if {needed} has at least about "
@@ -141,7 +145,10 @@ def above_names_line(output: str, needed: str, rows: Mapping[float, float]) -> s
 
 
 def _says_labels(writer: Rewriter) -> bool:
-    """Return False if the public labels are known and none of their names has a known word."""
+    """Return False if the model's codec knows no word in the names of the public labels.
+
+    The result is True if there are no public labels, or if the model has no codec.
+    """
     labels: Sequence[str] = writer.joint.labels if writer.joint else ()
     if isinstance(writer.coding, LabelCoding):
         labels = writer.coding.public_labels
@@ -149,14 +156,14 @@ def _says_labels(writer: Rewriter) -> bool:
 
 
 def rows_above_names(writer: Rewriter, epsilon: float) -> float:
-    """Estimate how many rows of each label rewrites need to teach more than the labels' names do."""
+    """Estimate how many rewrites per label teach a classifier more than the labels' names do."""
     labels = len(writer.joint.labels) if writer.joint else 1
     factor, power = JOINT_ROWS if writer.joint else BY_LABEL_ROWS if is_by_label(writer.mechanism) else BROAD_ROWS
     return float(factor / max(epsilon - log(labels), MIN_TEXT_EPSILON) ** power)
 
 
 def by_label_lines(writer: Rewriter, public: Corpus | None) -> list[str]:
-    """Return sentences about the copied labels of a release by label, and about its estimates."""
+    """Return sentences on the labels and estimates of a release by label; [] for other ones."""
     if not is_by_label(writer.mechanism):
         return []
     return [BY_LABEL, *([] if _knows_labels(writer, public) else [NO_LABEL_SET])]
@@ -240,7 +247,7 @@ class Survival(NamedTuple):
 
 @cache
 def unseen_figures() -> dict[str, dict[float, Survival]]:
-    """Return the shares measured on each subject unknown to the model, at each measured epsilon."""
+    """Return shares measured on subjects that the model had not read, by subject and epsilon."""
     table = json.loads((packaged_directory() / UNSEEN_FILE).read_text("utf-8"))
     return {
         subject: {float(epsilon): Survival(*shares) for epsilon, shares in row.items()}
@@ -249,7 +256,7 @@ def unseen_figures() -> dict[str, dict[float, Survival]]:
 
 
 def unseen_line(rewriter: Rewriter) -> str | None:
-    """Return a sentence that states how much a rewrite keeps on subjects unknown to the model.
+    """Return a sentence on how much a rewrite keeps of records on subjects unknown to the model.
 
     The result is None if the rewriter's epsilon is smaller than every measured epsilon. The result
     is also None if the mechanism is not the default mechanism, or if text and label are released

@@ -1,4 +1,4 @@
-"""Download of models from the Hugging Face Hub, and upload of models to it."""
+"""Functions that download models from the Hugging Face Hub, and upload models to it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,14 +30,14 @@ class HubModel(ModelHubMixin, library_name="adept", tags=TAGS):
 
 
 def fetch(name: str, **options: Any) -> tuple[Autoencoder, Tokenizer]:
-    """Load a model from the Hub, with options of ``snapshot_download``, or raise ModelError."""
+    """Download a model from the Hub, with options of ``snapshot_download``, and load it."""
     with _explain_errors(f"{printable(name)} is neither a model directory nor a model that the Hub gives"):
         directory = snapshot_download(name, allow_patterns=HUB_FILES, **options)
     return load_model(directory)
 
 
 def publish(model: Autoencoder, tokenizer: Tokenizer, name: str, *, accept_private_model: bool, **options: Any) -> str:
-    """Push a model to the Hub, with options of ``push_to_hub``; return the URL of the commit.
+    """Push a model to the Hub with the ``options`` of ``push_to_hub``; return the commit's URL.
 
     Raises:
         ReleaseRefused: the training text was not declared public, and ``accept_private_model`` is
@@ -55,7 +55,7 @@ def publish(model: Autoencoder, tokenizer: Tokenizer, name: str, *, accept_priva
 
 @contextmanager
 def _explain_errors(what: str) -> Iterator[None]:
-    """Turn any error of the Hub's library, whose classes vary by version, into a ModelError."""
+    """Turn any error of the Hub's library into a ModelError, whatever the class of the error is."""
     try:
         yield
     except Exception as error:  # noqa: BLE001

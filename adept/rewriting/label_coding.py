@@ -1,4 +1,4 @@
-"""The coding of releases by label: each record is released as a public sentence about its label.
+"""A coding for releases by label: each record is released as a public sentence about its label.
 
 The sentences of a label are chosen by the label's public name (``adept.models.label_sentences``).
 The set of a label's sentences is the label's *cell*. A sentence of the cell is likely to be
@@ -58,7 +58,8 @@ class CellSearch:
 
     Args:
         index: the index of all sentences of a codec.
-        topics: the calculator of topics; if None, meanings are compared instead of topics.
+        topics: an object that computes the topics of texts; if None, meanings are compared instead
+            of topics.
         first: the number of sentences at the beginning of the index that belong to every label.
     """
 
@@ -93,7 +94,7 @@ class CellSearch:
         return np.sort(np.take_along_axis(near, _least(distances, near, count), axis=1), axis=1)
 
     def _compare(self, records: Texts, places: NDArray[np.int32]) -> Whole:
-        """Return the distances (B, k) between the topics of records and sentences.
+        """Return the distances (B, k) between the topics of B records and of k sentences.
 
         The unit of a distance is the total weight of the record's words, divided by ``2 * UNIT``.
         """
@@ -115,7 +116,7 @@ class CellSearch:
 
 
 class CellCoding(Coding):
-    """The coding of one label's records as numbers of sentences in the label's cell."""
+    """A coding of the records of one label as numbers of sentences in the label's cell."""
 
     def __init__(self, codec: Codec, search: CellSearch, cell: Places, *, top: int) -> None:
         self.codec, self.search, self.cell, self.top = codec, search, cell, top
@@ -144,7 +145,7 @@ class CellCoding(Coding):
 
 
 class LabelCoding(Coding):
-    """The coding of records as sentences, each chosen among the sentences of the record's label.
+    """A coding of records as sentences, each chosen among the sentences of the record's label.
 
     Args:
         model: a model of broad text, whose codec can describe a record by whole sentences.
@@ -239,7 +240,7 @@ def _pack_places(places: Places) -> Tensor:
 
 
 def _least(values: Whole, numbers: Whole, count: int) -> Whole:
-    """Return the columns (B, count) of each row's smallest values; lower ``numbers`` break ties."""
+    """Return the columns (B, count) of each row's smallest values; lower ``numbers`` win ties."""
     if count >= values.shape[1]:
         return np.broadcast_to(np.arange(values.shape[1]), values.shape)
     return np.argpartition(values * (MAX_UNGROUPED * 2) + numbers, count - 1, axis=1)[:, :count]

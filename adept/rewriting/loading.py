@@ -1,4 +1,4 @@
-"""Loading of a rewriter's model, choice of its mechanism, and refusal of unsafe releases."""
+"""Functions that load a rewriter's model, choose its mechanism, and refuse unsafe releases."""
 
 import hashlib
 import math
@@ -40,10 +40,9 @@ def check_release(
     """Raise ReleaseRefused if a release is not safe, unless an argument permits this release.
 
     Args:
-        accept_broken_claim: True to permit a privacy claim that is false or has an infinite
-            epsilon.
-        accept_inexact: True to permit floating-point noise, whose rounding errors no proof covers.
-        accept_private_model: True to permit a model that can write sentences of its private
+        accept_broken_claim: if True, the privacy claim may be false or have an infinite epsilon.
+        accept_inexact: if True, the noise may have rounding errors that no proof covers.
+        accept_private_model: if True, the model may be able to write sentences of its private
             training text.
     """
     if not (guarantee.holds and math.isfinite(guarantee.epsilon)) and not accept_broken_claim:
@@ -63,14 +62,14 @@ def check_release(
 def fit_mechanism(
     mechanism: LocalRandomizer | JointResponse, model: Autoencoder
 ) -> tuple[JointResponse | None, LocalRandomizer]:
-    """Return a mechanism with the codewords of a model, as a pair of mechanisms.
+    """Give a mechanism the codewords or the codec size of a model; return a pair of mechanisms.
 
-    The first mechanism releases text and label together; it is None if ``mechanism`` releases text
-    alone. The second mechanism releases text alone.
+    The first mechanism of the pair releases text and label together; it is None if ``mechanism``
+    releases text alone. The second mechanism of the pair releases text alone.
 
     Raises:
-        ConfigurationError: the clip radius of the mechanism is not that of the model, or the
-            mechanism needs labels that are private.
+        ConfigurationError: the mechanism and the model have different clip radiuses, or a joint
+            release of text and label is asked of a mechanism that releases sentences by label.
         ModelError: the model is not suitable for the mechanism.
     """
     if isinstance(mechanism, JointResponse):
@@ -152,7 +151,7 @@ def is_packaged(directory: str | Path | None) -> bool:
 
 
 def load_model(directory: str | Path | None = None) -> tuple[Autoencoder, Tokenizer]:
-    """Load model and tokenizer from a model or run directory, or from the package.
+    """Load a model and its tokenizer from ``directory``; if it is None, from the package.
 
     Raises:
         ModelError: the directory is incomplete or damaged, or the model fails on fixed public

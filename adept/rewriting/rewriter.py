@@ -55,7 +55,7 @@ os.register_at_fork(before=_await_ended_threads, after_in_child=lambda: torch.se
 
 
 class Rewriter:
-    """A rewriter of text to private text, with one model and one mechanism.
+    """A rewriter that turns texts into private texts, with one model and one mechanism.
 
     Args:
         model, tokenizer: a model and its tokenizer, saved together.
@@ -72,7 +72,8 @@ class Rewriter:
         ModelError: the model clips latents in a way that the mechanism cannot use, or lacks the
             codewords or the codec that the mechanism needs.
         ConfigurationError: the mechanism and the model clip latents to different radiuses.
-        ReleaseRefused: releases would not be safe (``check_release``).
+        ReleaseRefused: a release with this model and mechanism would not be safe
+            (``check_release``).
     """
 
     def __init__(
@@ -196,7 +197,7 @@ class Rewriter:
         returns the same rewriter, so the cells of labels are computed only once.
 
         Args:
-            descriptions: public sentences that explain the labels.
+            descriptions: public sentences that explain the labels, for all or some of the labels.
             label_set: labels that are public and were not read from the records.
         """
         mechanism, asked = label_mechanism(self.model, epsilon=self.mechanism.epsilon), (descriptions, label_set)
@@ -212,11 +213,11 @@ class Rewriter:
         return self._by_label[1]
 
     def of_label(self, label: str | None) -> "Rewriter":
-        """Return the rewriter for the records of one label.
+        """Return the rewriter for the records that have this label.
 
         If releases do not depend on labels, ``label`` must be None, and the result is this
-        rewriter. The method raises ConfigurationError if a needed label is missing, or if a label
-        has no effect.
+        rewriter. The method raises ConfigurationError if ``label`` is None although releases depend
+        on labels, or if a label is given that would have no effect.
         """
         if isinstance(self.coding, LabelCoding) == (label is None):
             wrong = (
@@ -246,7 +247,7 @@ class Rewriter:
         return self.coding.write(released, samples=samples)
 
     def save_pretrained(self, directory: str | Path) -> None:
-        """Write the model directory that ``from_pretrained`` loads, with its card."""
+        """Write the model directory that ``from_pretrained`` loads, including the model card."""
         self.model.save_pretrained(directory)
         self.tokenizer.save_pretrained(directory)
         (Path(directory) / "README.md").write_text(model_card(self.model), "utf-8")
@@ -261,7 +262,8 @@ class Rewriter:
 def resolve_decoding(decoding: DecodingConfig, model: Autoencoder, mechanism: LocalRandomizer) -> DecodingConfig:
     """Replace the strategy "auto" and the pool None by values that suit model and mechanism.
 
-    The pool is 0 (no shared texts) unless texts are sampled and the releases are codewords.
+    The pool becomes 0 (no shared texts), unless texts are sampled and the releases are codewords of
+    a learned codebook.
     """
     count = mechanism.count if isinstance(mechanism, LearnedCodebook) else 0  # of releases, if they repeat
     nearest = model.config.decoder == "nearest" and not model.labels
