@@ -104,11 +104,12 @@ def _learn_from(trial: Trial, cell: Cell) -> tuple[Corpus, Columns]:
 def _copy_or_cycle_labels(trial: Trial) -> list[str]:
     """Return the private records' labels.
 
-    For central trust, return the same number of labels, which are the names of the label set in
+    If labels are private, return the same number of labels, which are the names of the label set in
     turn.
     """
-    own = trial.private.labels or []
-    return list(islice(cycle(trial.label_set), len(own))) if trial.config.trust == CENTRAL else own
+    own, config = trial.private.labels or [], trial.config
+    copied = config.labels == COPY and config.trust != CENTRAL
+    return own if copied else list(islice(cycle(trial.label_set), len(own)))
 
 
 def _open_source(trial: Trial, cell: Cell) -> Source:

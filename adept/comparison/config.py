@@ -38,9 +38,9 @@ class CompareConfig(Columns):
     mechanisms: list[str] = field(default_factory=lambda: ["original", "l1", "sqrt_n"])
     """Names of the mechanisms to compare. The comparison always adds the references none (the
     original text), identity (rewriting without noise) and random (texts that do not depend on the
-    records). With labels=copy or trust=central, the comparison also adds the accuracy that can be
-    reached with the names of the labels alone. If the model was adapted to labelled examples, the
-    comparison also adds the accuracy of a classifier that is trained on these examples alone."""
+    records). The comparison also adds the accuracy that can be reached with the names of the labels
+    alone. If the model was adapted to labelled examples, the comparison also adds the accuracy of a
+    classifier that is trained on these examples alone."""
     epsilons: list[float] = field(default_factory=lambda: [8.0, 32.0, 128.0, 512.0])
     """Values of epsilon that the mechanisms claim. Each epsilon is for a record together with its
     label, or, if labels are copied, for the text of the record alone."""

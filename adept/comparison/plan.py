@@ -95,9 +95,7 @@ def plan_comparison(config: CompareConfig, *, examples: bool = False) -> Schedul
 
 
 def _list_rows(config: CompareConfig, examples: bool) -> Iterator[tuple[str, ModelKind | None]]:
-    yield NONE, None
-    if config.trust == CENTRAL or config.labels == COPY:  # names of labels are public
-        yield from ((name, None) for name in BY_NAMES)
+    yield from ((name, None) for name in (NONE, *BY_NAMES))
     if examples:
         yield EXAMPLES, None
     if config.baselines and config.protocol == "disjoint":

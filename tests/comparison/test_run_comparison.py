@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import signal
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
@@ -395,7 +396,8 @@ def test_labels_of_one_symbol_come_with_their_release_whatever_reads_it(
     rows = compared(config(tmp_path / "run", baselines=True, samples=2, data=DataConfig(sizes=[80, 20, 40]), **changes))
     ours = [row for row in rows if row.mechanism in ("learned_codebook", "description")]
     assert {row.decoder for row in ours} == {"lstm", "codec"}
-    assert noisy == [row.labels == "joint_response" for row in rows]
+    trained = [row for row in rows if row.mechanism != "names_directly"]
+    assert noisy == [row.labels == "joint_response" for row in trained]
     assert {(row.claimed_epsilon, row.epsilon, row.label_epsilon, row.labels) for row in ours} == {
         (3.0, 3.0, None, "joint_response")
     }
@@ -407,6 +409,18 @@ def test_labels_of_one_symbol_come_with_their_release_whatever_reads_it(
     reference = kept_texts(tmp_path / "run", "random-sphere-topics-lstm")["labels"]
     assert texts["labels"] != reference
     assert set(texts["labels"]) <= set(own)
+
+
+def test_names_of_private_labels_are_equally_frequent(tmp_path: Path) -> None:
+    """The label set is public, but not how often each label occurs."""
+    changes = {"mechanisms": ["sqrt_n"], "labels": "randomized_response", "label_epsilon": 24.0}
+    private, copied = (
+        next(Comparison(config(tmp_path / name, **own))._trials()) for name, own in (("a", changes), ("b", {}))
+    )
+    assert cell_module._copy_or_cycle_labels(copied) == copied.private.labels
+    counts = Counter(cell_module._copy_or_cycle_labels(private))
+    assert set(counts) == set(private.label_set)
+    assert max(counts.values()) - min(counts.values()) <= 1
 
 
 def test_a_model_is_trained_without_the_public_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
