@@ -107,7 +107,7 @@ def resume_collection() -> None:
 
 
 def end_process() -> None:
-    """Ignore further signals, and skip the last garbage collection."""
+    """Ignore all later signals, and skip the last garbage collection."""
     _handle(signal.SIG_IGN)
     gc.disable()
     gc.freeze()

@@ -146,7 +146,10 @@ def _write_overrides(config: TrainConfig, overrides: list[str], directory: Path)
 
 
 def complete(given: list[str]) -> list[str]:
-    """Add the stored options of the run that ``resume_from`` names; given options have priority."""
+    """Add the options stored by the run that ``resume_from`` names to the given options.
+
+    A given option has priority over a stored one.
+    """
     directories = [argument.partition("=")[2] for argument in given if argument.startswith("resume_from=")]
     if not directories:
         return given

@@ -1,4 +1,4 @@
-"""Batches of records: the random choices for a batch, and the output rows written from them.
+"""Batches of records: the random choices for a batch, and the output rows made from the choices.
 
 A mechanism turns a record into a random value, the *release*, from which the record's texts are
 written. ``draw`` makes all random choices for a batch. The result, an *entry*, is stored in the

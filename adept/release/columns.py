@@ -121,7 +121,7 @@ def output_columns(label_column: str | None, options: ReleaseOptions) -> list[st
 
 
 class CheckedRecords:
-    """An iterable that checks each record when it is read, and counts the records.
+    """An iterable of records that checks each record when it is read, and counts those it yields.
 
     If a person contributed more than ``max_records_per_person`` records, excess=drop leaves the
     later records out, and excess=refuse raises DataError.
@@ -129,8 +129,9 @@ class CheckedRecords:
     *Claim*: with excess=drop, only the number of earlier records of the same person decides whether
     a record is left out. *Proof*: ``_Persons`` counts the records of each person separately. To
     decide if a record is left out, ``_Persons`` reads only the name of the record's person. QED. So
-    if the content of a person's records changes, every other record keeps its place in the output.
-    A resumed run, which reads the same input again, leaves out the same records as the first run.
+    if the content of one person's records changes, the records of all other persons keep their
+    places in the output. A resumed run, which reads the same input again, leaves out the same
+    records as the first run.
 
     Args:
         label_column: name of the output's label column.

@@ -6,11 +6,11 @@ A *claim* is an entry of the ledger for one record or person in one release.
 an error is raised, or the ledger still lists every record, and its limit has not grown.
 
 *Proof*. SQLite stores each claim twice: in the tree of the table of claims, and in the tree of the
-index ``claims_again``. These two trees share no page of the file. Each claim is looked up in both
-trees, and if the two answers differ, the ledger is refused. The tables ``adept``, ``releases`` and
-``approvals`` are small; whenever the file is opened, each of them is compared with an index of all
-its columns. SQLite itself refuses a file that is shorter than its header says; this module refuses
-an empty file, and a file that lacks a table. QED.
+index ``claims_again``. The two trees of a claim share no page of the file. Each claim is looked up
+in both trees, and if the two answers differ, the ledger is refused. The tables ``adept``,
+``releases`` and ``approvals`` are small; whenever the file is opened, each of them is compared with
+an index of all its columns. SQLite itself refuses a file that is shorter than its header says; this
+module refuses an empty file, and a file that lacks a table. QED.
 """
 
 import math

@@ -139,8 +139,8 @@ def release(
         key: key of the digests by which a resumed run recognises its input.
         ledger: the ledger (the list of released records) to which the records are added, or None.
         progress: function that is called with the number of finished records. If the function has
-            an attribute ``last_step``, this is a context manager that protects the publication from
-            interrupts.
+            an attribute ``last_step``, the attribute is a context manager that protects the
+            publication from interrupts.
         tell: function that is called with notes for the curator.
     """
     complete = publication.complete if resume else None
@@ -222,12 +222,12 @@ class Run(Generic[Stated]):
         return statement
 
     def show(self) -> None:
-        """Store in the ledger that somebody may have read all records drawn so far."""
+        """Store in the ledger that somebody may have read the rows of all records drawn so far."""
         if self.ledger:
             self.ledger.show(self.journal.run, self.journal.records)
 
     def tidy(self) -> None:
-        """Remove the working files of a complete release; a resumed run removes what is left."""
+        """Remove the working files of a complete release; a resumed run repeats this step."""
         with suppress(OSError, AdeptError, KeyboardInterrupt):
             self.journal.finish()
             if self.ledger:

@@ -187,7 +187,7 @@ class LedgerOptions:
 
 @dataclass
 class ReleaseRequest(LedgerOptions, FileOptions):
-    """A request to release records: budget, mechanism, treatment of labels, other options."""
+    """A request to release records: budget, mechanism, treatment of labels, and other options."""
 
     # --- Budget and mechanism
     epsilon: float | None = None

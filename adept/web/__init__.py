@@ -1,1 +1,1 @@
-"""The web page that shows the effect of a privacy budget; other machines need a token for it."""
+"""The web page of ``adept play``; to read it from another machine, one needs a token."""

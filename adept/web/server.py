@@ -154,7 +154,7 @@ class Play:
         return JSONResponse({"claimed": epsilon, "true": epsilon * dim**0.5, "odds": odds})
 
     async def budgets(self, request: Request) -> Response:
-        """Answer, for each epsilon, with its protection and with rewrites of public sentences."""
+        """Answer with the protection and with rewrites of public sentences, for each epsilon."""
         return JSONResponse(await self._work(self.sentences.budgets))
 
     async def drop(self, request: Request) -> Response:
@@ -198,7 +198,7 @@ class Play:
     async def earlier(self, request: Request, part: Literal["page", "picture"]) -> Response:
         """Answer with the page or figure of an earlier result.
 
-        The headers of this answer forbid it to run scripts and to load other files.
+        The answer's headers forbid the page and the figure to run scripts and to load other files.
         """
         content = await to_thread.run_sync(earlier_results.read, self.runs, request.path_params["name"], part)
         kind = "text/html" if part == "page" else "image/svg+xml"
@@ -273,7 +273,7 @@ def _refusal(request: Request, error: Exception) -> Response:
 
 
 def _failure(request: Request, error: Exception) -> Response:
-    """Write to stderr where in the code an error arose, but not its message.
+    """Write to stderr where in the code an error arose, but not the error's message.
 
     The message may quote text that the user typed.
     """

@@ -48,7 +48,7 @@ class Release:
     released: Tensor  # (1, .)
 
     def view(self) -> View:
-        """Return the reader's beliefs after this release."""
+        """Return the beliefs of a reader who has seen this release."""
         return self.reader.view(self.encoded, self.released)
 
 
