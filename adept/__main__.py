@@ -1,4 +1,4 @@
-"""The command line, ``adept COMMAND [overrides]``; each command imports only what it needs."""
+"""The command line, ``adept COMMAND NAME=VALUE ...``; each command imports only what it needs."""
 
 import importlib
 import sys

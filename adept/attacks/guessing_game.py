@@ -45,12 +45,12 @@ class AttackRow:
 
     @property
     def beyond_bound(self) -> bool:
-        """True if the whole interval is above the true epsilon's bound, due to a bug in adept."""
+        """True if the whole interval of the rate lies above the bound of the true epsilon."""
         return self.rate.low > self.bound
 
     @property
     def refutes_any(self) -> bool:
-        """True if the rate exceeds a bound, or a release changes odds more than is claimed."""
+        """True if the rate exceeds a bound, or odds change more than the claimed epsilon allows."""
         return self.refutes_claim or self.beyond_bound or bool(self.detail.get("beyond_claim"))
 
     @property

@@ -51,7 +51,10 @@ class Candidates:
         return Candidates(self.mechanism, tuple(map(torch.cat, zip(self.views, others.views, strict=True))), self.dim)
 
     def log_likelihood(self, released: Tensor) -> Tensor:
-        """Return ln p(z|x) for releases z (rows) and candidates x, up to a shift of each row."""
+        """Return ln p(z|x) for releases z (rows) and candidates x (columns).
+
+        All entries of a row may be shifted by the same number.
+        """
         score = _score(self)
         return torch.cat([score(part) for part in torch.split(released, COMPARED_RELEASES)])
 

@@ -6,7 +6,7 @@ The attacker sees the classifier, knows both texts of a pair, and guesses which 
 The attacker uses the offline attack of LiRA (Carlini et al. 2022), and trains *shadow classifiers*
 on rewrites of public text. The score of a text is the classifier's confidence in the text's label
 minus the mean confidence of the shadow classifiers, divided by the standard deviation of the shadow
-classifiers' confidence. The attacker names the text with the larger score.
+classifiers' confidence. Of each pair, the attacker names the text with the larger score.
 
 *Claim*: consider the number of right answers to "which of the two", over all N pairs of all
 classifiers. If the claim of pure eps-LDP is true, this number is stochastically at most Binomial(N,

@@ -9,7 +9,7 @@ secret. The attacks, from strong to weak, are:
   public texts, and new texts that a language model of the public texts writes.
 - ``text``: the candidates are the private texts, and the attacker sees only the rewritten text. The
   candidates whose latents are nearest to the rewrite's latent form a short list. The attacker names
-  the candidate on this list from whose latent the decoder writes the rewrite with the largest
+  the candidate on the short list from whose latent the decoder writes the rewrite with the largest
   probability. If the mechanism reads descriptions, the attacker instead names the candidate that
   would be likeliest if the codec's description of the rewrite had been released.
 

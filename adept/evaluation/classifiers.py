@@ -67,7 +67,7 @@ def evaluate(
     """Train a classifier of labels on one corpus, and test the classifier on another.
 
     Args:
-        classifier: "tfidf" or "lstm" (bidirectional, max-pooled).
+        classifier: the name of the classifier, "tfidf" or "lstm".
         samples: number of consecutive texts in ``train`` that come from the same record;
             cross-validation keeps them together.
         noisy_labels: if True, the labels of ``train`` were randomised, so their frequencies are not
@@ -90,8 +90,8 @@ def score(predicted: list[str], test: Corpus, *, learned: Sequence[str], majorit
     Args:
         predicted: one predicted label for each record of ``test``.
         learned: labels of the training records.
-        majority: labels; the baseline predicts the commonest of them for every record. By default
-            ``learned``.
+        majority: labels, by default ``learned``; the baseline predicts the commonest of these
+            labels for every record.
     """
     known, labels = Counter(majority or learned), test.labels or []
     truth, guesses = codes(labels, predicted)
@@ -243,7 +243,7 @@ def fit_linear_encoder(public: Corpus, *, dim: int = LINEAR_DIM, seed: int) -> E
 
     The encoder computes TF-IDF of words and word pairs, projects it onto the first ``dim`` + 1
     singular directions, leaves out the first of these, and whitens the result. If there are fewer
-    directions, the missing coordinates are zero.
+    singular directions, the missing coordinates are zero.
     """
     from sklearn.decomposition import TruncatedSVD  # takes seconds to import
     from sklearn.feature_extraction.text import TfidfVectorizer

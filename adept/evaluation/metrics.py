@@ -83,7 +83,7 @@ def plain(text: str) -> str:
 
 
 def slot_share(values: Sequence[Sequence[str]], rewrites: Sequence[str]) -> float | None:
-    """Return the share of slot values (like cities) in their record's rewrite; None without any."""
+    """Return the share of slot values found in the rewrite of their record; None without values."""
     kept = [
         f" {plain(value)} " in f" {plain(rewrite)} "
         for own, rewrite in zip(values, rewrites, strict=True)
@@ -111,10 +111,10 @@ class NgramModel:
     """An n-gram model of words with Witten-Bell smoothing (Witten and Bell 1991, method C).
 
     The probability of a word w after the words v is p(w | v) = (c(v, w) + T(v) * p(w | v')) / (c(v)
-    + T(v)). Here c counts how often a sequence of words occurs, and T(v) is the number of distinct
-    words that occur after v. v' is v without its first word. The recursion ends with the uniform
-    distribution over the vocabulary and one unknown word. Empty words are added before the first
-    and after the last word of each text.
+    + T(v)). Here c counts how often a sequence of words occurs, T(v) is the number of distinct
+    words that occur after v, and v' is v without its first word. The recursion ends with the
+    uniform distribution over the words of the vocabulary and one unknown word. Empty words are
+    added before the first and after the last word of each text.
     """
 
     def __init__(self, texts: Sequence[str], *, order: int) -> None:

@@ -19,9 +19,9 @@ norm and no sensitivity. QED.
 
 Blocks: a codebook has at most 2^20 codewords, too few for budgets above about eps = 12. For a
 larger budget, the program cuts the n coordinates of a latent into m blocks. Block j has n_j
-coordinates, and a separate draw with the budget eps n_j / n releases this block. The draws are
-independent given x, so their budgets add up. The program computes the budgets as fractions, so
-their sum is exactly eps.
+coordinates, and a separate draw with the budget eps n_j / n releases this block. The draws for the
+blocks are independent given x, so their budgets add up. The program computes the budgets as
+fractions, so their sum is exactly eps.
 
 By default, k is the smallest power of two from 2^12 to 2^14 that is at least 10 / q, or 2^14 if all
 these powers are smaller. Here q is the probability of PrivUnit's cap. By default, m is the power of
@@ -102,8 +102,8 @@ class Block:
         """Return the index (B,) of the codeword at the given rank for each row of latents (B, n_j).
 
         The t nearest codewords have the ranks 0 to t - 1, and the other codewords have the ranks t
-        to k - 1, both in ascending order of the indices. So in every row, each of the k codewords
-        has exactly one rank.
+        to k - 1, both in ascending order of the indices. So for every latent, each of the k
+        codewords has exactly one rank.
         """
         near, top = self.nearest(latents), self.shape.top
         ranks = ranks.to(near.device)
@@ -116,7 +116,7 @@ class Block:
 
 @dataclass(frozen=True, kw_only=True)
 class Codebook(Mechanism):
-    """A mechanism that releases a public codeword near the direction of each latent.
+    """A mechanism that releases a public codeword, likely one near the latent's direction.
 
     The release is pure eps-LDP for any two records, in exact arithmetic. The release is a codeword,
     scaled to the l2 norm C. The mean of the release is not the latent. The probabilities of the
@@ -162,7 +162,7 @@ class Codebook(Mechanism):
         return self._join(chosen, like=latents)
 
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
-        """Simulate a seeded release, which is not private, with the expected release's gradient."""
+        """Simulate a seeded, non-private release with the gradient of the expected release."""
         centres = self.clip_as_floats(latents)
         chosen = [
             block.choose(part, simulated_ranks(part, block.shape, generator))

@@ -23,7 +23,7 @@ independent of the random bits of the release. An error of the codec makes the r
 never less private.
 
 If t = 1, K is by default the number for which a release transmits the most information about its
-record (``best_size``). This rule assumes that all descriptions are equally common. A codec of
+record (``best_size``). This rule for K assumes that all descriptions are equally common. A codec of
 *broad* text, which covers many subjects instead of one domain, describes a record by a whole public
 sentence. S(x) holds the t sentences nearest to the record, among all K sentences of the codec. For
 broad text, t is K s / (e^eps + s), rounded to a whole number, but at least 1. Then the odds of
@@ -199,7 +199,7 @@ class Description(SymbolRandomizer):
     def _checked(self, descriptions: Sequence[Described]) -> list[Sequence[int]]:
         """Return the descriptions of each record.
 
-        Raise ConfigurationError unless they are t different numbers from 0 to K - 1.
+        Raise ConfigurationError unless each record has t different numbers from 0 to K - 1.
         """
         rows: list[Sequence[int]] = [[row] if isinstance(row, int) else row for row in descriptions]
         count = self.count

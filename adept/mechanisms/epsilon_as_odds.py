@@ -65,7 +65,7 @@ def risk(epsilon: float, delta: float = 0.0) -> str:
 
 
 def cases(probability: float) -> str:
-    """Express a bound on a probability as a number of cases, rounded up: "75 of 100 cases"."""
+    """Express a bound on a probability in cases, such as "75 of 100 cases"; round the number up."""
     for times in CASES:
         count = math.ceil(probability * times)
         if MIN_COUNT <= count < times:

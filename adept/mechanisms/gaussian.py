@@ -1,9 +1,10 @@
 r"""Gaussian noise on an l2-clipped latent, calibrated tightly for every epsilon.
 
-The *continuous* Gaussian mechanism adds noise of standard deviation s to latents at l2 distance at
-most D. This mechanism is (eps, delta)-LDP if and only if delta >= Phi(-u) - exp(eps) Phi(-v) (Balle
-and Wang 2018, Theorem 8). Here Phi is the standard normal distribution function, u = eps s / D - D
-/ (2s) and v = eps s / D + D / (2s). Let delta_continuous(eps) be the right-hand side.
+The *continuous* Gaussian mechanism adds noise of standard deviation s to latents, any two of which
+are at l2 distance at most D. This mechanism is (eps, delta)-LDP if and only if delta >= Phi(-u) -
+exp(eps) Phi(-v) (Balle and Wang 2018, Theorem 8). Here Phi is the standard normal distribution
+function, u = eps s / D - D / (2s) and v = eps s / D + D / (2s). Let delta_continuous(eps) be the
+right-hand side of this inequality.
 
 The release adds noise of the *discrete* Gaussian distribution on the public grid (Canonne, Kamath,
 Steinke 2020), sampled exactly. The guarantee follows from the guarantee of the continuous Gaussian

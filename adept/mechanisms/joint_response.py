@@ -25,10 +25,11 @@ weight t A + (k - t) B if this is the record's label, and k B otherwise. So the 
 alone is ln((A + (L - 1) B) / (L B)), and the epsilon of the label alone is ln((t A + (k - t) B) /
 (k B)).
 
-The rules for codebooks read only the budget and L. By default, t is .8 k L / (e^eps + 1), but at
-least 1. By default, k is the largest power of two from 128 to 1024 that is at most e^eps / (2 L),
-or 128 if all these powers are larger. If e^eps / (2 L) is at least 128, then t = 1 and a record's
-own symbol has a probability of at least 2/3 (``docs/decisions.md``, "Codewords beside labels").
+For codebooks, the rules for k and t read only the budget and L. By default, t is .8 k L / (e^eps +
+1), but at least 1. By default, k is the largest power of two from 128 to 1024 that is at most e^eps
+/ (2 L), or 128 if all these powers are larger. If e^eps / (2 L) is at least 128, then t = 1 and a
+record's own symbol has a probability of at least 2/3 (``docs/decisions.md``, "Codewords beside
+labels").
 
 Checked proof: ``proofs/Symbols.v``, ``joint_response_is_private``, ``text_alone_is_private``,
 ``label_alone_is_private``.
@@ -82,7 +83,7 @@ class JointResponse:
 
     @cached_property
     def text(self) -> SymbolRandomizer:
-        """The mechanism that releases the text, with the number of outcomes for a joint release."""
+        """The mechanism that releases the text; its k and t are those of the joint release."""
         return self.mechanism.beside(len(self.labels))
 
     @cached_property

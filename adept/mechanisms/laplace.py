@@ -1,10 +1,10 @@
 r"""The three variants of ADePT: Laplace noise on a clipped latent.
 
 All three variants release r + (Y_1, ..., Y_n), where r is the clipped latent and Y_1, ..., Y_n are
-independent Laplace noise of scale b (Habernal 2021, Eq. 11 and 13). Let x and x' be the clipped
-latents of two records. The privacy loss at any output z is sum_i (|z_i - x'_i| - |z_i - x_i|) / b
-<= ||x - x'||_1 / b (Habernal 2021, Appendix A), and z = x attains this bound. So the true epsilon
-is D / b, where D is the *l1* diameter of the set of clipped latents:
+independent Laplace random numbers of scale b (Habernal 2021, Eq. 11 and 13). Let x and x' be the
+clipped latents of two records. The privacy loss at any output z is sum_i (|z_i - x'_i| - |z_i -
+x_i|) / b <= ||x - x'||_1 / b (Habernal 2021, Appendix A), and z = x attains this bound. So the true
+epsilon is D / b, where D is the *l1* diameter of the set of clipped latents:
 
 =========  =====  ================  =============  ====================================
 name       clip   l1 diameter D     scale b        D / b
@@ -16,7 +16,7 @@ sqrt_n     l2     2 C sqrt(n)       D / eps        eps
 
 The l1 diameter of the l2 ball is 2 C sqrt(n) by Cauchy-Schwarz: ||x||_1 <= sqrt(n) ||x||_2, with
 equality for x = C / sqrt(n) (1, ..., 1) (Habernal 2021, Theorem 5.1). The authors of ADePT (Krishna
-et al. 2021) took this diameter to be 2 C.
+et al. 2021) took the l1 diameter of the l2 ball to be 2 C.
 
 The release is exact, because the latents are integers on the public grid, the noise is discrete
 Laplace noise, and the program chooses b in rational arithmetic so that D / b <= eps for the integer
@@ -44,7 +44,7 @@ from adept.mechanisms.random_draws import simulated_laplace
 
 @dataclass(frozen=True, kw_only=True)
 class _Laplace(Mechanism):
-    """Base class of the three variants, which add Laplace noise to latents on the public grid."""
+    """Base class of ADePT's three variants, which add Laplace noise to latents on a public grid."""
 
     noise: ClassVar[str | None] = "laplace"
 

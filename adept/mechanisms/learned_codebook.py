@@ -168,7 +168,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
 
     @property
     def _own(self) -> Tensor:
-        """The codewords (k, n); without a model, random codewords of few dimensions."""
+        """The codewords (k, n); without a model, random ones of STAND_IN_DIM dimensions."""
         return random_codewords(STAND_IN_DIM, self.count, 0) if self.codewords is None else self.codewords
 
     def mean_cosine(self, dim: int) -> float:

@@ -14,22 +14,22 @@ theta, T and h are. In the transform, the factor E[e^(z S)] is E[e^(z X)]^n. The
 theta for which the term of the transform's sum at y = 0 is smallest; for every theta, this term is
 the largest of the sum. T is so large that f(0) is nearly the whole sum of f.
 
-Raising values of X can only increase the result. So the program raises the negative values of X
-below a bound -reach, which positive values hardly ever outweigh, to this bound. Outcomes in which
-no X_i is positive add nothing to E[S+]. If these outcomes are likely, the program leaves them out,
-because otherwise their rounding errors would hide the other outcomes. Let w be the part of E[e^(z
-X)] that comes from the values of X that are not positive. Then the program uses E[e^(z X)]^n - w^n,
-computed without cancellation, in place of E[e^(z X)]^n.
+Raising a value of X can only increase E[S+]. So the program raises the negative values of X below a
+bound -reach, which positive values hardly ever outweigh, to this bound. Outcomes in which no X_i is
+positive add nothing to E[S+]. If these outcomes are likely, the program leaves them out, because
+otherwise their rounding errors would hide the other outcomes. Let w be the part of E[e^(z X)] that
+comes from the values of X that are not positive. Then the program uses E[e^(z X)]^n - w^n, computed
+without cancellation, in place of E[e^(z X)]^n.
 
-*Rounding*. Let u = 2^-53. Sums and products have a relative error of at most u, and elementary
-functions have a relative error of at most 8 u. For an exponential, u times the exponent is added to
-the relative error. So every step below has a relative error of at most SLACK = 2^-40, which is 2^13
-u. Let M = E[e^(theta X)]. The *tilted* probability of the value x_j is m_j = p_j e^(theta x_j) / M.
-Let v = sum m_j |x_j| be the tilted mean of |X|. For z = theta + iy, let phi(y) = E[e^(z X)] / M.
-The terms m_j (e^(i y x_j) - 1) of phi(y) - 1 have errors of at most SLACK m_j y |x_j|, including
-the rounding of their arguments. So the error of phi is at most SLACK y v. Let r be an upper bound
-on |phi|. By the mean value theorem, the error of phi^n is at most SLACK r^n n y v / r, plus SLACK
-r^n (1 + |n ln phi|) for the errors of the exponential and the logarithm.
+*Rounding*. Let u = 2^-53. In floating point, sums and products have a relative error of at most u,
+and elementary functions have a relative error of at most 8 u. For an exponential, u times the
+exponent is added to the relative error. So every step below has a relative error of at most SLACK =
+2^-40, which is 2^13 u. Let M = E[e^(theta X)]. The *tilted* probability of the value x_j is m_j =
+p_j e^(theta x_j) / M. Let v = sum m_j |x_j| be the tilted mean of |X|. For z = theta + iy, let
+phi(y) = E[e^(z X)] / M. The terms m_j (e^(i y x_j) - 1) of phi(y) - 1 have errors of at most SLACK
+m_j y |x_j|, including the rounding of their arguments. So the error of phi is at most SLACK y v.
+Let r be an upper bound on |phi|. By the mean value theorem, the error of phi^n is at most SLACK r^n
+n y v / r, plus SLACK r^n (1 + |n ln phi|) for the errors of the exponential and the logarithm.
 
 If the program leaves out the outcomes without a positive value, it computes (a + b)^n - a^n instead
 of phi^n. Here a is the part of phi that comes from the values of X that are not positive, and b is
@@ -152,7 +152,7 @@ class _Sum:
 
     @property
     def reach(self) -> float:
-        """The bound: positive values hardly ever outweigh a negative value of X below -reach."""
+        """The bound on negative values: positive values hardly ever outweigh one below -reach."""
         mean = self.copies * float(self.masses[self._above] @ self.values[self._above]) / self.share
         return mean + PERIOD_DEVIATIONS * (self.upward + 1)
 

@@ -71,7 +71,7 @@ class WordByWord(InPositions):
     subclass defines ``_release_symbols``, which maps the N T symbols of N records, in one array, to
     an array of N T released symbols.
 
-    Claim: if each position is released by an (eps / T)-LDP mechanism on the common set of symbols,
+    Claim: if each position is released by an (eps / T)-LDP mechanism on the set of all symbols,
     with fresh random numbers, the T released symbols are eps-LDP for any two records. Proof: two
     records differ in at most T positions, and the probabilities of independent releases multiply.
     The epsilon of a position is eps / T, rounded down, so T times this number is at most eps
@@ -165,11 +165,11 @@ class PromptSampling(InPositions):
     depends on its logit, which is clipped to the interval from b1 to b2.
 
     Claim: the text is eps-LDP for any two records, with eps / T for each token. Proof: the earlier
-    tokens of a text are released. Given these tokens, the next token is drawn by the exponential
-    mechanism over a public set of tokens (`exponential_choice`). The score of a token is ``(l - b1)
-    / (b2 - b1)``, where l is the clipped logit. Each token may depend on the earlier tokens. The
-    budgets of T such draws add up (adaptive composition, Dwork and Roth 2013, Theorem 3.16). T is
-    public and the same for all records; cutting a text at its end is post-processing.
+    tokens of a text are released with it. Given these tokens, the next token is drawn by the
+    exponential mechanism over a public set of tokens (`exponential_choice`). The score of a token
+    is ``(l - b1) / (b2 - b1)``, where l is the clipped logit. Each token may depend on the earlier
+    tokens. The budgets of T such draws add up (adaptive composition, Dwork and Roth 2013, Theorem
+    3.16). T is public and the same for all records; cutting a text at its end is post-processing.
     """
 
     model: Autoencoder = field(repr=False)  # not trained on the records
@@ -220,7 +220,7 @@ class Redaction:
 
     @classmethod
     def from_public(cls, texts: Iterable[str]) -> "Redaction":
-        """Build a redaction that keeps the words of at least MIN_COMMON_TEXTS of these texts."""
+        """Build a redaction that keeps the words found in at least MIN_COMMON_TEXTS texts."""
         counts = Counter(word for text in text_list(texts) for word in {_bare(word) for word in text.split()})
         return cls(common=frozenset(word for word, count in counts.items() if count >= MIN_COMMON_TEXTS))
 

@@ -147,7 +147,7 @@ def pool_size(codewords: int) -> int:
 
 
 class Pools:
-    """Pools of texts, one for each codeword; all records released as a codeword share its pool.
+    """Pools of texts: one pool for each codeword, for all records released as this codeword.
 
     A *codeword* is one of a few public vectors that some mechanisms release, so many records can
     have the same release.

@@ -118,7 +118,7 @@ def expected_lines(
 
 
 def floor_lines(writer: Rewriter, epsilons: Sequence[float], *, packaged: bool) -> list[str]:
-    """Return at most one sentence: what public examples or label names teach a classifier."""
+    """Return at most one sentence, on what public examples or label names teach a classifier."""
     examples = sum(map(len, writer.model.label_examples.values()))
     if examples:
         return [
@@ -135,7 +135,7 @@ def floor_lines(writer: Rewriter, epsilons: Sequence[float], *, packaged: bool) 
 def above_names_line(output: str, needed: str, rows: Mapping[float, float]) -> str:
     """Return a sentence on how many rows of ``output`` teach more than the names of labels.
 
-    ``rows`` maps each epsilon to this number of rows, which each ``needed`` must have.
+    ``rows`` maps an epsilon to the number of rows that ``needed`` ("each label") must have.
     """
     counts = [f"{round(float(f'{count:.2g}')):,} rows at epsilon {words(epsilon)}" for epsilon, count in rows.items()]
     return (
@@ -163,7 +163,7 @@ def rows_above_names(writer: Rewriter, epsilon: float) -> float:
 
 
 def by_label_lines(writer: Rewriter, public: Corpus | None) -> list[str]:
-    """Return sentences on the labels and estimates of a release by label; [] for other ones."""
+    """Return sentences on the labels and estimates of a release by label, otherwise []."""
     if not is_by_label(writer.mechanism):
         return []
     return [BY_LABEL, *([] if _knows_labels(writer, public) else [NO_LABEL_SET])]

@@ -14,8 +14,8 @@ has more than MAX_UNGROUPED sentences, meanings are compared instead of topics
 
 *Claim*: the sentences found for a record depend only on the record, the cell and public facts.
 *Proof*: the words, topics and meaning of a text are whole numbers that depend on this text alone.
-Products and sums of these numbers are exact in any order. Equal distances are ordered by the
-sentences' places. So the other records of a batch change neither a distance nor an order. QED.
+Products and sums of these numbers are exact in any order. Sentences at equal distances are ordered
+by their places. So the other records of a batch change neither a distance nor an order. QED.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -129,7 +129,7 @@ class CellCoding(Coding):
         return self._release(self._describe(texts), mechanism)
 
     def release(self, encoded: Tensor, mechanism: Any) -> Tensor:
-        """Return the number of one released sentence for each record, packed into (B, 2)."""
+        """Return the number of one released sentence for each record, packed into rows (B, 2)."""
         return self._release(np.searchsorted(self.cell, encoded[:, 1::2].numpy()), mechanism)
 
     def _describe(self, texts: Sequence[str]) -> NDArray[np.int64]:
@@ -192,9 +192,11 @@ class LabelCoding(Coding):
             )
 
     def label_public(self, texts: Sequence[str]) -> Corpus:
-        """Return the texts with labels: of an example its own, else the one nearest in meaning.
+        """Return the texts with public labels.
 
-        The texts nearest to their labels come first. Without public labels, the label is NO_NAME.
+        An example of a label gets this label, and any other text gets the label nearest in meaning.
+        The texts nearest to their labels come first. If there are no public labels, each text gets
+        the label NO_NAME.
         """
         pairs = self.cells.label(texts, self.public_labels or [NO_NAME])
         labels = [self._examples.get(words_of(text), label) for text, label in pairs]

@@ -119,8 +119,8 @@ def is_by_label(mechanism: LocalRandomizer) -> bool:
 def label_mechanism(model: Autoencoder, *, epsilon: float) -> Description | None:
     """Return the mechanism that releases public sentences by label; None for an unsuitable model.
 
-    A suitable model is a model of broad text whose codec has more sentences than one label needs.
-    An adapted model is suitable only if it has labelled examples and epsilon is below
+    A suitable model is a model of broad text whose codec has more sentences than the cell of one
+    label. An adapted model is suitable only if it has labelled examples and epsilon is below
     MAX_EXAMPLES_EPSILON.
     """
     sentences = model.codec.sentences if model.codec else 0
@@ -146,7 +146,7 @@ def packaged_directory() -> Path:
 
 
 def is_packaged(directory: str | Path | None) -> bool:
-    """Return True for None, or for PACKAGED_MODEL if no directory has this name."""
+    """Return True for None, and for the name PACKAGED_MODEL unless it names a directory here."""
     return directory is None or (str(directory) == PACKAGED_MODEL and not Path(PACKAGED_MODEL).exists())
 
 

@@ -159,8 +159,8 @@ class Rewriter:
     def rewrite_pairs(self, texts: Any, labels: Any = None, *, samples: int = 1) -> list[Pair]:
         """Release each record once, and write ``samples`` pairs (text, label) from each release.
 
-        Give labels only if the mechanism reads labels or the model writes labels. Without released
-        or written labels, the label of each pair is None.
+        Give labels only if the mechanism reads labels or the model writes labels. If no labels are
+        released or written, the label of each pair is None.
 
         Raises:
             DataError: texts or labels are not lists, a text is not a string, or the lengths differ.
@@ -260,7 +260,7 @@ class Rewriter:
 
 
 def resolve_decoding(decoding: DecodingConfig, model: Autoencoder, mechanism: LocalRandomizer) -> DecodingConfig:
-    """Replace the strategy "auto" and the pool None by values that suit model and mechanism.
+    """Replace the strategy "auto" and the pool None by what suits the model and the mechanism.
 
     The pool becomes 0 (no shared texts), unless texts are sampled and the releases are codewords of
     a learned codebook.
