@@ -62,9 +62,10 @@ def run(
       one row for each latent. A latent is a vector of n numbers; a batch is a tensor or a NumPy
       array of float64 or float32. The attribute ``clip`` ("l1", "l2" or "sphere", by default "l2")
       and the radius ``clip_norm`` (by default 1) describe the set of latents that the claim covers.
-      The method ``project`` maps latents into this set. The attribute ``noise`` names the noise:
-      "laplace", "gaussian", "l2_norm" or "cap". The method ``guarantee(dim)`` returns an object
-      with the attributes ``exact`` and ``scale``. These declarations, except for ``privatize``, are
+      The method ``project`` maps latents into this set. The attribute ``noise`` names the
+      distribution of the noise: "laplace", "gaussian", "l2_norm" or "cap". The method
+      ``guarantee(dim)`` returns an object with the attributes ``exact`` (True if all arithmetic is
+      exact) and ``scale`` (of the noise). These declarations, except for ``privatize``, are
       optional, and the audit tests them.
     - A mechanism on *values* has a method ``privatize`` and an ``alphabet`` (or an integer
       ``size``, or ``labels``). If the argument ``pairs`` holds pairs of values, no alphabet is
@@ -80,8 +81,8 @@ def run(
             100. For a rewriter, the number of rewrites of both inputs together.
         confidence: probability that all refutations and certified bounds are true; strictly between
             0 and 1.
-        pairs: pairs of records to test: latents (n,), values or texts. The audit adds further pairs
-            of latents, and of values of an alphabet.
+        pairs: pairs of records to test: latents (n,), values or texts. For latents and for values
+            of an alphabet, the audit adds pairs of its own choice.
         time_limit: number of seconds that one call of the mechanism may take.
         progress: function that is called with the number of releases counted so far and with their
             planned total.

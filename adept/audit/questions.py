@@ -2,8 +2,8 @@
 
 A question names its check, which is the function that tests the mechanism and answers the question.
 Alpha is the largest allowed probability that an audit reports anything false. Each question gets a
-share of alpha, and the shares in a table add up to at most 1. A check that cannot refute a true
-claim by chance has a share of 0.
+share of alpha, and the shares in a table add up to at most 1. If a check cannot refute a true claim
+by chance, its question has a share of 0.
 """
 
 from collections.abc import Callable
@@ -45,7 +45,7 @@ class Question:
         return " ".join((self.check.__doc__ or "").split("\n\n")[0].split())
 
     def at(self, *dims: int, share: float, **changes: Any) -> "list[Question]":
-        """Return a copy of this question for each dimension in ``dims``.
+        """Return several copies of this question, one for each dimension in ``dims``.
 
         Each copy has the share ``share`` of alpha, and ``changes`` sets further fields of the
         copies.

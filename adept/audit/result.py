@@ -44,7 +44,7 @@ KIND_OUTCOMES = {  # of a kind, by the most serious verdict of its checks
 
 
 class MechanismFailure(Exception):
-    """A reason why a check cannot test a mechanism, such as an error or a missing declaration."""
+    """The error of a check that cannot test the mechanism; the message gives the reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +97,7 @@ class AuditResult:
 
     @property
     def kinds(self) -> dict[str, str]:
-        """Outcome of each kind of violation: "violated", "noted", "not refuted" or "not judged"."""
+        """Outcome per kind of violation: "violated", "noted", "not refuted" or "not judged"."""
         found = {kind: {check.verdict for check in self.checks if check.kind is kind} for kind in Kind}
         return {
             kind.value: next((word for verdict, word in KIND_OUTCOMES.items() if verdict in verdicts), "not judged")
@@ -114,13 +114,14 @@ class AuditResult:
         """The check with the strongest evidence; None if no check passed or failed.
 
         If any check refutes the claim, the result is the strongest check of the first violated
-        kind. Otherwise, the result is the passed check with the largest certified epsilon.
+        kind, in the order of `Kind`. Otherwise, the result is the passed check with the largest
+        certified epsilon.
         """
         failed = self._with(Verdict.FAILED)
         return failed[0] if failed else _most_certain(self._with(Verdict.PASSED))
 
     def _with(self, verdict: Verdict) -> list[Check]:
-        """Return the strongest check of each kind with this verdict; for PASSED, all checks."""
+        """Return the strongest check of each kind with this verdict; all checks for PASSED."""
         checks = [check for check in self.checks if check.verdict is verdict]
         if verdict is Verdict.PASSED:
             return checks
@@ -129,7 +130,7 @@ class AuditResult:
 
     @property
     def sentence(self) -> str:
-        """The verdict in words, with the strongest evidence and all violated or noted kinds."""
+        """The audit's verdict in words, with its strongest evidence and violated or noted kinds."""
         claim = f"the claim of {self.mechanism}, epsilon {self.claimed_epsilon:g}"
         if not self.judged or self.strongest is None:
             return f"Not judged: nothing could be looked at to judge {claim}."
@@ -160,7 +161,7 @@ class AuditResult:
 
     @property
     def certified_epsilon(self) -> float:
-        """The largest certified lower bound on epsilon, or zero. NOTED checks do not count."""
+        """The largest certified lower bound on epsilon, at least 0. NOTED checks do not count."""
         counted = (check for check in self.checks if check.verdict is not Verdict.NOTED)
         return max((check.certified_epsilon or 0.0 for check in counted), default=0.0)
 
@@ -180,7 +181,7 @@ class AuditResult:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields and all outcomes as JSON values."""
+        """Return all fields, outcomes and checks as a dictionary of JSON values."""
         plain = {name: value for name, value in asdict(self).items() if name != "checks"}
         named = ("violated", "kinds", "judged", "outcome", "certified_epsilon")
         verdicts = {name: getattr(self, name) for name in named}
@@ -213,7 +214,7 @@ def judged(result: AuditResult) -> AuditResult:
 
 
 def judge(name: str, question: Callable[[], Check], *, sees: str, kind: Kind = Kind.DISTRIBUTION) -> Check:
-    """Ask one question and return its check, with the verdict UNJUDGED if the mechanism fails.
+    """Ask one question and return its check, with the verdict UNJUDGED on a MechanismFailure.
 
     ``kind`` is the kind of violation that the question looks for. If the check itself found a kind
     other than DISTRIBUTION, the check keeps that kind.

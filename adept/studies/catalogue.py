@@ -1,4 +1,4 @@
-"""The list `STUDIES`; a study is a module that computes rows of results and draws them."""
+"""The dictionary `STUDIES`; a study is a module that computes rows of results and draws them."""
 
 import math
 from collections.abc import Mapping

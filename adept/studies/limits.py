@@ -7,7 +7,8 @@ inequality alone, and for every bound there is a mechanism that attains it.
 A result significantly above a bound proves that the mechanism is not eps-LDP, under two conditions.
 First, the guessing rule was fixed before anybody looked at the releases on which the rule is
 judged. Second, eps covers everything that the guesser sees. For example, `best_guess` does not
-bound the success of a classifier that was trained on many rewrites.
+bound the accuracy of a classifier that was trained on many rewrites but labels original texts,
+which no mechanism protects.
 """
 
 import math
@@ -36,14 +37,15 @@ def capacity(*, epsilon: float) -> float:
     Claim: I(X; V) <= u - 1 - ln u nats with u = eps e^eps / (e^eps - 1), for pure eps-LDP and any
     set of records.
 
-    Proof: let Q be the distribution of the release V and r_x = dP_x / dQ, so that I = E_Q E_x[r_x
-    ln r_x]. At an output v, put l = min_x r_x(v). Then r_x(v) lies in [l, e^eps l] and has mean 1
-    over x. The function r ln r is convex, so it is at most its chord over this interval. So E_x[r_x
-    ln r_x] <= ln l + w l e^eps eps, where w is the solution of w l e^eps + (1 - w) l = 1. The right
-    side is ln l + u (1 - l), which is largest at l = 1 / u, with the value u - 1 - ln u. The claim
-    follows by averaging over v. Equality holds if r takes only two values, as in PrivUnit's
-    distribution with a cap of probability w = (u - 1) / (e^eps - 1). (Kairouz, Oh and Viswanath
-    2016 use the chord in the same way.)
+    Proof: let P_x be the distribution of the release V of record x. Let Q be the distribution of V
+    for a random record. With r_x = dP_x / dQ, the information is I = E_Q E_x[r_x ln r_x]. At an
+    output v, put l = min_x r_x(v). Then r_x(v) lies in [l, e^eps l], and its mean over x is 1. The
+    function r ln r is convex, so it is at most its chord over this interval. So E_x[r_x ln r_x] <=
+    ln l + w l e^eps eps, where w is the solution of w l e^eps + (1 - w) l = 1. The right side is ln
+    l + u (1 - l), which is largest at l = 1 / u, with the value u - 1 - ln u. The claim follows by
+    averaging over v. Equality holds if r takes only two values, as in PrivUnit's distribution with
+    a cap of probability w = (u - 1) / (e^eps - 1). (Kairouz, Oh and Viswanath 2016 use the chord in
+    the same way.)
     """
     check_bound(epsilon)
     if math.isinf(epsilon):
@@ -69,7 +71,7 @@ def best_guess(prior: Sequence[float], *, epsilon: float) -> float:
     and the other labels have p = 0. This value is linear in T while the number of labels with p = c
     stays the same, so the maximum is at T = j c for some j. For this T, c is e^eps / (e^eps + j -
     1). Randomised response on the j most likely labels attains the bound. If a record is guessed
-    among k records of equal prior, the maximum is at j = k.
+    among k records of equal prior probability, the maximum is at j = k.
 
     Args:
         prior: the labels' probabilities or frequencies, in any order.
@@ -84,15 +86,15 @@ def best_guess(prior: Sequence[float], *, epsilon: float) -> float:
 
 
 def advantage(*, epsilon: float, delta: float = 0.0) -> float:
-    """Return the largest P[event | x] - P[event | x'], the total variation distance.
+    """Return the largest possible P[event | x] - P[event | x'], the total variation distance.
 
     Claim: the distance is at most (e^eps - 1 + 2 delta) / (e^eps + 1), which is tanh(eps / 2) for
     delta = 0.
 
     Proof: let a and b be the event's probabilities under x and x'. Then a <= e^eps b + delta, and
-    for the complements 1 - b <= e^eps (1 - a) + delta. The sum of these inequalities is 1 + (a - b)
-    <= e^eps (1 - (a - b)) + 2 delta. Randomised response of one bit attains the bound if, with
-    probability delta, the mechanism tells the truth for certain (Kairouz, Oh and Viswanath 2015).
+    for the complement of the event, 1 - b <= e^eps (1 - a) + delta. The sum of these inequalities
+    is 1 + (a - b) <= e^eps (1 - (a - b)) + 2 delta. The bound is attained by randomised response of
+    one bit that reveals the bit with probability delta (Kairouz, Oh and Viswanath 2015).
     """
     check_bound(epsilon, delta=delta)
     shrunk = math.exp(-epsilon)
@@ -112,7 +114,7 @@ class LimitRow:
 
 
 def run(*, epsilons: Sequence[float] = EPSILONS) -> list[LimitRow]:
-    """Return every bound at every epsilon."""
+    """Return every bound of this module at every epsilon."""
     return [row for epsilon in epsilons for row in _rows(epsilon)]
 
 

@@ -123,14 +123,14 @@ def information(mechanism: Mechanism, dim: int) -> float | None:
 
 
 def cap_information(q: float, *, escape: float) -> float:
-    """Return p ln(p/q) + (1 - p) ln((1 - p)/(1 - q)) in bits, where p is 1 - ``escape``."""
+    """Return p log2(p/q) + (1 - p) log2((1 - p)/(1 - q)), where p is 1 - ``escape``."""
     inside = (1 - escape) * (math.log1p(-escape) - math.log(q))
     outside = escape * (math.log(escape) - math.log1p(-q)) if escape > 0 else 0.0
     return (inside + outside) / math.log(2)
 
 
 def codeword_information(shape: Shape) -> float:
-    """Return the relative entropy, in bits, between a codeword drawn for x and a uniform codeword.
+    """Return, in bits, the relative entropy of a record's codeword to a uniform codeword.
 
     The result is `cap_information` with q = t / k and p = t A / W. Here t of the k codewords are
     heavy for the record x, a heavy codeword has the weight A, and W is the sum of all weights. If
@@ -159,7 +159,7 @@ def tables(rows: Sequence[MechanismRow]) -> list[Table]:
 
 
 def draw(rows: Sequence[MechanismRow]) -> str:
-    """Draw cosine, squared error and information over epsilon, for up to three dimensions."""
+    """Draw cosine, squared error and information against epsilon, for up to three dimensions."""
     dims = sorted({row.dim for row in rows})
     dims = dims if len(dims) < 4 else [dims[0], dims[len(dims) // 2], dims[-1]]
     with drawing(3, len(dims), size=(1.5 + 3.6 * len(dims), 9.6), share_rows=True) as opened:

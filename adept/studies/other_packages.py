@@ -3,8 +3,8 @@
 The folder ``audits/`` has one file for each package, with the claims that the package makes. The
 claims are chosen before the run. One run refutes a true claim with probability at most 1 -
 `CONFIDENCE`, by a union bound over the claims. If a claim is not refuted, the mechanism is audited
-again with half the noise, which violates the claim. If this second audit finds no violation, the
-audit is too weak, and the verdict is "could not tell".
+again with half the noise, so that it violates the claim. If this second audit finds no violation,
+the audit is too weak, and the verdict is "could not tell".
 """
 
 import importlib.util

@@ -33,11 +33,11 @@ Installs = Sequence[Sequence[str]]  # what each call of pip is given
 
 
 class NotInstalled(AdeptError):
-    """Error: pip could not build an environment (no package index, or a missing version)."""
+    """The error raised if pip cannot install a package, for example without a package index."""
 
 
 def build_environment(name: str, installs: Installs, directory: str | Path | None = None) -> Path:
-    """Return the environment of a package, and build it with pip if it does not exist yet.
+    """Return the directory of a package's environment; build the environment if there is none.
 
     ``installs`` holds the arguments of each call of ``pip install``, with exact versions.
     ``directory`` is the parent of all environments, by default a directory in the user's cache.
@@ -112,7 +112,7 @@ class Connection:
 
 
 class Isolated:
-    """A mechanism that runs in its package's environment, where it is also deep-copied.
+    """A mechanism that runs in its package's environment, where its deep copies run, too.
 
     If the caller seeds NumPy with 0 right before a release, the worker seeds its own generators
     with 0. So an audit can find out whether a seed repeats the noise.

@@ -1,9 +1,9 @@
 """The worker: a process that runs a mechanism inside the environment of its package.
 
-The *caller* starts it as ``python package_worker.py AUDIT_FILE CLASS FACTOR SOCKET``. Caller and
-worker exchange messages through pipes. The messages are written by `marshal` and hold only plain
-types, so a package cannot send code to the caller. A forked caller connects to the socket, and the
-worker forks itself to serve the forked caller.
+The *caller* starts the worker as ``python package_worker.py AUDIT_FILE CLASS FACTOR SOCKET``.
+Caller and worker exchange messages through pipes. The messages are written by `marshal` and hold
+only plain types, so a package cannot send code to the caller. A forked caller connects to the
+socket, and the worker forks itself to serve the forked caller.
 """
 
 import copy
@@ -41,7 +41,7 @@ def receive(stream: BinaryIO) -> Any:
 
 
 def plain(release: Any) -> Any:
-    """Convert a release to plain types; another object becomes its type's name and its items."""
+    """Convert a release to plain types; any other object becomes (name of its type, its items)."""
     if type(release) in PLAIN:
         return release
     for kind in PLAIN[1:-1]:
@@ -59,7 +59,7 @@ def plain(release: Any) -> Any:
 
 
 class Objects:
-    """The audited mechanism and the copies of it; each of these objects has a number."""
+    """The audited mechanism and its copies; messages refer to each of them by a number."""
 
     def __init__(self, make: Any) -> None:
         self.mechanisms: dict[int, Any] = {0: make()}
@@ -102,7 +102,7 @@ def seed(number: int) -> None:
 
 
 def serve(objects: Objects, requests: BinaryIO, replies: BinaryIO) -> bool:
-    """Answer one message; return False if the stream of messages has ended."""
+    """Answer the next message; return False if the stream of messages has ended."""
     try:
         message = receive(requests)
     except EOFError:

@@ -156,7 +156,7 @@ def _prompts() -> tuple[Exhibit, Exhibit]:
 def _metric(kind: type[WordByWord], source: str) -> tuple[Exhibit, Exhibit]:
     """Return two readings of a metric claim: one for a pair of words, one for whole records.
 
-    A metric claim allows an epsilon that is proportional to the distance between two words.
+    In a metric claim, the epsilon of two words is proportional to their distance.
     """
     words = public_words()
     order = np.argsort(words.distances()[2])
@@ -232,7 +232,7 @@ class ZooRow(ClaimReading):
 
 
 def run(*, mechanisms: tuple[str, ...] = NAMES, trials: int = TRIALS) -> Iterator[ZooRow]:
-    """Audit every reading at confidence 0.999, with ``trials`` releases of each record."""
+    """Audit every reading of the chosen mechanisms, with ``trials`` releases of each record."""
     found = exhibits()
     for name in mechanisms:
         check_choice(NAMES, mechanisms=name)

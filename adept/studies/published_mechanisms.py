@@ -40,7 +40,7 @@ def public_words() -> WordVectors:
 
 @cache
 def public_bigrams() -> Floats:
-    """Return the log frequencies (V + 1, V + 1) with which words (columns) follow words (rows).
+    """Return log frequencies (V + 1, V + 1): how often the column's word follows the row's word.
 
     Row V stands for the start of a sentence, and column V stands for the end of a sentence.
     """
@@ -138,7 +138,7 @@ def _normalise(weights: Floats) -> Floats:
 
 @dataclass
 class WordByWord:
-    """A mechanism that replaces words; a subclass defines ``release``, which replaces m words."""
+    """A mechanism that replaces each word; a subclass's method ``release`` replaces m words."""
 
     epsilon: float
 
@@ -169,7 +169,7 @@ class WordByWord:
         return difference
 
     def _nearest(self, vectors: Floats, count: int = 1) -> tuple[Indices, Floats]:
-        """Return the words nearest to each vector (m, count), and the distances of these words."""
+        """Return the ``count`` words nearest to each of m vectors, and their distances."""
         words = public_words().vectors
         squares = np.square(vectors).sum(axis=1)[:, None] + np.square(words).sum(axis=1) - 2 * vectors @ words.T
         nearest = np.argsort(squares, axis=1)[:, :count]
@@ -195,7 +195,7 @@ class CusText(SanText):
 
     @cached_property
     def groups(self) -> Indices:
-        """Number of each word's output set; a set holds a frequent word and words near to it."""
+        """Index of each word's output set; a set holds a frequent word and words near to it."""
         distances, group = public_words().distances(), np.full(len(public_words().names), -1)
         for number in range(-(-len(group) // SET_SIZE)):
             free = np.flatnonzero(group < 0)
@@ -237,7 +237,7 @@ class Mahalanobis(CMP):
 
     @cached_property
     def shape(self) -> Floats:
-        """Square root of lambda Sigma + (1 - lambda) I, where Sigma is the words' covariance."""
+        """Square root of lambda Sigma + (1 - lambda) I; Sigma is the word vectors' covariance."""
         covariance = np.cov(public_words().vectors.T)
         covariance *= len(covariance) / np.trace(covariance)
         values, vectors = np.linalg.eigh(LAMBDA * covariance + (1 - LAMBDA) * np.eye(len(covariance)))
@@ -251,7 +251,7 @@ class Mahalanobis(CMP):
 
 
 class Vickrey(CMP):
-    """CMP that chooses between the two words nearest to the noisy vector (Xu et al. 2021)."""
+    """CMP that draws one of the two words nearest to the noisy vector (Xu et al. 2021)."""
 
     def release(self, words: Indices) -> Indices:
         nearest, far = self._nearest(public_words().vectors[words] + self.noise(len(words)), 2)

@@ -88,7 +88,7 @@ def run(
 
 
 def rounding_probabilities(mechanism: str, *, epsilon: float, dim: int) -> tuple[float, float]:
-    """Return the probability that a coordinate is rounded to 1, for the inputs x and x'."""
+    """Return the probabilities that a coordinate is rounded to 1 for the input x and for x'."""
     tail = math.exp(-0.5 / scale(mechanism, epsilon=epsilon, dim=dim))
     match mechanism:
         case "laplace" | "adept":
@@ -109,7 +109,7 @@ def scale(mechanism: str, *, epsilon: float, dim: int) -> float:
 
 
 def exact_loss(mechanism: str, *, epsilon: float, dim: int) -> float:
-    """Return the exact loss of the vote, computed from binomial distributions."""
+    """Return the exact loss of the vote, computed from two binomial distributions."""
     zero, one = rounding_probabilities(mechanism, epsilon=epsilon, dim=dim)
     ties = dim // 2  # the vote says 1 when more than half of the coordinates do
     says_one = binom.logsf(ties, dim, zero), binom.logsf(ties, dim, one)
@@ -171,7 +171,7 @@ def _row(mechanism: str, epsilon: float, dim: int, trials: int, generator: torch
 def observed_loss(zeros_say_one: int, ones_say_one: int, trials: int) -> float:
     """Return the simulated loss of the vote, given how often it guessed x' for each input.
 
-    The loss is inf if a guess occurred under only one input, and nan if a guess never occurred.
+    The loss is inf if a guess occurred under one input only, and nan if a guess never occurred.
     """
     cells = (zeros_say_one, ones_say_one), (trials - zeros_say_one, trials - ones_say_one)
     losses = [math.nan if first == second == 0 else _log_ratio(_log(first), _log(second)) for first, second in cells]
@@ -199,7 +199,7 @@ def _log_ratio(first: float, second: float) -> float:
 
 
 def tables(rows: Sequence[SanityRow]) -> list[Table]:
-    """Return a table for the published epsilon or, if it was not run, for each epsilon."""
+    """Return one table for the published epsilon or, without it, one table for each epsilon."""
     known = [row for row in rows if row.published is not None] or rows
     headings = ["mechanism", "n", "exact", "run", "from", "to", "paper", "true", "claim"]
     groups = group_rows(known, lambda row: row.epsilon).items()

@@ -5,8 +5,8 @@ sensitivity is 2C. The true l1 sensitivity is 2C sqrt(n) (Theorem 5.1). The figu
 of pairs of clipped latents whose l1 distance exceeds 2C, for uniform and for normal latents.
 
 In the paper's text, normal latents have the variance 0.1 C. In the authors' code and in this
-module, normal latents have the standard deviation 0.1 C. At the published C = 10, both numbers are
-1, so the distributions agree.
+module, normal latents have the standard deviation 0.1 C. At the published C = 10, variance and
+standard deviation are both 1, so the distributions agree.
 """
 
 from collections.abc import Sequence
@@ -64,7 +64,7 @@ def run(
     dims: tuple[int, ...] = DIMS,
     seed: int = 2021,
 ) -> list[SensitivityRow]:
-    """Recompute the figure for the l2 clip, and compute the same shares for the l1 clip."""
+    """Recompute the figure's shares, for the l2 clip as published and also for the l1 clip."""
     if pairs < 1 or not clip_norm > 0:
         raise ConfigurationError(f"pairs and clip_norm must be positive, got {pairs} and {clip_norm}")
     generator = torch.Generator().manual_seed(seed)
@@ -80,7 +80,7 @@ def run(
 def measure_latents(
     latents: Tensor, *, clip_norm: float, pairs: int = PUBLISHED_PAIRS, seed: int = 2021, name: str = "model"
 ) -> list[SensitivityRow]:
-    """Measure random pairs of different rows of the latents (N, n), once for each clip."""
+    """Measure the l1 distances of random pairs of rows of the latents (N, n), for each clip."""
     if latents.ndim != 2 or len(latents) < 2:
         raise ConfigurationError(f"latents must have shape (N, n) with N >= 2, got {tuple(latents.shape)}")
     values = latents.detach().to("cpu", torch.float64)
@@ -97,7 +97,7 @@ def measure_latents(
 
 
 def count_beyond(first: Tensor, second: Tensor, *, clip_norm: float) -> tuple[int, float]:
-    """Return the number of pairs of rows at l1 distance above 2C, and the largest distance / 2C."""
+    """Return how many pairs of rows have an l1 distance above 2C, and the largest distance / 2C."""
     ratio = (first - second).abs().sum(dim=1) / (2 * clip_norm)
     return int((ratio > 1 + TOLERANCE).sum()), float(ratio.max())
 
@@ -136,7 +136,7 @@ def _row(found: tuple[int, float], pairs: int, published: float | None, setting:
 
 
 def two_samples_agree(beyond: int, pairs: int, published: float) -> bool:
-    """Return True if our share agrees with the published one (Fisher's exact test, 99.9 %)."""
+    """Return True unless Fisher's exact test (99.9 %) tells our share from the published share."""
     theirs = round(published * PUBLISHED_PAIRS)
     table = np.array([[beyond, pairs - beyond], [theirs, PUBLISHED_PAIRS - theirs]])
     return float(fisher_exact(table).pvalue) >= 1 - CONFIDENCE

@@ -1,7 +1,7 @@
 """Checks that the declared noise meets the claim, and that the mechanism's noise is as declared.
 
-The noise is the release minus the projected input. Each check tests the noise of several inputs,
-with Bonferroni's factor for the number of tests.
+The noise is the release minus the projected input. Statistical checks test the noise of several
+inputs, and multiply the smallest p-value by the number of tests (Bonferroni).
 """
 
 import math
@@ -58,7 +58,8 @@ def norm(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     Claim: a float is a rational number, so the check computes the norm of a projected latent
     without rounding. A norm above the limit violates a premise of the privacy proof. The limit is
     ``clip_norm`` for mechanisms that declare ``exact``, and ``clip_norm * (1 + 1e-6)`` otherwise.
-    The larger limit always applies on the sphere, where only the direction of a latent matters.
+    For a mechanism on the sphere, the limit is always the larger one, because only the direction of
+    a latent matters.
     """
     target = experiment.target
     if not hasattr(target.mechanism, "project"):
@@ -108,14 +109,15 @@ def shape(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 def coordinates(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect dependent noise, for which the signs or the sizes of two coordinates, or of two
-    releases, agree too often or too rarely. The check compares coordinates and releases at a few
-    distances from each other, and is blind to all other distances.
+    releases, agree too often or too rarely. The check compares coordinates, or releases, that are a
+    few fixed numbers of places apart, and is blind to dependence between all other coordinates or
+    releases.
 
     Claim: under the declared distribution, the signs of the noise are independent fair coins. If
     the coordinates are independent, the bits "the absolute value of the noise is above its median"
-    are also independent fair coins. For coins at a fixed distance from each other, the bits "the
-    two coins agree" are again independent fair coins (sums modulo 2 along a chain of coins). So the
-    number of agreements among m pairs of coins is exactly Binomial(m, 1/2).
+    are also independent fair coins. For pairs of coins that are a fixed number of places apart, the
+    bits "the two coins agree" are again independent fair coins (sums modulo 2 along a chain of
+    coins). So the number of agreements among m pairs of coins is exactly Binomial(m, 1/2).
     """
     declared, scale = experiment.target.noise()
     median = declared.magnitude_median(scale)
@@ -171,8 +173,7 @@ def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> C
 
 @dataclass(frozen=True)
 class Tails:
-    """A rule that guesses in the tails of the noise, and the rounds that it needs to refute a
-    claim.
+    """A rule that guesses in the tails of the noise, and the number of rounds that refute a claim.
 
     The tails begin ``threshold`` standard deviations from the middle between the two inputs.
     """
@@ -186,8 +187,9 @@ def find_tails(ratio: float, *, epsilon: float, alpha: float) -> Tails:
     noise.
 
     ``ratio`` is the distance of the two inputs divided by the standard deviation of the noise. A
-    release lies beyond the threshold s with probability ndtr(ratio / 2 - s) under one input, and
-    ndtr(-ratio / 2 - s) under the other. Here ndtr is the normal distribution function.
+    release lies more than s standard deviations from the middle, on the side of one input, with
+    probability ndtr(ratio / 2 - s) under this input and ndtr(-ratio / 2 - s) under the other input.
+    Here ndtr is the standard normal distribution function.
     """
     thresholds = np.linspace(0.0, MAX_TAIL_SDS, TAIL_THRESHOLDS)
     right, wrong = ndtr(ratio / 2 - thresholds), ndtr(-ratio / 2 - thresholds)
@@ -224,7 +226,7 @@ def _played_in_tails(
 def extreme_latents(dim: int, *, order: int = 2, clip_norm: float = 1.0) -> Tensor:
     """Return finite latents (34, dim) with tiny to huge norms.
 
-    Ten of them lie just outside the ball of radius ``clip_norm`` in the l1 or l2 norm (``order``).
+    Ten of these latents lie outside the ball of radius ``clip_norm`` (l1 or l2, see ``order``).
     """
     generator = torch.Generator().manual_seed(7)
     random = torch.randn(26, dim, dtype=torch.float64, generator=generator)

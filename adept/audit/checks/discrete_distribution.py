@@ -32,8 +32,9 @@ def stated(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
     Claim: a mechanism with finitely many outcomes is (epsilon, delta)-LDP (local differential
     privacy) for two values if and only if the sum of ``max(0, P - e^epsilon * P')`` over all
-    outcomes is at most delta. P and P' are the probabilities of an outcome for the two values, in
-    either order. If delta is 0, the sum must be 0, so no ratio P / P' may exceed e^epsilon.
+    outcomes is at most delta. Here P and P' are the probabilities of an outcome for the two values,
+    and the condition must hold for both orders of the values. If delta is 0, the sum must be 0, so
+    no ratio P / P' may exceed e^epsilon.
     """
     target = experiment.target
     distributions = [_distribution(target, value) for value in target.values]

@@ -28,7 +28,7 @@ EUCLID_VALUES = 64
 
 def finiteness(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect NaN or infinity in releases. The check is blind to mechanisms that replace NaN and
-    infinity by a constant, even if this constant reveals the input.
+    infinity by a constant, even if this constant reveals that the input was not finite.
 
     Claim: assume that a latent with NaN or infinity gives a release with NaN or infinity, and that
     no finite latent does. Then this release distinguishes the latent from every finite latent with
@@ -61,8 +61,8 @@ def grid(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     Claim: with exact additive noise, all releases lie on a grid ``z = k * step``, with every ``|k|
     <= 2^53``, because a float cannot hold every integer above 2^53. Floating-point noise has 53
     bits at every magnitude, so its largest output exceeds 2^53 times the finest bit of all outputs.
-    If the step is not a power of two, such as 0.01, the bits do not show the grid. The check then
-    tests that all outputs are whole multiples of one number.
+    If the step is not a power of two (for example 0.01), the bits of the outputs do not show the
+    grid. In this case, the check tests that all outputs are whole multiples of one number.
     """
     _require_exact_noise(experiment.target)
     values = _values(experiment.samples)
@@ -78,12 +78,12 @@ def representability(experiment: Experiment[VectorTarget], alpha: float) -> Chec
     """Detect that the low bits of a release distinguish two inputs. The check is blind to bits that
     are likely under both inputs.
 
-    Claim: let z be a release, and let x' be an input. If both inputs of a pair lie on the public
-    grid, the sum x' + (z - x') is computed without rounding and gives z again. So the share of
-    releases z for which this sum gives z must not depend on the input from which z was released.
-    Fisher's exact test compares the shares of two inputs, with Bonferroni's factor. The test leaves
-    out inputs that are not multiples of the finest bit in the releases, because they do not lie on
-    the grid.
+    Claim: let z be a release of an input of a pair, and x' one of the pair's inputs. If both inputs
+    lie on the public grid, the sum x' + (z - x') is computed without rounding and gives z again. So
+    the share of releases z for which this sum gives z must not depend on the input from which z was
+    released. Fisher's exact test compares the shares of two inputs, with Bonferroni's factor. The
+    test leaves out inputs that are not multiples of the finest bit in the releases, because they do
+    not lie on the grid.
     """
     _require_exact_noise(experiment.target)
     values = _values(experiment.samples)
@@ -109,10 +109,10 @@ def float32_sums(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     and to sums in float64.
 
     Claim: the sum z of two float32 numbers x and y is rounded to a float32, and the low bits of x
-    decide which z are possible (Mironov 2012). For each of two inputs, a rule counts the numbers of
-    a release that are possible sums, and it guesses the input with the larger count. The rule is
-    fixed before any release is drawn. So the rule's right and wrong guesses certify a lower bound
-    on epsilon (`stats.confidence_bounds.GameCounts`).
+    decide which z are possible (Mironov 2012). For each of two inputs, a rule counts the
+    coordinates of a release that are possible sums of the input and noise, and guesses the input
+    with the larger count. The rule is fixed before any release is drawn. So the rule's right and
+    wrong guesses certify a lower bound on epsilon (`stats.confidence_bounds.GameCounts`).
     """
     target = experiment.target
     first, second = _float32_records(target)
@@ -135,7 +135,7 @@ def float32_sums(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def _float32_records(target: VectorTarget) -> torch.Tensor:
-    """Return two latents (2, n) of float32 numbers, which are so short that clipping keeps them."""
+    """Return two latents (2, n) of float32 numbers, with norms so small that none is clipped."""
     records = torch.randn(2, target.dim, dtype=torch.float64, generator=torch.Generator().manual_seed(32))
     lengths = torch.linalg.vector_norm(records, ord=NORM_ORDER[target.clip], dim=1, keepdim=True)
     inside: torch.Tensor = (0.5 * target.clip_norm * records / lengths).float().double()
@@ -143,7 +143,7 @@ def _float32_records(target: VectorTarget) -> torch.Tensor:
 
 
 def _reached(sums: NDArray[np.float32], record: torch.Tensor) -> NDArray[np.bool_]:
-    """Return True for each number in ``sums`` that the record plus a float32 number can give."""
+    """Return True for each number in ``sums`` that may be a float32 sum of the record and noise."""
     x = record.float().numpy()
     difference = sums - x
     beside = (np.nextafter(difference, np.float32(side)) for side in (-np.inf, np.inf))
@@ -161,7 +161,8 @@ def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     even multiples of the true step, which has probability at most 0.6^m. The second half of the
     releases is independent of s. So the count of odd multiples of s in the second half is, in
     distribution, at least as large as a Binomial(m, 0.4) count, and the lower tail of Binomial(m,
-    0.4) is a p-value. In floating-point noise, only few numbers use the finest bit.
+    0.4) is a p-value. In floating-point noise, few numbers use the finest bit, so few are odd
+    multiples of s.
     """
     _require_exact_noise(experiment.target)
     values = _values(experiment.samples)

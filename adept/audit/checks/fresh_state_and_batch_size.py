@@ -57,7 +57,7 @@ def three(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 def _play(experiment: Experiment[VectorTarget], pairs: Sequence[InputPair], most: int, alpha: float) -> Check:
     """Play a guessing game with a separate call for each release.
 
-    If the claimed epsilon is too large to be refuted, the game has one pair and few trials.
+    If the claimed epsilon is too large for a refutation, the game has one pair and few trials.
     """
     target, needed = experiment.target, rounds_needed(experiment.target.epsilon, alpha=alpha)
     if needed > 2 * MAX_LARGER * most:
@@ -82,7 +82,7 @@ def _alone(pair: InputPair) -> InputPair:
 
 def first_release(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect that the first release of a fresh copy of the mechanism reveals more than the claim
-    allows about its record. Also detect noise that several copies share.
+    allows about the released record. Also detect noise that several copies share.
     """
     experiment.target.fresh()  # raises where there can be no copy
     copies = experiment.target.asked_as(experiment.target.given, memoised=True)
@@ -93,16 +93,16 @@ def first_release(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def _share_a_generator(target: VectorTarget) -> bool:
-    """Return True if two fresh copies of the mechanism give equal releases in several calls."""
+    """Return True if two fresh copies of the mechanism give equal releases, call after call."""
     record = torch.zeros(SHARED_ROWS, target.dim, dtype=torch.float64)
     copies = [target.asked_as(target.fresh(), memoised=False) for _ in range(2)]
     return all((copies[0].release(record) == copies[1].release(record)).all() for _ in range(SHARED_CALLS))
 
 
 def one_cell(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect a memory that reuses its noise for two different records, because it rounds both
-    records to the same point of a grid. The check is blind to grids with a step below 1e-5 times
-    the clip norm.
+    """Detect a mechanism with a memory that uses the same noise for two different records, because
+    it rounds both records to the same point of a grid. The check is blind to grids with a step
+    below 1e-5 times the clip norm.
 
     In one call, a fresh copy of the mechanism releases a fixed record and one of two records that
     lie near the fixed record. From the difference of the two releases, a rule guesses which of the
@@ -134,7 +134,7 @@ def after_another_dimension(experiment: Experiment[VectorTarget], alpha: float) 
 
 
 def _attributed(found: Check, experiment: Experiment[VectorTarget], trials: int, alpha: float) -> Check:
-    """Set the kind of a check of copies to STATE, unless the mechanism itself breaks the claim."""
+    """Set the kind of a check on copies to STATE, unless the claim also fails without copies."""
     if found.kind is not Kind.DISTRIBUTION or found.verdict is not Verdict.FAILED:
         return found if found.kind is not Kind.DISTRIBUTION else replace(found, kind=Kind.STATE)
     pairs = input_pairs.named_pairs(experiment.target, COPY_PAIRS)
@@ -147,10 +147,10 @@ def any_size(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     whose noise is only halved.
 
     If the first, middle or last row of a batch varies far less than most rows, the check plays a
-    game with this row. Claim: the bound of this game errs with probability at most alpha. Proof:
-    the size of the batch, the place of the row and the rest of the batch are fixed before any
-    counted release is drawn. So the row is the release of a record by one fixed mechanism, and the
-    proof in `distinguisher.experiment` applies.
+    guessing game with the releases of this row. Claim: the bound of this game errs with probability
+    at most alpha. Proof: the size of the batch, the place of the row and the rest of the batch are
+    fixed before any counted release is drawn. So the row is the release of a record by one fixed
+    mechanism, and the proof in `distinguisher.experiment` applies.
     """
     target = experiment.target.without_memory()
     most = target.affordable(RELEASES * sum(BATCH_SIZES)) // RELEASES
@@ -182,7 +182,7 @@ def _spreads(target: VectorTarget, size: int, *, times: int) -> dict[str, float]
 
 @dataclass(frozen=True)
 class AmongOthers(Wrapper):
-    """A mechanism that releases each latent in a new batch with fixed other records."""
+    """A mechanism that releases each latent in a new batch, together with fixed other records."""
 
     mechanism: Any
     others: Tensor  # (B, n)

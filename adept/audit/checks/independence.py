@@ -1,12 +1,12 @@
-"""Checks that releases share no noise, and that they do not depend on the batch, a seed or a fork.
+"""Checks that releases share no noise, and do not depend on other records, a seed or a fork.
 
 Claim: if all releases of one record are independent, then all pairs of its releases have the same
 distribution, whether the two releases come from one call or from two calls. Then every function of
 a pair, such as the angle between its releases, also has the same distribution for all pairs. Exact
 two-sample tests (`stats.exact_tests`) compare pairs from two sources, for example pairs within one
-call with pairs from two calls. In each test, a release belongs to at most one pair. Bonferroni's
-factor accounts for the number of tests, which differ in the function, in its threshold and in the
-distance between the two rows.
+call with pairs from two calls. In each test, a release belongs to at most one pair. The smallest
+p-value is multiplied by the number of tests (Bonferroni), which differ in the function, in its
+threshold and in the number of rows between the two releases of a pair.
 """
 
 import math
@@ -50,7 +50,7 @@ FORK_SECONDS = 10.0  # without an answer, after which it is tried once more
 
 
 class _ForkTimeout(MechanismFailure):
-    """An error: a forked worker did not answer in time."""
+    """The error raised if a forked worker does not answer in time."""
 
 
 def in_batch(experiment: Experiment[Any], alpha: float) -> Check:
@@ -58,7 +58,7 @@ def in_batch(experiment: Experiment[Any], alpha: float) -> Check:
     few percent.
 
     The check compares pairs of rows from one call with pairs of rows from two different calls. The
-    comparison is repeated for several distances between the two rows from one call.
+    comparison is repeated for several numbers of rows between the two places in the call.
     """
     target, found = experiment.target.without_memory(), list[Difference]()
     calls, rows = _batches(target)
@@ -92,14 +92,15 @@ def after_one_seed(experiment: Experiment[Any], alpha: float) -> Check:
 
 
 def in_copies(experiment: Experiment[Any], alpha: float) -> Check:
-    """Detect outcomes that fresh copies of a mechanism share, for example because they hold the
-    same seed. The check is blind to a seed that a mechanism draws only after it was copied.
+    """Detect outcomes that fresh copies of a mechanism share, for example because the copies hold
+    the same seed. The check is blind to a seed that a mechanism draws only after it was copied.
 
-    Claim: without a shared seed, outcomes of two different copies are equal with at most the
-    probability that two outcomes of one copy are equal (on average over the two copies). Proof: let
-    q and r be the distributions of the outcomes of the two copies. Then ``sum(q * r) <= (sum(q^2) +
-    sum(r^2)) / 2``, where the sums run over all outcomes. QED. So equal outcomes of two copies
-    indicate a shared seed only if they are more frequent than equal outcomes of one copy.
+    Claim: without a shared seed, the probability that outcomes of two different copies are equal is
+    at most the probability that two outcomes of one copy are equal (on average over the two
+    copies). Proof: let q and r be the distributions of the outcomes of the two copies. Then ``sum(q
+    * r) <= (sum(q^2) + sum(r^2)) / 2``, where the sums run over all outcomes. QED. So equal
+    outcomes of two copies indicate a shared seed only if they are more frequent than equal outcomes
+    of one copy.
     """
     target = experiment.target.without_memory()
     rows = _paired_rows(target)
@@ -153,12 +154,12 @@ def of_neighbours(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect releases that depend on the other records of their batch. The check is blind to
     effects of a few percent.
 
-    Every second record of a batch is the same in all batches; the records between them change.
-    Claim: if each row is released independently and depends only on its own record, then the
-    releases of the constant record are independent and have the same distribution in all batches.
-    Every function of these releases also has the same distribution in all batches. Exact two-sample
-    tests (with Bonferroni's factor) compare several functions of the releases between batches with
-    different neighbours.
+    Every second record of a batch is a constant record, which is the same in all batches; the other
+    records differ between two groups of batches. Claim: if each row is released independently and
+    depends only on its own record, then the releases of the constant record are independent and
+    have the same distribution in all batches. Every function of these releases also has the same
+    distribution in all batches. Exact two-sample tests (with Bonferroni's factor) compare several
+    functions of the releases between batches with different neighbours.
     """
     target, found, failures = experiment.target.without_memory(), list[Difference](), list[MechanismFailure]()
     share = 0.5 / (1 + len(cases := _cases(target.dim, target.clip_norm)))
@@ -232,7 +233,7 @@ def _joined(pairs: Sequence[ReleasePairs]) -> ReleasePairs:
 
 
 def _within(call: Floats) -> ReleasePairs:
-    """Pair each row in the first two thirds of a call with its neighbour."""
+    """Pair the neighbouring rows in the first two thirds of a call, so that pairs share no row."""
     pairs = len(call) // 3
     return call[: 2 * pairs : 2], call[1 : 2 * pairs : 2]
 
@@ -269,7 +270,7 @@ def _unevenness(first: Floats, second: Floats) -> Floats:
 
 
 def seeded(release: Callable[[], Released]) -> tuple[Released, Released]:
-    """Release twice with the same seeds of random, NumPy and torch; then restore their states."""
+    """Release twice with equal seeds of random, NumPy and torch; then restore the generators."""
     with _global_seed():
         first = release()
     with _global_seed():

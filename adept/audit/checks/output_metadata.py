@@ -1,8 +1,9 @@
-"""Metadata: the type or shape of a release, or a missing release, can distinguish records.
+"""Checks that metadata, such as the type or shape of releases, do not distinguish records.
 
-The *metadata* of a release are everything except its numbers. If two records differ in their
-metadata, they are released again in random order, and a fixed rule guesses each record from the
-metadata. The right and wrong guesses certify a lower bound on epsilon (`GameCounts`).
+The *metadata* of a release are everything except its numbers; if a record is refused, the refusal
+counts as metadata, too. If two records differ in their metadata, they are released many times in
+random order, and a fixed rule guesses each time from the metadata which record was released. The
+right and wrong guesses certify a lower bound on epsilon (`GameCounts`).
 """
 
 import hashlib
@@ -61,7 +62,7 @@ def of_values(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
 
 def _asked(target: VectorTarget, record: Tensor) -> Iterator["AskedRecord"]:
-    """Yield the record (n,) alone in a batch, and in a batch with a copy of itself."""
+    """Yield the record (n,) twice: alone in a batch, and in a batch with a copy of itself."""
     must = getattr(target.mechanism, "clip", None) in CLIPS and _inside(target, record)
     for how, rows in (("", 1), ("beside a copy, ", 2)):
         yield AskedRecord(partial(target.answer, record.expand(rows, -1)), must, how)

@@ -1,9 +1,10 @@
 """Repeated outputs: releases that equal an earlier release, or lie very near their record.
 
-The check learns two rules from releases of many records. For a release, a rule names one record or
-none. The rule *seen* names a record if the same release was drawn before, and only for this record.
-The rule *near* names the record nearest to the release if all other records lie many times farther
-away. Then both rules are scored on fresh releases of random records.
+The check learns two rules from releases of many records. A rule looks at a release and names the
+record from which the release may have been drawn, or no record. The rule *seen* names a record if
+the same release was drawn before from this record, and from no other. The rule *near* names the
+record nearest to the release if all other records lie many times farther away. Then both rules are
+scored on fresh releases of randomly chosen records.
 
 Claim: under eps-LDP (local differential privacy), ``c >= (m - 1) * e^-eps * w``. Here m is the
 number of records. For a fresh release of a random record, w is the probability that a rule names
@@ -99,7 +100,7 @@ def _records(target: VectorTarget) -> Tensor:
 
 
 def _named(target: VectorTarget, records: Tensor, most: int, share: float, *, alone: bool) -> tuple[_Counts, _Counts]:
-    """Choose both rules on half of the releases; count right and wrong answers on the rest."""
+    """Choose both rules on half of the releases; count their right and wrong names on the rest."""
     seen, near = _Counts(SEEN), _Counts("lay nearest by far to")
     rows = target.affordable(most, share=share, alone=alone) // (2 * RECORDS)
     if rows < 1:
@@ -154,10 +155,10 @@ def _places(target: VectorTarget, records: Tensor) -> Floats:
 
 
 def _nearest(z: Floats, places: Floats) -> tuple[Integers, Floats]:
-    """Return the index of the projected record that is nearest to each release, and its lead.
+    """Return, for each release, the index of the nearest projected record, and its lead.
 
-    The lead is the logarithm of the distance of the second nearest record divided by the distance
-    of the nearest record.
+    The lead is ln(d2 / d1), where d1 and d2 are the distances of the nearest and of the second
+    nearest record. The index is -1 if releases and records have different dimensions.
     """
     if z.shape[1] != places.shape[1]:
         return np.full(len(z), NOBODY), np.full(len(z), -math.inf)
@@ -168,7 +169,7 @@ def _nearest(z: Floats, places: Floats) -> tuple[Integers, Floats]:
 
 
 def _far_enough(sides: Integers, owner: Integers, lead: Floats, *, epsilon: float) -> float:
-    """Return the least lead at which *near* names a record; infinity if there is no such lead."""
+    """Choose the least lead at which *near* names a record; infinity if it should name none."""
     order = np.argsort(-lead)
     right = np.cumsum((owner == sides)[order])
     wrong = np.arange(1, len(order) + 1) - right

@@ -1,8 +1,9 @@
-"""Decision rules, which guess one of two inputs from a number that is computed from a release.
+"""Decision rules, which guess from a *statistic* which of two inputs was released.
 
-This number is called a *statistic*. A rule guesses one input if the statistic lies above one
-threshold, and the other input if it lies below another threshold. A rule may be chosen in any way,
-because its guesses are counted on fresh releases.
+A statistic is a number that is computed from a release. A rule guesses one input if the statistic
+lies above one threshold, and the other input if the statistic lies below another threshold.
+Otherwise, the rule abstains. A rule may be chosen in any way from earlier releases, because its
+guesses are counted on fresh releases.
 """
 
 import math
@@ -28,9 +29,9 @@ RIDGE = 1e-6  # of the squared slope, per value: keeps it finite where the value
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """A rule that names one input for high values of a statistic, and the other for low values.
+    """A rule that names one input for high and the other input for low values of a statistic.
 
-    High values are at least ``high``, and low values are below ``low``. For values in between, the
+    High values are at least ``high``, and low values are below ``low``. For all other values, the
     rule abstains.
     """
 
@@ -43,7 +44,7 @@ class Rule:
         return int(np.isfinite(self.high)) + int(np.isfinite(self.low))
 
     def says(self, values: Floats, side: int) -> int:
-        """Return the number of values for which the rule names the input ``side`` (0 or 1)."""
+        """Return for how many values the rule names the input ``side`` (0: first, 1: second)."""
         high = (side == 0) != self.flipped
         return int((values >= self.high if high else values < self.low).sum())
 
@@ -53,11 +54,12 @@ SILENT = Rule(high=math.inf, low=-math.inf, flipped=False)
 
 
 def counted_rule(first: Floats, second: Floats, *, gap: float, delta: float, alpha: float) -> Rule:
-    """Return the rule whose right and wrong guesses on these values certify the largest epsilon.
+    """Return the rule whose guesses on the given values certify the largest epsilon.
 
     ``first`` and ``second`` are the values of one statistic for releases of the first and of the
-    second input. Thresholds lie between values that differ by more than ``gap``. ``alpha`` is the
-    probability that the certified epsilon is too large.
+    second input. Each threshold lies between two neighbouring values that differ by more than
+    ``gap``. ``delta`` is the claimed delta. ``alpha`` is the largest allowed probability that the
+    certified epsilon is too large.
     """
     values, own = _pooled(first, second)
     return _best_rule(values, own, rounds=len(values), gap=gap, delta=delta, alpha=alpha)
@@ -67,7 +69,8 @@ def fitted_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta
     """Return the rule that should certify the largest epsilon in a game of ``rounds`` rounds.
 
     The numbers of right and wrong guesses are predicted from a logistic curve, which is fitted to
-    all values (`chance_of_first`). All other arguments have the same meaning as in `counted_rule`.
+    the given values (`chance_of_first`). All arguments except ``rounds`` have the same meaning as
+    in `counted_rule`.
     """
     values, _ = _pooled(first, second)
     return _best_rule(values, chance_of_first(first, second), rounds=rounds, gap=gap, delta=delta, alpha=alpha)
@@ -76,8 +79,8 @@ def fitted_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta
 def rare_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta: float) -> Rule:
     """Return the rule that should certify the largest epsilon in a game of ``rounds`` rounds.
 
-    The function assumes that the shares of right and wrong guesses are the same in the game as on
-    the given values. All other arguments have the same meaning as in `counted_rule`.
+    The function assumes that right and wrong guesses are about as frequent in the game as on the
+    given values. All arguments except ``rounds`` have the same meaning as in `counted_rule`.
     """
     values, own = _pooled(first, second)
     tried = _try_rules(values[None], own, gap=gap, most=SCREENING_THRESHOLDS)
@@ -92,10 +95,11 @@ def _pooled(first: Floats, second: Floats) -> tuple[Floats, Floats]:
 
 
 def chance_of_first(first: Floats, second: Floats) -> Floats:
-    """Return, for each value of a statistic, the probability that it belongs to the first input.
+    """Estimate, for each value of a statistic, the probability that the first input was released.
 
-    The probability is a logistic function of the value. The result holds the probabilities of the
-    values in ``first``, then those of the values in ``second``.
+    The probability is a logistic function of the value, fitted to the values in ``first`` and in
+    ``second``. The result holds the probabilities for the values in ``first``, followed by the
+    probabilities for the values in ``second``.
     """
     values, label = _pooled(first, second)
     unit = (values - values.mean()) / max(float(values.std()), 1e-300)
@@ -116,15 +120,16 @@ def promising(
     """Return three arrays (S,): the score, the number of wrong guesses and the hope of each
     statistic.
 
-    The score is a cautious estimate of the largest epsilon that a rule on this statistic certifies:
-    ``ln((p - delta) / q)`` minus `PROMISING_SDS` standard deviations. Here p and q are the
-    probabilities of a right and of a wrong guess. The wrong guesses are counted for the rule that
-    has this score. The hope is an estimate of the epsilon that `rare_rule` would certify in
-    ``rounds`` rounds.
+    The score is a cautious estimate of the largest epsilon that a rule on the statistic certifies:
+    the estimate of ``ln((p - delta) / q)``, with `PROMISING_SDS` standard deviations more wrong
+    guesses than were counted. Here p and q are the probabilities of a right and of a wrong guess.
+    The number of wrong guesses is that of the rule that attains the score. The hope is an estimate
+    of the epsilon that `rare_rule` would certify in ``rounds`` rounds; it is minus infinity if
+    ``rounds`` is 0.
 
     Args:
         values: array (S, N): the values of S statistics on the same N releases.
-        chance: array (N,): the probability that each release is a release of the first input.
+        chance: array (N,): for each release, the probability that the first input was released.
     """
     tried = _try_rules(values, chance, gap=gap, most=SCREENING_THRESHOLDS)
     score, seen, hope = np.full(len(values), -math.inf), np.zeros(len(values)), np.full(len(values), -math.inf)
@@ -139,8 +144,8 @@ def promising(
 class _Tried:
     """Rules that were tried on S statistics, and the numbers of their right and wrong guesses.
 
-    A rule guesses for low values only, for high values only, or for both. High values stand for the
-    first or for the second input. These choices make six kinds of rules.
+    There are six kinds of rules: a rule guesses for low values only, for high values only, or for
+    both, and high values stand for the first or for the second input.
     """
 
     values: int
@@ -151,11 +156,11 @@ class _Tried:
     wrong: Floats
 
     def quick(self, rounds: int, delta: float, *, sds: float) -> tuple[Floats, NDArray[np.int64]]:
-        """Return, for each statistic, the best approximate bound on epsilon and the index of its
-        rule.
+        """Return, for each statistic, the largest approximate lower bound on epsilon of a rule, and
+        the index of the rule with this bound.
 
-        Before the bound is computed, the number of wrong guesses is increased by ``sds`` standard
-        deviations (with Anscombe's square-root transform).
+        Before a bound is computed, the rule's number of wrong guesses is increased by ``sds``
+        standard deviations (with Anscombe's square-root transform).
         """
         weight, forgiven = rounds / self.values, delta * rounds * np.repeat(ANSWERS, self.low.shape[1]) / 2
         most = np.square(np.sqrt(weight * self.wrong + 0.375) + sds / 2)
@@ -163,7 +168,7 @@ class _Tried:
         return scores.max(axis=1), scores.argmax(axis=1)
 
     def rule(self, values: Floats, kind: int, place: int) -> Rule:
-        """Return the rule of one of the six kinds, with the thresholds at the index ``place``."""
+        """Return the rule of the given kind (0 to 5) with the thresholds at the index ``place``."""
         ordered = np.sort(values)
         low, high = (float(ordered[cut - 1] + ordered[cut]) / 2 for cut in (self.low[0, place], self.high[0, place]))
         ends = kind % 3
@@ -171,7 +176,7 @@ class _Tried:
 
 
 def _try_rules(values: Floats, chance: Floats, *, gap: float, most: int) -> _Tried:
-    """Count the guesses of rules with up to ``most`` thresholds on the values of each statistic."""
+    """Count the right and wrong guesses of rules with up to ``most`` thresholds per statistic."""
     order = np.argsort(values, axis=1)
     statistics, cuts = np.nonzero(np.diff(np.take_along_axis(values, order, axis=1), axis=1) > gap)
     found = np.bincount(statistics, minlength=len(values))

@@ -1,8 +1,8 @@
-"""The choice of the inputs and the distinguishers that should certify the largest epsilon.
+"""Choose the inputs and the distinguishers that are likely to certify the largest epsilon.
 
 A *distinguisher* guesses from a *statistic* which of two inputs a mechanism released. The statistic
-is a number that is computed from the release. A poor choice weakens the certified bound but never
-makes it false, because distinguishers are scored on fresh releases.
+is a number that is computed from the release. A poor choice makes the certified bound on epsilon
+smaller but not less reliable, because distinguishers are scored on fresh releases.
 """
 
 import math
@@ -45,14 +45,14 @@ class Distinguisher:
 
 @dataclass(frozen=True)
 class Game:
-    """A pair of inputs and the distinguishers to score on it, all fixed before the scoring."""
+    """A pair of inputs and the distinguishers to score on it, all chosen before the scoring."""
 
     pair: InputPair
     distinguishers: tuple[Distinguisher, ...]
 
 
 def statistics_of(target: AnyTarget, sample: PairSample) -> Iterator[tuple[str, Statistic]]:
-    """Yield names and statistics that may show which input of the pair was released."""
+    """Yield names of statistics and the statistics, which may show which input was released."""
     if isinstance(sample.pair.first, Tensor):
         return statistics(sample, clip_norm=target.clip_norm)
     return outcome_statistics(sample, supports=getattr(target.mechanism, "supports", None))
@@ -63,12 +63,13 @@ def choose(
 ) -> list[Game]:
     """Return the games to play: pairs of inputs, and distinguishers that guess between them.
 
-    The first game uses the best pair. A second game uses another pair if that pair could refute the
-    claim. Further games use inputs with NaN or infinity, if these could refute the claim.
+    The first game uses the pair that is likely to certify the largest epsilon. A second game uses
+    another pair if a game with that pair could refute the claim. Further games use a pair with NaN
+    or infinity if such a game could refute the claim.
 
     Args:
         samples: the screening releases, which are a few releases of each input.
-        rows: number of further releases that are drawn of each input of a promising pair.
+        rows: number of releases to draw of each input of a promising pair after screening.
         certifying: number of releases of each input that will be drawn in each game.
     """
     sampler = Sampler(target, rows)
@@ -99,10 +100,10 @@ def choose(
 
 
 def screen(target: AnyTarget, samples: list[PairSample], *, finalists: int, certifying: int) -> list[InputPair]:
-    """Return the ``finalists`` most promising pairs, the best pair first, and one further pair.
+    """Return the ``finalists`` most promising pairs, the best pair first, and then one more pair.
 
-    The further pair is the one on which a rule with hardly any wrong guesses should certify the
-    largest epsilon.
+    Among all remaining pairs, this is the pair on which a rule with hardly any wrong guesses is
+    likely to certify the largest epsilon.
     """
     rest, chosen = _candidates(target, samples, certifying), list[InputPair]()
     while rest and len(chosen) < finalists:
@@ -137,7 +138,7 @@ class _Candidate:
 
 
 def _candidates(target: AnyTarget, samples: list[PairSample], certifying: int) -> list[_Candidate]:
-    """Fit each statistic on each pair to half of the releases, and test it on the other half."""
+    """Fit each statistic to half of the releases of each pair, and try it on the other half."""
     options = {"gap": 1.5 * RESOLUTION * target.clip_norm, "delta": target.delta}
     candidates = []
     for sample in samples:
@@ -158,14 +159,14 @@ def _candidates(target: AnyTarget, samples: list[PairSample], certifying: int) -
 
 
 def _best(candidates: list[_Candidate]) -> _Candidate:
-    """Return the candidate with the best score or, among close scores, the best ``promise``."""
+    """Return the candidate with the largest ``promise`` among those with nearly the best score."""
     best = max(candidates, key=lambda tried: tried.score)
     least = best.score - 3 / math.sqrt(best.wrong + EXTRA_WRONG)
     return max((tried for tried in candidates if tried.score >= least), key=lambda tried: tried.promise)
 
 
 def samples_of(target: AnyTarget, pairs: list[InputPair], *, rows: int) -> tuple[list[PairSample], list[str]]:
-    """Return the screening releases of the pairs, and the reasons why some pairs have none."""
+    """Return the screening releases of each pair, and reasons why releases of some pairs failed."""
     sampler, samples, failures = Sampler(target, rows), [], []
     for pair in pairs:
         try:

@@ -1,10 +1,11 @@
 """The guessing game: a coin picks one of two inputs, and a rule guesses which one was released.
 
-A *distinguisher* is a statistic, which is a number computed from a release, and a decision rule
-that guesses the input from this number. Distinguishers are chosen on some releases and scored on
-fresh ones, the *certifying* releases. The counts of right and wrong guesses certify a lower bound
-on epsilon. A game that only has to refute a claim is scored at three times. Such a game ends early
-if the claim is already refuted, or if further rounds are unlikely to refute it.
+A *distinguisher* consists of a statistic, which is a number computed from a release, and a decision
+rule, which guesses the input from this number. Distinguishers are chosen on some releases and
+scored on fresh ones, the *certifying* releases. The counts of right and wrong guesses on the
+certifying releases certify a lower bound on epsilon. A game that only has to refute a claim is
+scored up to three times. Such a game ends early if the claim is refuted at one of these times, or
+if further rounds are unlikely to refute the claim.
 
 Claim: with probability at most alpha, the largest bound that any distinguisher certifies exceeds
 the true epsilon. Proof: fix all releases from which distinguishers are chosen, and with them all
@@ -54,7 +55,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Score:
-    """The right and wrong guesses of a distinguisher, and the epsilon bound that they certify."""
+    """A distinguisher's right and wrong guesses, and the bound on epsilon that they certify."""
 
     pair: InputPair
     distinguisher: Distinguisher
@@ -81,7 +82,7 @@ class Experiment(Generic[TargetT]):
 
     @cached_property
     def samples(self) -> list[PairSample]:
-        """The screening releases: a few releases of both inputs of each pair."""
+        """The screening releases: a few releases of each input, by which pairs are chosen."""
         inputs, alone = 2 * len(self.pairs), self._alone
         rows = max(MIN_ROWS, min(self.trials // 40, MAX_CHOOSING_ELEMENTS // (self._numbers * inputs)))
         affordable = self.target.affordable(rows * inputs, share=SCREENING_SHARE, alone=alone) // inputs
@@ -98,7 +99,7 @@ class Experiment(Generic[TargetT]):
 
     @property
     def certifying(self) -> int:
-        """Number of releases of each input that remain to certify a bound on epsilon."""
+        """Number of releases of each input that are left for scoring the distinguishers."""
         screened = len(self.samples[0].releases[0])
         return max(MIN_TRIALS // 4, self.trials - screened - self._choosing(self.trials))
 
@@ -110,17 +111,17 @@ class Experiment(Generic[TargetT]):
     def with_pairs(
         self, pairs: Sequence[InputPair], trials: int, target: TargetT | None = None
     ) -> "Experiment[TargetT]":
-        """Return an experiment with the given pairs and trials, and with ``target`` unless it is
-        None.
+        """Return a new experiment with the given pairs, number of trials and target; if ``target``
+        is None, the new experiment keeps this experiment's target.
         """
         return Experiment(target or self.target, lambda _: pairs, trials)
 
     def play(self, *, alpha: float, claim: float = -math.inf) -> Check:
         """Choose distinguishers, score them, and return a check with the largest certified epsilon.
 
-        The certified bound is wrong with probability at most ``alpha``. If ``claim``, an epsilon,
-        is given, the game ends as soon as this claim is refuted, or further rounds are unlikely to
-        refute it.
+        The certified bound is wrong with probability at most ``alpha``. If an epsilon is given as
+        ``claim``, the game ends early if this claim is refuted, or if further rounds are unlikely
+        to refute it.
         """
         target, samples = self.target, self.samples
         most = target.affordable(self.trials, share=CHOOSING_SHARE, alone=self._alone)
@@ -136,7 +137,7 @@ class Experiment(Generic[TargetT]):
         return self._check(score, tests)
 
     def refute(self, *, alpha: float) -> Check:
-        """Play the game until the claim is refuted, or further rounds are unlikely to refute it."""
+        """Play the game; end early if the claim is refuted or unlikely to be refuted later."""
         if self.trials < MIN_TRIALS:
             raise MechanismFailure(f"the mechanism is too slow for {MIN_TRIALS} releases of each input")
         return self.play(alpha=alpha, claim=self.target.epsilon)
@@ -158,7 +159,7 @@ class Experiment(Generic[TargetT]):
         return replace(found, kind=kind, caveat=self._caveat(score) if found.verdict is Verdict.PASSED else "")
 
     def _caveat(self, score: Score) -> str:
-        """Return in words how many trials would refute the claim; "" if a guess was wrong."""
+        """Say how many trials would refute the claim; "" if a guess was wrong or few were right."""
         counts = score.counts
         if counts.wrong or counts.right < MIN_RIGHT_SHARE * counts.rounds:
             return ""
@@ -175,9 +176,9 @@ def event(experiment: Experiment[Any], alpha: float) -> Check:
 
 
 def event_elsewhere(experiment: Experiment[Any], alpha: float) -> Check:
-    """Detect differences between the releases of two inputs at one dimension besides that of the
-    main game. At a small dimension, there is less noise that can hide a difference. The check is
-    blind to all other dimensions.
+    """Detect differences between the releases of two inputs at one dimension that is not the
+    dimension of the main game. At a small dimension, there is less noise that can hide a
+    difference. The check is blind to all dimensions except this one.
     """
     trials = experiment.target.affordable(2 * max(MIN_TRIALS, experiment.trials)) // 2
     return experiment.with_pairs(experiment.pairs, trials).refute(alpha=alpha)
@@ -195,7 +196,7 @@ def certify(
     """Score all distinguishers of a game, and return the score with the largest certified epsilon.
 
     Args:
-        trials: half the number of the fresh releases on which all distinguishers are scored.
+        trials: half the number of rounds; each round scores all distinguishers on a release.
         alpha: largest probability that the bound of one distinguisher is wrong.
         claim: the epsilon to refute. If ``claim`` is minus infinity, the game is scored only once,
             at its end.
@@ -219,10 +220,10 @@ def certify(
 def _hoped(
     right: NDArray[np.int64], wrong: NDArray[np.int64], done: int, rounds: int, *, delta: float, alpha: float
 ) -> Floats:
-    """Return, for each rule, a bound on epsilon that the rule could certify in ``rounds`` rounds.
+    """Estimate optimistically which epsilon each rule will certify after ``rounds`` rounds.
 
-    The function assumes that the ``done`` rounds so far went worse than on average for the rule, by
-    `LUCK_SDS` standard deviations of the numbers of guesses.
+    The function assumes that the rule had bad luck in the ``done`` rounds so far: its numbers of
+    right and wrong guesses were worse than their means by `LUCK_SDS` standard deviations.
     """
     less = np.maximum(wrong - LUCK_SDS * np.sqrt(wrong + 1), 0) * rounds / done
     more = np.minimum((right + LUCK_SDS * np.sqrt(right)) * rounds / done, rounds - less)

@@ -1,9 +1,9 @@
 """Pairs of inputs on which a mechanism is tested, and samples of releases of these inputs.
 
-The pairs are chosen where mechanisms tend to break: opposite ends of the set that the claim covers,
-two inputs of different norms, latents outside that set, the zero latent, latents with NaN or
-infinity, and latents of another dtype. A search adds records whose releases vary least or most, or
-lie farthest from zero. The releases of this search are not counted in any later guessing game.
+Mechanisms tend to break at the chosen inputs: opposite ends of the set that the claim covers, two
+inputs of different norms, latents outside that set, the zero latent, latents with NaN or infinity,
+and float32 latents. A search over many latents adds those whose repeated releases vary least or
+most, or lie farthest from zero. No later guessing game counts the releases of this search.
 """
 
 import math
@@ -43,7 +43,7 @@ CELL_NUMBER, CELL_DISTANCES = 0.021, (1e-3, 1e-5)
 
 @dataclass(frozen=True, kw_only=True)
 class InputPair:
-    """Two records whose releases are compared: two latents before any clipping, or two values."""
+    """Two records to compare: two latents or batches, both before any clipping, or two values."""
 
     name: str
     first: Any  # (n,); or a batch (B, n), of which ``second`` differs in one row; or a value
@@ -52,7 +52,7 @@ class InputPair:
 
     @property
     def plain(self) -> bool:
-        """True if both records are finite float64 latents (n,), released in calls of any size."""
+        """True if both records are finite float64 latents (n,), to be released in large batches."""
         records = (self.first, self.second)
         return not self.alone and all(x.ndim == 1 and x.dtype == torch.float64 and x.isfinite().all() for x in records)
 
@@ -144,12 +144,14 @@ def _odd(_diagonal: Tensor, axis: Tensor, random: Tensor) -> Records:
 
 
 def every_pair(target: VectorTarget) -> list[InputPair]:
-    """Return all pairs on which a mechanism is tested: `adversarial_pairs` and `found_pairs`."""
+    """Return all pairs that the audit itself chooses: `adversarial_pairs` and `found_pairs`."""
     return adversarial_pairs(target.dim, clip_norm=target.clip_norm) + found_pairs(target)
 
 
 def found_pairs(target: VectorTarget) -> list[InputPair]:
-    """Return pairs of records whose releases vary least or most, or lie farthest from zero."""
+    """Return pairs with those `searched_records` whose releases vary least or most, or lie farthest
+    from zero. The list is empty if the mechanism is too slow or refuses the records.
+    """
     records = searched_records(target.dim, clip_norm=target.clip_norm)
     inside = records[torch.linalg.vector_norm(records, dim=1) <= target.clip_norm]
     for tried in (records, inside):  # a mechanism may refuse records outside its set
@@ -159,7 +161,7 @@ def found_pairs(target: VectorTarget) -> list[InputPair]:
 
 
 def _releases(target: VectorTarget, records: Tensor) -> Floats | None:
-    """Return k releases (k, R, m) of R records; None if time is short or a record is refused."""
+    """Return k releases of R records (k, R, m); None if the mechanism refuses or is too slow."""
     try:
         times = target.affordable(MAX_RELEASES * len(records), share=0.5) // len(records)
         if times < MIN_RELEASES:
@@ -183,7 +185,7 @@ def _standing_out(target: VectorTarget, records: Tensor, releases: Floats) -> li
 
 
 def searched_records(dim: int, *, clip_norm: float) -> Tensor:
-    """Return varied latents (R, n): random, sparse and constant vectors of many lengths."""
+    """Return varied latents (R, n): random, sparse and constant vectors of many norms."""
     generator = torch.Generator().manual_seed(2024)
     places = torch.eye(dim, dtype=torch.float64)[torch.randperm(dim, generator=generator)[:MAX_PLACES]]
     leaning = places + 0.3 * torch.randn(len(places), dim, dtype=torch.float64, generator=generator) / math.sqrt(dim)
@@ -214,7 +216,7 @@ def _spread(releases: Floats) -> Floats:
 
 
 def pairs_of_batches(given: Sequence[InputPair], *, dim: int, clip_norm: float) -> list[InputPair]:
-    """Return pairs of batches of three records that differ in the first, middle or last record."""
+    """Return pairs of batches of three records, whose first, middle or last record differs."""
     _, axis, random = _directions(dim, clip_norm)
     others = torch.stack([0.2 * random.roll(1), -0.3 * random, 0.25 * axis])
     records = {"opposite": (-random, random), "zero and far": (torch.zeros_like(random), FAR_FACTOR * random)}
@@ -229,12 +231,12 @@ def pairs_of_batches(given: Sequence[InputPair], *, dim: int, clip_norm: float) 
 
 
 def cell_record(dim: int, *, clip_norm: float) -> Tensor:
-    """Return a latent (n,) well inside one cell of the grid to which a mechanism may round."""
+    """Return a latent (n,) well inside one grid cell, for mechanisms that round to a grid."""
     return torch.full((dim,), CELL_NUMBER * clip_norm / max(1.0, (dim / 64) ** 0.5), dtype=torch.float64)
 
 
 def cell_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
-    """Return pairs of latents on both sides of `cell_record`, at small distances from it."""
+    """Return pairs of latents on opposite sides of `cell_record`, at small distances from it."""
     record, (_, axis, _) = cell_record(dim, clip_norm=clip_norm), _directions(dim, clip_norm)
     return [
         InputPair(name=f"one cell, {2 * each:g} apart", first=record - each * axis, second=record + each * axis)
@@ -243,7 +245,7 @@ def cell_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
 
 
 def given_pairs(pairs: Sequence[tuple[Any, Any]] | None, *, dim: int) -> list[InputPair]:
-    """Return the caller's pairs; raise ConfigurationError unless they are finite latents (n,)."""
+    """Return the caller's pairs; raise ConfigurationError unless they hold finite latents (n,)."""
     if pairs is not None and not isinstance(pairs, Sequence):
         raise ConfigurationError(f"pairs must be a list of pairs of latents, got a {type(pairs).__name__}")
     return [_given(number, pair, dim) for number, pair in enumerate(pairs or (), start=1)]
@@ -267,7 +269,7 @@ def _given(number: int, pair: Any, dim: int) -> InputPair:
 
 
 def given_values(pairs: Sequence[tuple[Any, Any]] | None) -> list[InputPair] | None:
-    """Return the caller's pairs of values; None if there are no pairs or if they hold latents."""
+    """Return the caller's pairs of values; None if there are no pairs or if pairs hold latents."""
     found = []
     for number, pair in enumerate(pairs if isinstance(pairs, Sequence) else (), start=1):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
@@ -281,7 +283,7 @@ def given_values(pairs: Sequence[tuple[Any, Any]] | None) -> list[InputPair] | N
 
 
 def value_pairs(values: Sequence[Any]) -> list[InputPair]:
-    """Pair each value with its successor, and the first value with every other value."""
+    """Pair each value with the next (the last with the first), and the first with every other."""
     ring = [(a, b) for a, b in zip(values, [*values[1:], values[0]], strict=True) if a != b]
     star = [(values[0], b) for b in values[2:]]
     unique = list({frozenset((i, j)): (i, j) for i, j in [*ring, *star]}.values())
@@ -298,7 +300,7 @@ class PairSample:
 
     @property
     def additive(self) -> bool:
-        """True if a release is as long as its input, so the release can be the input plus noise."""
+        """True if a release has as many numbers as its input, and may be the input plus noise."""
         return bool(self.releases[0].shape[1] == len(self.centres[0]))
 
 
@@ -315,7 +317,7 @@ def additive_samples(samples: list[PairSample]) -> list[PairSample]:
 
 @dataclass
 class Sampler:
-    """A sampler that draws the releases of an input only once, even if several pairs contain it."""
+    """A sampler that draws releases of an input only once, even if several pairs contain it."""
 
     target: AnyTarget
     rows: int
@@ -339,10 +341,10 @@ def _key(record: Any, alone: bool) -> Any:
 def kind_of(sample: PairSample, *, unit: float) -> Kind:
     """Return the kind of the violation that a guessing game found on a pair.
 
-    The kind is floating point if a record holds NaN or infinity, and randomness if all releases of
-    each record are equal. The kind is metadata if all releases of one record have the same type and
-    length, and all releases of the other record have a different type or length. In all other
-    cases, the kind is distribution.
+    The kind is FLOATING_POINT if a record holds NaN or infinity, and RANDOMNESS if all releases of
+    each record are equal. The kind is METADATA if all releases of one record have the same type and
+    length, and all releases of the other record have another type or length. In all other cases,
+    the kind is DISTRIBUTION.
     """
     if not is_finite(sample.pair):
         return Kind.FLOATING_POINT

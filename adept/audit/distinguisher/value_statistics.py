@@ -1,7 +1,7 @@
 """Statistics of releases that are values, such as integers, labels, sets, tuples or texts.
 
-A *statistic* is a number that is computed from a release, which is called an *outcome* here. A rule
-guesses from this number which of two inputs was released.
+A release is called an *outcome* here, and a *statistic* is a number that is computed from an
+outcome. A decision rule guesses from a statistic which of two inputs was released.
 """
 
 from collections import Counter
@@ -25,10 +25,10 @@ MAX_COLUMNS = 3  # of an outcome that are looked at together
 
 
 def outcome_statistics(sample: Any, *, supports: Callable[[Any, Any], float] | None) -> Iterator[tuple[str, Statistic]]:
-    """Yield names and statistics for the outcomes in a sample.
+    """Yield names of statistics and the statistics, for outcomes such as those in a sample.
 
-    ``supports`` is None, or the caller's function that maps an outcome and an input to a number.
-    The number is high if the outcome suggests the input.
+    ``supports`` is the caller's function, or None if the caller gave no function. The function maps
+    an outcome and an input to a number, which is high if the outcome suggests the input.
     """
     first, second = sample.pair.first, sample.pair.second
     ours, theirs = sample.releases
@@ -87,11 +87,13 @@ def _of_objects(ours: Array, theirs: Array, first: Any, second: Any) -> Iterator
 
 
 def parts(outcome: Any) -> set[Hashable]:
-    """Return the parts of an outcome, whose frequencies are compared between two inputs.
+    """Return the parts of an outcome; the frequency of each part is compared between two inputs.
 
-    The parts of a text are words, pairs of neighbouring words and lengths. The parts of a set are
-    its members and its size. The parts of a tuple are its members, with and without their places,
-    and its size. An outcome of another type has one part, which is the outcome itself.
+    The parts of a text are its words, its pairs of neighbouring words, the whole text, the pattern
+    of equal words, and three counts: of words, of different words and of characters. The parts of a
+    set are its members and its size. The parts of a tuple are its members, with and without their
+    places, the pattern of equal members, its size, and the number of different members. An outcome
+    of any other type has one part, which is the outcome itself.
     """
     if isinstance(outcome, str):
         words = outcome.split()
@@ -164,10 +166,11 @@ def _weights(ours: Array, theirs: Array) -> dict[Hashable, float]:
 
 
 def _columns(ours: Floats, theirs: Floats) -> Statistic:
-    """Return a statistic that adds up the log ratios of counts, one for each column of a release.
+    """Return a statistic that adds up, over the columns of a release, the log ratio of the counts
+    of the column's number in ``ours`` and in ``theirs``.
 
-    The statistic uses only columns with few different numbers, whose counts in ``ours`` and
-    ``theirs`` differ significantly.
+    The statistic uses a column only if it has few different numbers, and if the count of some
+    number differs significantly between ``ours`` and ``theirs``.
     """
     tables: list[tuple[int, Floats, Floats]] = []
     for column in range(ours.shape[1]):

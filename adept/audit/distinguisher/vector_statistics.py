@@ -1,8 +1,8 @@
 """Statistics of vectors: numbers that are computed from a release, such as its norm.
 
 A decision rule guesses from a statistic which of two inputs was released. Any function of a release
-may be a statistic, because a rule is scored on fresh releases. Values are rounded to a billionth of
-``clip_norm``, because other checks examine the rounding of floating-point numbers.
+may be a statistic, because a rule is scored on fresh releases. The values of statistics are rounded
+to a billionth of ``clip_norm``, because other checks examine the low bits of releases.
 """
 
 from collections import Counter
@@ -28,7 +28,7 @@ FIRST_NUMBERS = 4  # numbers of a release that are looked at first
 
 
 def statistics(sample: PairSample, *, clip_norm: float) -> Iterator[tuple[str, Statistic]]:
-    """Yield names and statistics, some of which are fitted to the sample."""
+    """Yield names of statistics and the statistics, some of which are fitted to the sample."""
     unit = RESOLUTION * clip_norm
     for name, statistic in _all(sample, clip_norm):
         yield name, lambda z, statistic=statistic: _rounded(statistic(z), unit)  # type: ignore[misc]
@@ -98,7 +98,7 @@ def lowest_bits(z: Floats) -> Floats:
 
 
 def trailing(z: Floats, unit: float) -> Floats:
-    """Return, for each release, the number of decimals that its coordinates need.
+    """Return, for each release, the number of decimals that suffice for all its coordinates.
 
     The coordinates are first divided by ``unit``. The result is 0 to 6, or 7 if six decimals are
     not enough.
@@ -113,7 +113,7 @@ def trailing(z: Floats, unit: float) -> Floats:
 
 
 def trailing_bits(z: Floats, unit: float) -> Floats:
-    """Return, for each release, the number of binary places that its coordinates need.
+    """Return, for each release, the number of binary places that suffice for its coordinates.
 
     The coordinates are first divided by ``unit``. The result is at most `FINEST_BIT` + 1, which
     stands for all larger numbers of places.
@@ -137,8 +137,8 @@ def _whole(multiples: Floats) -> NDArray[np.bool_]:
 def l1_loss(z: Floats, first: Floats, second: Floats) -> Floats:
     """Return the privacy loss of each release under Laplace noise, multiplied by the noise's scale.
 
-    The privacy loss is the logarithm of the release's density under the first input divided by its
-    density under the second input (Habernal 2021, Eq. 28).
+    The privacy loss is ln(p / p'), where p and p' are the densities of the release under the first
+    and under the second input (Habernal 2021, Eq. 28).
     """
     # Clipped, because the difference of two large distances would lose its digits
     inside = np.clip(z, np.minimum(first, second), np.maximum(first, second))
@@ -146,7 +146,7 @@ def l1_loss(z: Floats, first: Floats, second: Floats) -> Floats:
 
 
 def _direction(first: Floats, second: Floats) -> Statistic:
-    """Return the projection onto Fisher's linear discriminant of the two samples."""
+    """Return a statistic: the projection onto Fisher's linear discriminant of the two samples."""
     centred = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
     difference = first.mean(axis=0) - second.mean(axis=0)
     rows, dim = centred.shape
@@ -160,7 +160,7 @@ def _direction(first: Floats, second: Floats) -> Statistic:
 
 
 def _scales(first: Floats, second: Floats, unit: float) -> Statistic:
-    """Return the privacy loss under Laplace noise with estimated centres and scales."""
+    """Return a statistic: the privacy loss under Laplace noise fitted to the two samples."""
     fits = []
     for releases in (first, second):
         centre = np.median(releases, axis=0)
@@ -188,7 +188,7 @@ def _together(several: list[Statistic], first: Floats, second: Floats) -> Statis
 
 
 def _remembered(statistic: Statistic) -> Statistic:
-    """Return a statistic that stores its last result, and returns it again for the same array."""
+    """Return the statistic with a memory of its last result, for a second call on that array."""
     last: list[Floats] = []
 
     def ask(z: Floats) -> Floats:
@@ -200,10 +200,11 @@ def _remembered(statistic: Statistic) -> Statistic:
 
 
 def _binned(statistic: Statistic, first: Floats, second: Floats) -> Statistic:
-    """Return a new statistic: the log ratio of the two samples' counts in the release's bin.
+    """Return a new statistic: the log ratio of the two samples' shares of values in a release's
+    bin.
 
-    The bins divide the values of ``statistic``. So a rule with a threshold on the new statistic can
-    also find that the samples differ in middle values of ``statistic``.
+    The bins are intervals of values of ``statistic``. So a rule with one threshold on the new
+    statistic can also use a difference between the samples in middle values of ``statistic``.
     """
     values = [statistic(first), statistic(second)]
     edges = np.unique(np.quantile(np.concatenate(values), np.linspace(0, 1, MAX_BINS + 1)[1:-1]))
@@ -213,9 +214,9 @@ def _binned(statistic: Statistic, first: Floats, second: Floats) -> Statistic:
 
 
 def _phases(first: Floats, second: Floats, step: float) -> Statistic | None:
-    """Return a statistic of the coordinates modulo ``step``, the distance between two grid points.
+    """Return a statistic of the coordinates' remainders modulo ``step``, the step of a grid.
 
-    The result is None if the two samples show no difference.
+    The result is None if the remainders in the two samples do not differ significantly.
     """
 
     def features(z: Floats) -> Floats:
@@ -233,7 +234,7 @@ def _phases(first: Floats, second: Floats, step: float) -> Statistic | None:
 
 
 def _seen(first: Floats, second: Floats, unit: float) -> Statistic | None:
-    """Return the statistic `log_ratios` of whole releases; None if no release occurs twice."""
+    """Return `log_ratios` of whole releases; None if no release occurs twice in the samples."""
     weights = np.sqrt(np.arange(2, 2 + first.shape[1]))
     sums = (np.round(np.concatenate([first, second]) / (RESOLUTION * unit)) * weights).sum(axis=1)
     if len(np.unique(sums)) == len(sums):  # equal outputs have equal sums
@@ -244,10 +245,11 @@ def _seen(first: Floats, second: Floats, unit: float) -> Statistic | None:
 
 
 def log_ratios(first: Any, second: Any, keys: Callable[[Any], Any], *, least: float = 0.25) -> Statistic:
-    """Return a statistic: the logarithm of the ratio of an outcome's counts in the two samples.
+    """Return a statistic: the log ratio of an outcome's counts in the first and second sample.
 
-    An outcome that occurs in neither sample gets the value 0. ``keys`` turns an array of outcomes
-    into values that can be counted. ``least`` is added to every count.
+    An outcome that occurs in neither sample gets the value 0. ``keys`` converts an array of
+    outcomes to hashable values, which can be counted. ``least`` is added to every count, so that no
+    count is zero.
     """
     counts = Counter(keys(first)), Counter(keys(second))
     seen = counts[0].keys() | counts[1].keys()
@@ -256,7 +258,7 @@ def log_ratios(first: Any, second: Any, keys: Callable[[Any], Any], *, least: fl
 
 
 def release_keys(releases: Floats, unit: float) -> list[bytes]:
-    """Return a hashable key for each release, with numbers rounded to a billionth of ``unit``."""
+    """Return a hashable key for each release: its numbers, rounded to a billionth of ``unit``."""
     return [row.tobytes() for row in np.round(releases / (RESOLUTION * unit)) + 0.0]
 
 

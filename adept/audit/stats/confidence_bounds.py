@@ -21,7 +21,7 @@ FORGIVEN = 0.1  # the share of alpha that counts the rounds which delta forgives
 
 
 def clopper_pearson(successes: ArrayLike, trials: ArrayLike, *, alpha: float) -> tuple[Floats, Floats]:
-    """Return a lower and an upper confidence bound on a probability, from successes in trials.
+    """Return a lower and an upper bound on a probability, from the number of successes in trials.
 
     Claim: for k ~ Binomial(N, p), P[p < lower] <= alpha and P[p > upper] <= alpha, whatever p and
     N. Proof: the bounds invert the tails of the binomial distribution, which are regularised
@@ -30,7 +30,7 @@ def clopper_pearson(successes: ArrayLike, trials: ArrayLike, *, alpha: float) ->
     Args:
         successes: k, a count or an array of counts.
         trials: N, at least 1; broadcasts against ``successes``.
-        alpha: chance of error of each of the two bounds.
+        alpha: largest probability that the lower bound is wrong; the same for the upper bound.
     """
     count, total = np.broadcast_arrays(np.asarray(successes, float), np.asarray(trials, float))
     lower = np.where(count > 0, betaincinv(np.maximum(count, 1), total - count + 1, alpha), 0.0)
@@ -45,7 +45,7 @@ def clopper_pearson(successes: ArrayLike, trials: ArrayLike, *, alpha: float) ->
 class GameCounts:
     """The numbers of right and wrong guesses in a guessing game.
 
-    The rounds are independent, and the rule is fixed before the first round (`game_lower_bound`).
+    The rounds must be independent, and the rule must be fixed before (`game_lower_bound`).
     """
 
     right: int
@@ -62,7 +62,7 @@ class GameCounts:
         return float(game_lower_bound(self.right, self.wrong, self.rounds, delta=half, alpha=alpha))
 
     def p_value(self, *, epsilon: float, delta: float) -> float:
-        """Return the p-value of the claim of (epsilon, delta)-LDP, at least 1e-300."""
+        """Return the p-value of the (epsilon, delta)-LDP claim, but never less than 1e-300."""
 
         def excess(log_alpha: float) -> float:
             return max(self._bound(delta, math.exp(log_alpha)), -1e6) - epsilon
@@ -84,18 +84,18 @@ def game_lower_bound(right: ArrayLike, wrong: ArrayLike, rounds: int, *, delta: 
     delta``. If the rule guesses only one of the two inputs, and abstains otherwise, delta / 2 is
     enough in the last inequality.
 
-    For delta = 0 one confidence bound is enough. Given the set of rounds in which the rule guesses,
-    the number of wrong rounds among them is binomial with the share ``w = q / (p + q) >= 1 / (1 +
-    exp(epsilon))``. Let w_hi be the upper Clopper-Pearson bound on w. For every set of rounds, w_hi
-    is below w with probability at most alpha, so the same holds on average over all sets. If w_hi
-    is not below w, then ``epsilon >= ln((1 - w) / w) >= ln((1 - w_hi) / w_hi)``.
+    For delta = 0, the proof needs only one confidence bound. Given the set of rounds in which the
+    rule guesses, the number of wrong rounds among them is binomial with the probability ``w = q /
+    (p + q) >= 1 / (1 + exp(epsilon))``. Let w_hi be the upper Clopper-Pearson bound on w. For every
+    set of rounds, w_hi is below w with probability at most alpha, so the same holds on average over
+    all sets. If w_hi is not below w, then ``epsilon >= ln((1 - w) / w) >= ln((1 - w_hi) / w_hi)``.
 
     For delta > 0, write p = p_0 + r with ``p_0 <= exp(epsilon) * q`` and r <= delta. Imagine that
     each right round is *forgiven* with probability r / p. The number of forgiven rounds is binomial
     with a probability of at most delta. Let D be a number such that more than D rounds are forgiven
     with probability at most ``FORGIVEN * alpha``. Without the forgiven rounds, the inequality for p
     and q holds with delta = 0. The more rounds are right, the smaller is w_hi. So if w_hi is
-    computed for ``right - D`` right rounds and for the rest of alpha, it is below w with
+    computed for ``right - D`` right rounds and for the rest of alpha, w_hi is below w with
     probability at most alpha (union bound).
 
     Args:
@@ -104,7 +104,7 @@ def game_lower_bound(right: ArrayLike, wrong: ArrayLike, rounds: int, *, delta: 
         wrong: number of rounds guessed wrong.
         rounds: number of all rounds, including those without a guess.
         delta: the claimed delta, or half of it if the rule guesses only one of the two inputs.
-        alpha: probability that the bound is wrong.
+        alpha: largest probability that the bound is wrong.
     """
     earned = np.asarray(right, float)
     if delta > 0:
@@ -118,13 +118,13 @@ def game_lower_bound(right: ArrayLike, wrong: ArrayLike, rounds: int, *, delta: 
 
 @lru_cache(1024)
 def _forgiven(rounds: int, delta: float, alpha: float) -> float:
-    """Return a number that Binomial(``rounds``, ``delta``) exceeds with chance <= ``alpha``."""
+    """Return a number that a Binomial(rounds, delta) count exceeds with chance <= ``alpha``."""
     most = float(binom.isf(alpha, rounds, min(delta, 1.0)))
     return most if math.isfinite(most) else float(rounds)
 
 
 def rounds_needed(epsilon: float, *, alpha: float) -> float:
-    """Return the number of right guesses, without a wrong guess, that refute a claimed epsilon."""
+    """Return the number of right guesses that refute a claimed epsilon if no guess is wrong."""
     return -math.log(alpha) / math.log1p(math.exp(-epsilon)) if epsilon < 50 else math.inf
 
 
@@ -145,7 +145,7 @@ def epsilon_lower_bound(
 
     Claim: let P and Q be the probabilities of the event under the two inputs. An (epsilon,
     delta)-LDP mechanism has ``P <= exp(epsilon) * Q + delta`` for every event, so ``epsilon >=
-    ln((P - delta) / Q)``. The confidence bounds P >= p_lo and Q <= q_hi are each wrong with
+    ln((P - delta) / Q)``. Each of the Clopper-Pearson bounds P >= p_lo and Q <= q_hi is wrong with
     probability at most alpha / 2. So the bound ``ln((p_lo - delta) / q_hi)`` holds with probability
     at least 1 - alpha (union bound; Ding et al. 2018, Jagielski et al. 2020).
     """
@@ -160,11 +160,11 @@ def epsilon_lower_bound(
 def gaussian_delta(distance: float, *, sigma: float, epsilon: float) -> float:
     """Return the smallest delta for which continuous Gaussian noise is (epsilon, delta)-LDP.
 
-    Let d = ``distance`` be the l2 distance of two inputs, and let s = ``sigma`` be the standard
-    deviation of the noise. The exact delta is ``Phi(d / (2 * s) - epsilon * s / d) - exp(epsilon) *
-    Phi(-d / (2 * s) - epsilon * s / d)`` (Balle and Wang 2018, Theorem 8). Phi is the normal
-    distribution function. Delta grows with the distance, so the sensitivity determines the delta of
-    a mechanism.
+    Let d be the l2 distance of two inputs (``distance``). Let s be the standard deviation of the
+    noise (``sigma``). The exact delta is ``Phi(d / (2 * s) - epsilon * s / d) - exp(epsilon) *
+    Phi(-d / (2 * s) - epsilon * s / d)`` (Balle and Wang 2018, Theorem 8). Phi is the standard
+    normal distribution function. Delta grows with the distance, so a mechanism's delta is the delta
+    at the largest distance of two inputs.
     """
     if distance == 0:
         return 0.0

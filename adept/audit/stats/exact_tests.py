@@ -14,7 +14,7 @@ QUANTILES = (0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98)
 
 @dataclass(frozen=True)
 class Difference:
-    """A comparison of two counts, one from each of two samples, and its p-value."""
+    """A comparison of two counts, one from each of two samples, with the comparison's p-value."""
 
     p_value: float
     what: str
@@ -47,10 +47,10 @@ def _choose(of: int, count: Floats | np.float64) -> Floats | np.float64:
 
 
 def differences(first: Floats, second: Floats, *, what: str) -> list[Difference]:
-    """Compare the counts of numbers above several thresholds in two samples.
+    """Compare two samples by how many of their numbers lie above each of several thresholds.
 
-    The thresholds are quantiles of both samples together. Claim: Fisher's test of these counts is
-    exact if all numbers are independent and have the same distribution. Proof: given the pooled
+    The thresholds are quantiles of the two samples together. Claim: Fisher's test of these counts
+    is exact if all numbers are independent and have the same distribution. Proof: given the pooled
     numbers, every way to divide them into the two samples is equally likely, and the thresholds are
     always the same. So the number of values above the threshold in one sample is hypergeometric.
     """
@@ -63,7 +63,7 @@ def differences(first: Floats, second: Floats, *, what: str) -> list[Difference]
 
 
 def binomial_p_value(count: int, of: int, p: float) -> float:
-    """Return twice the smaller tail of a count under Binomial(``of``, ``p``), as a p-value."""
+    """Return the two-sided p-value of a count under Binomial(``of``, ``p``), at most 1."""
     if p <= 0 or p >= 1:
         return 1.0 if count == of * p else 0.0
     lower, upper = float(bdtr(count, of, p)), float(bdtrc(count - 1, of, p)) if count else 1.0
@@ -90,13 +90,13 @@ def certified(
 
 
 def combined(p_values: Sequence[float], evidence: str, *, alpha: float, statistic: float | None = None) -> Check:
-    """Combine the p-values of several tests into one check, with Bonferroni's factor."""
+    """Return one check for several tests, whose smallest p-value is multiplied by their number."""
     p = min(1.0, min(p_values) * len(p_values))
     return Check.of(failed=p < alpha, evidence=evidence, statistic=statistic, p_value=p, threshold=alpha)
 
 
 def least_probable(found: Sequence[Difference], what: str, *, alpha: float) -> Check:
-    """Return one check for several comparisons, with the least probable comparison as evidence."""
+    """Return one check for several comparisons; its evidence is the least probable comparison."""
     least = min(found, key=lambda difference: difference.p_value)
     evidence, share = f"{what}; least probable: {least}", least.ours / max(1, least.ours_of)
     return combined([each.p_value for each in found], evidence, alpha=alpha, statistic=share)

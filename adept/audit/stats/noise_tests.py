@@ -1,11 +1,11 @@
-"""Distributions of noise that a mechanism may declare, and tests of noise against them.
+"""Distributions of noise that a mechanism may declare, and tests that noise follows them.
 
-A distribution measures the distance of two inputs in the lp norm, where p is ``order``. A *pivot*
-is a function of the noise whose distribution is known exactly if the declaration is true. The
-method `size` returns a pivot, and the method `shape` tests further pivots. (If a mechanism draws
-noise on a grid, the distribution of a pivot changes by less than a relative 1e-11, for epsilon up
-to 100.) `magnitude_median` is the median of the absolute value of a coordinate's noise, or None if
-these absolute values are dependent.
+The distance of two inputs is measured in the lp norm, where p is the distribution's ``order``. A
+*pivot* is a function of the noise whose distribution is known exactly if the declaration is true.
+The method `size` returns a pivot, and the method `shape` tests further pivots. (If a mechanism
+draws noise on a grid, the distribution of a pivot changes by less than a relative 1e-11, for
+epsilon up to 100.) The method `magnitude_median` returns the median of the absolute value of a
+coordinate's noise, or None if the absolute values of different coordinates are dependent.
 """
 
 import math
@@ -27,8 +27,8 @@ class PureNoise:
     """Noise whose largest privacy loss for two inputs is their distance divided by the scale."""
 
     def holds(self, distance: float, *, scale: float, epsilon: float, delta: float) -> tuple[bool, str]:
-        """Return True if the privacy loss is at most ``epsilon`` or delta is positive, and the loss
-        in words.
+        """Return two values: False if the privacy loss exceeds ``epsilon`` although delta is 0, and
+        the loss in words.
 
         The largest privacy loss is ``distance / scale`` (Habernal 2021, Appendix A).
         """
@@ -59,8 +59,8 @@ class GaussianNoise:
     order = 2
 
     def holds(self, distance: float, *, scale: float, epsilon: float, delta: float) -> tuple[bool, str]:
-        """Return True if the delta of the noise is at most ``delta``, and the delta of the noise in
-        words.
+        """Return two values: True if the delta of the noise is at most the claimed ``delta``, and
+        the delta of the noise in words.
         """
         needed = gaussian_delta(distance, sigma=scale, epsilon=epsilon)
         return needed <= delta * (1 + 1e-6), f"delta {needed:.4g}"
@@ -89,10 +89,10 @@ class RadialNoise(PureNoise):
         return 2 * float(np.linalg.norm(noise, axis=1).sum()) / scale, 2 * noise.size
 
     def shape(self, noise: Floats, scale: float) -> list[float]:
-        """Return the p-values of two tests of the noise; in one dimension, return only the first.
+        """Return the p-values of two tests; in one dimension, return only the first p-value.
 
-        One test compares the norms of the noise vectors with Gamma(n, s). The other test compares
-        the square of one coordinate of the direction with Beta(1/2, (n - 1) / 2).
+        The first test compares the norms of the noise vectors with Gamma(n, s). The second test
+        compares the square of one coordinate of the noise's direction with Beta(1/2, (n - 1) / 2).
         """
         rows, dim = noise.shape
         radius = np.linalg.norm(noise, axis=1)
@@ -111,7 +111,8 @@ NOISES: dict[str, Noise] = {"laplace": LaplaceNoise(), "gaussian": GaussianNoise
 
 
 def cap_p_value(releases: Floats, centre: Floats, *, epsilon: float, clip_norm: float) -> float:
-    """Return the p-value of a test that compares releases (m, n) of one latent with PrivUnit.
+    """Return the p-value of a test that releases (m, n) of one latent follow PrivUnit's
+    distribution.
 
     The test is the Kolmogorov-Smirnov test of the cosine T between a release and its input. Claim:
     under PrivUnit (Bhowmick et al. 2018, Algorithm 1), P(T >= t) is ``p * u(t) / q`` for t above a
@@ -137,10 +138,11 @@ def cap_p_value(releases: Floats, centre: Floats, *, epsilon: float, clip_norm: 
 
 
 def kolmogorov(values: Floats, distribution: Callable[[Floats], Floats]) -> float:
-    """Return an upper bound on the p-value of the Kolmogorov-Smirnov test of m values.
+    """Return an upper bound on the p-value of the test that m values follow ``distribution``.
 
-    The bound is ``2 * exp(-2 * m * D**2)``, where D is the largest distance between the
-    distribution function of the values and ``distribution`` (Massart 1990).
+    The test is that of Kolmogorov and Smirnov. The bound is ``2 * exp(-2 * m * D**2)``, where D is
+    the largest distance between ``distribution`` and the values' empirical distribution function
+    (Massart 1990).
     """
     below, steps = distribution(np.sort(values)), np.arange(len(values) + 1) / len(values)
     distance = float(max((steps[1:] - below).max(), (below - steps[:-1]).max()))

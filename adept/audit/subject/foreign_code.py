@@ -1,7 +1,7 @@
-"""Calls and copies of a mechanism under audit, which is foreign code.
+"""Ways to call and to copy a mechanism under audit, which is foreign code.
 
-Foreign code may fail or hang, so it runs in a separate thread with a time limit. A call or a copy
-that fails raises `MechanismFailure`.
+Foreign code may fail or hang, so it runs in a separate thread with a time limit. If a call or a
+copy fails, `MechanismFailure` is raised.
 """
 
 import copy
@@ -38,7 +38,7 @@ def try_copy(mechanism: Any) -> Any:
 
 
 class Caller:
-    """An object that calls foreign code in a thread, with a time limit in seconds.
+    """An object that calls foreign code in a thread, with a time limit in seconds for each call.
 
     After a call has exceeded the limit, the object refuses all further calls.
     """
@@ -49,7 +49,7 @@ class Caller:
         self._thread: Thread | None = None
 
     def __call__(self, what: str, function: Callable[[], Value]) -> Value:
-        """Run ``function``; raise MechanismFailure if it raises an error or takes too long."""
+        """Run ``function``; raise MechanismFailure if that fails or takes too long."""
         if self.hung:
             raise MechanismFailure(f"not asked again: an earlier call took longer than {self.time_limit:g} s")
         try:
@@ -90,7 +90,7 @@ def _tried(function: Callable[[], Value]) -> Value | BaseException:
 
 @dataclass
 class Target:
-    """A mechanism under audit, its claim, and the thread in which it is called."""
+    """A mechanism under audit, its claim, and the thread in which the mechanism is called."""
 
     mechanism: Any  # with ``epsilon`` and ``privatize``
     # Seconds of a call; infinite: no thread of its own
@@ -144,17 +144,17 @@ class Target:
     def affordable(self, rows: int, *, share: float = 1.0, alone: bool = False) -> int:
         """Return the number of releases for which a check has time, at most ``rows``.
 
-        All releases together may take the share ``share`` of `CHECK_SECONDS`. If ``alone`` is true,
-        each release is drawn in a separate call.
+        All releases together may take ``share`` times `CHECK_SECONDS` seconds. If ``alone`` is
+        true, each release is drawn in a separate call.
         """
         return max(0, min(rows, int(share * CHECK_SECONDS / self.seconds_each(alone=alone))))
 
     def seconds_each(self, *, alone: bool) -> float:
-        """Return the seconds that one release takes, in a separate call if ``alone`` is true."""
+        """Return the seconds that one release takes, in a call of its own if ``alone`` is true."""
         raise NotImplementedError
 
     def draw(self, record: Any, rows: int, *, alone: bool = False) -> Iterator[Any]:
-        """Yield arrays that hold ``rows`` releases in total, from separate calls if ``alone``."""
+        """Yield arrays with ``rows`` releases in total, each from a separate call if ``alone``."""
         raise NotImplementedError
 
     def sample(self, record: Any, rows: int, *, alone: bool = False) -> Any:
@@ -169,7 +169,7 @@ class Target:
         return np.zeros(0), np.zeros(0)
 
     def is_silent(self, releases: Any) -> bool:
-        """Return True if all numbers in these releases are NaN."""
+        """Return True if all numbers in the given releases are NaN."""
         return False
 
     def count_numbers(self, record: Any) -> int:

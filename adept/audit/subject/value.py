@@ -89,7 +89,7 @@ class ValueTarget(Target):
 
 
 def as_outcomes(released: Any, *, rows: int, objects: bool) -> Array:
-    """Return outcomes as numbers (B, m) if all have the same shape, or else as objects (B,)."""
+    """Return numbers (B, m) if all outcomes are numbers of one shape, or else objects (B,)."""
     if isinstance(released, Tensor):
         released = released.detach().cpu().numpy()
     try:
@@ -132,13 +132,13 @@ def hashable(outcome: Any) -> Any:
 
 
 def outcome_key(outcome: Any) -> Any:
-    """Convert an outcome to a key of a dictionary; a tuple of one number becomes this number."""
+    """Convert an outcome to a key of a dictionary; a tuple of one member becomes this member."""
     plain = hashable(outcome)
     return plain[0] if isinstance(plain, tuple) and len(plain) == 1 else plain
 
 
 def alphabet_of(mechanism: Any) -> list[Any] | None:
-    """Return values of the alphabet that a mechanism declares, or None if it declares none.
+    """Return values of the alphabet that a mechanism declares, or None if it declares no alphabet.
 
     A mechanism declares its alphabet by ``alphabet`` (a sequence of values, or K for the integers 0
     to K - 1), by ``labels``, or by an integer ``size`` or ``count``. If the alphabet is large, only

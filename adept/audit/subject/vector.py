@@ -1,4 +1,4 @@
-"""Mechanisms under audit whose records are vectors: their declarations, and calls of them."""
+"""Mechanisms under audit whose records are vectors: what they declare, and ways to call them."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -46,7 +46,7 @@ class VectorTarget(Target):
         return replace(self, dim=dim, _widths={})
 
     def asked_as(self, mechanism: Any, *, memoised: bool | None = None) -> "VectorTarget":
-        """Return a copy of this target that asks the given mechanism instead of its own."""
+        """Return a copy of this target in which the given mechanism replaces the target's own."""
         memoised = self.memoised if memoised is None else memoised
         return replace(self, mechanism=mechanism, given=mechanism, memoised=memoised, _widths={})
 
@@ -67,12 +67,12 @@ class VectorTarget(Target):
 
     @property
     def largest(self) -> float:
-        """Limit to which the numbers of a release are cut; NaN becomes twice this limit."""
+        """A limit: larger released numbers become the limit, and NaN becomes twice the limit."""
         return MAX_OUTPUT * self.clip_norm
 
     @cached_property
     def guarantee(self) -> Any:
-        """The guarantee that the mechanism declares for latents of this dimension."""
+        """The guarantee that the mechanism declares for latents of the target's dimension."""
         if not callable(getattr(self.mechanism, "guarantee", None)):
             raise MechanismFailure("the mechanism has no method guarantee")
         return self.call("guarantee", lambda: self.mechanism.guarantee(self.dim))
@@ -97,7 +97,8 @@ class VectorTarget(Target):
         return noise, float(scale)
 
     def project(self, latents: Tensor) -> Floats:
-        """Map latents (B, n) into the declared set, by the mechanism's method or by clipping."""
+        """Map latents (B, n) into the declared set, by its method ``project`` or else by clipping.
+        """
         if not hasattr(self.mechanism, "project"):
             return clip_latents(latents, clip=self.clip, clip_norm=self.clip_norm).to(torch.float64).numpy()
         to = ARRAYS[self.array]
@@ -161,8 +162,8 @@ class VectorTarget(Target):
 
         The number m is the same in all arrays. If the mechanism has a memory, each release is drawn
         from a fresh copy of the mechanism, and a random number below `JITTER` times ``clip_norm``
-        is first added to each coordinate of the record. A bound that holds for each single record
-        also holds for a mixture of such records.
+        is first added to each coordinate of the record. This does not harm the certified bounds,
+        because a bound that holds for each single record also holds for a mixture of such records.
 
         Args:
             record: a latent (n,), released in batches that hold nothing else; or a whole batch (B,

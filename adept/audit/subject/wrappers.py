@@ -1,4 +1,4 @@
-"""Wrappers of mechanisms, for example to declare a claim or to make several reports."""
+"""Wrappers of mechanisms, which declare a claim, make several reports or call a rewriter."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
@@ -14,7 +14,7 @@ MECHANISM, CALLER = RANDOMNESS = ("mechanism", "caller")
 
 
 class Wrapper:
-    """A mechanism that contains another mechanism and passes on its attributes."""
+    """A mechanism that contains another mechanism and passes on that mechanism's attributes."""
 
     mechanism: Any
     HIDDEN: ClassVar[tuple[str, ...]] = ()  # attributes of the other one that do not hold for this one
@@ -36,14 +36,15 @@ class Claim(Wrapper):
         alphabet: the values that a record can have: a sequence of values, or K for the integers 0
             to K - 1. With an alphabet, the audit treats records as values.
         distribution: function of a value that returns the probability of each outcome, as a
-            dictionary. With this function, the audit of a finite alphabet is exact.
+            dictionary. With this function, the audit compares the probabilities of any two values
+            exactly.
         supports: function of an outcome and a value that returns a number, which is high if the
             outcome suggests the value.
         memoised: True if the mechanism has a memory, such as permanent responses or a budget that
             runs out. The audit then draws every release from a fresh copy of the mechanism. Without
             a declared memory, releases that never vary are a violation.
         randomness: "mechanism" or "caller", whichever is responsible for seeding. With "caller",
-            the audit notes noise that a seed, a fork or a copy repeats, and does not treat it as a
+            the audit notes noise that a seed, a fork or a copy repeats, but this repetition is no
             violation.
     """
 
@@ -79,7 +80,7 @@ class Claim(Wrapper):
 
 
 class JointReports(Wrapper):
-    """A mechanism whose release consists of several reports of each record.
+    """A mechanism whose release of a record consists of several reports by another mechanism.
 
     Claim: by composition, m reports of an (epsilon, delta)-LDP mechanism are together (m * epsilon,
     m * delta)-LDP (local differential privacy). If the wrapped mechanism has a memory, its epsilon
@@ -88,8 +89,8 @@ class JointReports(Wrapper):
     Args:
         mechanism: an object with ``epsilon`` and ``privatize``, on latents or on values.
         reports: the number m of reports of each record.
-        epsilon: the claimed epsilon of all reports together; by default, the epsilon that the claim
-            above gives.
+        epsilon: the claimed epsilon of all reports together; by default, the epsilon of the claim
+            above.
     """
 
     HIDDEN = ("noise", "guarantee", "supports", "distribution", "odds")  # of a single release
@@ -104,7 +105,7 @@ class JointReports(Wrapper):
         self.name = f"{reports} reports of {getattr(mechanism, 'name', type(mechanism).__name__)}"
 
     def privatize(self, records: Any) -> Any:
-        """Release a batch once for each report; return one row with all reports of each record."""
+        """Release a batch once for each report; return, for each record, a row with all reports."""
         answers = [self.mechanism.privatize(records) for _ in range(self.reports)]
         if isinstance(answers[0], Tensor):
             return torch.cat([answer.reshape(len(answer), -1) for answer in answers], dim=1)
