@@ -45,7 +45,7 @@ class Question:
         return " ".join((self.check.__doc__ or "").split("\n\n")[0].split())
 
     def at(self, *dims: int, share: float, **changes: Any) -> "list[Question]":
-        """Return several copies of this question, one for each dimension in ``dims``.
+        """Return copies of this question, one for each dimension in ``dims``.
 
         Each copy has the share ``share`` of alpha, and ``changes`` sets further fields of the
         copies.

@@ -214,7 +214,7 @@ def judged(result: AuditResult) -> AuditResult:
 
 
 def judge(name: str, question: Callable[[], Check], *, sees: str, kind: Kind = Kind.DISTRIBUTION) -> Check:
-    """Ask one question and return its check, with the verdict UNJUDGED on a MechanismFailure.
+    """Ask a question and return its check, which is UNJUDGED if a MechanismFailure is raised.
 
     ``kind`` is the kind of violation that the question looks for. If the check itself found a kind
     other than DISTRIBUTION, the check keeps that kind.

@@ -1,4 +1,4 @@
-r"""Bounds that hold for every eps-LDP mechanism, on information, guesses and distinguishing.
+r"""Bounds on information, guesses and distinguishers that hold for every eps-LDP mechanism.
 
 A mechanism is eps-LDP (local differential privacy) when P[M(x) in S] <= e^eps P[M(x') in S] for all
 records and all sets of outputs (Habernal 2021, Definition 2.3). Every bound follows from this

@@ -134,8 +134,8 @@ def codeword_information(shape: Shape) -> float:
 
     The result is `cap_information` with q = t / k and p = t A / W. Here t of the k codewords are
     heavy for the record x, a heavy codeword has the weight A, and W is the sum of all weights. If
-    every codeword is heavy for equally many records, the result is the mutual information of record
-    and codeword; a random codebook meets this condition only approximately.
+    every codeword is heavy for equally many records, the result is the mutual information of a
+    record and its codeword; a random codebook meets this condition only approximately.
     """
     heavy, light = shape.odds
     total = shape.top * heavy + (shape.size - shape.top) * light

@@ -1,7 +1,7 @@
 """Audits of other people's packages as pip installs them.
 
 The folder ``audits/`` has one file for each package, with the claims that the package makes. The
-claims are chosen before the run. One run refutes a true claim with probability at most 1 -
+claims to audit are chosen before the run. One run refutes a true claim with probability at most 1 -
 `CONFIDENCE`, by a union bound over the claims. If a claim is not refuted, the mechanism is audited
 again with half the noise, so that it violates the claim. If this second audit finds no violation,
 the audit is too weak, and the verdict is "could not tell".

@@ -102,7 +102,7 @@ class DPBart(SentenceLatents):
 
 @dataclass
 class DPPrompt:
-    """DP-Prompt: n words, sampled at temperature T from logits that are clipped to [b1, b2].
+    """DP-Prompt: n words, sampled at temperature T from word logits clipped to [b1, b2].
 
     Each word has the epsilon 2 (b2 - b1) / T (Utpala, Hooker and Chen 2023). The language model is
     the public bigram model, in which the words of the record get higher logits, as a model that
@@ -213,7 +213,7 @@ class CusText(SanText):
 
 
 class CMP(WordByWord):
-    """CMP: the word nearest to the vector of x plus noise z (Feyisetan et al. 2020).
+    """CMP releases the word nearest to the vector of x plus noise z (Feyisetan et al. 2020).
 
     The density of z is proportional to exp(-eps |z|).
     """

@@ -1,4 +1,4 @@
-r"""Surveys under local DP that ask for a bit, one of k answers, or a number.
+r"""Surveys under local differential privacy that ask for a bit, one of k answers, or a number.
 
 1. *One bit*: a person reports the true bit with probability theta. The first theta of the lecture
    (Habernal 2025, lecture 5) is (eps + 1)/(eps + 2); with this theta, the true epsilon is only ln(1
@@ -199,7 +199,7 @@ def measure(name: str, *, epsilon: float, records: int, seed: int = 2025) -> Res
 def _ask(
     survey: Survey, answers: list[int], epsilon: float, generator: torch.Generator
 ) -> tuple[float, float, float, float]:
-    """Return the share or mean of released answers, its debiased estimate, and an interval."""
+    """Return the share or mean of released answers, the debiased estimate, and its interval."""
     if survey.theta is None:
         laplace = ScalarLaplace(epsilon=epsilon, upper=MAX_SKIPPED)
         released = unbiased = np.array(laplace.simulate(answers, generator), dtype=float)

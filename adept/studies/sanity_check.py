@@ -199,7 +199,7 @@ def _log_ratio(first: float, second: float) -> float:
 
 
 def tables(rows: Sequence[SanityRow]) -> list[Table]:
-    """Return one table for the published epsilon or, without it, one table for each epsilon."""
+    """Return one table for the epsilon of the published figure or, without it, for each epsilon."""
     known = [row for row in rows if row.published is not None] or rows
     headings = ["mechanism", "n", "exact", "run", "from", "to", "paper", "true", "claim"]
     groups = group_rows(known, lambda row: row.epsilon).items()

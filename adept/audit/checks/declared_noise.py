@@ -183,13 +183,13 @@ class Tails:
 
 
 def find_tails(ratio: float, *, epsilon: float, alpha: float) -> Tails:
-    """Return the rule that needs the fewest rounds to refute a claim of delta = 0 for Gaussian
+    """Return the rule that needs the fewest rounds to refute a claim with delta = 0 for Gaussian
     noise.
 
     ``ratio`` is the distance of the two inputs divided by the standard deviation of the noise. A
-    release lies more than s standard deviations from the middle, on the side of one input, with
-    probability ndtr(ratio / 2 - s) under this input and ndtr(-ratio / 2 - s) under the other input.
-    Here ndtr is the standard normal distribution function.
+    release lies more than s standard deviations from the middle between the inputs, on the side of
+    one input, with probability ndtr(ratio / 2 - s) under this input and ndtr(-ratio / 2 - s) under
+    the other input. Here ndtr is the standard normal distribution function.
     """
     thresholds = np.linspace(0.0, MAX_TAIL_SDS, TAIL_THRESHOLDS)
     right, wrong = ndtr(ratio / 2 - thresholds), ndtr(-ratio / 2 - thresholds)

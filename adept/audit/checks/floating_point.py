@@ -75,8 +75,8 @@ def grid(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def representability(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect that the low bits of a release distinguish two inputs. The check is blind to bits that
-    are likely under both inputs.
+    """Detect that the low bits of a release distinguish two inputs. The check is blind to low bits
+    that are about equally likely under both inputs.
 
     Claim: let z be a release of an input of a pair, and x' one of the pair's inputs. If both inputs
     lie on the public grid, the sum x' + (z - x') is computed without rounding and gives z again. So

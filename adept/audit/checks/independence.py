@@ -152,7 +152,7 @@ def of_rest(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 def of_neighbours(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect releases that depend on the other records of their batch. The check is blind to
-    effects of a few percent.
+    effects of at most a few percent.
 
     Every second record of a batch is a constant record, which is the same in all batches; the other
     records differ between two groups of batches. Claim: if each row is released independently and
@@ -185,7 +185,7 @@ def of_neighbours(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 def of_neighbouring_values(experiment: Experiment[ValueTarget], alpha: float) -> Check:
     """Detect outcomes that depend on the other values of their batch. The check is blind to effects
-    of a few percent.
+    of at most a few percent.
     """
     target, found = experiment.target.without_memory(), list[Difference]()
     constant, second, *_, last = [*target.values, target.values[-1]]

@@ -66,21 +66,22 @@ def counted_rule(first: Floats, second: Floats, *, gap: float, delta: float, alp
 
 
 def fitted_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta: float, alpha: float) -> Rule:
-    """Return the rule that should certify the largest epsilon in a game of ``rounds`` rounds.
+    """Return the rule for which a fitted curve predicts the largest certified epsilon.
 
-    The numbers of right and wrong guesses are predicted from a logistic curve, which is fitted to
-    the given values (`chance_of_first`). All arguments except ``rounds`` have the same meaning as
-    in `counted_rule`.
+    The curve is a logistic function, fitted to the given values (`chance_of_first`). From this
+    curve, the numbers of right and wrong guesses in ``rounds`` rounds are predicted. All arguments
+    except ``rounds`` have the same meaning as in `counted_rule`.
     """
     values, _ = _pooled(first, second)
     return _best_rule(values, chance_of_first(first, second), rounds=rounds, gap=gap, delta=delta, alpha=alpha)
 
 
 def rare_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta: float) -> Rule:
-    """Return the rule that should certify the largest epsilon in a game of ``rounds`` rounds.
+    """Return the rule for which its guesses on the given values predict the largest epsilon.
 
-    The function assumes that right and wrong guesses are about as frequent in the game as on the
-    given values. All arguments except ``rounds`` have the same meaning as in `counted_rule`.
+    The function assumes that right and wrong guesses are about as frequent in a game of ``rounds``
+    rounds as on the given values. All arguments except ``rounds`` have the same meaning as in
+    `counted_rule`.
     """
     values, own = _pooled(first, second)
     tried = _try_rules(values[None], own, gap=gap, most=SCREENING_THRESHOLDS)
@@ -156,8 +157,8 @@ class _Tried:
     wrong: Floats
 
     def quick(self, rounds: int, delta: float, *, sds: float) -> tuple[Floats, NDArray[np.int64]]:
-        """Return, for each statistic, the largest approximate lower bound on epsilon of a rule, and
-        the index of the rule with this bound.
+        """Return, for each statistic, the largest approximate lower bound on epsilon that one of
+        its rules attains, and the index of this rule.
 
         Before a bound is computed, the rule's number of wrong guesses is increased by ``sds``
         standard deviations (with Anscombe's square-root transform).

@@ -52,7 +52,7 @@ class Game:
 
 
 def statistics_of(target: AnyTarget, sample: PairSample) -> Iterator[tuple[str, Statistic]]:
-    """Yield names of statistics and the statistics, which may show which input was released."""
+    """Yield statistics that may show which input was released, with their names."""
     if isinstance(sample.pair.first, Tensor):
         return statistics(sample, clip_norm=target.clip_norm)
     return outcome_statistics(sample, supports=getattr(target.mechanism, "supports", None))

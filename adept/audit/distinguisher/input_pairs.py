@@ -52,7 +52,7 @@ class InputPair:
 
     @property
     def plain(self) -> bool:
-        """True if both records are finite float64 latents (n,), to be released in large batches."""
+        """True if both records are finite float64 latents (n,), and ``alone`` is false."""
         records = (self.first, self.second)
         return not self.alone and all(x.ndim == 1 and x.dtype == torch.float64 and x.isfinite().all() for x in records)
 

@@ -25,7 +25,7 @@ MAX_COLUMNS = 3  # of an outcome that are looked at together
 
 
 def outcome_statistics(sample: Any, *, supports: Callable[[Any, Any], float] | None) -> Iterator[tuple[str, Statistic]]:
-    """Yield names of statistics and the statistics, for outcomes such as those in a sample.
+    """Yield statistics with their names, for outcomes such as those in a sample.
 
     ``supports`` is the caller's function, or None if the caller gave no function. The function maps
     an outcome and an input to a number, which is high if the outcome suggests the input.

@@ -28,7 +28,7 @@ FIRST_NUMBERS = 4  # numbers of a release that are looked at first
 
 
 def statistics(sample: PairSample, *, clip_norm: float) -> Iterator[tuple[str, Statistic]]:
-    """Yield names of statistics and the statistics, some of which are fitted to the sample."""
+    """Yield statistics with their names; some statistics are fitted to the sample."""
     unit = RESOLUTION * clip_norm
     for name, statistic in _all(sample, clip_norm):
         yield name, lambda z, statistic=statistic: _rounded(statistic(z), unit)  # type: ignore[misc]
@@ -188,7 +188,7 @@ def _together(several: list[Statistic], first: Floats, second: Floats) -> Statis
 
 
 def _remembered(statistic: Statistic) -> Statistic:
-    """Return the statistic with a memory of its last result, for a second call on that array."""
+    """Return the statistic with a memory, which answers a repeated call with the same array."""
     last: list[Floats] = []
 
     def ask(z: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Exact tests that compare two samples or two counts of any size and any distribution."""
+"""Exact tests that compare two samples of any size and any distribution, or two counts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -96,7 +96,7 @@ def combined(p_values: Sequence[float], evidence: str, *, alpha: float, statisti
 
 
 def least_probable(found: Sequence[Difference], what: str, *, alpha: float) -> Check:
-    """Return one check for several comparisons; its evidence is the least probable comparison."""
+    """Return one check for several comparisons; its evidence is the one with the least p-value."""
     least = min(found, key=lambda difference: difference.p_value)
     evidence, share = f"{what}; least probable: {least}", least.ours / max(1, least.ours_of)
     return combined([each.p_value for each in found], evidence, alpha=alpha, statistic=share)

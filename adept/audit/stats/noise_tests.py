@@ -1,4 +1,4 @@
-"""Distributions of noise that a mechanism may declare, and tests that noise follows them.
+"""Distributions of noise that a mechanism may declare, and tests whether noise follows them.
 
 The distance of two inputs is measured in the lp norm, where p is the distribution's ``order``. A
 *pivot* is a function of the noise whose distribution is known exactly if the declaration is true.

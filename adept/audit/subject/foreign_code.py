@@ -49,7 +49,7 @@ class Caller:
         self._thread: Thread | None = None
 
     def __call__(self, what: str, function: Callable[[], Value]) -> Value:
-        """Run ``function``; raise MechanismFailure if that fails or takes too long."""
+        """Run ``function``; raise MechanismFailure if the call fails or takes too long."""
         if self.hung:
             raise MechanismFailure(f"not asked again: an earlier call took longer than {self.time_limit:g} s")
         try:
