@@ -65,9 +65,8 @@ def _audits(config: AuditConfig, advance: Advance) -> list[Audited]:
 def load_foreign(config: AuditConfig) -> Claim:
     """Import the mechanism that the option ``foreign`` names (MODULE:ATTRIBUTE); return its claim.
 
-    If the attribute is a class, an object of the class is created, with the argument ``epsilon`` if
-    the option ``epsilon`` is given. If the attribute is an object or a function, the option
-    ``epsilon`` gives the claimed epsilon.
+    If the attribute is a class, the option ``epsilon`` is the argument with which an object is
+    created. Otherwise, the option gives the claimed epsilon.
     """
     name, here = config.foreign or "", str(Path.cwd())
     sys.path.insert(0, here)

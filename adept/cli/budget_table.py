@@ -165,8 +165,7 @@ def _label_lines(config: RewriteConfig, header: Record, writer: Rewriter, public
 def _read_header(config: RewriteConfig, inputs: Inputs) -> Record:
     """Return a record whose keys are the names of the input's columns; all values are None.
 
-    If the names cannot be read, the record has at most a label column, namely if a label set is
-    given.
+    If no name can be read, the only key is a label column, and only if a label set is given.
     """
     names = declared_columns(inputs.locations[0], inputs.options) if inputs.repeatable else None
     return dict.fromkeys(names if names is not None else [config.label_column or "intent"] if config.label_set else [])

@@ -27,8 +27,7 @@ _late: list[int] | None = None  # signals that came in a command's last step or 
 def guard(action: Callable[[], int]) -> int:
     """Run a command and return its exit status; report an error in one line on stderr.
 
-    Only the messages of adept's own errors are shown, because any other message may quote a private
-    record.
+    Only adept's own error messages are shown, because other messages may quote a private record.
     """
     global _late
     _arrived.clear()
@@ -147,11 +146,7 @@ class _Lossy(io.FileIO):
 
 
 def keep_streams() -> None:
-    """Replace stdout and stderr by streams on which writing never fails.
-
-    With the usual streams, a closed stream or a file name that cannot be encoded would change the
-    exit status.
-    """
+    """Ignore errors of writing to stdout and stderr, which would change the exit status."""
     for number, mode in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
         try:
             os.fstat(number)

@@ -56,8 +56,7 @@ def main(config: TrainConfig) -> None:
 def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResult:
     """Train and save a model; raise AdeptError for a mistake of the user.
 
-    The options of the command line, ``overrides``, are stored in the run's directory. A later
-    command with ``resume_from`` reads the options from this directory.
+    The given options, ``overrides``, are stored, so that ``resume_from`` can read them later.
     """
     splits = load(config.data, config)
     if config.labels == "joint":
@@ -146,10 +145,7 @@ def _write_overrides(config: TrainConfig, overrides: list[str], directory: Path)
 
 
 def complete(given: list[str]) -> list[str]:
-    """Add the options stored by the run that ``resume_from`` names to the given options.
-
-    A given option has priority over a stored one.
-    """
+    """Add the options that the run ``resume_from`` has stored, except those that are given."""
     directories = [argument.partition("=")[2] for argument in given if argument.startswith("resume_from=")]
     if not directories:
         return given

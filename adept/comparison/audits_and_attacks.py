@@ -115,11 +115,7 @@ def spread(total: int, count: int) -> list[int]:
 
 
 def _choose_shown(rows: list[tuple[Cell, ResultRow]], *, public: bool) -> list[tuple[Cell, ResultRow]]:
-    """Return the rows whose rewrites the page may show, for one seed and one classifier.
-
-    The page may show rows of ``random``, and rows at the smallest or the largest epsilon. If the
-    data are not public, rows without a model, and rows whose claim is false, are left out.
-    """
+    """Return rows for examples: those of ``random``, and of the smallest and largest epsilon."""
     budgets = {row.claimed_epsilon for _, row in rows if row.claimed_epsilon is not None}
     outermost = {min(budgets), max(budgets)} if budgets else set()
     first = rows[0][1]

@@ -102,11 +102,7 @@ def _learn_from(trial: Trial, cell: Cell) -> tuple[Corpus, Columns]:
 
 
 def _copy_or_cycle_labels(trial: Trial) -> list[str]:
-    """Return the private records' labels.
-
-    If labels are private, return the same number of labels, which are the names of the label set in
-    turn.
-    """
+    """Return the private records' labels or, if labels are private, public labels in a cycle."""
     own, config = trial.private.labels or [], trial.config
     copied = config.labels == COPY and config.trust != CENTRAL
     return own if copied else list(islice(cycle(trial.label_set), len(own)))
@@ -159,10 +155,7 @@ def build_alternative(trial: Trial, cell: Cell) -> TextMechanism:
 
 
 def _open_look_up(trial: Trial, cell: Cell) -> Source:
-    """Return values for columns of the row, and a function that writes texts.
-
-    For each release, the function writes the public text whose latent is nearest.
-    """
+    """Return columns of the row, and a function that writes public texts nearest to releases."""
 
     def write() -> list[Pair]:
         encode = fit_linear_encoder(trial.public, seed=trial.seed)

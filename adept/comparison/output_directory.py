@@ -1,8 +1,7 @@
 """The directory of a comparison. Only this module knows the names of the files in the directory.
 
-A directory belongs to one comparison. The file ``comparison.json`` holds all settings of the
-comparison. Settings in ``GROWING`` may change between two runs; all other settings must stay the
-same.
+A directory belongs to one comparison. The file ``comparison.json`` holds its settings. Settings in
+``GROWING`` may change between two runs; all other settings must stay the same.
 
 The content of a file depends on the settings and on other facts, such as the mechanism, the epsilon
 and the seed. The name of a stored file contains all these facts, but not the settings. Each file is

@@ -133,10 +133,7 @@ def _line(own: list[ResultRow], floors: list[list[ResultRow]]) -> Line:
 
 
 def _find_floor(row: ResultRow, floors: list[list[ResultRow]]) -> list[ResultRow]:
-    """Return the rows of the best floor, or [] if no floor can be compared with the row.
-
-    A floor is a reference that reads no private record; the best one has the highest mean accuracy.
-    """
+    """Return the rows of the best floor, a reference that reads no record; [] without a floor."""
     fit = [own for own in floors if _reader(own[0]) == _reader(row) or own[0].mechanism in NO_RECORDS]
     fit = [own for own in fit if own[0].classifier == row.classifier]
     return max(fit, key=lambda own: mean(row.accuracy for row in own), default=[])

@@ -13,8 +13,7 @@ For all kinds of trust, the epsilon in the figure is the true epsilon for *repla
 any other record. The number of records is public.
 
 - central: the synthesizer's epsilon is for adding or removing a record. Replacing a record is a
-  removal and an addition, so at each epsilon of the figure the synthesizer runs with half of this
-  epsilon.
+  removal and an addition, so the synthesizer runs with half of each epsilon of the figure.
 - shuffled: the releases are the same as for local trust. Their epsilon and delta are those that
   ``adept.release.shuffled_release`` computes for the shuffled file.
 - local: a mechanism whose claim is false gets only a fraction of each epsilon of the figure, so

@@ -63,10 +63,7 @@ def crowd_of(model: Autoencoder) -> list[str]:
 
 
 class Reader:
-    """A reader of one mechanism's releases.
-
-    When the event ``ended`` is set, the reader stops encoding the sentences of the crowd.
-    """
+    """A reader of one mechanism's releases; encoding the crowd stops when ``ended`` is set."""
 
     def __init__(self, rewriter: Rewriter, crowd: Sequence[str], ended: threading.Event) -> None:
         self._rewriter, self._crowd, self._ended = rewriter, crowd, ended
@@ -92,11 +89,7 @@ class Reader:
         return self._rewriter.encode(self._crowd[begin : begin + BATCH_PEOPLE])
 
     def view(self, encoded: Tensor, released: Tensor) -> View:
-        """Return the reader's beliefs after seeing one release.
-
-        ``encoded`` is the latent of your sentence, and ``released`` the release made from it; both
-        are tensors with one row.
-        """
+        """Return a reader's beliefs after the release ``released`` of your sentence ``encoded``."""
         crowd = read_candidates(self._rewriter.mechanism, encoded).before(self.prepare())
         beliefs = torch.softmax(crowd.log_likelihood(released)[0].double(), dim=0)
         after, rest = float(beliefs[0]), beliefs[1:]

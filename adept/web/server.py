@@ -196,10 +196,7 @@ class Play:
         return FileResponse(path, filename=path.name, media_type="application/octet-stream")
 
     async def earlier(self, request: Request, part: Literal["page", "picture"]) -> Response:
-        """Answer with the page or figure of an earlier result.
-
-        The answer's headers forbid the page and the figure to run scripts and to load other files.
-        """
+        """Answer with the page or figure of an earlier result, which may not run scripts."""
         content = await to_thread.run_sync(earlier_results.read, self.runs, request.path_params["name"], part)
         kind = "text/html" if part == "page" else "image/svg+xml"
         return Response(content, media_type=kind, headers={"Content-Security-Policy": SANDBOXED})
@@ -273,10 +270,7 @@ def _refusal(request: Request, error: Exception) -> Response:
 
 
 def _failure(request: Request, error: Exception) -> Response:
-    """Write to stderr where in the code an error arose, but not the error's message.
-
-    The message may quote text that the user typed.
-    """
+    """Write to stderr where an error arose, without its message, which may quote typed text."""
     *_, place = traceback.extract_tb(error.__traceback__)
     sys.stderr.write(f"adept: an internal error: {type(error).__name__} in {place.name}, line {place.lineno}\n")
     return JSONResponse({"error": "an internal error: the terminal of adept play shows where"}, 500)
