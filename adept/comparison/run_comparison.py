@@ -54,7 +54,7 @@ class Comparison:
         return len(self.schedule.cells) * len(self.config.seeds)
 
     def run(self) -> Iterator[int]:
-        """Compute all missing results; whenever rows are finished, yield the number so far."""
+        """Compute all missing results; after each step, yield the number of finished rows."""
         models = self.schedule.models
         here = (one for trial in self._trials() for model in models for one in _make(trial, self.schedule, model))
         yield from accumulate(self._run_aside() if self.config.processes > 1 else here)

@@ -202,7 +202,7 @@ class LocalPlan(Plan[PrivacyStatement]):
 
     @property
     def batches(self) -> Batches:
-        """The object that turns batches of records into output rows."""
+        """The object that turns the batches of this release into output rows."""
         plain = PlainBatches(self.writer, self.label_column, self.options, copied=self.kept.copied)
         return ShuffledBatches(plain) if self.options.shuffle else plain
 

@@ -110,7 +110,7 @@ class Publication:
 
     @property
     def names(self) -> list[str]:
-        """Final names of the files, in the order in which the files appear."""
+        """Final names of the files, in the order in which the files get these names."""
         data = [] if self.streaming else [self.target]
         return [self.statement, *filter(None, (self.card, self.report)), *data]
 

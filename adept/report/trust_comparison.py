@@ -93,7 +93,7 @@ class TrustComparison:
         self.size = sum(part.size for part in self.parts)
 
     def run(self) -> Iterator[int]:
-        """Compute all missing results; whenever rows are finished, yield the number so far."""
+        """Compute all missing results; after each step, yield the number of finished rows."""
         done = 0
         for part in self.parts:
             yield from (done + made for made in part.run())

@@ -1,4 +1,4 @@
-"""The web server of the page, which also answers the page's script.
+"""The web server of ``adept play``: it sends the page and answers the requests of its script.
 
 The page is for one person at this machine, and other web sites must not use it. Two checks refuse
 requests from other web sites. If a site makes its host name resolve to 127.0.0.1 (DNS rebinding),
