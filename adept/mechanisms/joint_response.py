@@ -27,9 +27,9 @@ alone is ln((A + (L - 1) B) / (L B)), and the epsilon of the label alone is ln((
 
 For codebooks, the rules for k and t read only the budget and L. By default, t is .8 k L / (e^eps +
 1), but at least 1. By default, k is the largest power of two from 128 to 1024 that is at most e^eps
-/ (2 L), or 128 if all these powers are larger. If e^eps / (2 L) is at least 128, then t = 1 and a
-record's own symbol has a probability of at least 2/3 (``docs/decisions.md``, "Codewords beside
-labels").
+/ (2 L), or 128 if all these powers are larger. If e^eps / (2 L) is at least 128, then t = 1 and the
+probability of a record's own symbol is at least 2/3 (``docs/decisions.md``,
+"Codewords beside labels").
 
 Checked proof: ``proofs/Symbols.v``, ``joint_response_is_private``, ``text_alone_is_private``,
 ``label_alone_is_private``.
