@@ -76,6 +76,7 @@ def ours(made: Synthesizer, private: Corpus, test: Corpus, seed: int) -> Score:
 
 
 def plain(made: Synthesizer, private: Corpus, test: Corpus, seed: int) -> Score:
+    made = made.choose_codewords(len(private))
     draw, tally = np.random.default_rng(seed), made.tally()
     tally.add(made.vote(private.texts, private.labels))
     counts = made.release(tally)
@@ -91,6 +92,7 @@ def plain(made: Synthesizer, private: Corpus, test: Corpus, seed: int) -> Score:
 
 
 def counted(made: Synthesizer, private: Corpus, test: Corpus, seed: int) -> Score:
+    made = made.choose_codewords(len(private))
     tally = made.tally()
     tally.add(made.vote(private.texts, private.labels))
     best = made.release(tally).argmax(axis=1)

@@ -140,7 +140,7 @@ WITHOUT = {
     "synthesis.vote_cells.PublicCells.of": "called by Synthesizer with texts alone",
     "synthesis.vote_cells.PublicTexts.__init__": "made of checked texts",
     "synthesis.vote_cells.PublicTexts.alike": "made of checked texts",
-    "synthesis.vote_cells.default_size": "counts texts",
+    "synthesis.vote_cells.largest_size": "counts texts",
     "synthesis.draw_by_label_names.label_by_names": "reads a Corpus",
     "synthesis.synthesizer.share_standing_out": "counts texts",
     "rewriting.budget_estimates.short_texts": "reads public texts of the model, or of a Corpus",

@@ -71,8 +71,8 @@ class SynthesizeConfig(FileNames, LedgerOptions, CentralOptions):
     model_dir: str | None = None
     """Directory of the model. With null, the command uses the model that comes with the package."""
     cells: int | None = None
-    """Number of topics (codewords) for which the records of each label are counted. With null, the
-    command computes this number from the budget and the public texts."""
+    """Number of topics (codewords) for which the records of each label are counted. With null, 1/32
+    of epsilon is spent on a noisy number of records, which decides the number of topics."""
     dry_run: bool = False
     """Check all options and the file, and print how many rows would be counted, but release
     nothing. Without epsilon, show for several values of epsilon how well a person is hidden, and

@@ -204,8 +204,9 @@ def _open_synthesizer(trial: Trial, cell: Cell) -> Source:
             return synthesizer.synthesize([], [], rows=len(private))
         if cell.mechanism == SYNTHESIZER:
             return synthesizer.synthesize(private.texts, private.labels)
-        tally = synthesizer.tally()
-        tally.add(synthesizer.vote(private.texts, private.labels))
-        return list(synthesizer.write(tally.counts.reshape(synthesizer.cells.size, -1)))
+        exact = synthesizer.choose_codewords(len(private))
+        tally = exact.tally()
+        tally.add(exact.vote(private.texts, private.labels))
+        return list(exact.write(tally.counts.reshape(exact.cells.size, -1)))
 
     return {"epsilon": 0.0 if cell.mechanism == "random" else cell.budget or math.inf}, write

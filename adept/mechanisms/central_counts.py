@@ -43,7 +43,22 @@ removing a row. Replacing a row means removing one row and adding another row, s
 at most 2 + 2. By step 2 above, the ratio of probabilities is at most e^(2 / b) or e^(4 / b), and 1
 / b <= eps / s. QED.
 
-The rule v, the cells and their number, m, eps and the neighbouring relation must be fixed before
+*Claim for two rounds*. Let s be as above, and let eps_1 + eps_2 = eps. In the first round, all votes
+are for one cell: the number n(D) of counted votes is released as y_1 = n(D) + X_1, where the scale
+of X_1 is at least s / eps_1. Then y_1 and public data decide the rule v and the cells of the second
+round. The second round releases the counts of these cells as y_2, with independent noise of a scale
+of at least s / eps_2. The pair (y_1, y_2) is eps-DP.
+
+*Proof*. Both rounds count votes as above. The second round depends on D only through its counts and
+through y_1, so for every y_1, its rule and cells are the same for D and D'. By the first claim,
+P(y_1 | D) <= e^eps_1 P(y_1 | D') and P(y_2 | y_1, D) <= e^eps_2 P(y_2 | y_1, D'), for all y_1 and
+y_2. The probability of the pair is the product of the two probabilities. So it changes by at most a
+factor of e^(eps_1 + eps_2), and so does the sum over any set of pairs. QED. The proof also holds if
+a file changes between the rounds, as long as each version has a neighbour that differs from it in
+the rows of the same person. By the same product, the bounds for one row hold for two rounds: one
+row changes n by at most 1 if it is added or removed, and by at most 2 if it is replaced.
+
+Apart from this, the rule v, the cells, m, eps and the neighbouring relation must be fixed before
 anyone looks at the records. Noise is added to *every* cell, also to a cell without votes, because a
 missing cell would reveal that nobody voted for this cell.
 
@@ -52,7 +67,7 @@ analysis", section 3.1 (histograms); Ghosh, Roughgarden and Sundararajan 2009, "
 utility-maximizing privacy mechanisms" (the noise).
 
 Checked proof: ``proofs/Noise.v``, ``votes_are_private``, ``votes_are_private_for_replacing``,
-``one_row_moves_2``.
+``one_row_moves_2``, ``two_rounds_are_private``.
 """
 
 import math
@@ -72,6 +87,7 @@ from adept.ranges import BUDGETS, check_between, check_integer
 ADD_OR_REMOVE, REPLACE = "add_or_remove", "replace"
 COUNTS_MOVED = {ADD_OR_REMOVE: 1, REPLACE: 2}  # number of counts that one vote can change by one
 MAX_VOTES = 10**6  # votes of a person
+NUMBER_SHARE = 2.0**-5  # of epsilon, for the number of votes; a power of two, so that the product is exact
 # Votes for a cell; at large budgets sums are cut off earlier (``exact_laplace``), which costs use, not privacy
 MAX_CELL_VOTES = 1 << 40
 NOISE_BATCH = 1 << 18  # counts whose noise is drawn together: memory stays flat
@@ -88,16 +104,19 @@ class Votes:
             from 1e-3 to 600.
         neighbours: the relation between neighbours, "add_or_remove" or "replace".
         votes_per_person: the largest number m of votes that are counted for a person, at least 1.
+        rounds: 1 for the counts alone, 2 for the number of all votes and then the counts.
     """
 
     epsilon: float
     neighbours: str = ADD_OR_REMOVE
     votes_per_person: int = 1
+    rounds: int = 1
     name: ClassVar[str] = "votes"
 
     def __post_init__(self) -> None:
         check_between(*BUDGETS, epsilon=self.epsilon)
         check_integer(1, MAX_VOTES, votes_per_person=self.votes_per_person)
+        check_integer(1, 2, rounds=self.rounds)
         if self.neighbours not in COUNTS_MOVED:
             raise ConfigurationError(f"neighbours must be one of {', '.join(COUNTS_MOVED)}, got {self.neighbours}")
 
@@ -107,19 +126,32 @@ class Votes:
         return COUNTS_MOVED[self.neighbours] * self.votes_per_person
 
     @property
+    def number_epsilon(self) -> Fraction:
+        """The part of epsilon that the number of all votes costs; 0 if it is not released."""
+        return Fraction(self.epsilon * NUMBER_SHARE) if self.rounds == 2 else Fraction(0)
+
+    @property
+    def counts_epsilon(self) -> Fraction:
+        """The part of epsilon that the counts cost; the two parts add up to epsilon exactly."""
+        return Fraction(self.epsilon) - self.number_epsilon
+
+    @property
     def scale(self) -> float:
-        """The scale b of the noise: sensitivity / epsilon, rounded up (``smallest_scale``)."""
-        return smallest_scale(self.sensitivity, epsilon=self.epsilon)
+        """The scale b of the counts' noise: sensitivity / counts_epsilon, rounded up."""
+        return smallest_scale(self.sensitivity, epsilon=self.counts_epsilon)
+
+    @property
+    def number_scale(self) -> float:
+        """The scale of the noise of the number of all votes, if there are two rounds."""
+        return smallest_scale(self.sensitivity, epsilon=self.number_epsilon)
+
+    def privatize_number(self, number: int) -> int:
+        """Add exact noise to the number of all votes, in the first of two rounds."""
+        return int(_add_noise(np.array([number], dtype=np.int64), self.number_scale)[0])
 
     def privatize(self, counts: Counts) -> Counts:
         """Add noise, drawn exactly from the operating system's entropy, to counts (int64)."""
-        _check(counts)
-        released = np.empty(counts.size, dtype=np.int64)
-        flat, scale = counts.reshape(-1), self.scale
-        for start in range(0, counts.size, NOISE_BATCH):
-            part = slice(start, start + NOISE_BATCH)
-            released[part] = exact_laplace(torch.from_numpy(flat[part].copy()), scale=scale).numpy()
-        return released.reshape(counts.shape)
+        return _add_noise(counts, self.scale)
 
     def record_epsilon(self, moved: int) -> float:
         """Return the epsilon of one row of a person.
@@ -150,6 +182,15 @@ class Votes:
         person = f"one person, of whose records at most {most} count{'s' * (most == 1)},"
         who = {True: person, False: "one record", None: f"{person} or one record where no persons are named,"}[persons]
         return f"adding or removing {who}" if self.neighbours == ADD_OR_REMOVE else f"replacing {who} by any other"
+
+
+def _add_noise(counts: Counts, scale: float) -> Counts:
+    _check(counts)
+    released, flat = np.empty(counts.size, dtype=np.int64), counts.reshape(-1)
+    for start in range(0, counts.size, NOISE_BATCH):
+        part = slice(start, start + NOISE_BATCH)
+        released[part] = exact_laplace(torch.from_numpy(flat[part].copy()), scale=scale).numpy()
+    return released.reshape(counts.shape)
 
 
 def _check(counts: Counts) -> None:

@@ -52,7 +52,7 @@ MAX_EPSILON = 1 << 30  # a larger epsilon is treated as this one
 Integers = NDArray[np.int64]
 
 
-def smallest_scale(sensitivity: int, *, epsilon: float) -> float:
+def smallest_scale(sensitivity: int, *, epsilon: float | Fraction) -> float:
     """Return a scale b >= ``sensitivity / epsilon``, rounded up to at most 24 significant bits.
 
     ``sensitivity`` is the largest distance between the inputs of two neighbours, in grid steps; it
@@ -64,7 +64,9 @@ def smallest_scale(sensitivity: int, *, epsilon: float) -> float:
     unit = Fraction(2) ** (size - SCALE_BITS + 1)
     scale = math.ceil(exact / unit) * unit
     if scale > MAX_SCALE:
-        raise ConfigurationError(f"epsilon must be large enough for a noise scale of 2^58 grid units, got {epsilon}")
+        raise ConfigurationError(
+            f"epsilon must be large enough for a noise scale of 2^58 grid units, got {float(epsilon)}"
+        )
     return float(scale)
 
 

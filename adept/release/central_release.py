@@ -10,11 +10,13 @@ replacing a person's rows (``adept.mechanisms.central_counts``), however often a
 resumed. *Proof*. (1) A run keeps nothing of the rows but their votes, counted by
 ``adept.synthesis.vote_counting``, whose proof bounds the effect of a person on the counts. No
 content of a row raises an error: a damaged row has no vote, a file may be empty, and the ledger
-refuses a release because of other releases, never because of a row. (2) Noisy counts are drawn
-once, and are stored in the journal before anybody can see a result. A run that finds counts in the
-journal draws nothing and reads no record. A run that was killed before it stored its counts has
-released nothing. (3) Rows, statement and standard output are functions of the noisy counts and of
-options. QED. Notes for the curator are passed to the function ``tell``, and are not part of the
+refuses a release because of other releases, never because of a row. (2) There are two
+draws: the noisy number of votes, from which the codewords follow, and the noisy counts. If an
+option gives the number of codewords, only counts are drawn. Each draw is stored in the journal
+before the run goes on, and no error removes it. A run that finds a draw in the journal does not
+repeat it. Draws that were lost before they were stored had no effect that anybody can see. (3)
+Codewords are functions of the noisy number and of options. Rows, statement and standard output are
+functions of the two draws and of options. QED. Notes for the curator are passed to the function ``tell``, and are not part of the
 release.
 
 The file's format decides which bytes form a *row*; ``adept.data.reading`` proves that a row affects
@@ -35,8 +37,9 @@ from typing import Any
 import numpy as np
 
 from adept.data.formats import STANDARD_STREAM, Record, file_format, written_format
-from adept.errors import ConfigurationError
+from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.central_counts import Counts
+from adept.ranges import check_integer
 from adept.release import ray_cluster
 from adept.release.input_files import Inputs
 from adept.release.journal import Entry
@@ -47,7 +50,7 @@ from adept.release.release_flow import Plan, Progress, Run, find_files, ignore, 
 from adept.release.rewrite_options import CentralOptions
 from adept.release.statement import CentralStatement
 from adept.rewriting.budget_estimates import APPROVAL_EXAMPLES, short_texts
-from adept.synthesis.synthesizer import Synthesizer
+from adept.synthesis.synthesizer import MAX_ROWS, Synthesizer
 from adept.synthesis.vote_counting import Tally
 
 BATCH_ROWS = 4096  # records that are read, and rows that are written, together
@@ -116,10 +119,11 @@ class CentralPlan(Plan[CentralStatement]):
     """The plan of a central release, with the day on which the release begins."""
 
     same = (
-        "label_set", "labels", "epsilon", "neighbours", "unit", "max_records_per_person", "size", "codebook_sha256",
-        "model_sha256", "records",
+        "label_set", "labels", "epsilon", "neighbours", "unit", "max_records_per_person", "mechanism_options", "size",
+        "codebook_sha256", "model_sha256", "records",
     )  # fmt: skip
-    released = ("records", "output_sha256", "stands_out", "date")
+    released = ("records", "size", "codebook_sha256", "output_sha256", "stands_out", "date")
+    keeps_draws = True
     done = ("drew", "the noisy counts")
 
     writer: Synthesizer
@@ -132,8 +136,8 @@ class CentralPlan(Plan[CentralStatement]):
         return list(filter(None, (self.options.text_column, self.options.label)))
 
     @cached_property
-    def cells_sha256(self) -> str:
-        """SHA-256 digest of the codewords and public texts that define the cells."""
+    def codebook_sha256(self) -> str:
+        """SHA-256 digest of the codewords, if they are chosen already, and of the public texts."""
         cells = self.writer.cells
         digest = hashlib.sha256(cells.codewords.astype("<i4").tobytes())
         for text in cells.texts:
@@ -158,14 +162,16 @@ class CentralPlan(Plan[CentralStatement]):
             "epsilon": votes.epsilon,
             "neighbours": votes.neighbours,
             "votes_per_person": votes.votes_per_person,
+            "rounds": votes.rounds,
             "label_set": list(self.writer.labels),
             "cells": self.writer.cells.size,
-            "cells_sha256": self.cells_sha256,
+            "cells_sha256": self.codebook_sha256,
         }
 
     def expected_statement(self) -> CentralStatement:
         """Return the statement with those fields that are known before the release."""
         labels = tuple(label for label in self.writer.labels if label is not None)
+        chosen = self.writer.has_codewords
         return CentralStatement(
             **self.model_facts,
             votes=self.writer.votes,
@@ -174,8 +180,8 @@ class CentralPlan(Plan[CentralStatement]):
             persons=self.options.person_column is not None,
             text_column=self.options.text_column,
             label_column=self.options.label,
-            cells=self.writer.cells.size,
-            cells_sha256=self.cells_sha256,
+            size=self.writer.cells.size * len(self.writer.labels) if chosen else None,
+            codebook_sha256=self.codebook_sha256 if chosen else None,
             date=self.date,
         )
 
@@ -203,34 +209,59 @@ class CentralPlan(Plan[CentralStatement]):
         return {"votes": self.writer.vote(texts, labels)}
 
     def draw(self, run: Run[CentralStatement]) -> tuple[CentralStatement, None]:
-        """Count votes and draw noisy counts, unless an earlier run did so; then write all rows."""
-        release = _draw_counts(self, run)
-        rows, written = self.writer.write(release, rows=self.options.rows), 0
+        """Make those draws that no earlier run has made; then write all rows."""
+        plan, release = _draw_counts(self, run)
+        rows, written = plan.writer.write(release, rows=self.options.rows), 0
         with open_output(self.publication, format=self.format, columns=self.columns) as output:
             while part := list(islice(rows, BATCH_ROWS)):
                 output.write([dict(zip(self.columns, pair, strict=False)) for pair in part])
                 output.flush()
                 written += len(part)
-        found: dict[str, Any] = {"output_sha256": output.sha256(), "stands_out": self.writer.stands_out(release)}
-        return replace(self.expected_statement(), records=written, **found), None
+        found: dict[str, Any] = {"output_sha256": output.sha256(), "stands_out": plan.writer.stands_out(release)}
+        return replace(plan.expected_statement(), records=written, **found), None
 
 
-def _draw_counts(plan: CentralPlan, run: Run[CentralStatement]) -> Counts:
-    drawn = list(run.journal.entries())
-    records = iter(()) if drawn else plan.records()
+def _draw_counts(plan: CentralPlan, run: Run[CentralStatement]) -> tuple[CentralPlan, Counts]:
+    """Return a plan that has codewords, and the noisy counts (K, L)."""
+    stored: Entry = {}
+    for entry in run.journal.entries():
+        stored |= entry
+    records = iter(()) if "counts" in stored else plan.records()
     # A header of a pipe without a needed column is refused before any claim.
-    begun = chain(list(islice(records, 1)), records)
+    begun: Iterator[Record] = chain(list(islice(records, 1)), records)
     _claim(plan, run)
-    if drawn:
-        shape = (plan.writer.cells.size, len(plan.writer.labels))
-        return np.array(drawn[0]["counts"], dtype=np.int64).reshape(shape)
+    if not plan.writer.has_codewords:
+        plan, begun = _choose_codewords(plan, run, stored.get("number"), begun)
+    if "counts" in stored:
+        if stored["codebook_sha256"] != plan.codebook_sha256:
+            raise DataError(
+                "the codewords are not those of the counts drawn before: continue on the machine that drew them"
+            )
+        return plan, np.array(stored["counts"], dtype=np.int64).reshape(plan.writer.cells.size, -1)
     tally = plan.count(begun, run.progress)
     run.tell(TallyNotes(tally))
     release = plan.writer.release(tally)
-    run.journal.append({"records": 1, "counts": release.reshape(-1).tolist()}, durable=True)
+    counts = {"counts": release.reshape(-1).tolist(), "codebook_sha256": plan.codebook_sha256}
+    run.journal.append({"records": 1, **counts}, durable=True)
     if plan.publication.streaming:
         run.show()
-    return release
+    return plan, release
+
+
+def _choose_codewords(
+    plan: CentralPlan, run: Run[CentralStatement], number: int | None, records: Iterator[Record]
+) -> tuple[CentralPlan, Iterator[Record]]:
+    """Return a plan with codewords for the noisy number of votes, and the records to count again.
+
+    The number is drawn and stored if no earlier run did so. The records of standard input stay in
+    memory, because they cannot be read twice.
+    """
+    if number is None:
+        held = None if plan.inputs.repeatable else list(records)
+        number = plan.writer.release_number(plan.count(records if held is None else iter(held)))
+        run.journal.append({"records": 1, "number": number}, durable=True)
+        records = plan.records() if held is None else iter(held)
+    return replace(plan, writer=plan.writer.choose_codewords(number)), records
 
 
 def _claim(plan: CentralPlan, run: Run[CentralStatement]) -> None:
@@ -255,6 +286,8 @@ def plan_central(
             f"max_records_per_person must be the synthesizer's {synthesizer.votes.votes_per_person}, "
             f"got {options.max_records_per_person}"
         )
+    if options.rows is not None:
+        check_integer(0, MAX_ROWS, rows=options.rows)
     inputs.check_columns(options.required)
     day = datetime.now(UTC).date().isoformat()
     return CentralPlan(

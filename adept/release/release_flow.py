@@ -45,6 +45,7 @@ class Plan(ABC, Generic[Stated]):
 
     same: ClassVar[tuple[str, ...]]  # fields that two statements of the same release have in common
     released: ClassVar[tuple[str, ...]]  # fields that are known once everything is released
+    keeps_draws: ClassVar[bool] = False  # True if no error of the first run removes what it drew
     done: ClassVar[tuple[str, str]]  # verb and object: what an interrupted run with so many records did
 
     writer: Rewriter | Synthesizer
@@ -101,8 +102,8 @@ class Plan(ABC, Generic[Stated]):
         stated = self.expected_statement()
         fields = json.loads(json.dumps(stated.to_json()))
         for name in self.same:
-            # A central release writes what its counts say
-            unknown = name == "records" and stated.records is None
+            # A central release writes what its draws say
+            unknown = name in {"records", *self.released} and fields.get(name) is None
             if not unknown and fields.get(name) != described.get(name):
                 raise DataError(
                     f"{self.publication.target} is a complete release with other options, and is not overwritten ({name} was "
@@ -201,7 +202,7 @@ class Run(Generic[Stated]):
 
     def finish(self) -> Stated:
         """Release all remaining records, write all files, and publish them."""
-        keep = self.publication.streaming or self.journal.begun
+        keep = self.publication.streaming or self.journal.begun or self.plan.keeps_draws
         try:
             self.publication.withdraw(all_ours=self.publication.streaming and self.journal.finished)
             self.publication.check_names(begun=self.journal.begun)

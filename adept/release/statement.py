@@ -8,7 +8,6 @@ counts of *cells*, groups of similar texts, and synthetic records are written fr
 import math
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, field
-from fractions import Fraction
 from functools import cached_property
 from importlib.metadata import version
 from typing import Any, ClassVar
@@ -247,7 +246,8 @@ class CentralStatement(Statement):
 
     Attributes:
         label_set: public labels; None if labels were left out.
-        cells, cells_sha256: the number of cells, and the digest of their codewords and texts.
+        size, codebook_sha256: the number of cells, and the digest of their codewords and texts;
+            None before they are chosen.
         stands_out: True if at least one noisy count is larger than noise alone would make it.
     """
 
@@ -256,8 +256,8 @@ class CentralStatement(Statement):
     votes: Votes
     label_set: tuple[str, ...] | None
     persons: bool
-    cells: int
-    cells_sha256: str
+    size: int | None
+    codebook_sha256: str | None
     stands_out: bool = True
 
     @property
@@ -290,8 +290,11 @@ class CentralStatement(Statement):
     @property
     def certificate(self) -> list[Part]:
         """Sensitivity of the counts and scale of their noise, from which epsilon follows."""
-        scale, epsilon = self.votes.scale, Fraction(self.votes.epsilon)
-        return [laplace_part("counts", epsilon=epsilon, sensitivity=self.votes.sensitivity, scale=scale)]
+        votes = self.votes
+        draws = [("counts", votes.counts_epsilon, votes.scale)]
+        if votes.rounds == 2:
+            draws.insert(0, ("number", votes.number_epsilon, votes.number_scale))
+        return [laplace_part(of, epsilon=e, sensitivity=votes.sensitivity, scale=b) for of, e, b in draws]
 
     @property
     def text(self) -> str:
@@ -310,8 +313,6 @@ class CentralStatement(Statement):
             "person_epsilon": epsilon if self.persons else None,
             "person_delta": 0.0 if self.persons else None,
             "max_records_per_person": votes.votes_per_person if self.persons else None,
-            "size": self.cells * len(self.label_set or (None,)),
-            "codebook_sha256": self.cells_sha256,
             "neighbours": votes.neighbours,
             "not_hidden": list(statement_wording.CENTRAL_NOT_HIDDEN),
             "trust": "central",
@@ -346,8 +347,8 @@ def _restate_central(said: Json) -> CentralStatement:
         votes=Votes(**said["mechanism_options"]),
         label_set=tuple(labels) if labels else None,
         persons=said["unit"] == "person",
-        cells=said["size"] // len(labels or (None,)),
-        cells_sha256=said["codebook_sha256"],
+        size=said["size"],
+        codebook_sha256=said["codebook_sha256"],
         stands_out=said["stands_out"],
         **_pick(said, SHARED_FIELDS),
     )

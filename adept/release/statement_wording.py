@@ -11,7 +11,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from adept.mechanisms.epsilon_as_odds import odds_change
-from adept.mechanisms.guarantee import words
+from adept.mechanisms.guarantee import total, words
 from adept.release.shuffled_release import Shuffled
 from adept.release.statement_provenance import plain_name
 
@@ -51,7 +51,7 @@ CENTRAL_NOT_HIDDEN = (
     "everything that the model learned from its training text",
     "the time that a run takes, if somebody watches it",
     "a value that damages the whole file (in a csv file, a quote that is never closed hides all later rows; a damaged page of a "
-    "parquet file, a damaged compressed file, or a value too large for the memory ends the run)",
+    "parquet file, a damaged compressed file, or a value or a pipe too large for the memory ends the run)",
 )
 PRIVATE_MODEL = (
     " The model can write sentences of that text, and its codec holds sequences of up to four words that occur in two "
@@ -198,6 +198,7 @@ def central_text(statement: "CentralStatement") -> str:
     return " ".join(
         [
             statement.guarantee.text,
+            *_rounds(statement),
             _who(statement),
             f"For one {statement.unit}, the odds of any output {odds_change(statement.epsilon)}.",
             both if statement.label_set else "Labels were left out.",
@@ -210,6 +211,18 @@ def central_text(statement: "CentralStatement") -> str:
             origin(statement.training_data),
         ]
     )
+
+
+def _rounds(statement: "CentralStatement") -> list[str]:
+    votes = statement.votes
+    if votes.rounds == 1:
+        return []
+    first, second = words(total(votes.number_epsilon)), words(total(votes.counts_epsilon))
+    return [
+        f"There were two rounds, whose budgets add up to this epsilon. The first round spent {first} on the number of counted "
+        f"records, with noise of scale {words(votes.number_scale)}. This noisy number decided into how many groups the texts "
+        f"were divided. The second round spent {second} on the counts of these groups, with noise of scale {words(votes.scale)}."
+    ]
 
 
 def _who(statement: "CentralStatement") -> str:

@@ -28,11 +28,15 @@ SEES = (
     "Sees statements, outputs and errors that depend on a record other than by the released counts. Blind to the noise, and to how "
     "long a run takes."
 )
+FIXED_NUMBER = 5
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Frozen(Votes):
-    """A mechanism for counts that returns fixed counts instead of noisy ones."""
+    """A mechanism for counts that returns fixed numbers instead of noisy ones."""
+
+    def privatize_number(self, number: int) -> int:
+        return FIXED_NUMBER
 
     def privatize(self, counts: Counts) -> Counts:
         return (np.arange(counts.size, dtype=np.int64) % 5 * 7).reshape(counts.shape)

@@ -134,7 +134,7 @@ def _implied(said: Json, parts: list[Json]) -> tuple[list[str], list[str]]:
 
 
 def _check_kind(said: Json, of: list[str]) -> bool:
-    """Check that the draws fit the stated kind of release; return True if it is central."""
+    of = of[1:] if of == ["number", "counts"] else of  # two rounds of counting
     labels, texts = said["labels"], of[:-1] if of[-1:] == ["label"] else of
     local = ("copy", "drop", "joint", None)
     kinds = {"counts": ("vote", "drop"), "text and label": ("joint_response",), "text": local, BY_LABEL: ("copy",)}
@@ -180,7 +180,8 @@ def _draws(said: Json, drawn: list[Json], symbols: bool, central: bool) -> None:
         tops = [_whole(part["top"]) for part in drawn]
         for name, found in (("size", sizes), ("top", tops)):
             _is(said, name, found if len(found) > 1 else found[0])
-    _same(symbols or len(drawn) == 1, True, "the certificate has several draws of noise, and a release has one")
+    one = symbols or central or len(drawn) == 1
+    _same(one, True, "the certificate has several draws of noise, and a release has one")
     counts = ("top", "dim", "clip", "clip_norm")
     for name in ("sensitivity", "scale") if symbols else counts if central else ("top", "size"):
         _is(said, name, None)
@@ -204,7 +205,6 @@ def _relation(said: Json, central: bool) -> None:
 
 
 def _shuffling(said: Json, symbols: bool) -> None:
-    """Check that the fields about shuffling agree, and are either all given or all missing."""
     here, together, smallest, *_ = numbers = [said[name] for name in SHUFFLED]
     if said["trust"] == "shuffled":
         sound = type(here) is bool and type(together) is type(smallest) is int and 1 <= smallest <= together
@@ -254,14 +254,15 @@ def _at_most_e_to(epsilon: Fraction, ratio: Fraction, terms: int, name: str) -> 
 def _laplace(said: Json, part: Json) -> None:
     """Check D / b <= epsilon: b is the noise's scale, D the largest l1 distance of two inputs."""
     scale, distance = _number(part["scale"]), _whole(part["sensitivity"])
-    if part["of"] == "counts":
+    if part["of"] in ("number", "counts"):
         step = Fraction(1)
         diameter = {"add_or_remove": 1, "replace": 2}[said["neighbours"]] * (said["max_records_per_person"] or 1)
     else:
         step = _step(said)
         radius = Fraction(_float(said, "clip_norm")) / step
         diameter = 2 * {"l1": int(radius), "l2": isqrt(said["dim"] * int(radius**2))}[said["clip"]]
-    stated = Fraction(_float(said, "sensitivity")) / step, Fraction(_float(said, "scale")) / step
+    same_scale = scale if part["of"] == "number" else Fraction(_float(said, "scale")) / step
+    stated = Fraction(_float(said, "sensitivity")) / step, same_scale
     _same((distance, distance, scale), (diameter, *stated), "the noise is not that of the clip, or of the stated scale")
     if distance > scale * _number(part["epsilon"]):
         raise Refused("the noise's scale is too small for its epsilon")
@@ -378,7 +379,6 @@ def _file(name: str, path: str | None, digest: str) -> str:
 
 
 def _sha256(path: str, line_end: bytes | None = None) -> str:
-    """Return the SHA-256 digest of a file, with all its line ends replaced if asked."""
     with Path(path).open("rb") as stream:
         if line_end is None:
             return hashlib.file_digest(stream, "sha256").hexdigest()

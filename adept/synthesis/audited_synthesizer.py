@@ -11,7 +11,7 @@ from adept.mechanisms.central_counts import REPLACE
 from adept.synthesis.synthesizer import Synthesizer
 from adept.synthesis.vote_counting import Tally
 
-LABEL_SET, CELLS = ("one", "other"), 4  # few, so that a difference in one of them shows
+LABEL_SET, MOST_CODEWORDS = ("one", "other"), 8  # few, so that a difference in one of them shows
 BASE_ROWS, EXCESS_ROWS = 3, 5  # rows of either file; rows of a person beyond those that count
 
 
@@ -26,36 +26,66 @@ class NeighbouringFiles:
 
     def __init__(self, synthesizer: Synthesizer) -> None:
         self.synthesizer = synthesizer
-        self.files, self.pairs = _files(synthesizer)
-        self._votes = {
-            name: synthesizer.vote([row.get("text") for row in rows], [row.get("intent") for row in rows])
-            for name, rows in self.files.items()
-        }
-        self._counts = {name: self._tally(name).counts for name in self.files}
+        self.files, self.pairs = _files(self._choose(0))
+        self._votes: dict[tuple[int, str], list[int]] = {}
 
     @classmethod
     def from_pretrained(cls, model_dir: str | None, *, epsilon: float, **options: Any) -> "NeighbouringFiles":
         """Load a synthesizer with few codewords and labels, so that a change of one count shows."""
-        few: dict[str, Any] = {"label_set": LABEL_SET, "cells": CELLS, "accept_private_model": True}
-        return cls(Synthesizer.from_pretrained(model_dir, epsilon=epsilon, **few, **options))
+        few: dict[str, Any] = {"label_set": LABEL_SET, "accept_private_model": True}
+        synthesizer = Synthesizer.from_pretrained(model_dir, epsilon=epsilon, **few, **options)
+        synthesizer.largest_size = min(synthesizer.largest_size, MOST_CODEWORDS)
+        return cls(synthesizer)
 
     @property
     def epsilon(self) -> float:
         return self.synthesizer.votes.epsilon
 
     def privatize(self, names: Sequence[str]) -> NDArray[np.float64]:
-        """Release the file of each of B names once; return the noisy counts (B, M) of M cells."""
-        tallies = {name: self._tally(name) for name in dict.fromkeys(names)}
-        return np.array([self.synthesizer.release(tallies[name]).ravel() for name in names], dtype=np.float64)
+        """Release the file of each of B names once; return what each release shows (B, M).
 
-    def supports(self, counts: object, name: str) -> float:
-        """Return the log-likelihood of released counts, given a file, in nats up to a constant."""
-        distance = np.abs(np.ravel(np.asarray(counts)) - self._counts[name]).sum()
-        return -float(distance) / self.synthesizer.votes.scale
+        In two rounds, this is the noisy number of votes and the noisy counts. Zeros fill the rows
+        of releases with fewer cells.
+        """
+        releases = [self._release(name) for name in names]
+        width = max(map(len, releases), default=0)
+        if not self.synthesizer.has_codewords:
+            width = 1 + self.synthesizer.largest_size * len(self.synthesizer.labels)
+        return np.array([release + [0] * (width - len(release)) for release in releases], dtype=np.float64)
 
-    def _tally(self, name: str) -> Tally:
-        tally = self.synthesizer.tally()
-        tally.add(self._votes[name], [row.get("user") for row in self.files[name]])
+    def supports(self, released: object, name: str) -> float:
+        """Return the log-likelihood of a release, given a file, in nats up to a constant.
+
+        The constant is the same for all files.
+        """
+        shown, votes = np.ravel(np.asarray(released)), self.synthesizer.votes
+        if self.synthesizer.has_codewords:
+            return -self._distance(self.synthesizer, shown, name) / votes.scale
+        writer = self._choose(int(shown[0]))
+        first = self._distance(self.synthesizer, shown[:1], name) / votes.number_scale
+        return (
+            -first - self._distance(writer, shown[1 : 1 + writer.cells.size * len(writer.labels)], name) / votes.scale
+        )
+
+    def _release(self, name: str) -> list[int]:
+        if self.synthesizer.has_codewords:
+            return list(self.synthesizer.release(self._tally(self.synthesizer, name)).ravel())
+        number = self.synthesizer.release_number(self._tally(self.synthesizer, name))
+        writer = self._choose(number)
+        return [number, *writer.release(self._tally(writer, name)).ravel()]
+
+    def _choose(self, number: int) -> Synthesizer:
+        return self.synthesizer if self.synthesizer.has_codewords else self.synthesizer.choose_codewords(number)
+
+    def _distance(self, writer: Synthesizer, counts: NDArray[np.float64], name: str) -> float:
+        return float(np.abs(counts - self._tally(writer, name).counts).sum())
+
+    def _tally(self, writer: Synthesizer, name: str) -> Tally:
+        rows, known = self.files[name], (writer.cells.size, name)
+        if known not in self._votes:
+            self._votes[known] = writer.vote([row.get("text") for row in rows], [row.get("intent") for row in rows])
+        tally = writer.tally()
+        tally.add(self._votes[known], [row.get("user") for row in rows])
         return tally
 
 

@@ -47,19 +47,16 @@ Scores = NDArray[np.float32]
 
 
 def spell_label_set(codec: Codec | None, labels: Sequence[str | None]) -> list[tuple[str, ...]]:
-    """Return the words of each label's name.
-
-    There are no words if the codec has no lexicon, or if there are over MAX_NAMED_LABELS labels.
-    """
+    """Return the words of each label's name; () for all labels without a lexicon, or if there are many."""
     if codec is None or codec.lexicon is None or len(labels) > MAX_NAMED_LABELS:
         return [()] * len(labels)
     return spell_names(codec, [label or "" for label in labels])
 
 
 def choose_texts(codec: Codec, spelled: Sequence[tuple[str, ...]]) -> PublicTexts:
-    """Return a codec's utterances, and more of its sentences, chosen by their density.
+    """Return a codec's utterances, and sentences chosen by their density, without random numbers.
 
-    The choice uses no random numbers. ``spelled`` holds the words of each label's name.
+    ``spelled`` holds the words of each label's name.
     """
     density, own = _read_density(codec, spelled), len(codec.utterances)
     drawn = _spread(density, MAX_ADDED_TEXTS)
@@ -74,7 +71,6 @@ def choose_texts(codec: Codec, spelled: Sequence[tuple[str, ...]]) -> PublicText
 
 
 def _read_density(codec: Codec, spelled: Sequence[tuple[str, ...]]) -> Floats:
-    """Return the density of each of N sentences; all densities sum to 1."""
     size, named = _count_sentences(codec), 0
     total = np.zeros(size)
     for _, products in compare_names(codec, spelled):
@@ -89,10 +85,9 @@ def _count_sentences(codec: Codec) -> int:
 
 
 def _spread(density: Floats, count: int) -> Floats:
-    """Return the chance of each of N sentences to be chosen; ``count`` are chosen on average.
+    """Return the chance of each of N sentences to be among ``count`` chosen ones on average.
 
-    Chances below one are proportional to the density. If ``count`` is at least N, all chances are
-    one.
+    Chances below one are proportional to the density.
     """
     factor, chances = float(count), np.minimum(1.0, count * density)
     while count < len(density) and chances.sum() < count - 0.5:
@@ -104,9 +99,9 @@ def _spread(density: Floats, count: int) -> Floats:
 def score_labels(cells: PublicCells, spelled: Sequence[tuple[str, ...]]) -> Scores:
     """Return the log odds (n, L) of the labels of each text, according to the labels' names.
 
-    All L labels count as equally common. A label whose name has no known word gets zeros. A label's
-    distribution is divided by its sum over all sentences; for this sum, a text that was chosen with
-    chance p stands for 1 / p sentences.
+    All L labels count as equally common. A label whose name has no known word gets zeros. Each
+    label's distribution is normalised over all sentences: a text that was chosen with chance p
+    stands for 1 / p sentences.
     """
     if not any(spelled):
         return np.zeros((1, len(spelled)), dtype=np.float32)
@@ -119,10 +114,9 @@ def score_labels(cells: PublicCells, spelled: Sequence[tuple[str, ...]]) -> Scor
 
 
 def draw_by_names(codec: Codec, labels: Sequence[str], *, seed: int) -> list[str]:
-    """Return a sentence of a broad codec for each label (n,), drawn by the label's name alone.
+    """Return for each label (n,) one of the codec's NAMED_SENTENCES sentences nearest to its name.
 
-    The sentence is drawn from the NAMED_SENTENCES nearest to the name; if the name has no known
-    word, it is drawn from all sentences.
+    If a name has no known word, the sentence is drawn from all sentences of the codec.
     """
     generator, names = np.random.default_rng(seed), list(dict.fromkeys(labels))
     wanted = np.array([names.index(label) for label in labels])
@@ -134,10 +128,7 @@ def draw_by_names(codec: Codec, labels: Sequence[str], *, seed: int) -> list[str
 
 
 def label_by_names(codec: Codec, names: Sequence[str], texts: Sequence[str]) -> list[str]:
-    """Return for each text the name that is nearest to it in meaning.
-
-    If no name has a known word, the result is the first name.
-    """
+    """Return for each text the name nearest in meaning; the first name if none has a known word."""
     spelled = spell_names(codec, names)
     meanings, _ = read_meanings(codec)
     products = multiply_all(meanings.of(map(words_of, texts)), meanings.of(spelled))

@@ -87,7 +87,6 @@ def _weights(counts: Numbers, shares: Numbers, *, total: float, variance: float)
 
 
 def _labels(counts: Numbers, weights: Numbers, writable: WritableTexts, decay: float) -> NDArray[np.int64]:
-    """Return the likeliest label of each text (n,), given the texts' weights (n,)."""
     features = Features.of(torch.from_numpy(writable.features / GRID), known=torch.from_numpy(writable.scores))
     slopes = torch.zeros(features.width + 1, counts.shape[1])
     slopes[-1] = torch.from_numpy(np.maximum(counts.sum(axis=0), 0.0) + 0.5).log()
@@ -104,16 +103,12 @@ def _labels(counts: Numbers, weights: Numbers, writable: WritableTexts, decay: f
 
 
 def _strength(counts: Numbers, decay: float) -> float:
-    """Return the inverse strength C of the regularisation.
-
-    C is smaller if there are few records per label, because noise would then dominate the fit.
-    """
     records = max(float(counts.sum()), 1.0) / int(counts.shape[1])
     return STRENGTH * min(1.0, -math.log(decay) * records / FULL_RECORDS)
 
 
 def _share_out(counts: Numbers, means: Numbers, places: NDArray[np.int64], decay: float) -> Numbers:
-    """Divide each cell's expected count among its texts, in proportion to their means (n, L)."""
+    """Divide the expected count of each cell among its texts, in proportion to ``means`` (n, L)."""
     sums = np.zeros_like(counts)
     np.add.at(sums, places, means)
     sums = np.maximum(sums, 1e-9)

@@ -3,11 +3,17 @@
 A *cell* is a pair of a codeword (the centre of a group of public texts) and a label. Every record
 votes once, for the cell of its text and its label. The program adds noise, in exact arithmetic, to
 the number of votes for each cell. Synthetic records are public texts and labels; the noisy counts
-determine how often each of them occurs. Claim and proof: ``adept.mechanisms.central_counts``.
+determine how often each of them occurs.
+
+There are two rounds, unless an option gives the number of codewords. In the first round, all
+records vote for one cell, and the noisy number of votes decides how many codewords the second round
+has. Claim and proof: ``adept.mechanisms.central_counts``.
 """
 
 import math
 from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -27,7 +33,7 @@ from adept.rewriting.encode_release_write import Pair
 from adept.rewriting.loading import check_release, load_model
 from adept.synthesis.draw_by_label_names import choose_texts, score_labels, spell_label_set
 from adept.synthesis.label_estimate import Estimate, estimate
-from adept.synthesis.vote_cells import MAX_CELLS, PublicCells, PublicTexts, WritableTexts, default_size
+from adept.synthesis.vote_cells import MAX_CELLS, PublicCells, PublicTexts, WritableTexts, choose_size, largest_size
 from adept.synthesis.vote_counting import NO_TEXT, OUTSIDE, Tally
 
 MAX_ROWS = 10**8
@@ -38,22 +44,19 @@ class Synthesizer:
     """A writer of synthetic records for a collection of records, with one model and one budget.
 
     Args:
-        model, tokenizer: a model and its tokenizer, saved together; the encoder finds a text's
-            codeword.
+        model, tokenizer: a model and its tokenizer, saved together.
         votes: the budget, the neighbouring relation, and the largest number of votes of a person.
         label_set: two or more public labels; if it is empty, synthetic records have no labels. A
             label set collected from private records would leak information.
-        cells: the number K of codewords; by default ``adept.synthesis.vote_cells.default_size``.
+        cells: the number K of codewords; by default, a first round of votes decides it
+            (``adept.synthesis.vote_cells.choose_size``).
         texts: public texts that synthetic records can have; by default those of the model.
-        accept_private_model: True to go on even if the model was trained on text that was not
-            declared public.
+        accept_private_model: True to use a model even if its training text is not declared public.
 
     Raises:
         ModelError: there are no public texts.
-        ConfigurationError: the label set is not valid, or ``cells`` is larger than the number of
-            public texts or than memory allows.
-        ReleaseRefused: the model was trained on private text, and ``accept_private_model`` is
-            False.
+        ConfigurationError: the label set is not valid, or ``cells`` is too large.
+        ReleaseRefused: the model's training text is private, and this was not accepted.
     """
 
     def __init__(
@@ -67,7 +70,8 @@ class Synthesizer:
         texts: Sequence[str] | None = None,
         accept_private_model: bool = False,
     ) -> None:
-        self.model, self.tokenizer, self.votes = model.eval(), tokenizer, votes
+        self.model, self.tokenizer = model.eval(), tokenizer
+        self.votes = replace(votes, rounds=1 if cells else 2)
         check_release(self.guarantee, model.training_data, accept_private_model=accept_private_model)
         self.labels: tuple[str | None, ...] = label_set_of(label_set) if label_set else (None,)
         if label_set and len(self.labels) < 2:
@@ -76,23 +80,16 @@ class Synthesizer:
             )
         self._spelled = spell_label_set(model.codec if texts is None else None, self.labels)
         public = self._choose_texts(texts)
-        size = cells or default_size(
-            epsilon=votes.epsilon,
-            sensitivity=votes.sensitivity,
-            labels=len(self.labels),
-            texts=len(public.texts),
-            named=any(self._spelled),
-        )
-        check_integer(1, max(1, min(len(public.texts), MAX_CELLS // len(self.labels))), cells=size)
-        self.cells = PublicCells(model, tokenizer, public, size=size)
+        largest = max(1, min(len(public.texts), MAX_CELLS // len(self.labels)))
+        check_integer(1, largest, cells=cells or largest)
+        self.largest_size = largest_size(labels=len(self.labels), texts=len(public.texts))
+        self.cells = PublicCells(model, tokenizer, public)
+        if cells:
+            self.cells = self.cells.choose_codewords(cells)
+        self._chosen: dict[int, PublicCells] = {}
         self._places = {label: place for place, label in enumerate(self.labels)}
 
     def _choose_texts(self, texts: Sequence[str] | None) -> PublicTexts:
-        """Return the public texts that synthetic records can have.
-
-        They are the given texts or, without any, the model's texts and sentences near to labels'
-        names.
-        """
         if self.model.codec and any(self._spelled):
             return choose_texts(self.model.codec, self._spelled)
         written = list(dict.fromkeys(self.model.public_texts if texts is None else text_list(texts)))
@@ -113,8 +110,8 @@ class Synthesizer:
         """Return a synthesizer with a saved model; by default the model of this package.
 
         The budget ``epsilon``, in nats, covers all rows of a person or, if no persons are given,
-        one record. ``neighbours`` is "add_or_remove" or "replace"
-        (``adept.mechanisms.central_counts``). The ``options`` are passed to the constructor.
+        one record. ``neighbours`` is "add_or_remove" or "replace". The ``options`` are further
+        arguments of the constructor.
         """
         votes = Votes(epsilon=epsilon, neighbours=neighbours, votes_per_person=max_records_per_person)
         return cls(*load_model(model), votes=votes, **options)
@@ -129,6 +126,11 @@ class Synthesizer:
         return self.votes.neighbours
 
     @property
+    def has_codewords(self) -> bool:
+        """True if the number of codewords is chosen, False if the first round must choose it."""
+        return self.cells.size > 0
+
+    @property
     def least_standing_out(self) -> int:
         """The smallest count that noise alone would hardly reach in any cell."""
         return least_standing_out(self.votes, self.cells.size * len(self.labels))
@@ -140,8 +142,8 @@ class Synthesizer:
     def synthesize(self, texts: Any, labels: Any = None, persons: Any = None, *, rows: int | None = None) -> list[Pair]:
         """Release a collection's counts once, and write synthetic records from them.
 
-        If ``persons`` is missing, each record counts as the record of a different person. If
-        ``rows`` is missing, the noisy counts determine the number of synthetic records.
+        Without ``persons``, each record counts as the record of a different person. Without
+        ``rows``, the noisy counts determine the number of synthetic records.
 
         Raises:
             DataError: an argument is not a list, a text is not a string, or the lengths differ.
@@ -150,18 +152,25 @@ class Synthesizer:
         given = text_list(texts)
         beside = None if labels is None else value_list(labels, len(given), "labels")
         people = None if persons is None else value_list(persons, len(given), "persons")
+        writer = self
+        if not self.has_codewords:
+            writer = self.choose_codewords(self.release_number(self._count(given, beside, people)))
+        return list(writer.write(writer.release(writer._count(given, beside, people)), rows=rows))
+
+    def _count(self, texts: Sequence[object], labels: Any, persons: Any) -> Tally:
         tally = self.tally()
-        tally.add(self.vote(given, beside), people)
-        return list(self.write(self.release(tally), rows=rows))
+        tally.add(self.vote(texts, labels), persons)
+        return tally
 
     def tally(self) -> Tally:
-        return Tally(self.cells.size * len(self.labels), votes_per_person=self.votes.votes_per_person)
+        size = self.cells.size * len(self.labels) if self.has_codewords else 1
+        return Tally(size, votes_per_person=self.votes.votes_per_person)
 
     def vote(self, texts: Sequence[object], labels: Sequence[object] | None = None) -> list[int]:
         """Return the number of each record's cell: ``L * codeword + label``, for L labels.
 
-        For a record without a cell, the number is negative and states the reason: NO_TEXT or
-        OUTSIDE.
+        Before codewords are chosen, there is one cell, with the number 0. For a record without a
+        cell, the result is the reason: NO_TEXT or OUTSIDE.
         """
         if (labels is None) != (self.labels == (None,)):
             raise ConfigurationError("labels must be given with a label set, and only then")
@@ -170,6 +179,8 @@ class Synthesizer:
             NO_TEXT if not isinstance(text, str) else 0 if label in self._places else OUTSIDE
             for text, label in zip(texts, beside, strict=True)
         ]
+        if not self.has_codewords:
+            return votes
         able = [row for row, reason in enumerate(votes) if not reason]
         for row, codeword in zip(able, self._codewords([str(texts[row]) for row in able]), strict=True):
             votes[row] = NO_TEXT if codeword < 0 else codeword * len(self.labels) + self._places[beside[row]]
@@ -181,27 +192,38 @@ class Synthesizer:
         except Exception:  # noqa: BLE001 - whatever it is, it must not be seen
             return [NO_TEXT] if len(texts) < 2 else [place for text in texts for place in self._codewords([text])]
 
-    def release(self, tally: Tally) -> Counts:
-        """Return noisy counts (K, L): exact noise is added to the count of every cell.
+    def release_number(self, tally: Tally) -> int:
+        """Return the noisy number of votes; each call spends the budget of the first round."""
+        return self.votes.privatize_number(int(tally.counts.sum()))
 
-        Each call spends the whole budget.
-        """
+    def choose_codewords(self, number: int) -> "Synthesizer":
+        """Return a copy for the second round, with codewords for a noisy number of votes."""
+        size = choose_size(
+            number, self.votes, labels=len(self.labels), most=self.largest_size, named=any(self._spelled)
+        )
+        if size not in self._chosen:
+            self._chosen[size] = self.cells.choose_codewords(size)
+        chosen = copy(self)
+        chosen.cells = self._chosen[size]
+        return chosen
+
+    def release(self, tally: Tally) -> Counts:
+        """Return noisy counts (K, L) of all cells; each call spends the budget of the counts."""
+        if not self.has_codewords:
+            raise ConfigurationError("codewords must be chosen before counts are released: call choose_codewords")
         return self.votes.privatize(tally.counts).reshape(self.cells.size, len(self.labels))
 
     def stands_out(self, released: Counts) -> bool:
-        """Return True if some count is so large that noise alone would hardly have produced it."""
+        """Return True if some count is larger than noise alone would make it."""
         return bool(released.max() >= self.least_standing_out)
 
     @cached_property
     def writable(self) -> WritableTexts:
-        """The public texts with their codewords, and scores of labels by their names."""
+        """The public texts with their codewords, and with scores of labels by their names."""
         return self.cells.writable(score_labels(self.cells, self._spelled))
 
     def write(self, released: Counts, *, rows: int | None = None) -> Iterator[Pair]:
-        """Yield synthetic records from noisy counts (K, L): post-processing, which costs no budget.
-
-        The same counts always give the same records.
-        """
+        """Yield synthetic records; they are a function of the noisy counts (K, L) and ``rows``."""
         if rows is not None:
             check_integer(0, MAX_ROWS, rows=rows)
         found = estimate(released, self.writable, decay=self._decay)
@@ -224,21 +246,20 @@ def least_standing_out(votes: Votes, cells: int) -> int:
 def share_standing_out(votes: Votes, rows: int, *, texts: int, labels: int, named: bool = False) -> float | None:
     """Return the smallest share of all rows with which a cell stands out of the noise.
 
-    A cell stands out if noise alone would hardly reach its count (``least_standing_out``). The
-    result is None if no cell of a file of ``rows`` rows can stand out. The number of cells depends
-    on the number of public ``texts`` and of ``labels``, and on whether labels are ``named`` in
-    words.
+    The result is None if no cell of a file of ``rows`` rows can stand out (``least_standing_out``).
+    ``texts`` and ``labels`` are numbers of public texts and labels; ``named`` is True if a name of
+    a label has a known word.
     """
-    size = default_size(epsilon=votes.epsilon, sensitivity=votes.sensitivity, labels=labels, texts=texts, named=named)
+    votes, most = replace(votes, rounds=2), largest_size(labels=labels, texts=texts)
+    size = choose_size(rows, votes, labels=labels, most=most, named=named)
     least = least_standing_out(votes, size * labels)
     return None if least > rows else least / rows
 
 
 def _apportion(found: Estimate, places: NDArray[np.int64], rows: int) -> Iterator[int]:
-    """Yield the index of the text of each synthetic record, in a public order.
+    """Yield the index of the text of each synthetic record, in proportion to the texts' weights.
 
-    Texts occur in proportion to their weights. These numbers of records are rounded so that the
-    total of a codeword's texts is wrong by at most one record.
+    Rounding changes the number of records of a codeword by at most one.
     """
     order = np.lexsort((found.labels, places))
     weights = found.weights[order] if found.weights.sum() > 0 else np.ones(len(order))

@@ -5,9 +5,9 @@ scaled to length 1 and put side by side. *Codewords* are the centres that k-mean
 features of public texts; each text is weighted by its expected commonness. A record votes for the
 cell of its own label and of the codeword nearest to its text.
 
-*Cells are fixed before any record is read*: the texts, their expected commonness, the codewords and
-their number depend only on the model, the label set, the budget and the options. k-means has a
-fixed seed.
+*Cells do not depend on any record*: the texts and their expected commonness depend only on the
+model and the label set. k-means has a fixed seed, and the number of codewords is an option, or
+depends on the noisy number of all votes (``adept.mechanisms.central_counts``, two rounds).
 
 *The vote of a record depends on this record alone*, which the proof of
 ``adept.mechanisms.central_counts`` needs. The latent of a text depends on this text alone, to the
@@ -17,25 +17,28 @@ multiples of 1 / GRID, stored as whole numbers in floats. Every partial sum of a
 ``2 * GRID^2 < 2^53``, where floats are exact, in any order of additions.
 """
 
+import math
 from collections import Counter
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from adept.mechanisms.central_counts import Votes
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.models.word_vectors import TextVectors
 
 GRID = 4096  # whole numbers to a unit of features
-CODEWORDS_PER_NAT = 128  # at a budget of 1 for one vote
-MIN_CODEWORDS, MAX_CODEWORDS = 16, 512
+MIN_CODEWORDS, MAX_CODEWORDS = 4, 2048
+CODEWORDS_PER_VOTE = 2.0  # for each vote of a label, where the noise has a scale of 1
 NAMED_FACTOR = 2  # times as many, where names of labels place them: some lie where no record is
 TEXTS_PER_CODEWORD = 4  # public texts, on average, at least
 MAX_CELLS = 1 << 24
-MAX_KMEANS_TEXTS = 20_000  # above, k-means reads texts in batches
+MAX_KMEANS_PRODUCTS = 10**7  # texts times codewords; above, k-means reads texts in batches
 KMEANS_STEPS = 30
 BATCH_TEXTS = 4096
 
@@ -53,7 +56,7 @@ class PublicTexts:
 
     @classmethod
     def alike(cls, texts: Sequence[str]) -> "PublicTexts":
-        """Return all given texts, each with the same expected commonness."""
+        """Return all given texts, with equal expected commonness."""
         return cls(list(texts), np.ones(len(texts)), np.ones(len(texts)))
 
     @property
@@ -75,23 +78,32 @@ class WritableTexts:
 class PublicCells:
     """Codewords (K, d) for n public texts with features (n, d).
 
-    ``places`` (n,) holds the index of the codeword nearest to each text.
+    ``places`` (n,) holds the index of the codeword nearest to each text. There are no codewords
+    before their number is chosen (``choose_codewords``).
     """
 
-    def __init__(self, model: Autoencoder, tokenizer: Tokenizer, public: PublicTexts, *, size: int) -> None:
+    def __init__(self, model: Autoencoder, tokenizer: Tokenizer, public: PublicTexts) -> None:
         self._tokenizer, self._model = tokenizer, model
         self.public, self.texts = public, public.texts
         self._meaning = TextVectors(_rarity(self.texts))
         self.features = np.concatenate([self.of(part) for part in _batches(self.texts)])
-        self.codewords = _centres(self.features, public.shares, size)
-        self.places = self.nearest(self.features)
+        self.codewords, self.places = self.features[:0], np.empty(0, np.int64)
+
+    def choose_codewords(self, size: int) -> "PublicCells":
+        """Return a copy that has ``size`` codewords; the same size always gives the same ones."""
+        chosen = copy(self)
+        chosen.codewords = _centres(self.features, self.public.shares, size)
+        batches = range(0, len(self.texts), BATCH_TEXTS)
+        chosen.places = np.concatenate(
+            [chosen.nearest(self.features[start : start + BATCH_TEXTS]) for start in batches]
+        )
+        return chosen
 
     @property
     def size(self) -> int:
         return len(self.codewords)
 
     def writable(self, scores: NDArray[np.float32]) -> WritableTexts:
-        """Return the public texts with their codewords and with these scores of labels."""
         return WritableTexts(self.features, self.places, self.public.shares, scores)
 
     def vote(self, texts: Sequence[str]) -> Places:
@@ -113,20 +125,28 @@ def _batches(texts: Sequence[str]) -> list[Sequence[str]]:
     return [texts[start : start + BATCH_TEXTS] for start in range(0, len(texts), BATCH_TEXTS)]
 
 
-def default_size(*, epsilon: float, sensitivity: int, labels: int, texts: int, named: bool = False) -> int:
-    """Return the default number K of codewords; it grows with the budget.
+def largest_size(*, labels: int, texts: int) -> int:
+    """Return the largest number of codewords that a first round of votes can choose."""
+    return max(1, min(MAX_CODEWORDS, texts // TEXTS_PER_CODEWORD, MAX_CELLS // labels))
 
-    K depends on public numbers alone.
+
+def choose_size(number: int, votes: Votes, *, labels: int, most: int, named: bool = False) -> int:
+    """Return the number of codewords for a number of votes, which may be noisy; at most ``most``.
+
+    It grows with the number of votes for each label, divided by the size of a count's noise.
     """
-    carried = min(max(round(epsilon / sensitivity * CODEWORDS_PER_NAT), MIN_CODEWORDS), MAX_CODEWORDS)
-    most = max(1, min(texts // TEXTS_PER_CODEWORD, MAX_CELLS // labels))
-    return min(carried * (NAMED_FACTOR if named else 1), most)
+    decay = math.exp(-1 / votes.scale)
+    noise = math.sqrt(decay) / (
+        1 - decay
+    )  # standard deviation over the square root of 2: near the scale if that is large
+    per_label = max(number, 0) / labels / noise
+    return min(max(round(CODEWORDS_PER_VOTE * (NAMED_FACTOR if named else 1) * per_label), MIN_CODEWORDS), most)
 
 
 def _centres(features: Features, weights: NDArray[np.float64], size: int) -> Features:
     from sklearn.cluster import KMeans, MiniBatchKMeans  # slow to import
 
-    kind = KMeans if len(features) <= MAX_KMEANS_TEXTS else MiniBatchKMeans
+    kind = KMeans if len(features) * size <= MAX_KMEANS_PRODUCTS else MiniBatchKMeans
     found = kind(size, n_init=1, max_iter=KMEANS_STEPS, random_state=0)
     found.fit((features / GRID).astype(np.float32), sample_weight=weights / weights.mean())
     return np.rint(GRID * _unit(found.cluster_centers_.astype(np.float64)))

@@ -125,6 +125,50 @@ def test_one_vote_is_not_seen_beyond_the_budget_and_defects_are(
     assert bound > 1.0 if defect else 0.9 < bound <= 1.0
 
 
+# --- Two rounds
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 0.7, 1.0, math.pi, 600.0])
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_the_budgets_of_two_rounds_add_up_exactly(epsilon: float, relation: str) -> None:
+    votes = Votes(epsilon=epsilon, neighbours=relation, votes_per_person=3, rounds=2)
+    assert votes.number_epsilon + votes.counts_epsilon == Fraction(epsilon)
+    for budget, scale in ((votes.number_epsilon, votes.number_scale), (votes.counts_epsilon, votes.scale)):
+        assert budget * (1 - Fraction(1, 2**22)) < votes.sensitivity / Fraction(scale) <= budget
+    assert Votes(epsilon=epsilon).counts_epsilon == Fraction(epsilon)
+
+
+def largest_loss(votes: Votes, pairs: list[tuple[np.ndarray, np.ndarray]], *, by_exact_number: bool = False) -> float:
+    """Return the largest log ratio of the probabilities of two rounds' results, given two neighbours.
+
+    An odd number of votes puts all cells into one group, an even number leaves them apart.
+    """
+    found = 0.0
+    for first, second in pairs:
+        for number in range(-4, 9):
+            sums = [np.array([h.sum()]) if (h.sum() if by_exact_number else number) % 2 else h for h in (first, second)]
+            if len(sums[0]) != len(sums[1]):
+                return math.inf  # the number of released counts tells the two apart
+            for counts in product(range(-2, 6), repeat=len(sums[0])):
+                far = [np.abs(np.array(counts) - h).sum() / votes.scale for h in sums]
+                far = [
+                    a + abs(number - h.sum()) / votes.number_scale for a, h in zip(far, (first, second), strict=True)
+                ]
+                found = max(found, abs(float(far[0] - far[1])))
+    return found
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_two_rounds_lose_no_more_than_the_budget_and_defects_do(relation: str) -> None:
+    votes = Votes(epsilon=1.5, neighbours=relation, votes_per_person=2, rounds=2)
+    other, person = np.array([1, 0, 2]), [np.array(own) for own in ([0, 0, 0], [2, 0, 0], [1, 1, 0], [0, 0, 2])]
+    mine = person if relation == "replace" else person[:1]
+    pairs = [(other + own, other + new) for own in mine for new in person]
+    loss = largest_loss(votes, pairs)
+    assert 0.95 * 1.5 < loss <= 1.5
+    assert largest_loss(votes, [(other, other + np.array([1, 0, 0]))], by_exact_number=True) == math.inf
+
+
 def test_a_release_has_the_variance_of_the_discrete_laplace_distribution() -> None:
     mechanism = Votes(epsilon=0.5)
     noise, a = mechanism.privatize(np.zeros(DRAWS, dtype=np.int64)), math.exp(-1 / mechanism.scale)

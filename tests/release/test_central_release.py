@@ -10,6 +10,7 @@ import shutil
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,12 @@ from tiny import Run
 
 from adept.data.formats import ReadingOptions
 from adept.data.reading import read_records
-from adept.errors import ConfigurationError, DataError, ReleaseRefused
+from adept.errors import ConfigurationError, DataError, Interrupted, ReleaseRefused
 from adept.mechanisms import Votes
 from adept.mechanisms.central_counts import Counts
 from adept.release import verify_statement
 from adept.release.central_release import TallyNotes, prepare_synthesis, synthesize_file
+from adept.release.input_files import Inputs
 from adept.release.journal import Journal
 from adept.release.ledger import Ledger
 from adept.release.record_identity import secret_key
@@ -33,6 +35,7 @@ from adept.release.rewrite_options import CentralOptions
 from adept.release.statement import CentralStatement
 from adept.release.verify_statement import Refused, statement_sha256
 from adept.rewriting.loading import load_model
+from adept.synthesis import vote_cells
 from adept.synthesis.synthesizer import Synthesizer
 
 KEY = b"k" * 32
@@ -148,6 +151,7 @@ def test_all_that_is_shown_is_a_function_of_the_released_counts(
         return (np.arange(counts.size, dtype=np.int64) % 5 * 7).reshape(counts.shape)
 
     monkeypatch.setattr(Votes, "privatize", same)
+    monkeypatch.setattr(Votes, "privatize_number", lambda self, number: 41)
     variants = [FILE, FILE[1:], FILE * 3, FILE[:1], []]
     found = []
     for number, (records, further) in enumerate([*((v, "") for v in variants), *((FILE, odd + "\n") for odd in ODD)]):
@@ -365,6 +369,185 @@ def test_a_run_that_is_killed_never_draws_twice(
     again = released(synthesizer, given, out, resume=True)
     assert json.loads(json.dumps(again.to_json())) == said(out)
     assert log.read_text().count("drawn") == draws
+
+
+# --- Two rounds
+
+
+@pytest.fixture(scope="module")
+def two_rounds(topic_run: Path) -> Synthesizer:
+    return Synthesizer(*load_model(topic_run), votes=Votes(epsilon=4.0, votes_per_person=2), label_set=LABELS)
+
+
+PERSONS = CentralOptions(person_column="user", max_records_per_person=2)
+
+
+def count_draws(patch: pytest.MonkeyPatch, log: Path) -> Callable[[], list[str]]:
+    """Note each draw in a file, which child processes share; return a function that reads it."""
+
+    def note(name: str, real: Any) -> None:
+        def noted(self: Votes, exact: Any) -> Any:
+            with log.open("a") as stream:
+                stream.write(f"{name}\n")
+            return real(self, exact)
+
+        patch.setattr(Votes, name, noted)
+
+    note("privatize_number", Votes.privatize_number)
+    note("privatize", Votes.privatize)
+    log.touch()
+    return lambda: log.read_text().split()
+
+
+@pytest.mark.parametrize("neighbours", ["add_or_remove", "replace"])
+def test_two_rounds_have_one_certificate(topic_run: Path, given: Path, tmp_path: Path, neighbours: str) -> None:
+    votes = Votes(epsilon=0.7, neighbours=neighbours, votes_per_person=2)
+    made = Synthesizer(*load_model(topic_run), votes=votes, label_set=LABELS)
+    released(made, given, out := tmp_path / "out.jsonl", options=PERSONS)
+    statement = said(out)
+    number, counts = statement["certificate"]["parts"]
+    assert "imply epsilon 0.7" in verify_statement.check(f"{out}.privacy.json")[0]
+    assert statement["epsilon"] == statement["person_epsilon"] == 0.7
+    assert statement["mechanism_options"]["rounds"] == 2
+    assert statement["scale"] == made.votes.scale > votes.scale
+    assert "two rounds" in statement["statement"]
+    half = {"epsilon": str(Fraction(number["epsilon"]) / 2)}
+    forged = [
+        [number],
+        [counts],
+        [counts, number],
+        [number, number, counts],
+        [number | half, counts],
+        [number, counts | half],
+        [number | {"scale": "1"}, counts],
+        [number, counts | {"scale": str(Fraction(counts["scale"]) / 2)}],
+        [number | {"sensitivity": "1"}, counts],
+        [number | {"kind": "symbols"}, counts],
+    ]
+    for parts in forged:
+        changed = statement | {"certificate": {"parts": parts}}
+        changed["certificate"]["statement_sha256"] = statement_sha256(changed)
+        (tmp_path / "changed.privacy.json").write_text(json.dumps(changed))
+        with pytest.raises(Refused):
+            verify_statement.check(str(tmp_path / "changed.privacy.json"), str(out))
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "before", "numbers", "counts"),
+    [
+        (Votes, "privatize_number", False, 2, 1),  # drawn, seen by nobody, and lost
+        (Synthesizer, "choose_codewords", True, 1, 1),
+        (Synthesizer, "release", False, 1, 2),
+        (Synthesizer, "write", True, 1, 1),
+    ],
+)
+def test_no_round_that_was_stored_is_drawn_again(
+    two_rounds: Synthesizer,
+    given: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    owner: Any,
+    name: str,
+    before: bool,
+    numbers: int,
+    counts: int,
+) -> None:
+    drawn, out = count_draws(monkeypatch, tmp_path / "draws"), tmp_path / "out.jsonl"
+
+    def killed() -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            killed_at(patch, owner, name, before=before)
+            released(two_rounds, given, out, options=PERSONS)
+
+    assert forked(killed) == -signal.SIGKILL
+    with Journal(Path(f"{out}.journal")) as journal:
+        stored = {key: value for entry in journal.entries() for key, value in entry.items()}
+    written(given, FILE[5:])  # another file: each round is private by itself
+    statement = released(two_rounds, given, out, options=PERSONS, resume=True)
+    assert (drawn().count("privatize_number"), drawn().count("privatize")) == (numbers, counts)
+    if "number" in stored:
+        chosen = two_rounds.choose_codewords(stored["number"])
+        assert statement.size == chosen.cells.size * len(LABELS)
+    if "counts" in stored:
+        assert statement.records == max(0, sum(stored["counts"]))
+        assert statement.codebook_sha256 == stored["codebook_sha256"]
+    assert json.loads(json.dumps(statement.to_json())) == said(out)
+    assert released(two_rounds, given, out, options=PERSONS, resume=True).size == statement.size
+    assert not list(tmp_path.glob("out.jsonl.*journal"))
+
+
+@pytest.mark.parametrize(
+    "error", [DataError("of a user"), RuntimeError("of ours"), OSError("no space"), KeyboardInterrupt()]
+)
+def test_no_error_gives_up_the_first_round(
+    two_rounds: Synthesizer, given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    drawn, out = count_draws(monkeypatch, tmp_path / "draws"), tmp_path / "out.jsonl"
+
+    def fails(self: Synthesizer, number: int) -> Synthesizer:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Synthesizer, "choose_codewords", fails)
+        with pytest.raises((type(error), DataError, Interrupted)):
+            released(two_rounds, given, out, options=PERSONS)
+    with pytest.raises(DataError, match="drew the noisy counts"):
+        released(two_rounds, given, out, options=PERSONS)
+    released(two_rounds, given, out, options=PERSONS, resume=True)
+    assert drawn() == ["privatize_number", "privatize"]
+
+
+def test_counts_of_other_codewords_are_not_continued(
+    two_rounds: Synthesizer, given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out.jsonl"
+    with monkeypatch.context() as patch:
+        patch.setattr(Synthesizer, "write", raises)
+        with pytest.raises(RuntimeError):
+            released(two_rounds, given, out, options=PERSONS)
+    centres = vote_cells._centres
+    monkeypatch.setattr(vote_cells, "_centres", lambda *given: -centres(*given))
+    again = Synthesizer(two_rounds.model, two_rounds.tokenizer, votes=two_rounds.votes, label_set=LABELS)
+    with pytest.raises(DataError, match="the codewords are not those of the counts drawn before"):
+        released(again, given, out, options=PERSONS, resume=True)
+
+
+def raises(*_: Any, **named: Any) -> Any:
+    raise RuntimeError
+
+
+@pytest.mark.parametrize("number", [-(10**9), 0, 10**9])
+@pytest.mark.parametrize("count", [-9, 0])
+def test_no_draw_ends_a_run(
+    two_rounds: Synthesizer, given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, count: int
+) -> None:
+    monkeypatch.setattr(Votes, "privatize_number", lambda self, exact: number)
+    monkeypatch.setattr(Votes, "privatize", lambda self, counts: np.full_like(counts, count))
+    statement = released(two_rounds, given, tmp_path / "out.jsonl", options=PERSONS)
+    assert (statement.records, statement.stands_out) == (0, False)
+
+
+@pytest.mark.parametrize("repeatable", [True, False])
+def test_standard_input_is_counted_twice_like_a_file(
+    two_rounds: Synthesizer, given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, repeatable: bool
+) -> None:
+    """What cannot be read twice is read once."""
+    read, real = list[int](), Inputs.records
+    exact: dict[str, list[int]] = {"privatize_number": [], "privatize": []}
+    monkeypatch.setattr(Inputs, "repeatable", repeatable)
+    monkeypatch.setattr(Inputs, "records", lambda self, **options: read.append(1) or real(self, **options))
+    monkeypatch.setattr(
+        Votes, "privatize_number", lambda self, number: exact["privatize_number"].append(number) or number
+    )
+    monkeypatch.setattr(Votes, "privatize", lambda self, counts: exact["privatize"].append(int(counts.sum())) or counts)
+    told = list[TallyNotes]()
+    released(two_rounds, given, tmp_path / "out.jsonl", options=PERSONS, tell=told.append)
+    assert exact == {"privatize_number": [14], "privatize": [14]}
+    assert [notes.lines for notes in told] == [["40 rows read, 14 counted: 26 exceed their person's bound"]]
+    assert len(read) == 1 + repeatable
+
+
+# --- Drawn once, in one round
 
 
 def test_a_power_cut_at_any_moment_leaves_one_draw(

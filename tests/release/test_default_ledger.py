@@ -32,7 +32,7 @@ def local(epsilon: float, *, persons: bool = False) -> Spending:
 
 def central(epsilon: float, *, persons: bool = False, neighbours: str = "add_or_remove") -> Spending:
     votes = Votes(epsilon=epsilon, neighbours=neighbours)
-    facts: dict[str, Any] = {"training_data": {}, "versions": {}, "label_set": None, "cells": 1, "cells_sha256": ""}
+    facts: dict[str, Any] = {"training_data": {}, "versions": {}, "label_set": None, "size": 1, "codebook_sha256": ""}
     return Spending.of_central(CentralStatement(votes=votes, persons=persons, records=None, **facts))
 
 

@@ -45,8 +45,8 @@ def central(**changes: Any) -> dict[str, Any]:
         "records": 7,
         "label_set": LABELS,
         "persons": False,
-        "cells": 64,
-        "cells_sha256": "0" * 64,
+        "size": 64 * len(LABELS),
+        "codebook_sha256": "0" * 64,
         **{name: made[name] for name in ("training_data", "model_sha256", "model_files", "versions", "output_sha256")},
         "date": "2026-01-01",
         **changes,
@@ -73,6 +73,7 @@ GENUINE = {
     "shuffled": statement(DESCRIBED, shuffled=SHUFFLING),
     "central": central(),
     "central persons": central(persons=True),
+    "central, two rounds": central(votes=Votes(epsilon=0.7, rounds=2)),
     "central replace": central(votes=Votes(epsilon=2.0, neighbours=REPLACE), label_set=None, stands_out=False),
 }
 EACH = pytest.mark.parametrize("said", GENUINE.values(), ids=GENUINE.keys())
@@ -305,8 +306,8 @@ def stated(**changes: Any) -> CentralStatement:
     fields: dict[str, Any] = {
         "records": 1,
         "label_set": None,
-        "cells": 2,
-        "cells_sha256": "",
+        "size": 2,
+        "codebook_sha256": "",
         "date": "",
         **made,
         **changes,

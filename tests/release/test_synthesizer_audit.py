@@ -51,6 +51,60 @@ def test_no_violation_is_found_in_a_sound_synthesizer(loaded: tuple[Any, Any], n
     assert not replay(files).violated
 
 
+def two_rounds(loaded: tuple[Any, Any], kind: type[Synthesizer] = Synthesizer, **votes: Any) -> NeighbouringFiles:
+    """A synthesizer of two rounds, with so few codewords that both their number and their counts show a difference."""
+    made = kind(*loaded, votes=Votes(**{"epsilon": 4.0, "votes_per_person": 2} | votes), label_set=["one", "other"])
+    made.largest_size = 8
+    return NeighbouringFiles(made)
+
+
+@pytest.mark.parametrize("neighbours", ["add_or_remove", pytest.param("replace", marks=pytest.mark.slow)])
+def test_no_violation_is_found_in_two_sound_rounds(loaded: tuple[Any, Any], neighbours: str) -> None:
+    files = two_rounds(loaded, neighbours=neighbours)
+    sizes = {len(np.flatnonzero(row)) for row in files.privatize(["others"] * 100)}
+    assert len(sizes) > 2  # the first round decides
+    result = played(files)
+    assert not result.violated, result.sentence
+    assert result.certified_epsilon > 0.3
+    assert not replay(files).violated
+
+
+class ExactFirstRound(Synthesizer):
+    """No noise in the first round."""
+
+    def release_number(self, tally: Tally) -> int:
+        return int(tally.counts.sum())
+
+
+class ExactSize(Synthesizer):
+    """The number of codewords follows from the exact number of votes, and the noisy one is only shown."""
+
+    def release_number(self, tally: Tally) -> int:
+        ExactSize.exact = int(tally.counts.sum())
+        return super().release_number(tally)
+
+    exact = 0
+
+    def choose_codewords(self, number: int) -> Synthesizer:
+        return super().choose_codewords(ExactSize.exact)
+
+
+def test_a_first_round_without_noise_is_found(loaded: tuple[Any, Any]) -> None:
+    assert played(two_rounds(loaded, ExactFirstRound, epsilon=1.0), trials=FEW).violated
+
+
+def test_codewords_chosen_by_the_exact_number_are_found(loaded: tuple[Any, Any]) -> None:
+    assert replay(two_rounds(loaded, ExactSize)).violated
+
+
+def test_a_first_round_that_costs_more_is_found(loaded: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number alone spends the whole budget, and so do the counts."""
+    monkeypatch.setattr(Votes, "number_scale", property(lambda self: self.sensitivity / self.epsilon))
+    monkeypatch.setattr(Votes, "scale", property(lambda self: self.sensitivity / self.epsilon))
+    result = played(two_rounds(loaded, epsilon=1.0))
+    assert result.violated, result.sentence
+
+
 # --- Planted in the noise: found by the game
 
 

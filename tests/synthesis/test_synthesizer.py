@@ -34,6 +34,11 @@ def synthesizer(loaded: Loaded, travel: dict[str, Corpus], labels: list[str]) ->
     return Synthesizer(*loaded, votes=Votes(epsilon=2.0), label_set=labels, texts=travel["train"].texts)
 
 
+@pytest.fixture(scope="module")
+def second_round(synthesizer: Synthesizer) -> Synthesizer:
+    return synthesizer.choose_codewords(600)
+
+
 def exact(synthesizer: Synthesizer, records: Corpus) -> Counts:
     """Counts without noise."""
     tally = synthesizer.tally()
@@ -60,38 +65,38 @@ def test_only_public_texts_and_known_labels_are_written(synthesizer: Synthesizer
     assert {label for _, label in records} <= set(synthesizer.labels)
 
 
-def test_the_noisy_counts_decide_all_that_is_written(synthesizer: Synthesizer, travel: dict[str, Corpus]) -> None:
-    tally = synthesizer.tally()
-    tally.add(synthesizer.vote(travel["validation"].texts, travel["validation"].labels))
-    release = synthesizer.release(tally)
-    first = list(synthesizer.write(release))
-    assert first == list(synthesizer.write(release))
+def test_the_noisy_counts_decide_all_that_is_written(second_round: Synthesizer, travel: dict[str, Corpus]) -> None:
+    tally = second_round.tally()
+    tally.add(second_round.vote(travel["validation"].texts, travel["validation"].labels))
+    release = second_round.release(tally)
+    first = list(second_round.write(release))
+    assert first == list(second_round.write(release))
     assert len(first) == max(0, release.sum())
-    assert len(list(synthesizer.write(release, rows=77))) == 77
-    assert synthesizer.stands_out(release)
+    assert len(list(second_round.write(release, rows=77))) == 77
+    assert second_round.stands_out(release)
 
 
 def test_without_noise_labels_are_about_as_common_as_they_were(
-    synthesizer: Synthesizer, travel: dict[str, Corpus]
+    second_round: Synthesizer, travel: dict[str, Corpus]
 ) -> None:
-    release, common = exact(synthesizer, travel["validation"]), Counter(travel["validation"].labels)
-    assert release.sum(axis=0).tolist() == [common[str(label)] for label in synthesizer.labels]
-    written = Counter(label for _, label in synthesizer.write(release))
+    release, common = exact(second_round, travel["validation"]), Counter(travel["validation"].labels)
+    assert release.sum(axis=0).tolist() == [common[str(label)] for label in second_round.labels]
+    written = Counter(label for _, label in second_round.write(release))
     assert sum(abs(written[label] - count) for label, count in common.items()) < 0.5 * len(travel["validation"])
 
 
-def test_rows_that_cannot_vote_change_nothing_and_raise_nothing(synthesizer: Synthesizer) -> None:
-    known = synthesizer.labels[0]
+def test_rows_that_cannot_vote_change_nothing_and_raise_nothing(second_round: Synthesizer) -> None:
+    known = second_round.labels[0]
     texts: list[Any] = [None, 3, "show me flights", "show me flights", ""]
-    tally = synthesizer.tally()
-    tally.add(synthesizer.vote(texts, [known, known, "unheard of", None, known]))
+    tally = second_round.tally()
+    tally.add(second_round.vote(texts, [known, known, "unheard of", None, known]))
     assert tally.counts.sum() == 1  # the empty text is a text
     assert (tally.notes.no_text, tally.notes.outside) == (2, 2)
 
 
-def test_of_an_empty_collection_hardly_anything_stands_out(synthesizer: Synthesizer) -> None:
+def test_of_an_empty_collection_hardly_anything_stands_out(second_round: Synthesizer) -> None:
     """Noise alone does so in one release of 20 at most: 30 of 60 have a probability below 1e-20."""
-    found = [synthesizer.stands_out(synthesizer.release(synthesizer.tally())) for _ in range(60)]
+    found = [second_round.stands_out(second_round.release(second_round.tally())) for _ in range(60)]
     assert sum(found) < 30
 
 
@@ -104,7 +109,41 @@ def test_a_person_has_as_many_votes_as_were_agreed(
     tally = agreed.tally()
     tally.add(agreed.vote(travel["test"].texts, travel["test"].labels), ["ann"] * len(travel["test"]))
     assert tally.counts.sum() == agreed.guarantee.sensitivity == 2
-    assert agreed.cells.size < synthesizer.cells.size
+    assert agreed.choose_codewords(600).cells.size < synthesizer.choose_codewords(600).cells.size
+
+
+@pytest.mark.parametrize("number", [-(10**12), -1, 0, 1, 10**12])
+def test_whatever_the_first_round_says_the_second_round_writes(synthesizer: Synthesizer, number: int) -> None:
+    """No number of votes and no counts end a run: not counts below zero in every cell, and not counts of nobody."""
+    chosen = synthesizer.choose_codewords(number)
+    assert 1 <= chosen.cells.size <= synthesizer.largest_size
+    for count in (-7, 0, 10**12 // chosen.cells.size):
+        counts = np.full((chosen.cells.size, len(chosen.labels)), count, dtype=np.int64)
+        assert len(list(chosen.write(counts, rows=20))) == 20
+    assert list(chosen.write(np.full((chosen.cells.size, len(chosen.labels)), -3))) == []
+
+
+def test_one_codeword_and_few_texts_are_enough(loaded: Loaded) -> None:
+    few = Synthesizer(*loaded, votes=Votes(epsilon=1.0), label_set=["a", "b"], texts=["one", "two"])
+    assert few.choose_codewords(10**6).cells.size == 1
+    assert len(few.synthesize(["one"] * 3, ["a", "b", "a"], rows=4)) == 4
+
+
+def test_the_first_round_reads_no_text(synthesizer: Synthesizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its votes say only that a record has a text and a known label: 0, or the reason why there is none."""
+    monkeypatch.setattr(type(synthesizer.cells), "vote", None)
+    assert synthesizer.vote(["a", None, "b"], [synthesizer.labels[0], synthesizer.labels[0], "?"]) == [0, -1, -2]
+    with pytest.raises(ConfigurationError, match="choose_codewords"):
+        synthesizer.release(synthesizer.tally())
+
+
+def test_the_second_round_depends_on_the_noisy_number_alone(
+    synthesizer: Synthesizer, travel: dict[str, Corpus]
+) -> None:
+    one, other = synthesizer.choose_codewords(300), synthesizer.choose_codewords(300)
+    one.release(one._count(travel["test"].texts, travel["test"].labels, None))
+    assert one.cells.codewords.tobytes() == other.cells.codewords.tobytes()
+    assert synthesizer.choose_codewords(3_000).cells.size > one.cells.size
 
 
 def test_labels_can_be_left_out(loaded: Loaded, travel: dict[str, Corpus]) -> None:
@@ -150,12 +189,12 @@ def test_a_model_of_private_text_is_refused(loaded: Loaded, monkeypatch: pytest.
         Synthesizer(*loaded, votes=Votes(epsilon=1.0), label_set=["a", "b"])
 
 
-def test_records_of_one_cell_are_indistinguishable(synthesizer: Synthesizer) -> None:
+def test_records_of_one_cell_are_indistinguishable(second_round: Synthesizer) -> None:
     """Their counts are equal, and so is all that is computed from them."""
-    places = synthesizer.cells.places
+    places = second_round.cells.places
     one, other = np.flatnonzero(places == np.bincount(places).argmax())[:2]
-    label = [str(synthesizer.labels[0])]
-    votes = [synthesizer.vote([synthesizer.cells.texts[place]], label) for place in (one, other)]
+    label = [str(second_round.labels[0])]
+    votes = [second_round.vote([second_round.cells.texts[place]], label) for place in (one, other)]
     assert votes[0] == votes[1]
 
 

@@ -6,16 +6,26 @@ import numpy as np
 import pytest
 
 from adept.data.corpus import Corpus
+from adept.mechanisms import Votes
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
-from adept.synthesis.vote_cells import GRID, MAX_CELLS, MAX_CODEWORDS, PublicCells, PublicTexts, default_size
+from adept.synthesis.vote_cells import (
+    GRID,
+    MAX_CELLS,
+    MAX_CODEWORDS,
+    MIN_CODEWORDS,
+    PublicCells,
+    PublicTexts,
+    choose_size,
+    largest_size,
+)
 
 Loaded = tuple[Autoencoder, Tokenizer]
 
 
 @pytest.fixture(scope="module")
 def public(loaded: Loaded, travel: dict[str, Corpus]) -> PublicCells:
-    return PublicCells(*loaded, PublicTexts.alike(sorted(set(travel["train"].texts))), size=24)
+    return PublicCells(*loaded, PublicTexts.alike(sorted(set(travel["train"].texts)))).choose_codewords(24)
 
 
 def test_a_vote_depends_on_its_own_record_alone(public: PublicCells, travel: dict[str, Corpus]) -> None:
@@ -36,7 +46,7 @@ def test_features_are_whole_numbers_of_which_every_product_is_exact(public: Publ
 
 
 def test_the_same_public_text_makes_the_same_cells(loaded: Loaded, public: PublicCells) -> None:
-    again = PublicCells(*loaded, PublicTexts.alike(public.texts), size=24)
+    again = PublicCells(*loaded, PublicTexts.alike(public.texts)).choose_codewords(24)
     assert (again.codewords == public.codewords).all()
     assert (again.places == public.places).all()
 
@@ -44,7 +54,7 @@ def test_the_same_public_text_makes_the_same_cells(loaded: Loaded, public: Publi
 def test_codewords_lie_where_texts_are_expected(loaded: Loaded, public: PublicCells) -> None:
     """Half of the texts are a hundred times as common as the others."""
     expected = np.where(np.arange(len(public.texts)) % 2, 100.0, 1.0)
-    placed = PublicCells(*loaded, PublicTexts(public.texts, expected, np.ones(len(expected))), size=24)
+    placed = PublicCells(*loaded, PublicTexts(public.texts, expected, np.ones(len(expected)))).choose_codewords(24)
     lost = [((cells.features - cells.codewords[cells.places]) ** 2).sum(axis=1) for cells in (placed, public)]
     assert lost[0] @ expected < lost[1] @ expected
     assert placed.writable(np.zeros((1, 2), np.float32)).shares.tolist() == expected.tolist()
@@ -54,25 +64,32 @@ def test_no_texts_are_no_votes(public: PublicCells) -> None:
     assert public.vote([]).tolist() == []
 
 
-@pytest.mark.parametrize(("epsilon", "texts", "found"), [(1.0, 10**4, 128), (0.5, 10**4, 64), (1.0, 400, 100)])
-def test_the_number_of_codewords_follows_from_budget_and_public_texts(epsilon: float, texts: int, found: int) -> None:
-    assert default_size(epsilon=epsilon, sensitivity=1, labels=64, texts=texts) == found
-    assert default_size(epsilon=2 * epsilon, sensitivity=2, labels=64, texts=texts) == found
+def size_of(number: int, epsilon: float, *, votes: int = 1, labels: int = 10, named: bool = False) -> int:
+    budget = Votes(epsilon=epsilon, votes_per_person=votes, rounds=2)
+    return choose_size(number, budget, labels=labels, most=10**9, named=named)
 
 
-def test_names_place_twice_as_many_codewords() -> None:
-    plain, named = (
-        [
-            default_size(epsilon=epsilon, sensitivity=1, labels=64, texts=10**5, named=known)
-            for epsilon in (0.01, 1.0, 99.0)
-        ]
-        for known in (False, True)
-    )
-    assert named == [2 * size for size in plain] == [32, 256, 2 * MAX_CODEWORDS]
-    assert default_size(epsilon=1.0, sensitivity=1, labels=64, texts=400, named=True) == 100
+def test_the_number_of_codewords_grows_with_records_of_a_label_and_with_the_budget() -> None:
+    whole = size_of(10_000, 1.0)
+    assert size_of(20_000, 1.0) == pytest.approx(2 * whole, rel=0.01)
+    assert size_of(10_000, 1.0, labels=20) == pytest.approx(whole / 2, rel=0.01)
+    assert size_of(10_000, 1.0, named=True) == pytest.approx(2 * whole, rel=0.01)
+    assert size_of(10_000, 2.0, votes=2) == whole  # the same noise
+    assert size_of(10_000, 2.0) > 2 * whole
+
+
+@pytest.mark.parametrize("number", [-(10**18), -5, 0, 1, 10**18])
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 600.0])
+def test_every_number_of_votes_gives_codewords(number: int, epsilon: float) -> None:
+    """The noisy number can be any whole number: none may end a run."""
+    votes = Votes(epsilon=epsilon, rounds=2)
+    for labels, most in ((1, 4096), (10**6, 16), (3, 1)):
+        assert 1 <= choose_size(number, votes, labels=labels, most=most) <= most
 
 
 def test_the_number_of_codewords_has_bounds() -> None:
-    assert default_size(epsilon=600.0, sensitivity=1, labels=3, texts=10**6) == MAX_CODEWORDS
-    assert default_size(epsilon=600.0, sensitivity=1, labels=10**6, texts=10**6) == MAX_CELLS // 10**6
-    assert default_size(epsilon=1e-3, sensitivity=1, labels=3, texts=2) == 1
+    assert largest_size(labels=3, texts=10**6) == MAX_CODEWORDS
+    assert largest_size(labels=10**6, texts=10**6) == MAX_CELLS // 10**6
+    assert largest_size(labels=3, texts=400) == 100
+    assert largest_size(labels=3, texts=2) == 1
+    assert size_of(0, 1.0) == MIN_CODEWORDS
