@@ -82,7 +82,8 @@ class Synthesizer:
         public = self._choose_texts(texts)
         largest = max(1, min(len(public.texts), MAX_CELLS // len(self.labels)))
         check_integer(1, largest, cells=cells or largest)
-        self.largest_size = largest_size(labels=len(self.labels), texts=len(public.texts))
+        self._named = any(self._spelled)
+        self.largest_size = largest_size(labels=len(self.labels), texts=len(public.texts), named=self._named)
         self.cells = PublicCells(model, tokenizer, public)
         if cells:
             self.cells = self.cells.choose_codewords(cells)
@@ -198,9 +199,7 @@ class Synthesizer:
 
     def choose_codewords(self, number: int) -> "Synthesizer":
         """Return a copy for the second round, with codewords for a noisy number of votes."""
-        size = choose_size(
-            number, self.votes, labels=len(self.labels), most=self.largest_size, named=any(self._spelled)
-        )
+        size = choose_size(number, self.votes, labels=len(self.labels), most=self.largest_size, named=self._named)
         if size not in self._chosen:
             self._chosen[size] = self.cells.choose_codewords(size)
         chosen = copy(self)
@@ -250,7 +249,7 @@ def share_standing_out(votes: Votes, rows: int, *, texts: int, labels: int, name
     ``texts`` and ``labels`` are numbers of public texts and labels; ``named`` is True if a name of
     a label has a known word.
     """
-    votes, most = replace(votes, rounds=2), largest_size(labels=labels, texts=texts)
+    votes, most = replace(votes, rounds=2), largest_size(labels=labels, texts=texts, named=named)
     size = choose_size(rows, votes, labels=labels, most=most, named=named)
     least = least_standing_out(votes, size * labels)
     return None if least > rows else least / rows

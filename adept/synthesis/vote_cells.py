@@ -33,7 +33,7 @@ from adept.models.tokenizer import Tokenizer
 from adept.models.word_vectors import TextVectors
 
 GRID = 4096  # whole numbers to a unit of features
-MIN_CODEWORDS, MAX_CODEWORDS = 4, 2048
+MIN_CODEWORDS, MAX_CODEWORDS, MAX_NAMED_CODEWORDS = 4, 512, 2048
 CODEWORDS_PER_VOTE = 2.0  # for each vote of a label, where the noise has a scale of 1
 NAMED_FACTOR = 2  # times as many, where names of labels place them: some lie where no record is
 TEXTS_PER_CODEWORD = 4  # public texts, on average, at least
@@ -125,12 +125,13 @@ def _batches(texts: Sequence[str]) -> list[Sequence[str]]:
     return [texts[start : start + BATCH_TEXTS] for start in range(0, len(texts), BATCH_TEXTS)]
 
 
-def largest_size(*, labels: int, texts: int) -> int:
+def largest_size(*, labels: int, texts: int, named: bool) -> int:
     """Return the largest number of codewords that a first round of votes can choose."""
-    return max(1, min(MAX_CODEWORDS, texts // TEXTS_PER_CODEWORD, MAX_CELLS // labels))
+    most = MAX_NAMED_CODEWORDS if named else MAX_CODEWORDS
+    return max(1, min(most, texts // TEXTS_PER_CODEWORD, MAX_CELLS // labels))
 
 
-def choose_size(number: int, votes: Votes, *, labels: int, most: int, named: bool = False) -> int:
+def choose_size(number: int, votes: Votes, *, labels: int, most: int, named: bool) -> int:
     """Return the number of codewords for a number of votes, which may be noisy; at most ``most``.
 
     It grows with the number of votes for each label, divided by the size of a count's noise.

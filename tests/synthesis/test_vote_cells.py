@@ -13,6 +13,7 @@ from adept.synthesis.vote_cells import (
     GRID,
     MAX_CELLS,
     MAX_CODEWORDS,
+    MAX_NAMED_CODEWORDS,
     MIN_CODEWORDS,
     PublicCells,
     PublicTexts,
@@ -84,12 +85,13 @@ def test_every_number_of_votes_gives_codewords(number: int, epsilon: float) -> N
     """The noisy number can be any whole number: none may end a run."""
     votes = Votes(epsilon=epsilon, rounds=2)
     for labels, most in ((1, 4096), (10**6, 16), (3, 1)):
-        assert 1 <= choose_size(number, votes, labels=labels, most=most) <= most
+        assert 1 <= choose_size(number, votes, labels=labels, most=most, named=True) <= most
 
 
 def test_the_number_of_codewords_has_bounds() -> None:
-    assert largest_size(labels=3, texts=10**6) == MAX_CODEWORDS
-    assert largest_size(labels=10**6, texts=10**6) == MAX_CELLS // 10**6
-    assert largest_size(labels=3, texts=400) == 100
-    assert largest_size(labels=3, texts=2) == 1
+    assert largest_size(labels=3, texts=10**6, named=False) == MAX_CODEWORDS
+    assert largest_size(labels=3, texts=10**6, named=True) == MAX_NAMED_CODEWORDS
+    assert largest_size(labels=10**6, texts=10**6, named=True) == MAX_CELLS // 10**6
+    assert largest_size(labels=3, texts=400, named=True) == 100
+    assert largest_size(labels=3, texts=2, named=True) == 1
     assert size_of(0, 1.0) == MIN_CODEWORDS
