@@ -154,7 +154,7 @@ class Play:
         return JSONResponse({"claimed": epsilon, "true": epsilon * dim**0.5, "odds": odds})
 
     async def budgets(self, request: Request) -> Response:
-        """Answer with the protection and with rewrites of public sentences, for each epsilon."""
+        """Answer how well each epsilon protects a text, and how it rewrites public sentences."""
         return JSONResponse(await self._work(self.sentences.budgets))
 
     async def drop(self, request: Request) -> Response:
