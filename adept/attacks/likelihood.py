@@ -5,10 +5,11 @@ x. By Bayes' theorem, the attack that names the candidate with the largest pi_x 
 often, among all attacks that see z. To guess a property of the record, the best attack names the
 class of candidates with the largest sum of pi_x p(z|x).
 
-The likelihoods in this module omit constant factors. For additive noise, p(z|x) is the density of
-the noise at z - x, where x is the candidate's clipped latent. A mechanism with codewords or
-descriptions releases *symbols*: one codeword for each block, or one description. Under a candidate,
-some symbols are *heavy* and have the likelihood A, and all other symbols have the likelihood 1.
+The likelihoods in this module omit factors that are the same for all candidates. For additive
+noise, p(z|x) is the density of the noise at z - x, where x is the candidate's clipped latent. A
+mechanism with codewords or descriptions releases *symbols*: one codeword for each block, or one
+description. Under a candidate, some symbols are *heavy* and have the likelihood A, and all other
+symbols have the likelihood 1.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Base classes of mechanisms, and the description of a mechanism that is built later.
+"""Base classes of mechanisms, and a class that holds the choice of a mechanism.
 
 A mechanism replaces each record by a random output, which is called the *release* of the record.
 Most mechanisms read a *latent*: the vector of numbers into which an encoder turns a text. The other

@@ -60,10 +60,10 @@ def grid_radius(clip_norm: float, *, clip: str) -> int:
 def to_grid(latents: Tensor, *, clip: str, clip_norm: float) -> Tensor:
     """Clip latents (B, n) and round them toward zero to the grid; return int64 (B, n) on the CPU.
 
-    Claim: every row meets the norm bound exactly, for any floats. Proof: the program computes the
-    norm of the rounded *integers* in integer arithmetic. Each integer is below 2^22, so no sum
-    overflows. While a row's norm exceeds ``grid_radius``, each number of this row moves one grid
-    step toward zero.
+    Claim: every row of the result meets the norm bound exactly, for any floats. Proof: the program
+    computes the norm of the rounded *integers* in integer arithmetic. Each integer is below 2^22,
+    so no sum overflows. While a row's norm exceeds ``grid_radius``, each number of this row moves
+    one grid step toward zero.
     """
     check_latents(latents)
     values = latents.detach().to("cpu", torch.float64)

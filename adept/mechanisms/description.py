@@ -42,10 +42,10 @@ one certificate covers all labels. Nothing is claimed for two records with diffe
 cells differ, so a released text can reveal its label with certainty.
 
 A cell has K = LABEL_CELL sentences if epsilon lies between the two numbers CELL_EPSILONS. For every
-two nats by which epsilon is below CELL_EPSILONS, K is halved. For every two nats by which epsilon
-is above CELL_EPSILONS, K is doubled, until every cell holds all sentences of the codec. In cells, t
-is K s / (e^eps + s) with s = max(4/3, min(eps - 2, eps/2 + 2), eps - 4). All cells begin with the
-same sentences, the first sentences of the codec (``first_share``).
+two nats by which epsilon is below the smaller number, K is halved. For every two nats by which
+epsilon is above the larger number, K is doubled, until every cell holds all sentences of the codec.
+In cells, t is K s / (e^eps + s) with s = max(4/3, min(eps - 2, eps/2 + 2), eps - 4). All cells
+begin with the same sentences, the first sentences of the codec (``first_share``).
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, and for labels
 ``same_label_is_private``.

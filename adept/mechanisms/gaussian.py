@@ -143,14 +143,15 @@ class Gaussian(Mechanism):
 
 @dataclass(frozen=True, kw_only=True)
 class ClampedGaussian(Gaussian):
-    """Gaussian noise on latents, each coordinate of which is clamped to +-C / sqrt(n).
+    """A mechanism that adds Gaussian noise to latents whose coordinates are clamped.
 
-    The release is (eps, delta)-LDP for any two records, with noise calibrated to the l2 distance
-    2C. Proof: the cube of half side c = C / sqrt(n) lies in the l2 ball of radius C, because n c^2
-    = C^2. So two points of the cube are at l2 distance at most 2C, and the bound (**) of the
-    module's docstring applies. On the grid, let R be the largest sum of squares of a vector in the
-    ball, and let m = floor(sqrt(R / n)). If n integers have magnitude at most m, their squares sum
-    to at most n m^2 <= R.
+    Each of the n coordinates of a latent is clamped to [-C / sqrt(n), C / sqrt(n)]. The release is
+    (eps, delta)-LDP for any two records, with noise calibrated to the l2 distance 2C. Proof: the
+    cube of half side c = C / sqrt(n) lies in the l2 ball of radius C, because n c^2 = C^2. So two
+    points of the cube are at l2 distance at most 2C, and the bound (**) of the module's docstring
+    applies. On the grid, let R be the largest sum of squares of a vector in the ball, and let m =
+    floor(sqrt(R / n)). If n integers have magnitude at most m, their squares sum to at most n m^2
+    <= R.
 
     Source: DP-BART clamps the encoder's output in this way and adds analytic Gaussian noise
     (Igamberdiev and Habernal, Findings of ACL 2023, Section 3.2).
@@ -173,7 +174,7 @@ class ClampedGaussian(Gaussian):
 
 
 def log_delta(scale: float, *, epsilon: float) -> float:
-    """Return ln delta for Gaussian noise of standard deviation ``scale`` and l2 sensitivity 1."""
+    """Return ln delta at ``epsilon`` for Gaussian noise with s = ``scale``, at distance D = 1."""
     centre, half = epsilon * scale, 1 / (2 * scale)
     low, high = centre - half, centre + half
     if low < -30:

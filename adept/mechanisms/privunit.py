@@ -1,4 +1,4 @@
-r"""PrivUnit draws a unit vector, mostly from a cap around the record, else from the other points.
+r"""PrivUnit draws a unit vector from a cap around the record, or else from outside this cap.
 
 Let x be the record's latent, scaled to a point of the unit sphere of R^n. For a threshold g, the
 cap is {v : <x, v> >= g}, the part of the sphere whose cosine with x is at least g. Let q be the

@@ -7,7 +7,7 @@ finite tape of bits.
 
 1. `below` draws words until a word is less than m <= 2^b, and returns this word. Of the 2^b words,
    m end the drawing, one for each number of {0, .., m-1}. So each of these numbers has probability
-   1/m, given that the drawing ends. The drawing goes on after d words with probability (1 -
+   1/m, given that the drawing ends. The drawing continues after d words with probability (1 -
    m/2^b)^d < 2^-d.
 2. `below_each` draws words until a word is at least r = 2^b mod m, and returns the word modulo m.
    The accepted words are consecutive, and their number is a multiple of m. So every remainder

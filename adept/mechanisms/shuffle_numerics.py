@@ -22,14 +22,14 @@ comes from the values of X that are not positive. Then the program uses E[e^(z X
 without cancellation, in place of E[e^(z X)]^n.
 
 *Rounding*. Let u = 2^-53. In floating point, sums and products have a relative error of at most u,
-and elementary functions have a relative error of at most 8 u. For an exponential, u times the
-exponent is added to the relative error. So every step below has a relative error of at most SLACK =
-2^-40, which is 2^13 u. Let M = E[e^(theta X)]. The *tilted* probability of the value x_j is m_j =
-p_j e^(theta x_j) / M. Let v = sum m_j |x_j| be the tilted mean of |X|. For z = theta + iy, let
-phi(y) = E[e^(z X)] / M. The terms m_j (e^(i y x_j) - 1) of phi(y) - 1 have errors of at most SLACK
-m_j y |x_j|, including the rounding of their arguments. So the error of phi is at most SLACK y v.
-Let r be an upper bound on |phi|. By the mean value theorem, the error of phi^n is at most SLACK r^n
-n y v / r, plus SLACK r^n (1 + |n ln phi|) for the errors of the exponential and the logarithm.
+and elementary functions have a relative error of at most 8 u. For an exponential, u times the size
+of the exponent is added to the relative error. So every step below has a relative error of at most
+SLACK = 2^-40, which is 2^13 u. Let M = E[e^(theta X)]. The *tilted* probability of the value x_j is
+m_j = p_j e^(theta x_j) / M. Let v = sum m_j |x_j| be the tilted mean of |X|. For z = theta + iy,
+let phi(y) = E[e^(z X)] / M. The terms m_j (e^(i y x_j) - 1) of phi(y) - 1 have errors of at most
+SLACK m_j y |x_j|, including the rounding of their arguments. So the error of phi is at most SLACK y
+v. Let r be an upper bound on |phi|. By the mean value theorem, the error of phi^n is at most SLACK
+r^n n y v / r, plus SLACK r^n (1 + |n ln phi|) for the errors of the exponential and the logarithm.
 
 If the program leaves out the outcomes without a positive value, it computes (a + b)^n - a^n instead
 of phi^n. Here a is the part of phi that comes from the values of X that are not positive, and b is
@@ -152,7 +152,7 @@ class _Sum:
 
     @property
     def reach(self) -> float:
-        """The bound on negative values: positive values hardly ever outweigh one below -reach."""
+        """Bound on negative values: positive values hardly ever outweigh a value below -reach."""
         mean = self.copies * float(self.masses[self._above] @ self.values[self._above]) / self.share
         return mean + PERIOD_DEVIATIONS * (self.upward + 1)
 

@@ -25,9 +25,9 @@ X is
 1. Every symbol has probability at least 1 / W under every record. So each of the n - 1 records that
    are not replaced is a *blanket* with probability g = k / W, which means that it releases a
    uniformly random symbol. Suppose that the reader of the file is told which records are no
-   blankets, and the symbols of these records. This knowledge can only help the reader. The other
-   symbols, in random order, are the m - 1 uniform symbols of the blankets, with m - 1 ~ Bin(n - 1,
-   g), and one symbol of the replaced record, which is x or x'.
+   blankets, and the symbols of these records. This knowledge can only help the reader to tell x
+   from x'. The other symbols, in random order, are the m - 1 uniform symbols of the blankets, with
+   m - 1 ~ Bin(n - 1, g), and one symbol of the replaced record, which is x or x'.
 2. Compare these symbols with m uniform symbols y_i. Let Q(y|x) be the probability that x releases
    y. Any of the m symbols may be that of the replaced record, so the density under x relative to
    the uniform symbols is (1/m) sum_i k Q(y_i|x). So the hockey-stick divergence between x and x' is
@@ -150,7 +150,7 @@ def draws_of(
 
 
 def central_epsilon(draws: Sequence[Draw], *, records: int, delta: float) -> float:
-    """Return the central epsilon of ``records`` shuffled records, at most their local epsilon."""
+    """Return the central epsilon of ``records`` shuffled records; it is at most the local one."""
     check_integer(1, 10**12, shuffled_records=records)
     check_between(1e-100, 0.5, central_delta=delta)
     local = total(*(draw.epsilon for draw in draws))

@@ -211,7 +211,7 @@ def public_logits(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]
 
 @dataclass(frozen=True, kw_only=True)
 class Redaction:
-    """Redaction without privacy: tags replace numbers, addresses, names and rare words."""
+    """A redaction without any guarantee; tags replace numbers, addresses, names and rare words."""
 
     common: frozenset[str]  # public words, in lower case, which are kept
     name: ClassVar[str] = "redaction"

@@ -65,7 +65,7 @@ def rewrite_examples(
 ) -> list[tuple[str, str]]:
     """Return at most ``count`` pairs of a public sentence and its rewrite.
 
-    In a release by label, the public label of a sentence follows the sentence in brackets.
+    In a release by label, the public label of a sentence stands in brackets after the sentence.
     """
     probes = choose_probes(rewriter, public)
     chosen = short_texts(probes.texts, count)

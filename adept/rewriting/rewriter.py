@@ -260,7 +260,7 @@ class Rewriter:
 
 
 def resolve_decoding(decoding: DecodingConfig, model: Autoencoder, mechanism: LocalRandomizer) -> DecodingConfig:
-    """Replace the strategy "auto" and the pool None by what suits the model and the mechanism.
+    """Replace the strategy "auto" and the pool None by values for this model and mechanism.
 
     The pool becomes 0 (no shared texts), unless texts are sampled and the releases are codewords of
     a learned codebook.
