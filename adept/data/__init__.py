@@ -1,1 +1,1 @@
-"""Reading and writing of records in files, the splits of data sets, and the bundled text."""
+"""Functions that read and write files of records, the splits of data sets, and the bundled text."""

@@ -1,9 +1,9 @@
-"""Choice of Arrow types for values without declared types, such as the values of a jsonl file.
+"""Choose Arrow types for columns without declared types, such as the columns of a jsonl file.
 
-The type of a column is chosen from all values of the column, so that every value can be read back
-unchanged. Objects become structs with the keys of all objects of the column. So a column is refused
-if a key is null in one object and missing in another object, because a struct holds null in both
-cases.
+The type of a column depends on all values of the column, so that every value can be read back
+unchanged. JSON objects become structs that have the keys of all objects in the column. A struct
+holds null for a missing key, too. So a column is refused if one object has a key with null, and
+another object lacks this key.
 """
 
 import json
@@ -70,7 +70,7 @@ class SeenValues:
             raise UnfitValues(f"objects with more than {MAX_KEYS:,} different keys")
 
     def arrow_type(self) -> pyarrow.DataType:
-        """Return the narrowest Arrow type that fits all values, or raise UnfitValues."""
+        """Return an Arrow type that fits all added values; raise UnfitValues if there is none."""
         match sorted(self.kinds):
             case [] | ["text"]:
                 return pyarrow.string()
@@ -108,7 +108,7 @@ class SeenValues:
 
 
 def is_same(value: Any, back: Any) -> bool:
-    """Return True if two values are equal; a missing key in ``value`` equals null in ``back``."""
+    """Return True if two values are equal; a key that ``value`` lacks may be null in ``back``."""
     match value:
         case dict():
             held = isinstance(back, dict) and value.keys() <= back.keys()

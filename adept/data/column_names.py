@@ -1,9 +1,9 @@
 """Messages about missing columns, which help the user but never print a record.
 
 The first line of a csv file may be a record, and the keys of a JSON object may be data. So messages
-list only entries that look like column names. The schema of a Parquet file holds no records, so
-messages list all of its names. In a central release, which computes one result from all records,
-messages list only names from the fixed list USUAL_NAMES.
+about such files list only those entries that look like column names. The schema of a Parquet file
+holds no records, so messages list all of its names. In a central release, which computes one result
+from all records, messages list only names from the fixed list USUAL_NAMES.
 """
 
 import re
@@ -43,7 +43,7 @@ class RequiredColumns:
 
 
 def missing_column(names: Sequence[str], column: str, option: str, *, number: int) -> DataError:
-    """Return the error to raise if the record ``number`` lacks the column ``column``."""
+    """Return an error which says that the record ``number`` lacks the column ``column``."""
     return DataError(f"no column named {column!r} in record {number}{_clause(names)}: {_advice(names, column, option)}")
 
 
@@ -72,7 +72,7 @@ def _usual_clause(names: Sequence[str]) -> str:
 
 
 def _advice(names: Sequence[str], column: str, option: str, *, central: bool = False, header: bool = False) -> str:
-    """Return advice for a message: set the option to a column with a similar or usual name."""
+    """Return the advice to set ``option`` to a column with a usual name, or one like ``column``."""
     others = {name for other, usual in USUAL_NAMES.items() if other != option for name in usual}
     candidates = [name for name in names if (name in ALL_USUAL_NAMES if central else COLUMN_NAME.fullmatch(name))]
     near = get_close_matches(column, [name for name in candidates if name not in others], n=1, cutoff=0.7)

@@ -1,4 +1,4 @@
-"""Loading of data sets: named data sets, your own files, and selected broad public text.
+"""Load data sets: a data set known by name, your own files, or a selection of broad public text.
 
 *Broad* text comes from many sources and is about many subjects.
 """
@@ -36,7 +36,7 @@ Slot = tuple[str, str]  # name and value, such as a city or a date that a task w
 
 @dataclass(frozen=True)
 class Corpus:
-    """Texts with their labels and slots. Labels or slots are None if the texts have none.
+    """Texts with their labels and slots. Labels and slots are None if the texts have none.
 
     A *slot* is a named value in a text, such as a city or a date.
     """
@@ -52,7 +52,7 @@ class Corpus:
         return len(self.texts)
 
     def take(self, indices: Sequence[int]) -> "Corpus":
-        """Return a corpus of the records at ``indices``."""
+        """Return a corpus that holds only the records at ``indices``."""
         labels = None if self.labels is None else [self.labels[i] for i in indices]
         slots = None if self.slots is None else [self.slots[i] for i in indices]
         return Corpus([self.texts[i] for i in indices], labels, slots)
@@ -65,7 +65,7 @@ class Corpus:
 
 @dataclass(kw_only=True)
 class Columns(ReadingOptions):
-    """The names of the columns in the files of a data set, and how to read the files."""
+    """Options for the columns in the files of a data set, and for reading the files."""
 
     text_column: str = "text"
     """Name of the column that holds the text."""
@@ -106,7 +106,7 @@ class DataConfig:
 
 
 def text_of(record: Record, column: str, *, number: int) -> str:
-    """Return the string that a record holds in ``column``, or raise DataError."""
+    """Return the string in a record's ``column``; raise DataError if the column holds no string."""
     if column not in record:
         raise missing_column(list(record), column, "text_column", number=number)
     value = record[column]
@@ -116,7 +116,7 @@ def text_of(record: Record, column: str, *, number: int) -> str:
 
 
 def find_label_column(record: Record, label_column: str | None) -> str | None:
-    """Return the given label column, or "intent" if the record has this column, or None."""
+    """Return ``label_column``; if it is None, return "intent" if the record has it, else None."""
     return label_column or ("intent" if "intent" in record else None)
 
 
@@ -128,7 +128,7 @@ def read_corpus(
     labelled: bool = True,
     options: ReadingOptions | None = None,
 ) -> Corpus:
-    """Read texts, labels and slots from a file; without ``label_column``, "intent" is tried."""
+    """Read texts, labels and slots from a file; the default column of labels is "intent"."""
     named = [("label_column", label_column)] if labelled and label_column else []
     required = RequiredColumns((("text_column", text_column), *named))
     texts: list[str] = []
@@ -152,9 +152,10 @@ def join(corpora: Sequence[Corpus]) -> Corpus:
 
 
 def find_slots(rows: Sequence[str], tags: Sequence[object]) -> list[list[Slot]] | None:
-    """Return the slots of each text, read from the tag of each word.
+    """Return the slots of each text, which are read from a tag for each word of the text.
 
-    The result is None if tags are missing, or if the tags of a text do not fit its words.
+    The result is None if a text has no tags, or tags that do not fit its words, or if no text has a
+    slot.
     """
     found = [_slots(text.split(), tagged) for text, tagged in zip(rows, tags, strict=True)]
     slots = [own for own in found if own is not None]
@@ -175,9 +176,9 @@ def _slots(words: Sequence[str], tagged: object) -> list[Slot] | None:
 
 
 def samples_of(location: str, options: ReadingOptions | None = None) -> int:
-    """Return the number of rows that a file holds for each record.
+    """Return the number of rows that a file holds for each record; 1 without a column ``sample``.
 
-    The column ``sample`` numbers the rows of a record 0, 1, 2 and so on.
+    The column ``sample`` numbers the rows of each record 0, 1, 2 and so on.
     """
     count = 0
     for record in read_records(location, options=options):
@@ -197,7 +198,7 @@ def load(config: DataConfig, columns: Columns | None = None) -> dict[str, Corpus
 
     Raises:
         DataError: a file is missing or unreadable, or the Hub cannot be reached.
-        ConfigurationError: ``data=files`` is set without a path.
+        ConfigurationError: ``data=files`` is set without ``data.path``.
     """
     if config.broad is not None:
         return _load_broad(config)
@@ -217,7 +218,7 @@ def load(config: DataConfig, columns: Columns | None = None) -> dict[str, Corpus
 
 
 def hold_out(corpus: Corpus, *, share: float, seed: int) -> tuple[Corpus, Corpus]:
-    """Split a corpus at random; the second part holds ``share`` of the records, at least one."""
+    """Split a corpus at random; the second part holds a ``share`` of the records, at least one."""
     if len(corpus) < 2:
         raise DataError(
             f"the train split must have at least 2 records if some are held out, got {len(corpus)}: add some"
@@ -252,11 +253,11 @@ def read_public_texts(directories: Iterable[str | Path]) -> list[PublicText]:
 
 
 def thin_texts(public: Iterable[PublicText], *, seed: int = 0) -> list[PublicText]:
-    """Select different texts of at most MAX_WORDS words, and return them in random order.
+    """Select distinct texts of at most MAX_WORDS words, and return them in random order.
 
-    A *template* is a text without its rare words and numbers. At most MAX_OF_TEMPLATE texts with
-    the same template are kept, except for texts that have neither rare words nor numbers. The
-    function also limits the number of texts of each subject and of each source.
+    A *template* is a text without its rare words and numbers. Of the texts with the same template,
+    at most MAX_OF_TEMPLATE are kept; the limit does not hold for texts without rare words and
+    numbers. The function also limits the number of texts of each subject and of each source.
     """
     order = list(public)
     random.Random(seed).shuffle(order)

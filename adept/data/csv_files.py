@@ -1,4 +1,4 @@
-"""Reading and writing of csv files. The reader finds the end of a row, and then checks the row.
+"""Read and write csv files. The reader first finds the end of a row, and then checks the row.
 
 To find the end, the reader goes through the row character by character, and accepts any text. A
 quote at the beginning of a cell opens a quoted cell. In a cell that is not quoted, a quote is an
@@ -8,15 +8,15 @@ are not quoted. *A row ends at the first CR or LF outside quotes, or where the f
 line is not a row. In a valid csv file, this rule gives the same rows as RFC 4180.
 
 *Claim*: the end of a row depends only on the place where the row begins and on the characters of
-the row. *Proof*: the reader goes through the row in order and remembers only a state. The four
-states are: at the beginning of a cell, in a cell that is not quoted, inside quotes, and after a
-quote inside quotes. The state is the same at the beginning of every row, so nothing remains of
-earlier rows. The reader stops at the last character of the row. QED.
+the row. *Proof*: the reader goes through the row in order and remembers only in which of four
+states it is: at the beginning of a cell, in a cell that is not quoted, inside quotes, or after a
+quote inside quotes. The state is the same at the beginning of every row, so the reader remembers
+nothing of earlier rows. The reader stops at the last character of the row. QED.
 
-Assume that every quote of a row is closed. Then adding or removing the row changes no other row,
-because with or without this row, the reader is in the same state at the beginning of the next row.
-The only exception is a row with a quote that is never closed, because the row then extends to the
-end of the file.
+Suppose that every quoted part of a row is closed. Then adding or removing the row changes no other
+row, because with or without this row, the reader is in the same state at the beginning of the next
+row. The only exception is a row with a quote that is never closed, because the row then extends to
+the end of the file.
 """
 
 import csv
@@ -57,7 +57,7 @@ class TooLong(Exception):
 
 @cache
 def _patterns(delimiter: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return two patterns: a quoted cell up to its closing quote, and any number of whole cells."""
+    """Return a pattern of a quoted cell up to its closing quote, and one of any number of cells."""
     d = re.escape(delimiter)
     quoted = '"[^"]*+(?:""[^"]*+)*+"'
     return re.compile(quoted), re.compile(f'(?:[^"{d}][^{d}]*+{d}|{d}|{quoted}[^{d}]*+{d})*+')
@@ -66,8 +66,8 @@ def _patterns(delimiter: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 def state_after(text: str, delimiter: str) -> str:
     """Return the state in which the reader of a row is after ``text``, the beginning of a row.
 
-    A state is represented by a beginning of a row that leads to this state. So ``text`` may also be
-    an earlier state followed by the characters that were read since then.
+    A state is represented by a short text: a beginning of a row that leads to this state. So
+    ``text`` may also be an earlier state, followed by the characters that were read since then.
     """
     if '"' not in text:
         return CELL_BEGINS if not text or text.endswith(delimiter) else BARE
@@ -84,7 +84,7 @@ def state_after(text: str, delimiter: str) -> str:
 
 
 class Rows:
-    """The rows of a csv stream as texts; a row that is too long becomes None or raises TooLong."""
+    """The rows of a csv stream as texts; if ``raises`` is False, a row that is too long is None."""
 
     def __init__(self, stream: IO[str], delimiter: str, *, raises: bool = False) -> None:
         self._stream, self.delimiter, self._raises = stream, delimiter, raises
@@ -129,13 +129,13 @@ def read_csv(
     named: Sequence[str] | None = None,
     on_header: Callable[[Sequence[str]], None] = lambda names: None,
 ) -> Iterator[Record]:
-    """Yield a record for each row below the header; undo the apostrophes of ``write_csv``.
+    """Yield a record for each row below the header, without the apostrophes of ``write_csv``.
 
     Args:
         stream: text, opened with ``newline=""``.
         tolerant: True if no single row may raise an error, as in ``adept.data.reading``.
-        sure: True if the user chose the delimiter. Otherwise, a header of one cell that contains a
-            usual delimiter raises UnfitFile.
+        sure: True if the user chose the delimiter. Otherwise, a header of one cell that contains
+            another usual delimiter raises UnfitFile.
         named: the columns of a file without a header. If ``tolerant`` is false, a first row whose
             cells are all among these names is still read as a header.
         on_header: function that is called with the names of the columns before any record is read,

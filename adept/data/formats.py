@@ -33,15 +33,15 @@ BYTE_ORDER_MARK = "\ufeff"  # dropped at the beginning of every row, so that the
 
 
 class UnfitFile(Exception):
-    """An error: a file needs repair or other options; the message shows none of its content."""
+    """An error: a file needs repair or other options; the message shows nothing of the file."""
 
 
 class DamagedRecord(Exception):
-    """An error: a record does not fit its file; the message shows none of the record's content."""
+    """An error: a record is damaged; the message shows none of the record's content."""
 
 
 class PlacedRecord(Record):
-    """A record with its place in a Parquet file: an Arrow batch (or None) and a row number."""
+    """A record with its place: an Arrow batch (None for a data frame's record) and a row number."""
 
     def __init__(self, values: Mapping[str, Any], batch: Any, index: int) -> None:
         super().__init__(values)
@@ -54,25 +54,25 @@ class PlacedRecord(Record):
         return dict, (dict(self),)
 
     def cell(self, column: str) -> "ArrowValue":
-        """Return the value of a column as an ArrowValue, without converting it to Python."""
+        """Return the value in a column as an ArrowValue, without a conversion to Python."""
         return ArrowValue(self.batch.column(column), self.index)
 
 
 class ArrowValue:
-    """One value of an Arrow array: the array, and the index of the value."""
+    """One value of an Arrow array: the array, and the index of the value in it."""
 
     def __init__(self, array: Any, index: int) -> None:
         self.array, self.index = array, index
 
 
 class UnreadableValue:
-    """A value that Python cannot hold: text that is not UTF-8, or a date out of range."""
+    """A value that Python cannot hold: text that is not UTF-8, or a date beyond its calendar."""
 
     def __init__(self, value: Any) -> None:
         self._value = value
 
     def __repr__(self) -> str:
-        """Return the value as Arrow writes it. The digest of a record depends on this text."""
+        """Return the text that Arrow writes for the value; a record's digest depends on it."""
         import pyarrow
 
         try:
@@ -119,7 +119,7 @@ class ReadingOptions:
             )
 
     def check_used(self, locations: Iterable[str]) -> None:
-        """Raise ConfigurationError if options for csv files are given and no file is csv."""
+        """Raise ConfigurationError if options for csv files are given and no csv file is read."""
         given = [name for name in ("delimiter", "columns") if getattr(self, name) is not None]
         kinds = {file_format(location, self.format) for location in locations if given}
         if given and "csv" not in kinds:
@@ -139,7 +139,7 @@ def _ending(location: str) -> str:
 
 
 def tells_format(location: str) -> bool:
-    """Return True if a file's name shows the format of its data."""
+    """Return True if the ending of a file's name shows the format of its data."""
     return _ending(location) in ENDINGS
 
 
@@ -171,7 +171,7 @@ def _unknown(location: str) -> DataError:
 
 
 def delimiter_of(location: str, given: str | None = None) -> str:
-    """Return the delimiter named ``given`` or, if it is None, the usual one for the file's name."""
+    """Return the delimiter named ``given``; if it is None, a tab for .tsv files, else a comma."""
     return DELIMITERS[given or ("tab" if _ending(location) == "tsv" else "comma")]
 
 
@@ -194,8 +194,8 @@ def written_format(target: str, options: ReadingOptions, sources: Iterable[str])
 def read_lines(stream: IO[str], *, tolerant: bool) -> Iterator[str]:
     """Yield the lines of a text, each with its line end.
 
-    If ``tolerant``, a line that is too long is cut, and an empty line is skipped. Otherwise, a line
-    that is too long raises DamagedRecord.
+    If ``tolerant`` is True, a line is cut after MAX_CHARACTERS characters, and an empty line is
+    skipped. Otherwise, a line that is too long raises DamagedRecord.
     """
     while line := stream.readline(MAX_CHARACTERS + 1):
         if len(line) > MAX_CHARACTERS:

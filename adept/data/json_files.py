@@ -1,16 +1,16 @@
-"""Reading and writing of JSON: one object on each line (jsonl), or one array of objects (json).
+"""Read and write JSON: one object on each line (jsonl), or one array of objects (json).
 
-The reader of an array splits the file into the texts of the elements, before any element is parsed.
-The file is read in parts, so it may be larger than the memory.
+The reader of an array first finds the text of an element, and then parses the element. It reads the
+file in parts, so the file may be larger than the memory.
 
 *Claim*: the end of an element depends only on the place where the element begins and on the
 characters of the element. *Proof*: an element ends before the first comma that lies outside all
 strings, lists and objects of the element. The reader remembers only the number of brackets that are
-open. The number is zero at the beginning of every element, so nothing remains of earlier elements.
-A tolerant reader treats a closing bracket that no bracket opened as an ordinary character of the
-element. A tolerant reader also treats the end of the file as the end of the array. QED. The only
-exception is an element with a string or bracket that is never closed, because the element then
-extends to the end of the file.
+open. The number is zero at the beginning of every element, so the reader remembers nothing of
+earlier elements. A tolerant reader treats a closing bracket that no bracket opened as an ordinary
+character of the element. A tolerant reader also treats the end of the file as the end of the array.
+QED. The only exception is an element with a string or bracket that is never closed, because the
+element then extends to the end of the file.
 """
 
 import datetime
@@ -49,7 +49,7 @@ def read_jsonl(stream: IO[str], *, tolerant: bool = False) -> Iterator[Record]:
 
 
 def read_json(stream: IO[str], *, tolerant: bool = False) -> Iterator[Record]:
-    """Yield the objects of a JSON array.
+    """Yield the objects in a JSON array.
 
     With ``tolerant``, only a missing opening bracket of the array raises an error.
     """
@@ -171,7 +171,7 @@ def _check_end(text: str, stream: IO[str]) -> None:
 
 @contextmanager
 def write_jsonl(stream: IO[str], columns: Sequence[str], types: Any = None) -> Iterator[Write]:
-    """Yield a function that writes each record as an object on a line; NaN becomes null."""
+    """Yield a function that writes each record as an object on its own line; NaN becomes null."""
     yield lambda records: stream.writelines(
         to_json({column: record[column] for column in columns}) + "\n" for record in records
     )

@@ -1,4 +1,4 @@
-"""Conversion of labels to texts, in the same way for all commands, and public label sets.
+"""Convert labels to texts, in the same way for all commands, and read public label sets.
 
 *Claim*: the label that a release reads or writes for a record depends only on the value of the
 label column in this record. *Proof*: ``label_of`` returns ``plain_text`` of this value, or raises
@@ -22,7 +22,7 @@ INTEGER = re.compile(r"0|-?[1-9][0-9]{0,19}")  # how whole numbers are spelled t
 
 
 def label_of(record: Record, column: str, *, number: int) -> str:
-    """Return the label of a record as text, or raise DataError."""
+    """Return the label of a record as text; raise DataError if the record has no label."""
     if column not in record:
         raise missing_column(list(record), column, "label_column", number=number)
     if (label := plain_text(record[column])) is not None:
@@ -44,7 +44,7 @@ def is_missing(value: Any) -> bool:
 
 
 def label_set_of(labels: Iterable[Any]) -> tuple[str, ...]:
-    """Return the labels of a public label set as texts, which must all be different."""
+    """Return a public label set's labels as texts; raise ConfigurationError if two are equal."""
     places: dict[str, int] = {}
     if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
         raise ConfigurationError("label_set must be a list of labels, got a single one: add the others")
@@ -63,7 +63,7 @@ def label_set_of(labels: Iterable[Any]) -> tuple[str, ...]:
 
 
 def read_label_descriptions(location: str | None) -> dict[str, tuple[str, ...]]:
-    """Read public sentences that describe labels; return the sentences of each label.
+    """Read public sentences that describe labels; return the sentences for each label.
 
     Each line of the file holds a label and one or more sentences, separated by tabs.
     """
@@ -82,7 +82,7 @@ def read_label_descriptions(location: str | None) -> dict[str, tuple[str, ...]]:
 
 
 def read_label_set(given: Sequence[str] | None) -> tuple[str, ...]:
-    """Return a public label set; a single entry ``@FILE`` stands for the file's non-blank lines."""
+    """Return a public label set; a single entry ``@FILE`` stands for FILE's lines with text."""
     labels = list(given or [])
     if len(labels) != 1 or not str(labels[0]).startswith(FROM_FILE):
         return label_set_of(labels)

@@ -1,13 +1,14 @@
-"""Reading and writing of Parquet files, which keep the types of their columns.
+"""Read and write Parquet files, and keep the types of their columns.
 
-Each row is read as a ``PlacedRecord``, which remembers its Arrow batch. A value that is written to
-another Parquet file is copied from this batch, so nanoseconds, decimals, maps and dates beyond
-Python's calendar stay unchanged. A dictionary (the list of a categorical column's values) may hold
-values that no row has. So dictionaries are not copied, but built again from the written values.
+Each row is read as a ``PlacedRecord``, which remembers the Arrow batch that holds the row. A value
+that is written to another Parquet file is copied from this batch, so nanoseconds, decimals, maps
+and dates beyond Python's calendar stay unchanged. A dictionary (the list of a categorical column's
+values) may hold values that occur in no row. So dictionaries are not copied, but built again from
+the written values.
 
 *Claim*: each value of a ``PlacedRecord`` depends only on the value at its place in the file, and
-not on other rows of the batch. *Proof*: if a whole column can be converted, the same function
-converts every value. If the column cannot be converted, the function converts each value
+not on other rows of the batch. *Proof*: if a whole column of a batch can be converted to Python,
+the same function converts every value. If the column cannot be converted, each value is converted
 separately. A value that Python cannot hold becomes an ``UnreadableValue``, or None for a tolerant
 reader. QED.
 """
@@ -46,7 +47,7 @@ def read_parquet(
     columns: Collection[str] | None = None,
     on_header: Callable[[Sequence[str]], None] = lambda names: None,
 ) -> Iterator[Record]:
-    """Yield the rows of a Parquet file; first call ``on_header`` with the names of all columns."""
+    """Call ``on_header`` with the names of all columns; then yield the rows of a Parquet file."""
     try:
         source = _searchable(stream)
         file = parquet.ParquetFile(source)
@@ -145,14 +146,14 @@ def file_types(stream: IO[bytes]) -> dict[str, Any]:
 
 
 def long_indices(kind: Any) -> Any:
-    """Return the given type, with indices of at least 32 bits if it is a dictionary type."""
+    """Return the type ``kind``; a dictionary type gets indices of at least 32 bits."""
     if not types.is_dictionary(kind) or kind.index_type.bit_width > 16:
         return kind
     return pyarrow.dictionary(pyarrow.int32(), kind.value_type, kind.ordered)
 
 
 def bare_type(kind: Any, *, inside: bool = False) -> Any:
-    """Return a type whose inner fields have no metadata and no dictionaries.
+    """Return an Arrow type whose inner fields have no metadata and no dictionary types.
 
     Inner fields are the items of lists, the fields of structs, and the keys and values of maps.
     """
@@ -187,7 +188,7 @@ def can_hold(kind: Any) -> bool:
 
 @contextmanager
 def write_parquet(stream: IO[bytes], columns: Sequence[str], of_columns: Types | None = None) -> Iterator[Write]:
-    """Yield a function that writes records as one row group; columns without a type hold text."""
+    """Yield a function that writes records as one row group; columns without a type become text."""
     schema = pyarrow.schema([(column, (of_columns or {}).get(column, pyarrow.string())) for column in columns])
     with parquet.ParquetWriter(stream, schema) as writer:
 

@@ -1,13 +1,14 @@
-"""Reading of records from data files of any format, compressed or not.
+"""Read records from data files of each format in ``FORMATS``, compressed with gzip or not.
 
-Files of any size are read record by record. No error message repeats a record. A *tolerant* reader
-refuses no file because of one record: it yields a damaged record as a record without columns.
+Files of any size are read record by record. No error message shows content of a record. A
+*tolerant* reader refuses no file because of one record: in place of a damaged record, it yields a
+record without columns.
 
 *Claim*: adding or removing one row of a txt, jsonl or csv file adds or removes at most the record
 of this row, and changes no other record that a tolerant reader yields. *Proof*. (1) The bytes of
-one row do not change the characters of another row. No byte of a line end belongs to a longer UTF-8
-sequence. A sequence that is cut short becomes U+FFFD before the next row begins. (2) The end of a
-row depends only on the place where the row begins and on the characters of the row. In txt and
+one row do not change the characters of another row: no byte of a line end belongs to a longer UTF-8
+sequence, and a sequence that is cut short becomes U+FFFD before the next row begins. (2) The end of
+a row depends only on the place where the row begins and on the characters of the row. In txt and
 jsonl, a row ends at the first CR or LF. For csv, ``adept.data.csv_files`` proves (2). An empty line
 is not a row, so removing a row between CR and LF, which leaves CRLF, changes no other row. (3) A
 record is a function of its row, and of the column names in the header of a csv file or in the
@@ -87,9 +88,9 @@ def read_records(
     jsonl and csv files are skipped.
 
     Args:
-        options: how to read the file; if None, the name of the file decides.
+        options: how to read the file; None if only the file's name decides.
         tolerant: True to raise no error if a record is damaged or if the file is empty.
-        columns: the columns that are used; other columns of a parquet file are not read.
+        columns: the columns to read from a Parquet file; None for all columns.
         required: columns that the header of a csv file or the schema of a Parquet file must name.
 
     Raises:
@@ -113,8 +114,8 @@ def read_files(
 ) -> Iterator[Record]:
     """Yield the records of several files, one file after the other, as ``read_records`` does.
 
-    If there are several csv files, a file without any lines needs no header. ``sizes`` holds the
-    smallest size in bytes that each file must have.
+    If there are several files, a csv file among them may be empty and have no header. ``sizes``
+    holds the size in bytes that each file must have at least.
     """
     number = 0
     for part, least in zip(parts, sizes or [0] * len(parts), strict=True):
@@ -169,7 +170,7 @@ def parquet_types(location: str, *, tolerant: bool = False) -> dict[str, Any]:
 
 
 def declared_columns(location: str, options: ReadingOptions) -> list[str] | None:
-    """Return the column names that are known before any record is read, or None."""
+    """Return the column names that a file declares; None if only its records show them."""
     kind = file_format(location, options.format)
     if kind in ("jsonl", "json") or location == STANDARD_STREAM:
         return None
@@ -186,7 +187,7 @@ def declared_columns(location: str, options: ReadingOptions) -> list[str] | None
 
 
 def mismatch(location: str, options: ReadingOptions) -> str | None:
-    """Return a warning if the first bytes of a file contradict its name and the options.
+    """Return a warning if the first bytes of a file contradict its name and the options, or None.
 
     Only the curator, who may see the records, may read the warning.
     """
@@ -206,7 +207,7 @@ def mismatch(location: str, options: ReadingOptions) -> str | None:
 
 
 def data_files(location: str, given: str | None) -> tuple[list[str], str | None]:
-    """Return the files at a location (a file, ``-`` or a directory), and their format if known."""
+    """Return the files at a location (a file, ``-`` or a directory), and their format or None."""
     if location == STANDARD_STREAM or not os.path.isdir(location):  # noqa: PTH112 - Path.is_dir raises for a long name
         return [location], given
     return part_files(location), given or format_of_name(location.rstrip("/"))
@@ -247,8 +248,8 @@ def _data_errors(location: str, records: Callable[[], int]) -> Iterator[None]:
 def open_input(location: str, *, kind: str, at_least: int = 0, tolerant: bool = False) -> Iterator[Any]:
     """Open a file or standard input, as bytes for parquet and as text for all other formats.
 
-    With ``tolerant``, only the name of the file decides how the file is opened. If ``tolerant`` is
-    false, the function also looks at the first bytes of the file.
+    If ``tolerant`` is True, only the name of the file decides how the file is opened. Otherwise,
+    the first bytes of the file decide, too.
 
     Raises:
         UnfitFile: the file is a spreadsheet, UTF-16, or compressed in a format other than gzip.
@@ -274,7 +275,7 @@ def open_input(location: str, *, kind: str, at_least: int = 0, tolerant: bool = 
 
 
 class _Source(io.FileIO):
-    """A file or pipe whose first bytes can be read in advance; reading fails if it shrinks."""
+    """A file or pipe whose first bytes can be read in advance; if a file shrinks, reading fails."""
 
     read, readall = io.RawIOBase.read, io.RawIOBase.readall  # type: ignore[assignment]  # by ``readinto``, unlike FileIO's own
 

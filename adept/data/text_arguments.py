@@ -1,8 +1,8 @@
-"""Conversion of lists, arrays, columns and data frames of one column to lists of texts.
+"""Convert lists, arrays, columns, and data frames of one column to lists of texts.
 
-``text_list`` reads the column types of common libraries, and refuses anything else. No error
-message repeats an element. Files of different formats may hold the same value as "1", as 1 or as
-1.0, and ``plain_text`` returns the same text for each of these.
+``text_list`` accepts the types of columns of common libraries, and refuses anything else. No error
+message shows an element. Files of different formats may hold the same value as "1", as 1 or as 1.0,
+and ``plain_text`` returns the same text for each of these.
 
 *Claim*: the text that ``plain_text`` returns for a value depends only on this value. The text does
 not depend on other rows, on the type of the column or on the format of the file. *Proof*: the value
@@ -68,7 +68,7 @@ def text_list(texts: object, name: str = "texts", *, first: int = 1) -> list[str
 
 
 def value_list(values: object, count: int, name: str) -> list[Any]:
-    """Return one value for each record, such as its label or person, and None for a missing one.
+    """Return one value for each record, such as the record's label; missing values become None.
 
     Args:
         values: as ``texts`` in ``text_list``, but with elements of any type.
@@ -86,7 +86,7 @@ def value_list(values: object, count: int, name: str) -> list[Any]:
 
 
 def instance_of(value: object, kinds: Iterable[tuple[str, str]]) -> tuple[str, str] | None:
-    """Return the first pair (library, class) in ``kinds`` to which a value belongs, or None."""
+    """Return the first pair (library, class) in ``kinds`` whose class a value has, or None."""
     own = {(base.__module__.partition(".")[0], base.__name__) for base in type(value).__mro__}
     return next((kind for kind in kinds if kind in own), None)
 

@@ -1,4 +1,4 @@
-"""Writing of data files, tables and small files, and the final names of finished files."""
+"""Write data files, tables and small files, and give finished files their final names."""
 
 import csv
 import errno
@@ -40,9 +40,9 @@ WRITERS: dict[str, Callable[[Any, Sequence[str], Types | None], AbstractContextM
 
 @contextmanager
 def record_writer(location: str, *, format: str, columns: Sequence[str], types: Types | None = None) -> Iterator[Write]:
-    """Yield a function that appends records with exactly ``columns`` to a file.
+    """Yield a function that writes the ``columns`` of records to a file.
 
-    A txt file holds only the first column. In a parquet file, a column that is not in ``types``
+    A txt file gets only the first column. In a parquet file, a column that is not in ``types``
     holds text.
     """
     compressed = is_gzip_name(location.removesuffix(".partial"))
@@ -72,17 +72,17 @@ def write_table(rows: Sequence[Any], path: Path) -> None:
 
 
 def user_directory(variable: str, usual: str) -> Path:
-    """Return the directory "adept" inside a directory of the user.
+    """Return the path of the directory "adept" in a user's directory, such as the user's cache.
 
     The environment variable ``variable`` names the user's directory. If the variable is not set,
-    the user's directory is ``usual`` in the home directory.
+    the user's directory is the directory ``usual`` in the home directory.
     """
     given = os.environ.get(variable)
     return (Path(given) if given else Path("~").expanduser() / usual) / "adept"
 
 
 def cache_directory() -> Path | None:
-    """Return ``$XDG_CACHE_HOME/adept`` or ``~/.cache/adept``; None if there is no home."""
+    """Return ``$XDG_CACHE_HOME/adept`` or ``~/.cache/adept``; None if the user has no home."""
     try:
         return user_directory("XDG_CACHE_HOME", ".cache")
     except RuntimeError:
@@ -105,7 +105,7 @@ def publish(partial: Path, final: Path) -> None:
 
 
 def sync_directory(directory: Path) -> None:
-    """Write the list of a directory's files to the disk, if the file system can do this."""
+    """Wait until a directory's list of files is on disk, if the file system allows this."""
     with suppress(OSError):
         handle = os.open(directory, os.O_RDONLY)
         try:
@@ -127,9 +127,9 @@ def give_name(partial: Path, final: Path) -> None:
 
 @contextmanager
 def new_private_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary file that only its owner may read; give it its final name afterwards.
+    """Yield a temporary file that only its owner may read; rename it to ``path`` afterwards.
 
-    If another run has made a file with the final name meanwhile, the file of the other run is kept.
+    If another process has made a file of this name meanwhile, that file is kept.
     """
     handle, name = tempfile.mkstemp(dir=path.parent)
     os.close(handle)
@@ -144,7 +144,7 @@ def new_private_file(path: Path) -> Iterator[Path]:
 
 
 def write_once(path: Path, content: str) -> None:
-    """Write a small file completely or not at all; raise DataError if the file exists."""
+    """Write a small file completely or not at all; raise DataError if the file already exists."""
     partial = Path(f"{path}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,17 +1,20 @@
-"""Adaptation of a model to another domain by a few hundred public texts, without training.
+"""Adapt a model to another domain with a few hundred public texts, without training.
 
-Linear algebra and clustering adapt the model; no network is trained.
+The public texts of the new domain are called *examples*. The adaptation uses linear algebra and
+clustering, and trains no network:
 
 - *words* of the examples are added to the vocabulary;
 - *topics* (``adept.models.topics``) are fitted again, to the examples and to texts of the model;
-- *codewords* are latents of the examples and of the model's nearest texts, or means of latents;
-- the *codec* lists the examples before the model's texts;
+- *codewords* are the latents of the examples and of those texts of the model that are nearest to
+  the examples, or means of such latents;
+- the *codec* stores the examples before the model's texts;
 - the *decoder* reads the new topics through a linear map to the old topics.
 
-A *broad* model is a model for text of many domains. A few examples do not show how far a domain
-extends. So ``adapt`` adds the broad model's sentences that are closest in meaning to the few
-examples. Half of the codewords that are not latents of examples are then latents of sentences
-chosen without regard to the examples.
+A *broad* model is a model for text of many domains. A few examples do not show all subjects of a
+domain. If a broad model gets only a few examples, ``adapt`` adds more: those sentences of the model
+that are closest in meaning to the given examples. Then half of the codewords that do not come from
+the examples are latents of sentences near to the examples, and the other half are latents of
+sentences that were chosen without regard to the examples.
 """
 
 import random
@@ -67,16 +70,16 @@ READ_LATENTS = ("topics.rarity", "topics.directions", "topics.offset", "to_state
 def adapt(
     model: Autoencoder, tokenizer: Tokenizer, examples: Sequence[str], *, source: str, said: bool = True, seed: int = 0
 ) -> tuple[Autoencoder, Tokenizer]:
-    """Return a copy of a public model and its tokenizer, adapted to public examples.
+    """Return copies of a public model and its tokenizer that are adapted to public examples.
 
     Args:
         examples: public texts of the domain; the adapted model holds them word for word.
-        source: origin of the examples, for the model's card and every privacy statement.
-        said: True if people said the examples; False if ``sentences_about`` found them for terms.
+        source: origin of the examples, which the model's card and every privacy statement name.
+        said: True if people wrote the examples; False if ``sentences_about`` found them for terms.
         seed: seed of all random choices, such as the choice of held-out examples.
 
     Raises:
-        DataError: fewer than MIN_EXAMPLES different examples have words.
+        DataError: fewer than MIN_EXAMPLES of the distinct examples contain a word.
         ModelError: the model has no topics, writes labels, or holds no public texts.
     """
     examples = [text for text in dict.fromkeys(examples) if words_of(text)]
@@ -155,7 +158,7 @@ def _origin(data: TrainingData, source: str, examples: int) -> TrainingData:
 
 
 def wider(model: Autoencoder, vocabulary_size: int, *, topics: int, training_data: TrainingData) -> Autoencoder:
-    """Return a copy of a model with more words, and with topics that are not fitted yet."""
+    """Return a copy of a model that has a larger vocabulary, and topics that are not fitted yet."""
     config = replace(model.config, latent_dim=topics, decoder="nearest")
     wider = Autoencoder(config, vocabulary_size=vocabulary_size, clip=model.clip, training_data=training_data)
     kept = {name: tensor.cpu() for name, tensor in model.state_dict().items() if name not in READ_LATENTS}
@@ -172,10 +175,11 @@ def wider(model: Autoencoder, vocabulary_size: int, *, topics: int, training_dat
 
 @torch.no_grad()
 def translate(model: Autoencoder, new: Tensor, old: Tensor, *, source: Autoencoder) -> None:
-    """Change a decoder's weights so that it reads new latents (N, n') instead of old ones (N, n).
+    """Change the decoder of ``model`` so that it reads new latents instead of old latents.
 
-    Least squares find the matrix A with ``z ~ A z'``, where z is the old and z' the new latent of
-    the same text. Weights W that multiply old latents become ``W A``.
+    Row i of ``new`` (N, n') and row i of ``old`` (N, n) are the new latent z' and the old latent z
+    of the same text. Least squares find the matrix A for which ``A z'`` is nearest to z over all
+    texts. Each matrix W that multiplies old latents in the decoder of ``source`` becomes ``W A``.
     """
     new, old = model.scale(new).double().cpu(), source.scale(old).double().cpu()  # as the weights meet them
     linear = torch.linalg.lstsq(new, old, driver="gelsd").solution.T.float()  # (n, n')
@@ -185,12 +189,12 @@ def translate(model: Autoencoder, new: Tensor, old: Tensor, *, source: Autoencod
 
 
 def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[int, Tensor]:
-    """Return codebooks for the latents (N, n) of examples; each key is a number of codewords.
+    """Return codebooks for the latents (N, n) of many examples, by their numbers of codewords.
 
-    The smaller codebooks hold means of the examples' latents. If there are at most ``most``
-    examples, one more codebook holds the latents of all examples. The largest codebook also holds
-    those of the model's latents ``own`` that are nearest to the examples, up to ``most`` codewords
-    in all.
+    The smaller codebooks hold means of the examples' latents. If the examples have at most ``most``
+    distinct latents, one more codebook holds these latents. Then the largest codebook also holds
+    those of the model's latents ``own`` (M, n) that are nearest to them, up to ``most`` codewords
+    altogether.
     """
     distinct = torch.unique(latents.cpu(), dim=0)
     books = learn_codebooks(distinct, seed=seed, also=len(distinct) // 2)
@@ -202,12 +206,12 @@ def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[
 
 
 def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) -> dict[int, Tensor]:
-    """Return codebooks for the latents (N, n) of few examples; each key is a number of codewords.
+    """Return codebooks for the latents (N, n) of a few examples, by their numbers of codewords.
 
-    The largest codebook holds, in random order, the latents of the examples, those of the latents
-    ``own`` (M, n) that are nearest to the examples, and about equally many of the latents
-    ``others`` (L, n). Smaller codebooks hold the first codewords of the largest codebook, and the
-    smallest codebooks hold means of latents.
+    The largest codebook holds, in random order, the latents of the examples, the nearest to them of
+    the model's latents ``own`` (M, n), and about equally many of its latents ``others`` (L, n).
+    Smaller codebooks hold the first codewords of the largest codebook, and the smallest codebooks
+    hold means of its first codewords.
     """
     distinct, own, others = (normalize(some.cpu(), dim=1) for some in (torch.unique(latents.cpu(), dim=0), own, others))
     most = max(len(distinct), max(TEXT_CODEWORDS))
@@ -221,7 +225,10 @@ def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) 
 
 
 def _near(directions: Tensor, own: Tensor, *, count: int) -> Tensor:
-    """Return up to ``count`` rows of ``own`` near to ``directions``, but not near to each other."""
+    """Return up to ``count`` rows of ``own``: those that are nearest to any row of ``directions``.
+
+    A row is left out if its cosine with an earlier row of the result is REDUNDANT_COSINE or more.
+    """
     nearness = (own @ directions.T).max(dim=1).values
     likeness = torch.full_like(nearness, -1.0)
     chosen: list[int] = []
@@ -260,7 +267,7 @@ def fine_tune(
     output_dir: Path,
     seed: int = 0,
 ) -> FitResult:
-    """Train the decoder of an adapted model on the model's texts and the examples, in place."""
+    """Train an adapted model's decoder in place, on the examples and on texts of the model."""
     own, held_out = own_texts(model), set(model.codec.held_out if model.codec else ())
     examples = Corpus([text for text in examples.texts if tuple(words_of(text)) not in held_out])
     weight, beside, _ = MANY_PLACING
@@ -297,7 +304,7 @@ def read_page(page: str) -> list[str]:
 
 
 def sentences_about(codec: Codec, terms: Iterable[str]) -> list[str]:
-    """Return the sentences of a codec of broad text that are nearest in meaning to terms."""
+    """Return those sentences of a codec of broad text that are nearest in meaning to each term."""
     asked = list(dict.fromkeys(filter(None, map(spell_out, terms))))
     meanings, table = read_meanings(codec)
     each = max(MIN_PER_TERM, MAX_SENTENCES // max(1, len(asked)))
@@ -309,10 +316,11 @@ def sentences_about(codec: Codec, terms: Iterable[str]) -> list[str]:
 def nearest_first(
     codec: Codec, texts: Sequence[str], *, most: int, besides: int = 0
 ) -> tuple[list[Words], list[Words], ListedTexts]:
-    """Divide a codec's sentences into three parts, the first of which is nearest to ``texts``.
+    """Divide a codec's sentences into three parts, by nearness in meaning to ``texts``.
 
-    The first part has ``most`` sentences, and the second part has at most ``besides`` of the
-    remaining utterances. The third part holds all other sentences.
+    The first part holds the ``most`` sentences that are nearest to any of the texts. The second
+    part holds the first utterances that are not in the first part, at most ``besides`` of them. The
+    third part holds all other sentences.
     """
     meanings, table = read_meanings(codec)
     nearness = np.full(len(table), -np.inf, dtype=np.float32)
@@ -326,7 +334,7 @@ def nearest_first(
 
 
 def read_meanings(codec: Codec) -> tuple[Meanings, Codes]:
-    """Return a codec's `Meanings`, and the meanings (N, d) of its sentences."""
+    """Return the `Meanings` of a codec of broad text, and the meanings (N, d) of its sentences."""
     if codec.lexicon is None:
         raise ModelError("model_dir must hold a model of broad text: leave model_dir out, or give examples")
     meanings = Meanings(codec.lexicon, codec.weigh)
@@ -334,13 +342,13 @@ def read_meanings(codec: Codec) -> tuple[Meanings, Codes]:
 
 
 def sentence_at(codec: Codec, place: int) -> Words:
-    """Return the words of the sentence at a place; the codec's utterances come first."""
+    """Return the words of the sentence at a place in the codec; utterances come first."""
     said = codec.utterances
     return said[place] if place < len(said) else codec.listed[place - len(said)]
 
 
 def _list_without(codec: Codec, table: Codes, places: NDArray[np.int64]) -> ListedTexts:
-    """List the codec's sentences that are not at ``places``."""
+    """Return all sentences of the codec as listed texts, apart from those at ``places``."""
     said, listed = codec.utterances, codec.listed
     kept = np.ones(len(table), dtype=bool)
     kept[places] = False

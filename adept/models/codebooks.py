@@ -1,4 +1,4 @@
-"""Codewords of a model: learned from latents, or equal to the latents of public texts.
+"""Codewords of a model, which are learned from latents or are the latents of public texts.
 
 A *codeword* is a public vector that a mechanism can release instead of a record's latent.
 """
@@ -60,9 +60,9 @@ def encode_public(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]
 
 
 def draw_codewords(latents: Tensor, *, books: dict[int, Tensor], clip_norm: float) -> Tensor:
-    """Replace each latent by a codeword near to it, from a randomly chosen codebook.
+    """Return, for each latent, a codeword near to it from a random codebook, or the latent itself.
 
-    If there are n codebooks, each latent is left unchanged with probability 1 / (n + 1).
+    With n codebooks, the latent itself is returned with probability 1 / (n + 1).
     """
     drawn = torch.randint(len(books) + 1, (len(latents),), device=latents.device)
     place = torch.empty(len(latents), 1, device=latents.device).geometric_(0.5).long() - 1

@@ -1,4 +1,4 @@
-"""Configurations of models. The module imports no PyTorch, because ``--help`` reads it."""
+"""Options of models and of training. The module imports no PyTorch, because ``--help`` reads it."""
 
 import math
 from collections.abc import Callable
@@ -64,7 +64,7 @@ class ModelConfig:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Origin of a model's training text. The guarantee of a rewrite does not cover this text."""
+    """Origin of a model's training text, which no privacy guarantee of a rewrite covers."""
 
     name: str = "unknown"
     public: bool = False
@@ -84,7 +84,7 @@ class TrainingData:
 
 @dataclass
 class TokenizerConfig:
-    """Vocabulary: whole words, or the parts of words that byte-pair encoding finds."""
+    """Options of the vocabulary: whole words, or parts of words found by byte-pair encoding."""
 
     kind: str = "word"
     """Kind of token: word | bpe (parts of words, down to single bytes, for any language)."""
@@ -226,7 +226,7 @@ class TrainingConfig(OptimiserConfig):
             return math.nan, math.nan
 
     def for_mechanism(self, kind: "Kind") -> "TrainingConfig":
-        """Return a copy in which the kind ``auto`` is replaced by ``topics`` or ``none``."""
+        """Return a copy in which ``topics`` or ``none`` replaces the kind of content ``auto``."""
         from adept.mechanisms import Description, LearnedCodebook
 
         if self.content.kind != "auto":
@@ -237,7 +237,7 @@ class TrainingConfig(OptimiserConfig):
 
 @dataclass
 class TrainerConfig:
-    """Length and device of the training."""
+    """Options for the length, the device and the progress bar of the training."""
 
     min_epochs: ClassVar[int] = 1
     max_epochs: int = 40
@@ -280,7 +280,7 @@ class TrainSpec:
 
 @dataclass(frozen=True)
 class FitResult:
-    """Measurements of a training run. Speeds do not count padding; seconds include validation."""
+    """Measurements of a training run. Speeds ignore padding; ``seconds`` includes validation."""
 
     epochs: int
     validation_loss: float

@@ -1,7 +1,9 @@
-"""Decoding of released latents, word by word or into public texts; decoding is post-processing.
+"""Turn released latents into texts, word by word or by a choice among public texts.
 
-All random numbers come from the operating system. If a seed determined these numbers, an attacker
-who knows the seed could find the original place of a text in a shuffled file.
+Decoding reads only released latents, so it is post-processing and costs no privacy.
+
+All random numbers that decoding uses come from the operating system. If a seed determined these
+numbers, an attacker who knows the seed could find the original place of a text in a shuffled file.
 """
 
 from collections.abc import Sequence
@@ -19,7 +21,10 @@ NEAREST_ROWS = 32  # rows of every product; fewer latents are filled up with zer
 
 
 def decode(model: Autoencoder, latents: Tensor, decoding: DecodingConfig | None = None) -> Tensor:
-    """Write token ids (B, T), with END as the only special token, from latents (B, n) alone."""
+    """Write token ids (B, T) from latents (B, n), with END as the only special token.
+
+    If the model writes labels, each row begins with the token of a label.
+    """
     words, labels = writable(model), writable(model, labels=True)
 
     def choice(logits: Tensor, begins: Tensor) -> Tensor:
@@ -44,7 +49,7 @@ def writable(model: Autoencoder, *, labels: bool = False) -> Tensor:
 
 
 def choose(logits: Tensor, decoding: DecodingConfig) -> Tensor:
-    """Choose the next words (B,) from logits (B, V): the likeliest words, or a sample."""
+    """Choose the next words (B,) from logits (B, V): the likeliest words, or random draws."""
     if decoding.strategy != "sample":
         return logits.argmax(dim=1)
     if decoding.temperature != 1:
@@ -61,7 +66,7 @@ def choose(logits: Tensor, decoding: DecodingConfig) -> Tensor:
 
 
 class PublicTexts:
-    """Public utterances and their latents (N, n), to find the utterance nearest to a release."""
+    """Public texts with their latents (N, n), to find the texts nearest to a released latent."""
 
     def __init__(self, texts: Sequence[str], latents: Tensor) -> None:
         self.texts = list(texts)
@@ -71,7 +76,8 @@ class PublicTexts:
     def write(self, released: Tensor, *, samples: int, most: int | None = None) -> list[str]:
         """Return ``samples`` texts for each latent (B, n): the public texts nearest to the latent.
 
-        A latent gets at most ``most`` different texts; further texts of the latent repeat them.
+        If ``most`` is given and less than ``samples``, only the ``most`` nearest texts are used,
+        and repeated in turn.
         """
         count = min(samples, most or samples, len(self.texts))
         distinct, index = torch.unique(released.to(self._table), dim=0, return_inverse=True)

@@ -1,27 +1,29 @@
-r"""Cells of labels: sets of public sentences that resemble the records of a label.
+r"""Cells of labels. A cell is a set of public sentences that resemble the records with a label.
 
-The *cell* of a label c is a set of k sentences of a codec. A record that keeps its label is
-released as one sentence of the label's cell (``adept.mechanisms.description``). Every cell begins
-with the codec's first sentences, which limit the harm of a misleading name.
+The *cell* of a label c is a set of k of the sentences that a codec stores. A record that keeps its
+label is released as one sentence of the label's cell (``adept.mechanisms.description``). Every cell
+contains the codec's first n sentences, which limit the harm if the label's name misleads.
 
-Each later sentence s has the weight ``min(1, f * exp(beta * cos(c, s)))``, where ``cos(c, s)`` is
-the cosine of the meanings of c and s. The factor f is chosen so that the number of first sentences,
-plus the sum of all weights, is k. The function ``choose_tilt`` gives ``beta``. The later sentences
-are sorted by cosine. A sentence enters the cell if its weight takes the running sum of all weights
-past a whole number plus one half.
+Each later sentence s of the codec has the weight ``min(1, f * exp(beta * cos(c, s)))``, where
+``cos(c, s)`` is the cosine of the meanings of c and s. The factor f is chosen so that n plus the
+sum of all weights is k. The factor ``beta`` is larger for a label that has sentences very near to
+it in meaning (``choose_tilt``). The later sentences are sorted by their cosine, the largest first,
+and the weights are added up in this order. A sentence enters the cell if its weight takes this
+running sum past a whole number plus one half.
 
 The meaning of a label is the mean meaning of the label's name and of public sentences about the
-label. The cell of a label without a known word holds the codec's first k sentences.
+label. If the lexicon knows no word of the name and of these sentences, the cell holds the codec's
+first k sentences.
 
-*Claim*: the cell of c is a function of c, the sentences about c, the codec and k. The cell has
-exactly k different sentences. *Proof*. Inner products of meanings are whole numbers that floats
-hold exactly, so the products of a label with all sentences do not depend on other labels. Let n be
-the number of first sentences. The weights of the later sentences, in units of ``1 / UNIT``, are
-whole numbers of at most UNIT. These weights sum to ``(k - n) * UNIT`` or more. Each weight is one
-step of the running sum. Each of the k - n points ``(j + 1/2) * UNIT`` lies in the step of one
-sentence. A step of at most UNIT holds at most one of these points. A cell that was dropped from
-memory is computed again from the same numbers. QED. Somebody who times the program can tell when a
-cell is computed; the privacy statements mention this.
+*Claim*: the cell of c is a function of c, the sentences about c, the codec, k and n. The cell has
+exactly k different sentences. *Proof*. The inner product of a label (or a name) with a sentence is
+that of their meanings. Inner products are whole numbers that floats hold exactly, so those of one
+label do not depend on other labels. The weights of the later sentences, in units of ``1 / UNIT``,
+are whole numbers of at most UNIT. The weights sum to ``(k - n) * UNIT`` or more. Each weight is one
+step of the running sum. Each of the points ``(j + 1/2) * UNIT`` with j from 0 to k - n - 1 lies in
+the step of one sentence, and a step of at most UNIT holds at most one of these points. A cell that
+was dropped from memory is computed again from the same numbers. QED. Somebody who times the program
+can tell when a cell is computed; the privacy statements mention this.
 """
 
 import re
@@ -54,11 +56,11 @@ Texts = tuple[Words, ...]
 
 
 class LabelCells:
-    """The cells of labels, each computed at its first use and kept while memory allows.
+    """The cells of labels. A cell is computed at its first use, and kept while memory allows.
 
     Args:
         size: the number k of sentences in a cell.
-        first: the number of the codec's first sentences that every cell holds.
+        first: the number n of the codec's first sentences, which every cell contains.
         about: public sentences about each label.
     """
 
@@ -89,7 +91,7 @@ class LabelCells:
         return {name: cells[texts] for name, texts in said.items()}
 
     def label(self, texts: Sequence[str], labels: Iterable[str]) -> list[tuple[str, str]]:
-        """Pair each text with the label nearest to it in meaning; pairs nearest to each other come first."""
+        """Pair each text with the label nearest to it in meaning; the nearest pairs come first."""
         said = self._say(labels)
         meanings = np.stack([self._index.meanings.mean_of(own) for own in said.values()])
         products = multiply_all(self._index.meanings.of(map(words_of, texts)), meanings)
@@ -97,7 +99,7 @@ class LabelCells:
         return [(texts[row], [*said][products[row].argmax()]) for row in order]
 
     def _say(self, labels: Iterable[str]) -> dict[str, Texts]:
-        """Return the words of each label's name, and of the public sentences about the label."""
+        """Return, for each label, the words of its name and of each sentence about the label."""
         names = list(dict.fromkeys(labels))
         spelled = zip(names, spell_names(self._codec, names), strict=True)
         return {name: (*filter(None, [words]), *self.about.get(name, ())) for name, words in spelled}
@@ -141,7 +143,7 @@ def choose_tilt(products: NDArray[np.int16]) -> float:
 
 
 def choose_near(products: NDArray[np.int16], *, size: int, tilt: float) -> Places:
-    """Return sorted places of a label's sentences, given its products (N,) with all sentences."""
+    """Return sorted places of ``size`` sentences, given a label's inner products (N,) with all."""
     levels = products.astype(np.int64) - int(products.min())
     weights = _weigh(np.bincount(levels), size=size, tilt=tilt / MEANING_LENGTH**2)
     order = np.argsort(-products, kind="stable")
@@ -169,8 +171,8 @@ def _round(factor: float, law: NDArray[np.float64]) -> NDArray[np.int64]:
 def words_of_name(name: str, lexicon: Lexicon) -> tuple[str, ...]:
     """Return the words of a label's name, without numbers.
 
-    A name is split at underscores, hyphens, capitals and digits. The result is empty if the lexicon
-    knows no word of the name that has at least MIN_LETTERS letters.
+    A name is split at underscores, hyphens, capitals and digits. The result is empty unless the
+    lexicon knows a word of the name that has at least MIN_LETTERS letters.
     """
     spelled = spell_out(name).split()
     parts = [part for word in spelled for part in ([word] if word in lexicon.places else DIGITS.split(word))]

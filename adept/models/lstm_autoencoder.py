@@ -4,8 +4,8 @@
 
 The network is that of Krishna, Gupta and Dupuy, "ADePT: Auto-encoder based differentially private
 text transformation" (EACL 2021). Habernal, "When differential privacy meets NLP: the devil is in
-the detail" (EMNLP 2021), analyses ADePT's noise; Eq. 9 of this paper is the clip, and Section 6 has
-the clip in the l1 norm. Mechanisms draw the noise of a release (``adept.mechanisms``).
+the detail" (EMNLP 2021), analyses ADePT's noise; Eq. 9 of this paper defines the clip, and Section
+6 the clip in the l1 norm. A mechanism draws the noise of a release (``adept.mechanisms``).
 
 Shapes: B records, T tokens, n latent dimensions, E embedding dimensions, H hidden units, V words.
 """
@@ -32,13 +32,13 @@ Choice = Callable[[Tensor, Tensor], Tensor]  # next words (B,), of logits (B, V)
 
 
 class Adept(nn.Module):
-    """An autoencoder with a bounded latent; its decoder sees only the latent and earlier words.
+    """An autoencoder with clipped latents, whose decoder sees only the latent and earlier words.
 
     Args:
         clip, clip_norm: the set of clipped latents ("l1" or "l2" ball, "sphere"), and its radius C.
         dropout: share of the numbers in embeddings and decoder outputs that training sets to zero.
         word_dropout: share of the decoder's input words that training hides.
-        encoder: False for a subclass that overrides ``read`` and ``read_rows``.
+        encoder: False if a subclass has its own encoder, and overrides ``read`` and ``read_rows``.
     """
 
     def __init__(
@@ -77,14 +77,14 @@ class Adept(nn.Module):
     def loss(self, tokens: Tensor, randomise: Callable[[Tensor], Tensor] | None = None) -> Tensor:
         """Return the reconstruction loss of tokens (B, T), which end with END, in nats per token.
 
-        The function ``randomise`` adds noise to the latents (B, n) before the decoder reads them.
+        If given, ``randomise`` adds noise to the latents (B, n) before the decoder reads them.
         """
         latents = self.encode(tokens)
         logits = self(randomise(latents) if randomise else latents, tokens)
         return nn.functional.cross_entropy(logits.flatten(0, 1), tokens.flatten(), ignore_index=PAD)
 
     def forward(self, latents: Tensor, tokens: Tensor) -> Tensor:
-        """Return logits (B, T, V) of tokens (B, T), given latents (B, n) and earlier tokens."""
+        """Return logits (B, T, V) for tokens (B, T), given latents (B, n) and earlier tokens."""
         inputs = torch.cat([torch.full_like(tokens[:, :1], START), tokens[:, :-1]], dim=1)  # (B, T)
         if self.training:
             hidden = torch.rand(inputs.shape, device=inputs.device) < self.word_dropout
@@ -97,7 +97,7 @@ class Adept(nn.Module):
         return logits.float()
 
     def read(self, tokens: Tensor) -> Tensor:
-        """Return latents r (B, n) before the clip: a linear map of the last states of the two LSTMs."""
+        """Return latents r (B, n) before the clip: a linear map of both LSTMs' final states."""
         lengths = (tokens != PAD).sum(dim=1)
         positions = torch.arange(tokens.shape[1], device=tokens.device)
         backward = (lengths[:, None] - 1 - positions).clamp(min=0)  # (B, T): last token first
@@ -113,7 +113,7 @@ class Adept(nn.Module):
         return latents
 
     def autocast(self) -> torch.autocast:
-        """Return a context for training, with bfloat16 if the processor has AMX units."""
+        """Return a context that trains with bfloat16 if the processor has AMX units."""
         fast = bool(torch.cpu.get_capabilities().get("amx_bf16", False))
         return torch.autocast("cpu", torch.bfloat16, enabled=self.training and fast)
 
@@ -122,7 +122,7 @@ class Adept(nn.Module):
         return hidden.contiguous(), cell.contiguous()
 
     def scale(self, latents: Tensor) -> Tensor:
-        """Scale latents by a public constant, so that coordinates are about 1 for any n and C."""
+        """Multiply latents by a public constant that makes coordinates about 1 for any n and C."""
         return latents * ((self.latent_dim if self.clip == "l1" else math.sqrt(self.latent_dim)) / self.clip_norm)
 
     # --- Release: one word at a time through the same weights, always ROWS rows
@@ -137,7 +137,7 @@ class Adept(nn.Module):
         chooses this order by shapes, threads and processor, never by values. All shapes are
         constant, because each step reads one word in each of ROWS rows. A row whose text has ended
         keeps its state until the longest text ends. The proof assumes that a kernel adds in the
-        same order in each of its ROWS rows; tests check this.
+        same order in each of its ROWS rows; tests check this assumption.
         """
         latents = self.to_state.weight.new_empty(len(records), self.latent_dim)
         order = sorted(range(len(records)), key=lambda place: len(records[place]))  # similar lengths run together
@@ -162,11 +162,11 @@ class Adept(nn.Module):
 
     @torch.inference_mode()
     def write(self, latents: Tensor, *, max_length: int, choose: Choice | None = None) -> Tensor:
-        """Write token ids (B, T), T <= max_length, from latents (B, n), greedily or by ``choose``.
+        """Write token ids (B, T), T <= max_length, from latents (B, n); ``choose`` picks each word.
 
-        Texts are padded with PAD. Each text depends only on its own latent and random numbers, by
-        the claim of ``encode_records``. When a text ends, its row begins another text, at a time
-        that depends only on released latents.
+        By default, each word is the likeliest one. Texts are padded with PAD. A text depends only
+        on its own latent and random numbers, for the reasons given in ``encode_records``. When a
+        text ends, the next text begins in its row, at a time that depends only on released latents.
         """
         texts = torch.full((len(latents), max_length), PAD, device=latents.device)
         waiting = iter(range(len(latents)))
@@ -190,7 +190,7 @@ class Adept(nn.Module):
             going = going & (words != END) & (position < max_length)
 
     def next_word(self, words: Tensor, latents: Tensor, state: State) -> tuple[Tensor, State]:
-        """Return logits (B, V) of the words after ``words`` (B,), and the next state."""
+        """Return logits (B, V) of the words after ``words`` (B,), and the decoder's next state."""
         state = step(self.decoder, torch.cat([self.embedding(words), self.scale(latents)], dim=1), state)
         return multiply(self.to_words, state[0]), state
 
@@ -221,14 +221,14 @@ def multiply(layer: nn.Linear, rows: Tensor) -> Tensor:
 
 
 def fill_up(matrix: Tensor, *, dim: int, width: int = REGISTER_FLOATS) -> Tensor:
-    """Pad a dimension to a multiple of ``width``, to round all rows of a product the same way."""
+    """Pad a dimension to a multiple of ``width``, so that all rows of a product round alike."""
     missing = -matrix.shape[dim] % width
     padding = (0, missing) if dim == 1 else (0, 0, 0, missing)
     return nn.functional.pad(matrix, padding) if missing else matrix
 
 
 def choose_likeliest(logits: Tensor, begins: Tensor) -> Tensor:
-    """Decode greedily: return the likeliest words (B,), never PAD, UNKNOWN or START."""
+    """Return the likeliest next words (B,), which are never PAD, UNKNOWN or START."""
     return logits[:, END:].argmax(dim=1) + END
 
 
@@ -260,7 +260,7 @@ def lightning_module(
             return self._logged(tokens, "train_loss")
 
         def validation_step(self, tokens: Tensor, batch_idx: int) -> None:
-            """Log the loss, with the same noise in every epoch, so that epochs can be compared."""
+            """Log the loss, with the same noise in every epoch, to make epochs comparable."""
             with torch.random.fork_rng():
                 torch.manual_seed(batch_idx)
                 self._logged(tokens, "validation_loss")

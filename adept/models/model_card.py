@@ -30,7 +30,7 @@ is code.
 
 
 def model_card(model: Autoencoder, *, metrics: Mapping[str, float] | None = None, adapted_from: str = "") -> str:
-    """Return a model's card, with the card ``adapted_from`` of an earlier model at the end."""
+    """Return a model's card, followed by ``adapted_from``, the card of an earlier model."""
     data, config = model.training_data, model.config
     origin = "declared public" if data.public else "PRIVATE: do not share this directory"
     measured = "\n".join(f"- {name}: {value:.4g}" for name, value in (metrics or {}).items()) or "- none"
@@ -74,7 +74,7 @@ def _source(card: str) -> str:
 
 
 def _metadata(model: Autoencoder) -> str:
-    """Return the card's metadata in YAML; its values are JSON, so no name can break a line."""
+    """Return the card's metadata in YAML; values are written as JSON, so none can break a line."""
     name = model.training_data.name
     terms = LICENSES.get(name, "other")
     fields: dict[str, object] = {"library_name": "adept", "tags": TAGS, "license": terms, "datasets": [name]}

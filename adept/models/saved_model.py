@@ -30,10 +30,10 @@ HIDDEN_LABELS = 0.3  # share of labels that training hides, to serve unlabelled 
 
 
 class Autoencoder(Adept):
-    """An encoder of token ids into a bounded latent, and a decoder that sees only this latent.
+    """An encoder of token ids into a clipped latent, and a decoder that sees only this latent.
 
-    If the number of ``labels`` is not 0, each row begins with a label's token, and the decoder
-    writes a label and a text.
+    If the number of ``labels`` is not 0, each row of token ids begins with a label's token, and the
+    decoder writes a label before each text.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Autoencoder(Adept):
         return latents
 
     def read_rows(self, rows: Sequence[Sequence[int]]) -> Tensor:
-        """Return latents (ROWS, n) before the clip; topics are read from rows of a fixed length."""
+        """Return latents (ROWS, n) before the clip; topics need rows of a fixed length."""
         if self.config.encoder != TOPICS:
             return super().read_rows(rows)
         tokens = pad(rows, length=self.config.max_length + 2).to(self.topics.offset.device)
@@ -118,7 +118,7 @@ class Autoencoder(Adept):
 
     @classmethod
     def from_pretrained(cls, directory: str | Path) -> "Autoencoder":
-        """Load a model; raise ModelError if files are missing, damaged, or do not fit together."""
+        """Load a model; raise ModelError if files are missing, damaged or do not fit together."""
         directory = Path(directory)
         _, description = read_json(directory / CONFIG)
         model = _build(cls, description, directory / CONFIG)
@@ -187,13 +187,13 @@ def _are_texts(given: Any) -> bool:
 
 
 def pad(rows: Sequence[Sequence[int]], *, length: int | None = None) -> Tensor:
-    """Return rows of ids as one tensor (B, T), padded to ``length`` or to the longest row."""
+    """Return rows of ids as one tensor (B, T), padded to ``length`` or else to the longest row."""
     length = length or max(map(len, rows))
     return torch.tensor([[*row, *[PAD] * (length - len(row))] for row in rows])
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], *, precision: str = "float32") -> None:
-    """Write tensors as safetensors; raise ModelError if a value is too large for ``precision``."""
+    """Write tensors to a file; raise ModelError if a value is too large for ``precision``."""
     held = {  # copies, as two codebooks may be one tensor
         name: tensor.to(getattr(torch, precision)).clone(memory_format=torch.contiguous_format)
         for name, tensor in tensors.items()

@@ -1,7 +1,7 @@
-"""The conversion of texts to token ids and back, by a `tokenizers.Tokenizer`.
+"""A tokenizer, which converts texts to token ids and back by means of `tokenizers.Tokenizer`.
 
-The vocabulary comes from the training text alone. A word outside the vocabulary is unknown, or is
-read as the known word that is nearest in meaning (``adept.models.word_vectors``).
+The vocabulary comes from the training text alone. A word outside the vocabulary becomes UNKNOWN or,
+if the tokenizer has synonyms, the word of the vocabulary that is nearest in meaning.
 """
 
 import json
@@ -43,7 +43,7 @@ class Tokenizer:
     FILE, SYNONYMS = "tokenizer.json", "synonyms.json"
 
     def __init__(self, backend: tokenizers.Tokenizer, synonyms: Mapping[str, str] | None = None):
-        """Wrap a backend that ``build`` made; ``synonyms`` maps unknown words to known ones."""
+        """Wrap a backend that ``build`` made; ``synonyms`` maps unknown words to known words."""
         self._backend, self.synonyms, numbers = backend, dict(synonyms or {}), backend.get_vocab()
         self._read_as = {word: numbers[known] for word, known in self.synonyms.items()}
         self._backend.encode_special_tokens = True  # a text that says "[END]" is text
@@ -59,7 +59,7 @@ class Tokenizer:
     def train(
         cls, texts: Iterable[str], config: TokenizerConfig | None = None, *, labels: Sequence[str] = ()
     ) -> "Tokenizer":
-        """Build a vocabulary from texts; each public label becomes a token too."""
+        """Build a tokenizer from texts; each of the public ``labels`` becomes a token, too."""
         config = config or TokenizerConfig()
         if not all(map(is_writable, labels)):
             raise ConfigurationError("labels must hold no control characters, got one that does: rename it")
@@ -92,7 +92,7 @@ class Tokenizer:
         return Tokenizer(self._backend, lexicon.nearest(self.words[FIRST_LABEL + len(self.labels) :]))
 
     def with_words(self, texts: Iterable[str]) -> "Tokenizer":
-        """Return a tokenizer that knows the words of public texts too, and has no synonyms."""
+        """Return a copy without synonyms, whose vocabulary also holds the words of public texts."""
         backend, content = self._backend, json.loads(self._backend.to_str())
         words: dict[str, int] = content["model"]["vocab"]
         # Subwords spell all words already
@@ -116,7 +116,7 @@ class Tokenizer:
 
     @cached_property
     def labels(self) -> list[str]:
-        """The public label set, if the model writes labels; empty otherwise."""
+        """Labels of the public label set, if the model writes labels; otherwise an empty list."""
         prefix, suffix = LABEL_TOKEN.split("{}")
         special = [token.content for _, token in sorted(self._backend.get_added_tokens_decoder().items())]
         named = (token.removeprefix(prefix).removesuffix(suffix) for token in special[FIRST_LABEL:])
@@ -125,10 +125,10 @@ class Tokenizer:
     def encode(
         self, texts: Sequence[str], *, max_length: int, labels: Sequence[str | None] | None = None
     ) -> list[list[int]]:
-        """Return the ids of each text, cut to ``max_length`` tokens and closed by END.
+        """Return the ids of each text: those of its first ``max_length`` tokens, and END.
 
-        If the model writes labels, a row begins with its label's id (UNKNOWN for no label). Raises
-        ConfigurationError for a label outside the label set.
+        If the model writes labels, a row begins with the id of the text's label (UNKNOWN for no
+        label). Raises ConfigurationError if a label is not in the model's label set.
         """
         # A line of megabytes must not cost seconds. Lone surrogates become question marks.
         clean = [text[: 100 * max_length].encode("utf-8", "replace").decode("utf-8") for text in text_list(texts)]
@@ -142,7 +142,7 @@ class Tokenizer:
         return self.encode(corpus.texts, max_length=max_length, labels=corpus.labels if self.labels else None)
 
     def _ids(self, texts: list[str]) -> list[list[int]]:
-        """Return the ids of each text; if the backend fails, return no ids and raise no error."""
+        """Return the ids of each text; a text at which the backend fails gets no ids."""
         try:
             encoded = self._backend.encode_batch(texts, add_special_tokens=False)
         except Exception:  # noqa: BLE001 - the Rust side raises bare Exception; none is known for a pipeline that was checked
@@ -166,7 +166,7 @@ class Tokenizer:
         return [UNKNOWN if label is None else FIRST_LABEL + self.labels.index(label) for label in labels]
 
     def decode(self, rows: list[list[int]]) -> list[str]:
-        """Return the text of each row of ids, up to its first END."""
+        """Return the text of each row of ids, up to the first END in the row."""
         kept = [row[: row.index(END)] if END in row else row for row in rows]
         written = self._backend.decode_batch(kept, skip_special_tokens=True)
         # Bytes of harmless tokens can spell a line break: so lines are checked when written.
@@ -177,7 +177,7 @@ class Tokenizer:
 
 
 def join_words(words: Sequence[str]) -> str:
-    """Return the text of words and punctuation marks, without spaces before the marks."""
+    """Join words and punctuation marks into a text, without spaces before the marks."""
     return re.sub(r" ([.,;:!?)\]])", r"\1", " ".join(words))
 
 
@@ -196,7 +196,7 @@ def build(config: TokenizerConfig) -> tokenizers.Tokenizer:
 
 
 def is_writable(word: str) -> bool:
-    """Return True if a token or label is printable and at most MAX_TOKEN_LENGTH long."""
+    """Return True if a token or label has only printable characters, at most MAX_TOKEN_LENGTH."""
     if len(word) > MAX_TOKEN_LENGTH:
         return False
     if word.isascii():  # most are: of these only control characters are not printable
@@ -205,9 +205,9 @@ def is_writable(word: str) -> bool:
 
 
 def _load_backend(path: Path) -> tokenizers.Tokenizer:
-    """Load a tokenizer that differs only in its words from the tokenizers that ``build`` makes.
+    """Load a tokenizer's backend, which may differ only in its words from those of ``build``.
 
-    All other differences are refused, because a component's failures or speed could reveal
+    A backend with any other difference is refused, because its failures or its speed could reveal
     something about a record.
     """
     text, content = read_json(path)
@@ -220,7 +220,7 @@ def _load_backend(path: Path) -> tokenizers.Tokenizer:
 
 
 def _words(content: dict[str, Any], special: list[str]) -> dict[str, int]:
-    """Return the vocabulary of a file; raise ValueError if ``build`` cannot have made the file."""
+    """Return the vocabulary of a backend; raise ValueError if ``build`` cannot have made it."""
     words = content["model"]["vocab"]
     for kind, lowercase in product(("word", "bpe"), (True, False)):
         ours = build(TokenizerConfig(kind=kind, lowercase=lowercase))

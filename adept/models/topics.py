@@ -1,8 +1,9 @@
-"""Topics: an encoder that is linear in the words of a text and is fitted to public text.
+"""An encoder of texts into topics, which is linear in the words and is fitted to public text.
 
-Topics are the first singular directions of the TF-IDF vectors of public texts. Each topic is
-divided by the square root of its standard deviation. The TF-IDF vectors count up to four features
-of each word: the word itself, parts of its spelling, its neighbours (co-occurrence) and its meaning
+The topics of a text are the components of its TF-IDF vector along the first singular directions of
+the TF-IDF vectors of public texts. Each topic is divided by the square root of its standard
+deviation over the public texts. Each word contributes at most four kinds of features to a TF-IDF
+vector: the word itself, parts of its spelling, its neighbours (co-occurrence) and its meaning
 (``adept.models.word_vectors``).
 """
 
@@ -31,7 +32,7 @@ BATCH_TEXTS = 1 << 11  # texts whose sums are computed together, near the proces
 
 
 class TopicEncoder(nn.Module):
-    """An encoder of token ids (B, T) into topics (B, n), with tables that no optimiser changes."""
+    """An encoder of token ids (B, T) into topics (B, n); its tables are fitted, but not trained."""
 
     rarity: Tensor
     directions: Tensor
@@ -44,7 +45,7 @@ class TopicEncoder(nn.Module):
         self.register_buffer("offset", torch.zeros(dim))
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """Return topics (B, n) of texts; texts without known words get the first unit vector."""
+        """Return topics (B, n) of texts; a text without known words gets the first unit vector."""
         times = (tokens[:, :, None] == tokens[:, None, :]).sum(dim=2)  # (B, T)
         share = (1 + times.log()) * self.rarity[tokens] / times
         length = (share.square() * times).sum(dim=1, keepdim=True).sqrt()
@@ -64,9 +65,9 @@ class TopicEncoder(nn.Module):
     ) -> None:
         """Fit the topics to public texts, given as rows of token ids.
 
-        ``words`` is the vocabulary in the order of its ids; topics use the spelling and the meaning
-        of these words. If ``words`` is empty, topics use neither spelling nor meaning.
-        ``cooccurrence`` and ``meaning`` are the weights of a word's neighbours and of its meaning.
+        ``words`` holds the words of the vocabulary in the order of their ids. If ``words`` is
+        empty, topics use neither the spelling nor the meaning of words. ``cooccurrence`` and
+        ``meaning`` are the weights of a word's neighbours and of its meaning.
 
         Raises:
             DataError: fewer than two words occur in at least MIN_TEXTS_WITH_WORD texts.
@@ -102,8 +103,9 @@ class TopicEncoder(nn.Module):
 class WordTopics:
     """A calculator of the topics of texts in whole numbers, which floats hold exactly.
 
-    A text's first MAX_WHOLE_TOPICS topics are scaled to the length TOPIC_LENGTH and rounded. The
-    result depends neither on the order of the text's words nor on how often a word occurs.
+    The vector of a text's first MAX_WHOLE_TOPICS topics is scaled to the Euclidean length
+    TOPIC_LENGTH and rounded. It depends neither on the order of the words nor on how often a word
+    occurs.
     """
 
     def __init__(self, encoder: TopicEncoder, vocabulary: Mapping[str, int]) -> None:
@@ -113,9 +115,9 @@ class WordTopics:
         self._offset = _in_units(encoder.offset[:MAX_WHOLE_TOPICS])
 
     def of_table(self, words: Iterable[str], table: csr_array) -> NDArray[np.int8]:
-        """Return the topics (N, n) of N texts; a text without a known word has the topics 0.
+        """Return the topics (N, n) of N texts; a text without a known word gets zeros.
 
-        Row i of ``table`` holds a 1 for each of the ``words`` in text i.
+        Entry (i, j) of ``table`` is 1 if text i contains word j of ``words``, and 0 otherwise.
         """
         ids = np.array([self._ids.get(word, 0) for word in words] or [0])
         rarity = np.where(ids > 0, self._rarity[ids], 0)
@@ -138,7 +140,7 @@ def _in_units(values: Tensor) -> NDArray[np.float64]:
 
 
 def supported_topics(texts: int, *, most: int) -> int:
-    """Return the number of topics to fit: one per TEXTS_PER_TOPIC texts, from 2 to ``most``."""
+    """Return the number of topics to fit, from 2 to ``most``: one for TEXTS_PER_TOPIC texts."""
     return max(2, min(most, texts // TEXTS_PER_TOPIC))
 
 
@@ -153,12 +155,12 @@ def _spelling(words: Sequence[str]) -> csr_matrix:
 
 
 def cooccurrence_vectors(rows: Sequence[Sequence[int]], *, words: int, seed: int) -> NDArray[np.float64]:
-    """Return a unit vector of n <= 150 numbers for each word; zeros for a word without neighbours.
+    """Return a unit vector of at most 150 numbers per word; words without neighbours get zeros.
 
     The vectors factorise the positive pointwise mutual information of words and their neighbours
     (Levy and Goldberg 2014, Sections 3 and 4; Levy, Goldberg and Dagan 2015, Section 3.1). A
-    neighbour d places away has the weight 1/d. A negative id in ``rows`` stands for a word without
-    a vector.
+    neighbour that is d places away counts 1/d times. A negative id in ``rows`` stands for a word
+    that gets no vector and is nobody's neighbour.
     """
     from sklearn.decomposition import TruncatedSVD  # fitting alone needs scikit-learn, slow to import
     from sklearn.preprocessing import normalize
@@ -173,7 +175,7 @@ def cooccurrence_vectors(rows: Sequence[Sequence[int]], *, words: int, seed: int
 
 
 def _information(rows: Sequence[Sequence[int]], words: int) -> csr_matrix:
-    """Return the positive pointwise mutual information (V, V) of words and their neighbours."""
+    """Return the positive pointwise mutual information (V, V) of each word with each neighbour."""
     near: defaultdict[tuple[int, int], float] = defaultdict(float)
     for row in rows:
         for place, word in enumerate(row):

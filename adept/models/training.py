@@ -1,4 +1,4 @@
-"""Training of tokenizer, topics, network and codec, from scratch or from a checkpoint."""
+"""Train a tokenizer, topics, a network and a codec, from scratch or from a checkpoint."""
 
 import hashlib
 import json
@@ -38,7 +38,7 @@ POOL_BATCHES = 50  # batches whose records are sorted by length together
 def train_model(
     train: Corpus, validation: Corpus, spec: TrainSpec, *, output_dir: Path, resume: Path | None = None
 ) -> tuple[Autoencoder, Tokenizer, FitResult]:
-    """Train tokenizer and model, from scratch or from a checkpoint, and save both."""
+    """Train a tokenizer and a model, from scratch or from the checkpoint ``resume``; save both."""
     first = train.take(range(min(len(train), spec.training.most or len(train))))
     spec, _ = resume_run(replace(spec, model=_sizes(spec, texts=len(train))), first, resume)
     lightning.seed_everything(spec.seed, verbose=False)
@@ -97,7 +97,7 @@ def fit(
     output_dir: Path,
     resume: Path | None = None,
 ) -> FitResult:
-    """Fit a model in place, keep the weights with the smallest validation loss, and write logs."""
+    """Train a model in place, keep the weights with the least validation loss, and write logs."""
     spec, done = resume_run(spec, train, resume, model)
     config, length = spec.training, model.config.max_length
     rows, unseen = (tokenizer.encode_corpus(corpus, max_length=length) for corpus in (train, validation))
@@ -147,11 +147,11 @@ def origin_of(spec: TrainSpec, train: Corpus) -> dict[str, Any]:
 def resume_run(
     spec: TrainSpec, train: Corpus, checkpoint: Path | None, model: Autoencoder | None = None
 ) -> tuple[TrainSpec, int]:
-    """Return the specification of a resumed run, and the number of its finished epochs.
+    """Return the specification of a run, and the number of epochs that ``checkpoint`` finished.
 
     A resumed model is public only if every run that trained it was public. Raises DataError if the
     checkpoint is damaged or belongs to a run with another text, clip, label set or size. Raises
-    ConfigurationError if that run has finished all epochs.
+    ConfigurationError if that run has already finished as many epochs as ``spec`` asks for.
     """
     if checkpoint is None:
         return spec, 0
@@ -194,7 +194,7 @@ def _read_checkpoint(path: Path) -> dict[str, Any]:
 
 
 class Origin(Callback):
-    """A callback that stores the origin of the weights in a checkpoint, for ``resume_run``."""
+    """A callback that stores the origin of the weights in each checkpoint, for ``resume_run``."""
 
     def __init__(self, origin: dict[str, Any], *, learning_rate: float) -> None:
         self.origin, self.learning_rate = origin, learning_rate
@@ -203,7 +203,7 @@ class Origin(Callback):
         checkpoint["origin"] = self.origin
 
     def on_load_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
-        """Recompute the learning rate for this run's largest number of epochs."""
+        """Recompute the learning rate, which falls to zero by the end of this run's last epoch."""
         done = checkpoint["epoch"] + 1
         checkpoint["lr_schedulers"][0]["last_epoch"] = done
         for group in checkpoint["optimizer_states"][0]["param_groups"]:
@@ -211,7 +211,7 @@ class Origin(Callback):
 
 
 def randomiser(model: Autoencoder, spec: TrainSpec) -> Callable[[Tensor], Tensor] | None:
-    """Return the function that randomises latents in training; None if there is no noise."""
+    """Return the function that randomises latents in training; None if training adds no noise."""
     if spec.mechanism is not None and spec.training.epsilon is not None:
         return noise_between(spec.mechanism, *spec.training.budgets)
     return partial(draw_codewords, books=model.codebooks, clip_norm=model.clip_norm) if model.codebooks else None
@@ -263,7 +263,7 @@ def length_batches(lengths: Sequence[int], *, batch_size: int, seed: int | str) 
 
 
 class LengthBatchSampler(Sampler[list[int]]):
-    """A sampler of batches of texts with similar lengths; seed and epoch determine their order."""
+    """A sampler of batches of texts of similar length, in an order given by seed and epoch."""
 
     def __init__(self, lengths: Sequence[int], *, batch_size: int, seed: int | None = None) -> None:
         self.lengths, self.batch_size, self.seed, self.epoch = lengths, batch_size, seed, 0

@@ -1,7 +1,7 @@
-"""Reading of the files in a model directory, which are not trusted.
+"""Functions that read the files of a model directory without trusting them.
 
-A file is opened only if it is a regular file and not too large. A tensor is allocated only if its
-name, shape and type fit the configuration.
+A file is opened only if it is a regular file and not too large. A tensor is read only if its name,
+shape and type fit the model's configuration.
 """
 
 import json
@@ -60,8 +60,9 @@ def read_json(path: Path) -> tuple[str, dict[str, Any]]:
 def read_tensors(path: Path, expected: dict[str, tuple[str, Shape]], *, description: str) -> dict[str, Tensor]:
     """Return the tensors of a safetensors file; all floats are converted to float32.
 
-    ``expected`` holds the type and shape of each tensor. Raises ModelError for a missing,
-    additional, wrong or infinite tensor.
+    ``expected`` maps the name of each tensor to its type and shape; None in a shape stands for any
+    size. Raises ModelError if a tensor is missing, is not expected, has another type or shape, or
+    holds a number that is not finite.
     """
     with _open(path) as file:
         held = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 - not a mapping

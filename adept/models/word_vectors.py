@@ -1,4 +1,4 @@
-"""Vectors of public words: a lexicon of English, or vectors learned from any public text.
+"""Vectors of words, from a lexicon of English or learned from any public text.
 
 The lexicon holds a vector for each of the 60,000 commonest words of English. The vectors were
 distilled from a network that encodes sentences (``pretrained/lexicon/README.md``).
@@ -37,7 +37,7 @@ class Lexicon:
     @classmethod
     @cache
     def load(cls, directory: Path = PACKAGED_LEXICON) -> "Lexicon":
-        """Load the lexicon of the package, or the lexicon of another directory."""
+        """Load the lexicon in a directory; by default, the lexicon that this package contains."""
         words = (directory / WORDS).read_text("utf-8").splitlines()
         return cls(tuple(words), load_file(directory / VECTORS)["vectors"])
 
@@ -52,21 +52,23 @@ class Lexicon:
         return {word: place for place, word in enumerate(self.words)}
 
     def look_up(self, words: Sequence[str]) -> NDArray[np.float64]:
-        """Return unit vectors (V, n) of words; the vector of an unknown word is zero."""
+        """Return unit vectors (V, n) of V words; a word that is not in the lexicon gets zeros."""
         found = [self.places.get(word.lower(), self.places.get(word.lower().split("'")[0], -1)) for word in words]
         places = np.array(found, dtype=np.int64)
         vectors = self.vectors[places].astype(np.float64) * (places >= 0)[:, None]
         return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9))
 
     def of(self, words: Sequence[str]) -> NDArray[np.float64]:
-        """Return the vectors (V, n) of a vocabulary; zeros if most of its words are not English."""
+        """Return the vectors (V, n) of a vocabulary; all are zero if most words are not English."""
         vectors = self.look_up(words)
         return vectors * bool(vectors.any(axis=1).sum() >= MIN_ENGLISH_SHARE * len(words))
 
     def nearest(self, known: Sequence[str], others: Iterable[str] | None = None) -> dict[str, str]:
-        """Map each unknown word to the nearest known word, if their cosine is at least MIN_COSINE.
+        """Map words that are not in ``known`` to the nearest words in ``known``.
 
-        The unknown words are taken from ``others`` or, by default, from the lexicon.
+        The words to map are those of ``others`` or, by default, those of the lexicon. A word is
+        left out if the lexicon does not hold it, or if its cosine with the nearest word is below
+        MIN_COSINE.
         """
         vectors, taken = self.of(known), {word.lower() for word in known}
         candidates = self.words if others is None else others
@@ -81,11 +83,11 @@ class Lexicon:
 
 
 class TextVectors:
-    """A calculator of text vectors: means of word vectors, weighted by inverse document frequency.
+    """A calculator of vectors of texts: weighted sums of the vectors of words, scaled to length 1.
 
-    ``rarity`` holds the inverse document frequencies of words. A word that is not in ``rarity``
-    counts as much as the rarest word. If most words in ``rarity`` are not English, ``known`` is
-    False and all vectors are zero.
+    The weight of a word is its inverse document frequency in ``rarity``. A word that is not in
+    ``rarity`` has the weight of the rarest word. If most words in ``rarity`` are not English,
+    ``known`` is False and all vectors are zero.
     """
 
     def __init__(self, rarity: Mapping[str, float]) -> None:
@@ -94,7 +96,7 @@ class TextVectors:
         self.known = bool(self._lexicon.of(_bare(rarity)).any())
 
     def of(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return unit vectors (N, n) of texts; zeros for a text without a known word."""
+        """Return unit vectors (N, n) of texts; a text without words of the lexicon gets zeros."""
         from scipy.sparse import csr_matrix
 
         places: dict[str, int] = {}
@@ -123,14 +125,14 @@ class WordVectors:
         return {name: place for place, name in enumerate(self.names)}
 
     def indices(self, text: str, *, unknown: int = 0) -> Indices:
-        """Return the index of each word of a text; words outside the vocabulary get ``unknown``."""
+        """Return the index of each word of a text; the index of an unknown word is ``unknown``."""
         return np.array([self.places.get(word, unknown) for word in text.lower().split()], dtype=np.int64)
 
     def text(self, indices: Indices) -> str:
         return " ".join(self.names[i] for i in indices)
 
     def encode(self, text: str) -> Floats:
-        """Return a sentence's latent (n,): the direction of the sum of its words' vectors."""
+        """Return the latent (n,) of a text: the sum of its words' vectors, scaled to length 1."""
         total = self.vectors[self.indices(text)].sum(axis=0)
         return np.asarray(total / max(float(np.linalg.norm(total)), 1e-12))
 
@@ -142,8 +144,9 @@ class WordVectors:
 def learn_word_vectors(texts: Iterable[str], *, size: int, dim: int) -> WordVectors:
     """Return the ``size`` commonest words of texts, with vectors of at most ``dim`` numbers.
 
-    The vectors are singular vectors of the pointwise mutual information of words that stand at most
-    WINDOW_WORDS places apart (Levy and Goldberg 2014).
+    The vectors come from the singular vectors of the matrix of positive pointwise mutual
+    information between words that stand at most WINDOW_WORDS places apart in a text (Levy and
+    Goldberg 2014).
     """
     split = [text.lower().split() for text in texts]
     names = tuple(word for word, _ in Counter(word for words in split for word in words).most_common(size))

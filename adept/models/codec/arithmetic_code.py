@@ -6,17 +6,19 @@ possible second words, and so on (Witten, Neal and Cleary 1987, "Arithmetic codi
 compression"). A point of the line stands for the text in whose interval the point lies.
 
 If K points were spread evenly over the line, many points would stand for the same likely texts. To
-avoid this, the numbers are divided into ranges, called *bands*. The probabilities of the texts of a
-band differ by at most a factor of BAND_RATIO. The last band is an exception, because it takes all
-texts that are too likely for the other bands. If K is at most PLAIN_SIZE, one band takes all texts.
-Each number has MAX_ATTEMPTS points on the line, one for each *attempt*. A number stands for the
-text at the first of its points whose text belongs to the number's band. If no point has such a
-text, the number stands for the text at its first point.
+avoid this, the numbers below K are divided into ranges, called *bands*, and each band is for texts
+of similar probability: the probabilities of the texts of a band differ by at most a factor of
+BAND_RATIO. Only the last band takes all texts that are too likely for the other bands. If K is at
+most PLAIN_SIZE, one band takes all texts. Each number has MAX_ATTEMPTS points on the line, one for
+each *attempt*. A number stands for the text at the first of its points whose text belongs to the
+number's band. If none of its points has such a text, the number stands for the text at its first
+point.
 
-In each attempt, the line is cut into cells of equal width, one for each number of the band. A hash
-that everybody can compute chooses the point inside the cell. The method ``number`` looks for a
-number that has a point in the interval of a given text, and whose points in all earlier attempts
-stand for texts outside the band. So ``write`` maps the number of a text back to exactly this text.
+In each attempt, the line is cut into cells of equal width, one for each number of a band. A hash
+that everybody can compute chooses a number's point inside the number's cell. The method ``number``
+looks for a number that has a point in the interval of a given text, and whose points in all earlier
+attempts stand for texts outside the text's band. So ``write`` maps the number of a text back to
+exactly this text.
 """
 
 import math
@@ -39,7 +41,7 @@ BAND_RATIO, BAND_SHARE, MAX_ATTEMPTS = 64, 4, 12
 
 
 class Band(NamedTuple):
-    """A range of numbers, for the texts whose probability lies between two limits.
+    """A range of numbers that stand for texts whose probability lies between two limits.
 
     The range is from ``first`` to ``first + size - 1``. The limits ``narrow`` and ``wide`` are in
     units of ``2^-precision``, where ``precision`` is the number of bits of a point.
@@ -52,7 +54,7 @@ class Band(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """The interval that a band gives to a text, and the probability of the text.
+    """The interval that its band gives to a text, and the probability of the text.
 
     ``low``, ``width`` and ``probability`` are in units of ``2^-precision`` (see ``Band``).
     """
@@ -66,7 +68,8 @@ class Interval(NamedTuple):
 class ArithmeticCode:
     """An arithmetic code with K = ``size`` numbers, from 0 to K - 1.
 
-    For K above PLAIN_SIZE, a text has no number if its end is less probable than ``2^-end_bits``.
+    For K above PLAIN_SIZE, a text has no number if the model's probability that the text ends after
+    its last word is below ``2^-end_bits``.
     """
 
     def __init__(self, model: LanguageModel, size: int, *, end_bits: int = BITS) -> None:
@@ -85,12 +88,12 @@ class ArithmeticCode:
         return words if attempt < MAX_ATTEMPTS else self.text_at(self._point(band, place, 0))
 
     def spread(self, count: int) -> Iterator[list[str]]:
-        """Yield the texts at ``count`` points that are spread evenly over the line [0, 1)."""
+        """Yield the texts at ``count`` points, spread evenly over a line that has no bands."""
         line = Band(0, count, 0, self.line)
         return (self.text_at(self._point(line, place, 0)) for place in range(count))
 
     def text_at(self, point: int) -> list[str]:
-        """Return the words of the text at a point of the line [0, 1), if the line has no bands."""
+        """Return the text at a point (in units of ``2^-precision``) of a line that has no bands."""
         return self._read([point], self._limits(Band(0, 1, 0, self.line + 1)))[1]
 
     def number(self, words: Sequence[str]) -> int | None:
@@ -98,10 +101,10 @@ class ArithmeticCode:
         return self._number_in(found.band, found.low, found.low + found.width) if found else None
 
     def interval(self, words: Sequence[str]) -> Interval | None:
-        """Return the interval of a text in the band to which it belongs, or None.
+        """Return the interval that a text has in the band to which the text belongs.
 
-        The result is None if no band fits, a word cannot be spelled, or the interval would be too
-        narrow.
+        The result is None if the text belongs to no band, if one of its words cannot be spelled, or
+        if the interval would be too narrow.
         """
         numbers = self.model.vocabulary.encode(words)[:MAX_WORDS]
         spelled = self._spelled(words, numbers)
@@ -136,7 +139,7 @@ class ArithmeticCode:
         return np.array([*narrow, *wide, self._least_end if band.narrow else 1])
 
     def _width_and_depth(self, width: int) -> tuple[int, int]:
-        """Convert a width into the interval coder's pair (width, depth), rounded up."""
+        """Convert a width in units of ``2^-precision`` into a pair (width, depth), rounded up."""
         more = WIDTH - (width - 1).bit_length()
         return -((-width << WIDTH) >> (WIDTH - more)), self.precision - WIDTH + more
 
@@ -151,15 +154,15 @@ class ArithmeticCode:
         return None
 
     def _first_inside(self, band: Band, place: int, attempts: int) -> tuple[int, list[str]]:
-        """Return the number of the first attempt whose text belongs to the band, and this text."""
+        """Return the first attempt that gives a number a text of its band, and this text."""
         if not band.narrow:
             return 0, self.text_at(self._point(band, place, 0))
         return self._read([self._point(band, place, attempt) for attempt in range(attempts)], self._limits(band))
 
     def _read(self, points: Sequence[int], limits: Limits) -> tuple[int, list[str]]:
-        """Return the index of the first point whose text fits the limits, and the last text read.
+        """Return the index of the first point whose text is within the limits, and this text.
 
-        If no text fits the limits, the index is the number of points.
+        If there is no such point, return the number of points, and the last point's text.
         """
         model, size = self.model, self.precision // 8
         bits = np.frombuffer(b"".join(point.to_bytes(size, "big") for point in points), np.uint8).reshape(-1, size)

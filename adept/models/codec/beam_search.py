@@ -1,13 +1,14 @@
 """Beam search for texts that are near to a record and cost at most a given number of bits.
 
-A word of probability p costs -log2(p) bits, and a text costs the sum of its words' costs. The
-search reads the record word by word. The search keeps each word or leaves it out, and may insert
-the likeliest word before a kept word. Each word that is left out or inserted adds to the distance
-of the text from the record. The place of a left-out or inserted word is called a *seam*. If the
-word after a seam costs more bits than in the record, each extra bit adds to the distance, too.
-After each word of the record, the search keeps a few texts, the *beam*: for every number of bits,
-the nearest texts that cost at most that many bits. The *state* of a text is a row of numbers, such
-as the text's cost, its distance and its last words.
+A word to which the language model gives the probability p costs -log2(p) bits, and a text costs the
+sum of its words' costs. The search reads the record word by word, and builds texts that keep each
+word or leave it out, and that may contain an inserted word, the likeliest one, before each kept
+word. Each word that is left out or inserted adds to the distance of the text from the record. The
+place of a left-out or inserted word in the text is called a *seam*. If the word after a seam costs
+more bits in the text than in the record, each extra bit adds to the distance, too. After each word
+of the record, the search keeps a few texts, the *beam*: for every whole number of bits, the nearest
+texts that cost at most that many bits. The *state* of a text is a row of numbers, such as its cost,
+its distance from the record and its last words.
 """
 
 import math
@@ -36,7 +37,7 @@ TEXT, WORD, INSERTED, SEAMS, STATE_COLUMNS = range(WINDOW + CONTEXT_WORDS, WINDO
 
 
 class Found(NamedTuple):
-    """A text that the search found, with its cost in units of 1 / UNIT bit."""
+    """A text that the search found, with its distance, and its cost in units of 1 / UNIT bits."""
 
     distance: int
     seams: int  # the part of the distance that left-out and inserted words add
@@ -45,10 +46,10 @@ class Found(NamedTuple):
 
 
 class BeamSearch:
-    """A search for texts that are near to a record.
+    """A beam search for texts that are near to a record and likely under a language model.
 
-    The function ``weigh`` returns the weight of a word. ``seam`` is added to the distance for each
-    extra bit that a word costs after a seam (a place where words were left out or inserted).
+    The function ``weigh`` returns the weight of a word in distances. ``seam`` is the distance that
+    is added for each extra bit which a word costs after a seam.
     """
 
     def __init__(self, model: LanguageModel, *, weigh: Callable[[str], int], seam: int = 0) -> None:
@@ -80,11 +81,11 @@ class BeamSearch:
 def _spell_out(
     texts: Sequence[tuple[int, int, int]], record: Sequence[str], vocabulary: Sequence[str]
 ) -> list[tuple[str, ...]]:
-    """Return the words of each text, and an additional empty text at the end.
+    """Return the words of each text in the table ``texts``, and then those of the empty text.
 
-    Each row of ``texts`` stands for a text that extends an earlier text. The row holds the index of
-    the earlier text, the place of the added word in the record, and the number of the word inserted
-    before it. The index -1 stands for the empty text.
+    Each row of ``texts`` stands for a text that extends an earlier text by a word of the record.
+    The row holds the index of the earlier text (-1 for the empty text), the place of the word in
+    the record, and the number of the word that is inserted before it (NO_WORD for none).
     """
     spoken: list[tuple[str, ...]] = [()] * (len(texts) + 1)
     for text, (before, place, inserted) in enumerate(texts):
@@ -99,7 +100,7 @@ def _spell_out(
 def _search(
     tables: ModelTables, record: Whole, added: Whole, seam: int, most: int, within: int, kept: int
 ) -> tuple[Whole, Whole]:
-    """Run the search; return the states of the finished texts, and the rows of all texts."""
+    """Run the search; return the states of the finished texts, and the table for ``_spell_out``."""
     after, counts = start(tables), np.empty(most // UNIT + 1, np.int64)
     widest = kept * len(counts)
     beam, states = np.empty((3 * widest, STATE_COLUMNS), np.int64), np.empty((3 * widest, STATE_COLUMNS), np.int64)
@@ -135,7 +136,7 @@ def _go_on(beam: Whole, states: Whole, order: Whole, place: int, texts: Whole, w
 def _extend(beam: Whole, steps: Whole, own: Whole, added: Whole, seam: int, most: int, states: Whole) -> int:
     """Extend each text of the beam by the record's next word; return the number of stored states.
 
-    One state is stored for each choice: leave the word out, keep it, or insert a word before it.
+    One state is stored per choice: leave the word out, keep it, or keep it after an inserted word.
     """
     word, count = own[NUMBER], 0
     for row in range(len(beam)):
@@ -166,7 +167,7 @@ def _extend(beam: Whole, steps: Whole, own: Whole, added: Whole, seam: int, most
 
 @without_reference_counts
 def _sort(states: Whole, within: int, order: Whole) -> int:
-    """Store the row numbers of states nearer than ``within`` in ``order``, sorted by distance."""
+    """Store in ``order`` the rows of states nearer than ``within``, the nearest first."""
     count = 0
     for row in range(len(states)):
         if states[row, DISTANCE] >= within:
@@ -193,10 +194,11 @@ def _is_nearer(one: Whole, other: Whole) -> bool:
 
 @without_reference_counts
 def _look_ahead(tables: ModelTables, after: NextWord, beam: Whole, word: int, steps: Whole) -> None:
-    """Store the costs of the record's next word for each text of the beam.
+    """Store in ``steps`` what the record's next word costs after each text of the beam.
 
     A row of ``steps`` holds four numbers: the cost of the record's word, the likeliest word to
-    insert before it, the cost of the inserted word, and the cost of the record's word after it.
+    insert before the record's word, the cost of the inserted word, and the cost of the record's
+    word after the inserted word.
     """
     for row in range(len(beam)):
         twin = _twin(beam, row)
@@ -224,7 +226,7 @@ def _twin(beam: Whole, row: int) -> int:
 
 @without_reference_counts
 def _thin_out(states: Whole, order: Whole, counts: Whole, kept: int) -> int:
-    """Keep the best states for each number of bits, and return the number of states that are kept.
+    """Keep the nearest states for each whole number of bits; return the number of kept states.
 
     A state is dropped if at least ``kept`` other states are nearer and cost no more bits. A state
     is dropped, too, if a nearer state has the same last words and costs the same whole number of
@@ -262,7 +264,7 @@ def _same(one: Whole, other: Whole) -> bool:
 
 @without_reference_counts
 def _likeliest(tables: ModelTables, after: NextWord) -> int:
-    """Return the word that most often followed the last words in the training texts, or NO_WORD."""
+    """Return the word that most often followed the last words in training; NO_WORD if none did."""
     known = after.contexts[0, -1, CONTEXT]
     word = tables.words.contexts[after.contexts[0, known - 1, CONTEXT] if known else -1, LIKELIEST]
     return word if word < len(tables.in_class) else NO_WORD

@@ -4,12 +4,12 @@ The codec stores some texts, and each of the smallest numbers stands for one of 
 stored texts are *public utterances*, which are sentences of the public training text. ``Codec.of``
 orders the utterances so that, for every k, the first k utterances represent all utterances well.
 The other stored texts are *listed texts* (``listed_texts``). An arithmetic code, which is based on
-a language model, assigns a text to each of the other numbers (``arithmetic_code``). *Broad text* is
-public text about many subjects; a codec of broad text stores only sentences of this text.
+a language model, assigns a text to each of the larger numbers (``arithmetic_code``). *Broad text*
+is public text about many subjects; a codec of broad text stores only sentences of this text.
 
 The *description* of a record is the number of a text near to the record: a stored text
-(``nearest_text``), or a text that a search finds (``beam_search``). The privacy guarantee holds for
-any choice of the text (``adept.mechanisms.description``).
+(``nearest_text``), or a text that a search finds (``beam_search``). The privacy guarantee of a
+release holds whichever text is chosen (``adept.mechanisms.description``).
 
 The codec keeps no cache from one batch of records to the next, because a faster answer would reveal
 a repeated record. Within a batch, similar records are processed faster; the privacy statements
@@ -81,10 +81,10 @@ class Codec(Learned):
     def of(cls, texts: Sequence[str], *, public: bool, listed: int = 0, seed: int = 0) -> "Codec":
         """Learn a codec from training texts.
 
-        A codec of public texts stores the texts as utterances. ``with_list`` can add likely texts
-        until the codec stores ``listed`` texts. A codec of private texts stores no text. A word or
-        a sequence of words is stored only if it occurs in two different texts, which one person may
-        have written.
+        A codec of public texts stores these texts as utterances, and ``with_list`` can add likely
+        texts until ``listed`` texts are stored. A codec of private texts stores no text; it stores
+        a word or a sequence of words only if two different texts, perhaps of one person, contain
+        it.
         """
         rows = [row for row in map(words_of, texts) if row]
         different = list(dict.fromkeys(rows))
@@ -96,7 +96,7 @@ class Codec(Learned):
 
     @classmethod
     def of_sentences(cls, texts: Sequence[str], *, lexicon: Lexicon, seed: int = 0) -> "Codec":
-        """Learn a codec from broad public text; the codec stores sentences without rare words."""
+        """Learn a codec that stores the sentences of broad public text that have no rare words."""
         different = list(dict.fromkeys(row for row in map(words_of, texts) if row))
         rows = sorted(_of_common_words(different), key=lambda row: len(row) not in SPOKEN_WORDS)
         model = LanguageModel.of(rows, seed=seed)
@@ -107,7 +107,7 @@ class Codec(Learned):
         return cls(model, weigh, rows[:MAX_UTTERANCES], listed=listed, lexicon=lexicon)
 
     def with_list(self) -> "Codec":
-        """Return the codec with its list of likely texts; making the list takes about a minute."""
+        """Return the codec with a list of likely texts, which takes about a minute to make."""
         if not self.unlisted:
             return self
         return replace(self, listed=list_likely(self.model, self.utterances, count=self.unlisted), unlisted=0)
@@ -115,9 +115,8 @@ class Codec(Learned):
     def choose_size(self, size: int, *, joint: bool = False) -> int:
         """Return the number K of descriptions to use if a user asks for ``size`` descriptions.
 
-        A codec with n sentences of broad text uses K = n if ``size`` is above MAX_PART_SIZE and at
-        most MIN_SEARCH_RATIO * n. If ``joint`` is True, the codec uses K = n only if ``size`` is
-        above n. In all other cases, K is ``size``.
+        For a codec with n sentences of broad text, K is n if ``size`` is above MAX_PART_SIZE (above
+        n if ``joint`` is True) and at most MIN_SEARCH_RATIO * n. In all other cases, K is ``size``.
         """
         most = MIN_SEARCH_RATIO * self.sentences
         return self.sentences if (self.sentences if joint else MAX_PART_SIZE) < size <= most else size
@@ -128,13 +127,13 @@ class Codec(Learned):
         return len(self.utterances) + len(self.listed) if self.lexicon else 0
 
     def describe(self, texts: Sequence[str], *, size: int) -> list[int]:
-        """Return each text's description, a number below ``size`` that no other text affects."""
+        """Return each text's description: a number below ``size`` that no other text influences."""
         sized, records = self._sized(size), [words_of(text) for text in text_list(texts)]
         nearest = zip(records, sized.index.nearest(records), strict=True)
         return [sized.describe(record, place, distance) for record, (place, distance) in nearest]
 
     def describe_by_several(self, texts: Sequence[str], *, size: int, count: int) -> list[list[int]]:
-        """Return, for each text, the numbers of the ``count`` stored sentences nearest to it."""
+        """Return, for each text, the numbers of the ``count`` nearest stored sentences."""
         records = [*map(words_of, text_list(texts))]
         if not count <= size <= self.sentences:
             raise ConfigurationError(
@@ -144,11 +143,11 @@ class Codec(Learned):
 
     @property
     def sentence_index(self) -> MeaningIndex:
-        """Search index of all stored sentences, for a codec that was learned from broad text."""
+        """Index for searches among all stored sentences of a codec of broad text."""
         return cast(MeaningIndex, self._sized(self.sentences).index)
 
     def write(self, descriptions: Sequence[int], *, size: int) -> list[str]:
-        """Return the text for which each description stands."""
+        """Return the texts for which descriptions (numbers below ``size``) stand."""
         sized = self._sized(size)
         for row, number in enumerate(descriptions, start=1):
             if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < size:
@@ -202,7 +201,7 @@ class _Sized:
         return BeamSearch(self.model, weigh=self.index.weigh, seam=self.seam)
 
     def _prepare(self) -> None:
-        """Create all tables and machine code that any record may need."""
+        """Create in advance all tables and machine code that a record may need."""
         from adept.models.language_model.machine_code import telling
 
         with telling("making machine code, once for this version: about half a minute", compiles=True):
@@ -226,11 +225,11 @@ class _Sized:
         self.numbers, self.index = list(written), NearestTextIndex(list(written.values()), weigh)
 
     def describe(self, record: Words, place: int, distance: int) -> int:
-        """Return the description of a record whose nearest stored text is at ``place``.
+        """Return the description of a record, whose nearest stored text is at ``place``.
 
-        If the search finds a number of the record itself, or of a text whose distance from the
-        record is below ``distance``, the method returns this number and not that of the stored
-        text.
+        ``distance`` is the distance of the stored text. If the arithmetic code has a number for the
+        record itself, or for a nearer text that the search finds, the method returns this number;
+        otherwise, it returns the number of the stored text.
         """
         if self.searches and tuple(self.index[place]) != record:
             for words in chain([record], self._near(record, distance)):

@@ -1,8 +1,8 @@
-"""Saving and loading of the two files of a codec, and of its list of likely texts.
+"""Save and load the two files of a codec, and its list of likely texts.
 
 A JSON file holds the words and the utterances. A second file holds the n-grams and, if they are
-known, the listed texts. The two files are checked before the codec is built, so that a damaged file
-cannot cause an error later for some records.
+already known, the listed texts. Both files are checked before the codec is built, so that a damaged
+file causes an error at once, and not later for some records.
 """
 
 import hashlib
@@ -91,7 +91,7 @@ def save_list(codec: Codec, path: Path) -> None:
 
 
 def load_list(codec: Codec, path: Path) -> Codec:
-    """Return a codec with the list of likely texts in a file; raise ModelError if damaged."""
+    """Return a codec with the likely texts in a file; raise ModelError if the file is damaged."""
     tables = read_tensors(path, {LIKELY: ("int16", (None,))}, description=DESCRIPTION)
     words, flat = codec.model.vocabulary.words, tables[LIKELY].numpy()
     if len(flat) > MAX_LIKELY or (len(flat) and not _are_texts(flat, size=len(words))):
@@ -197,7 +197,7 @@ def _is_counts(values: object) -> bool:
 
 
 def _are_texts(flat: NDArray[np.int16], *, size: int) -> bool:
-    """Return True if each text is 1 to MAX_WORDS numbers of known words, followed by a 0."""
+    """Return True if ``flat`` holds texts of 1 to MAX_WORDS word numbers, each followed by a 0."""
     inside = bool(((flat >= 0) & (flat < size) & (flat != 1)).all()) and bool(flat[-1:].any() == 0 < len(flat))
     lengths = np.diff(np.flatnonzero(flat == 0), prepend=-1) - 1
     return inside and bool(((lengths >= 1) & (lengths <= MAX_WORDS)).all())

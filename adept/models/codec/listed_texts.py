@@ -1,10 +1,11 @@
 """Listed texts: the stored texts of a codec that are not utterances.
 
-A codec of broad public text lists sentences of this text. A codec of other text lists the texts
-that are likeliest under its language model. The search for likely texts begins with the empty text.
-The search extends an unfinished text by each word after which the text can probably end within a
-limit of bits. A text of probability p costs -log2(p) bits. The rest of a text is assumed to cost as
-little as the cheapest rest of a training text after the same one or two words.
+In a codec of broad text, the listed texts are sentences of this text. In other codecs, they are the
+texts that are likeliest under the codec's language model. A text of probability p costs -log2(p)
+bits. The search for texts that cost at most a given number of bits begins with the empty text, and
+extends each unfinished text by every word after which the text seems able to end within this limit.
+To estimate this, the rest of a text is assumed to cost as little as the cheapest rest of a training
+text after the same last word or two words.
 """
 
 import math
@@ -31,10 +32,10 @@ Prefixes = tuple[Tensor, Tensor]
 
 
 class ListedTexts:
-    """Texts that are stored as numbers of words, and the group of each text.
+    """Texts that are stored as the numbers of their words, and the group of each text.
 
-    The array ``flat`` holds all texts, each followed by a 0; ``words`` holds the word of each
-    number. A group holds texts with similar meanings.
+    The array ``flat`` holds all texts, each followed by a 0; ``words`` holds the word for each
+    number. Texts in the same group have similar meanings.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ def list_likely(model: LanguageModel, utterances: Sequence[Words], *, count: int
 
 
 class _Search:
-    """A search for texts that cost few bits, in batches of unfinished texts of equal length.
+    """A search for texts that cost few bits, by batches of unfinished texts of equal length.
 
     A batch of B texts of length L holds the numbers of their words (B, L) and their costs (B,).
     """
@@ -97,7 +98,7 @@ class _Search:
         self.after_word, self.pairs, self.after_pair = self._learn_rests(texts)
 
     def within(self, bits: float) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int16]]]:
-        """Yield the costs (M,) and the words (M, L) of texts that cost at most ``bits`` bits."""
+        """Yield the costs (M,) and word numbers (M, L) of texts that cost at most ``bits`` bits."""
         waiting: dict[int, list[Prefixes]] = {0: [(torch.zeros((1, 0), dtype=torch.int64), torch.zeros(1))]}
         while waiting and self.unread > 0:
             full = [length for length, parts in waiting.items() if sum(len(part[1]) for part in parts) >= self.batch]
@@ -139,8 +140,8 @@ class _Search:
     def _learn_rests(self, texts: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Tensor]:
         """Return the least cost of the rest of a training text after each word and each word pair.
 
-        The results are the costs after each word (V,), the keys (P,) of the word pairs, and the
-        costs after each pair (P,).
+        The results are the costs (V,) after each word, the keys (P,) of the pairs of neighbouring
+        words in the texts, and the costs (P,) after each pair.
         """
         by_length: dict[int, list[Sequence[int]]] = {}
         for text in dict.fromkeys(map(tuple, texts)):
@@ -152,7 +153,7 @@ class _Search:
         return after_word, pairs, torch.zeros(len(pairs)).scatter_reduce(0, index, rests, "amin", include_self=False)
 
     def _weigh_rests(self, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return arrays (B * L,): the word before, the word, and the cost of the words after it."""
+        """Return arrays (B * L,): the word before each word, the word, and the cost of the rest."""
         costs = [torch.zeros(len(rows))]
         for place in range(rows.shape[1]):
             shares = next_shares(self.model, rows[:, :place])

@@ -1,12 +1,12 @@
-"""Meanings of texts as vectors of whole numbers, and a search for the nearest meanings.
+"""Meanings of texts, as vectors of whole numbers, and a search for texts with similar meanings.
 
 The *meaning* of a text is the sum of its words' vectors (``adept.models.word_vectors``), weighted
 by the words' rarity in public text. The sum is scaled to the length MEANING_LENGTH and rounded to
 whole numbers. The inner product of two meanings is about ``MEANING_LENGTH^2`` times their cosine.
-Inner products are whole numbers below ``2^24``, so floats hold them exactly, in any order of the
-additions.
+Inner products are whole numbers below ``2^24``, so 32-bit floats hold them exactly, in whatever
+order the terms of a product are added.
 
-An *inverted file* keeps similar meanings in groups, which are made by k-means for directions
+An *inverted file* divides texts into groups with similar meanings, by k-means for directions
 (Dhillon and Modha 2001). A record is compared with the centres of all groups, and then only with
 the texts in the PROBED_GROUPS nearest groups (Jegou, Douze and Schmid 2011, Section IV).
 """
@@ -48,7 +48,7 @@ Groups = NDArray[np.int16]
 
 @dataclass(frozen=True, eq=False)
 class WordWeights(Learned):
-    """Weights of words: the square roots of the logarithmic inverse document frequencies."""
+    """Weights of words: the square roots of their logarithmic inverse document frequencies."""
 
     holders: Counter[str]  # how many texts hold each word
     texts: int
@@ -80,9 +80,9 @@ class WordWeights(Learned):
 def tabulate(
     texts: Sequence[Collection[str]], more: ListedTexts | None = None
 ) -> tuple[dict[str, int], sparse.csr_array]:
-    """Return each word's column, and a table with a 1 where a text (row) holds a word (column).
+    """Return each word's column, and a table with a 1 where a text (row) contains a word (column).
 
-    The listed texts ``more`` get the last rows.
+    The last rows of the table are those of the listed texts ``more``.
     """
     more = more or ListedTexts()
     words: dict[str, int] = {}
@@ -103,7 +103,7 @@ def tabulate(
 
 
 class Meanings:
-    """A calculator of meanings of texts, from a lexicon's vectors (W, d) and weights of words."""
+    """A calculator of texts' meanings, from a lexicon's vectors (W, d) and weights of words."""
 
     def __init__(self, lexicon: Lexicon, weigh: WordWeights) -> None:
         self.lexicon, self.weigh = lexicon, weigh
@@ -114,12 +114,12 @@ class Meanings:
     def of(self, texts: Iterable[Collection[str]], more: ListedTexts | None = None) -> Codes:
         """Return the meanings (N, d) of texts, followed by those of the listed texts ``more``.
 
-        The meaning of a text without a known word is zero.
+        The meaning of a text without a word of the lexicon is zero.
         """
         return self.of_table(*tabulate(list(texts), more))
 
     def mean_of(self, texts: Iterable[Collection[str]]) -> Codes:
-        """Return texts' mean meaning (d,), of length MEANING_LENGTH; 0 if no word is known."""
+        """Return texts' mean meaning (d,), scaled to MEANING_LENGTH; 0 if no word is known."""
         sums = self.of(texts).astype(np.float32).sum(axis=0, keepdims=True)
         return np.asarray(_at_length(sums)[0].astype(np.int8))
 
@@ -158,7 +158,7 @@ def group_meanings(meanings: Codes, *, seed: int = 0) -> Groups:
 
 
 def _cut(groups: Tensor, most: int) -> Tensor:
-    """Split each group that has more than ``most`` texts; return new group numbers without gaps."""
+    """Split groups into parts of at most ``most`` texts; return new group numbers without gaps."""
     order = torch.argsort(groups, stable=True)
     sizes = torch.bincount(groups)
     inside = torch.arange(len(groups)) - (sizes.cumsum(0) - sizes)[groups[order]]
@@ -168,10 +168,10 @@ def _cut(groups: Tensor, most: int) -> Tensor:
 
 
 def join_groups(meanings: Codes, groups: Groups) -> Groups:
-    """Return the group numbers (N,) of meanings; the last meanings already have ``groups``.
+    """Return the group numbers (N,) of meanings, the last of which have the numbers ``groups``.
 
-    A meaning without a group joins the group with the nearest centre. All meanings form one group
-    if no groups are given, or if there are at most MAX_UNGROUPED meanings.
+    Each other meaning joins the group with the nearest centre. If ``groups`` is empty, or if there
+    are at most MAX_UNGROUPED meanings, all form one group.
     """
     if len(meanings) <= MAX_UNGROUPED or not len(groups):
         return np.zeros(len(meanings), dtype=np.int16)
@@ -182,7 +182,7 @@ def join_groups(meanings: Codes, groups: Groups) -> Groups:
 
 
 def _find_centres(table: Tensor, groups: Tensor, count: int) -> Tensor:
-    """Return the centre of each group (C, d), in whole numbers and of length MEANING_LENGTH."""
+    """Return the groups' centres (C, d), scaled to MEANING_LENGTH and rounded to whole numbers."""
     sums = torch.zeros(count, table.shape[1], dtype=torch.float64)
     for begin in range(0, len(table), CENTRE_BATCH):
         sums.index_add_(0, groups[begin : begin + CENTRE_BATCH], table[begin : begin + CENTRE_BATCH].double())
@@ -204,9 +204,9 @@ class InvertedFile:
         self.slots = np.argsort(self.order.numpy()).astype(np.int32)  # of each text in the table
 
     def nearest(self, meanings: Codes, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the numbers and the inner products (B, S) of the texts nearest to B meanings.
+        """Return numbers (B, S) and inner products (B, S) of the texts nearest to B meanings.
 
-        If fewer than ``count`` texts are found for a meaning, the nearest text is repeated.
+        S is at most ``count``; if fewer texts are found for a meaning, the nearest one is repeated.
         """
         asked = torch.from_numpy(meanings).float()
         groups = len(self.sizes)
@@ -231,5 +231,5 @@ class InvertedFile:
 
 
 def _keys(products: Tensor, places: Tensor) -> Tensor:
-    """Return a distinct key for each product (B, N): the larger the product, the larger the key."""
+    """Return distinct keys (B, N) that sort products (B, N), and equal products by their places."""
     return products.double().mul_(PLACE_UNIT).add_(PLACE_UNIT - 1 - places)

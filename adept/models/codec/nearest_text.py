@@ -1,12 +1,12 @@
-"""Search for the text nearest to a record, by words alone or also by meaning.
+"""A search for the text that is nearest to a record, by words alone or also by meaning.
 
 The distance by words has two terms. The first term is the total weight of those words of the record
-that are not in the text. The second term is a fraction of the total weight of those words of the
-text that are not in the record. The distance by meaning has a third term, which is a product: one
-minus the cosine of the two meanings, times the total weight of the record's words, times a
-constant. The constant is smaller in an index of MANY_TEXTS texts or more than in a smaller index.
-In distances by meaning, words that negate, such as "not", weigh NEGATION_FACTOR times as much as
-other words of the same rarity.
+that are not in the text. The second term is ADDED_COST / MISSING_COST times the total weight of
+those words of the text that are not in the record. The distance by meaning has a third term, which
+is a product: one minus the cosine of the meanings of record and text, times the total weight of the
+record's words, times a constant. The constant is smaller in an index of MANY_TEXTS texts or more
+than in a smaller index. In distances by meaning, words that negate, such as "not", weigh
+NEGATION_FACTOR times as much as other words of the same rarity.
 """
 
 import random
@@ -57,7 +57,7 @@ Places = NDArray[np.integer[Any]]
 
 
 class TextTable:
-    """A table of the words in each text, and the weight of each word; listed texts come last."""
+    """A table of the words in each text, with the weight of each word; listed texts come last."""
 
     def __init__(self, texts: Sequence[Sequence[str]], weigh: WordWeights, more: ListedTexts | None = None) -> None:
         self.texts, self.more, self.weigh = texts, more or ListedTexts(), weigh
@@ -69,11 +69,11 @@ class TextTable:
 
     @property
     def words(self) -> tuple[dict[str, int], sparse.csr_array]:
-        """The column of each word, and a table with a 1 where the text of a row holds the word."""
+        """Each word's column, and a table with a 1 where a text (row) contains a word (column)."""
         return self._columns, self._table
 
     def _weigh_all(self, wanted: set[str]) -> int:
-        """Return the distance from a record with these words to a text without any words."""
+        """Return the distance from a record with the words ``wanted`` to a text without words."""
         return MISSING_COST * sum(map(self.weigh, wanted))
 
 
@@ -85,7 +85,7 @@ class NearestTextIndex(TextTable):
         self._holders, self._starts = by_word.indices, by_word.indptr
 
     def nearest(self, records: Iterable[Sequence[str]]) -> Iterator[tuple[int, int]]:
-        """Yield, for each record, the number of the nearest text and its distance.
+        """Yield, for each record, the number and the distance of the nearest text.
 
         If several texts have the least distance, the text that shares the most word bigrams with
         the record is chosen.
@@ -99,10 +99,10 @@ class NearestTextIndex(TextTable):
         return (text for text, seams in texts if self.weigh.distance(record, text) + seams < distance)
 
     def _nearest(self, wanted: set[str]) -> tuple[int, list[int]]:
-        """Return the least distance from a record, and the first MAX_EQUALS texts at this distance.
+        """Return the least distance of a text from a record, and MAX_EQUALS texts at this distance.
 
-        The search compares texts that hold the record's heaviest word, then texts that hold the
-        next heaviest word, and so on, until no other text can be nearer.
+        The search looks at the texts that contain the record's heaviest word, then at those that
+        contain the next heaviest word, and so on, until no other text can be nearer.
         """
         gains, weight = self._gains(wanted), self._weigh_all(wanted)
         lacked, looked, least = 0, 0, weight + 1
@@ -121,7 +121,7 @@ class NearestTextIndex(TextTable):
         return least, equal[:MAX_EQUALS].tolist()
 
     def _gains(self, wanted: set[str]) -> NDArray[np.int32]:
-        """Return, for each word, the change of a text's distance if the text holds the word."""
+        """Return, for each word, how it changes the distance of a text that contains the word."""
         gains = ADDED_COST * self._weights
         own = [self._columns[word] for word in wanted if word in self._columns]
         gains[own] -= (ADDED_COST + MISSING_COST) * self._weights[own]
@@ -134,8 +134,9 @@ class NearestTextIndex(TextTable):
     def order(self, *, seed: int) -> list[int]:
         """Order the texts so that, for every k, the first k texts represent all texts well.
 
-        Each of the first ORDERED_TEXTS places gets the best of TRIED_TEXTS random candidates
-        (Mirzasoleiman et al. 2015).
+        Each of the first ORDERED_TEXTS places gets the one of TRIED_TEXTS random candidates that
+        most reduces the distances of TARGET_TEXTS texts to the nearest chosen text (Mirzasoleiman
+        et al. 2015).
         """
         rng = random.Random(seed)
         left = list(range(len(self.texts)))
@@ -174,13 +175,13 @@ class MeaningIndex(TextTable):
         self._of_words = self._table @ (ADDED_COST * self._weights)
 
     def nearest(self, records: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]:
-        """Yield, for each record, the number of the nearest text and its distance."""
+        """Yield, for each record, the number and the distance of the nearest text."""
         for row, places in self._compare(records, SHORTLIST_TEXTS):
             least = row.min()
             yield int(places[row == least].min()), int(least)
 
     def several(self, records: Sequence[Sequence[str]], count: int) -> Iterator[list[int]]:
-        """Yield, for each record, the numbers of the ``count`` different texts nearest to it."""
+        """Yield, for each record, the numbers of the ``count`` texts nearest to the record."""
         for row, places in self._compare(records, max(SHORTLIST_TEXTS, SHORTLIST_FACTOR * count)):
             ordered = dict.fromkeys(places[np.lexsort((places, row))].tolist())
             yield list(islice(dict.fromkeys(chain(ordered, range(count))), count))
@@ -196,7 +197,7 @@ class MeaningIndex(TextTable):
             yield from zip(self.measure(some, numbers, apart, most=MEANING_HALVES[0]), numbers, strict=True)
 
     def compare_all(self, meanings: Codes) -> NDArray[np.int16]:
-        """Return the inner products (L, N) of L meanings (L, d) with those of all N texts."""
+        """Return the inner products (L, N) of meanings (L, d) with the meanings of all N texts."""
         products = multiply_all(meanings, self.file.table.numpy()).astype(np.int16)
         return products[:, self.file.slots]
 
@@ -206,9 +207,9 @@ class MeaningIndex(TextTable):
         """Return the distances (B, S) of S texts from each of B records, by words and by meaning.
 
         ``numbers`` holds the numbers of the texts, and ``apart`` their distances in meaning. The
-        distance by words grows by f times the weight of the record's words, where f is ``apart / (2
-        * MEANING_LENGTH^2)`` and at most ``most``. A text with too few words to be a sentence gets
-        an extra distance of ``1 + most`` times the weight of the record's words.
+        distance is the distance by words, plus f times the weight of the record's words, where f is
+        ``apart / (2 * MEANING_LENGTH^2)`` and at most ``most``. A text with too few words to be a
+        sentence gets an extra distance of ``1 + most`` times the weight of the record's words.
         """
         wanted = [set(record) for record in records]
         weights = np.array([self._weigh_all(words) for words in wanted])[:, None]
@@ -224,8 +225,8 @@ class MeaningIndex(TextTable):
         """Yield the texts whose distance from a record is below ``distance``, the nearest first.
 
         ``texts`` holds pairs of a text and the distance that the text's seams add. A seam is a
-        place where words were left out or inserted. Texts with too few words to be a sentence are
-        left out.
+        place where a word was left out or inserted. Texts with too few words to be a sentence are
+        not yielded.
         """
         least = _least_words(record)
         pairs = [*islice((pair for pair in texts if _length(pair[0]) >= least), SHORTLIST_TEXTS)]
@@ -237,7 +238,7 @@ class MeaningIndex(TextTable):
         return (pairs[place][0] for place in np.argsort(apart, kind="stable").tolist() if apart[place] < distance)
 
     def _by_words(self, wanted: Sequence[set[str]], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return each text's distance by words, minus the distance of a text without any words.
+        """Return each text's distance by words, minus the distance of a text without words.
 
         ``numbers`` has the shape (B, S), or (1, S) if all records are compared with the same texts.
         """
@@ -258,5 +259,5 @@ def _least_words(record: Sequence[str]) -> int:
 
 
 def _length(words: Iterable[str]) -> int:
-    """Return the number of different words without punctuation marks; "by by card" has two."""
+    """Return the number of distinct words that are no punctuation marks; "by by card" has two."""
     return len(set(words) - SILENT_MARKS)

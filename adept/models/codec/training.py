@@ -1,8 +1,8 @@
-"""Learning of a codec from training text, and listing of likely texts when they are first needed.
+"""Learn a codec from training text, and list its likely texts when they are first needed.
 
-The first process that needs the list saves it in the model's directory or, if this fails, in the
-user's cache directory. Later processes read the file, because another machine might put texts of
-almost equal probability in another order.
+The first process that needs the list of likely texts makes the list, and saves it in the model's
+directory or, if this fails, in the user's cache directory. Later processes read the file: if they
+made the list again, texts of almost equal probability might come in another order.
 """
 
 import os
@@ -29,7 +29,7 @@ MAX_HELD_OUT = 200
 def learn_codec(train: Corpus, validation: Corpus, *, public: bool, seed: int, config: CodecConfig) -> Codec:
     """Learn the codec of a model from its training text.
 
-    If the text is public, the codec also stores validation texts, for estimates of utility.
+    If the text is public, the codec also stores validation texts, to estimate utility with.
     """
     texts = train.texts
     if config.texts is not None and config.texts < len(texts):
@@ -72,7 +72,7 @@ def _load(codec: Codec, path: Path) -> Codec:
 
 
 def _keep(listed: Codec, path: Path) -> bool:
-    """Save the list; return True if its file exists afterwards, whichever process wrote it."""
+    """Save a codec's list; return True if its file exists afterwards, whoever wrote the file."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".codec-") as directory:

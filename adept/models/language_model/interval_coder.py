@@ -1,18 +1,20 @@
-"""An arithmetic coder: ``encode`` finds the interval of a text, and ``decode`` the text at a point.
+"""An arithmetic coder: ``encode`` finds a text's interval, ``decode`` finds the text at a point.
 
 The coder divides the line [0, 1) into one interval for each text. An interval is stored as three
 whole numbers, ``low``, ``width`` and ``depth``. The interval begins at ``low * 2^-(WIDTH + depth)``
 and has the width ``width * 2^-(WIDTH + depth)``, where ``2^(WIDTH - 1) < width <= 2^WIDTH``. A
-*share* is a part of an interval, given by its two edges as fractions of ONE. A share of any
-interval, however narrow, is computed with 64-bit integers.
+*share* is a part of an interval, given by its two edges: whole numbers from 0, the start of the
+interval, to ONE, its end. A share of any interval, however narrow, is computed with 64-bit
+integers.
 
 A *band* holds the texts whose probability lies between two limits, and whose end has at least a
 given probability. Each band divides the line in its own way. The interval of an unfinished text is
-divided in two steps: first into the end of the text and all continuations, then among the next
-words. The end gets no share if the band excludes the finished text. If the finished text belongs to
-the band, the end and all continuations get shares in the ratio of p to b / GROWTH, but the end gets
-at least p. Here p is the model's probability of an end, and b is the number of bits that
-continuations may still cost in the band.
+divided in two steps: first into a share for the end of the text and a share for all continuations,
+which is then divided among the next words. The end gets no share if the band excludes the finished
+text. If the finished text belongs to the band, the end and all continuations get shares in the
+ratio of p to b / GROWTH, but the end gets at least p. Here p is the model's probability that the
+text ends here, and b is the number of bits that a continuation may still cost if it is to belong to
+the band.
 """
 
 from typing import NamedTuple
@@ -51,21 +53,21 @@ Limits = NDArray[np.int64]
 
 
 class Spelled(NamedTuple):
-    """The spellings of those words of a text that the vocabulary lacks."""
+    """The spellings of those words of a text that are not in the vocabulary."""
 
     shares: Whole  # shares of the letters of all these words, one after the other (S, 2)
     starts: Whole  # rows where the shares of each of the L words begin, and S (L + 1,)
 
 
 class Foreseen(NamedTuple):
-    """The shares of the line that the model gives to the L words of a text."""
+    """The shares that the model gives to the L words of a text, and to an end before each word."""
 
     spans: Whole  # the share of each word after those before it (L, 2)
     ends: Whole  # the share of an end before each word, out of ONE (L,)
 
 
 class Decoder(NamedTuple):
-    """A decoder's point, the interval known to hold it, and the probability of the text so far."""
+    """The point to decode, an interval that contains it, and the probability of the text so far."""
 
     bits: NDArray[np.uint8]  # bits of the point, the highest bit first, as bytes
     offset: Whole  # distance of the point from the start of the interval (1,)
@@ -82,9 +84,10 @@ def whole_line() -> WidthAndDepth:
 
 @without_reference_counts
 def narrow(interval: WidthAndDepth, low: int, high: int) -> tuple[int, int]:
-    """Replace an interval by its share from ``low`` to ``high`` (as fractions of ONE).
+    """Replace an interval by its share from ``low`` to ``high`` (edges from 0 to ONE).
 
-    Return the start of the share inside the old interval, and the growth of the depth in bits.
+    Return the distance of the share's start from the interval's start, in units of
+    ``2^-(WIDTH + depth)`` with the old depth, and the number of bits by which the depth grows.
     """
     begins, width, more = _share(interval[0], low, high)
     interval[0], interval[1] = width, interval[1] + more
@@ -93,7 +96,7 @@ def narrow(interval: WidthAndDepth, low: int, high: int) -> tuple[int, int]:
 
 @without_reference_counts
 def _share(width: int, low: int, high: int) -> tuple[int, int, int]:
-    """Return the start and the width of a share, and the increase of the depth in bits."""
+    """Return the start and the width of a share, and the bits by which the depth grows."""
     begins, ends, more = width * low >> BITS, width * high >> BITS, 0
     while ends - begins << more <= 1 << (WIDTH - 1):
         more += 1
@@ -120,8 +123,8 @@ def _narrower(width: int, depth: int, other_width: int, other_depth: int) -> boo
 def end_share(band: Limits, text: WidthAndDepth, own: int) -> int:
     """Return the share, out of ONE, that a band gives to the end of an unfinished text.
 
-    ``own`` is the share that the model gives to the end. The result is 0 if the band excludes the
-    finished text.
+    ``own`` is the share that the model gives to the end. The result is 0 if the text, finished
+    here, does not belong to the band.
     """
     _, width, more = _share(text[0], 0, own)
     if own < band[4] or not _is_inside(band, width, text[1] + more):
@@ -132,10 +135,10 @@ def end_share(band: Limits, text: WidthAndDepth, own: int) -> int:
 
 @without_reference_counts
 def edge_among_others(own: int, edge: int) -> int:
-    """Return the position of ``edge`` after the line from ``own`` to ONE is stretched to [0, ONE).
+    """Return the place of ``edge`` after the line from ``own`` to ONE is stretched to [0, ONE).
 
-    The end of the text has the share from 0 to ``own``. The result increases strictly with
-    ``edge``.
+    The share from 0 to ``own`` belongs to the end of the text, and the other shares belong to the
+    next words. The result increases strictly with ``edge``.
     """
     return (edge - own << BITS) // (ONE - own)
 
@@ -152,11 +155,11 @@ def encode(
 ) -> tuple[int, Whole, WidthAndDepth, WidthAndDepth]:
     """Return the number of a text's band, the steps (M, 2) to the text's interval, and two widths.
 
-    The first width is the width of the interval, and the second is the text's probability; both are
-    pairs (width, depth). A step holds the start of a share inside the interval so far, and the
-    growth of the depth in bits. The number of the band is NO_BAND if no band fits, or if the depth
-    of the interval is above ``narrowest``. In ``bands`` (B, 5), the bands of less likely texts come
-    first.
+    Both widths are pairs (width, depth): the first is the width of the interval, and the second is
+    the probability of the text. A step replaces the interval so far by one of its shares, and holds
+    the result of ``narrow``. The number of the band is NO_BAND if the text belongs to no band, or
+    if the depth of its interval is above ``narrowest``. In ``bands`` (B, 5), the bands of less
+    likely texts come first.
     """
     foreseen = Foreseen(np.empty((len(words), 2), np.int64), np.empty(len(words), np.int64))
     text, none = _foresee(tables, words, spelled, bands[0], foreseen), np.empty((0, 2), np.int64)
@@ -226,11 +229,11 @@ def decode(
     narrowest: int,
     most: int,
 ) -> tuple[int, Whole, Whole]:
-    """Return the index of the first of P points whose text belongs to the band, and the last text.
+    """Return the index of the first of P points whose text belongs to the band, and this text.
 
-    If no text belongs to the band, the index is P. A text ends at END, after ``most`` words, or
-    when the text is too unlikely or its interval too narrow. The text is returned as the numbers of
-    its words, and the spellings of words outside the vocabulary.
+    If there is no such point, return P and the text of the last point. A text ends at END, after
+    ``most`` words, when it is too unlikely for the band, or when its interval is too narrow. It is
+    returned as the numbers of its words, and the spellings of words outside the vocabulary.
     """
     after, words, spelled = start(tables), np.empty(most, np.int64), np.empty((most, MAX_WORD_LETTERS), np.int64)
     found, length = 0, 0
@@ -279,8 +282,8 @@ def _decode_word(tables: ModelTables, point: Decoder, after: NextWord) -> int:
 def decode_spelling(spelling: SpellingTables, point: Decoder, letters: Whole) -> None:
     """Read the spelling of a word that is not in the vocabulary, and store it in ``letters``.
 
-    The first entry becomes -1 - r for the word at place r in the list of common words. For a word
-    that is not common, the entries become the numbers of its letters, up to a WORD_END.
+    For the word at place r of the list of common words, the first entry becomes -1 - r. For any
+    other word, the entries become the numbers of the word's letters, and then WORD_END.
     """
     letters[0] = WORD_END
     if len(spelling.edges) > 1:
@@ -321,7 +324,7 @@ def _find_letter(tables: NgramTables, contexts: Whole, wanted: int) -> int:
 
 @compiled
 def spell(tables: NgramTables, letters: Whole) -> Whole:
-    """Return the shares (M, 2) that the model gives to the M letters of a word, in their order."""
+    """Return the shares (M, 2) of the M letters of a word, each after the letters before it."""
     context, contexts = _before_letters(tables)
     spans = np.empty((len(letters), 2), np.int64)
     for number, letter in enumerate(letters):

@@ -1,4 +1,4 @@
-"""Compilation of slow Python loops to machine code."""
+"""Compile slow Python loops to machine code."""
 
 import hashlib
 import sys
@@ -49,7 +49,7 @@ def without_reference_counts(function: Function) -> Function:
 
 @cache
 def _directory() -> str | None:
-    """Return the cache directory for this version's machine code; None if it is not writable."""
+    """Return the directory of this version's machine code; None if it is not writable."""
     if (user := cache_directory()) is None:
         return None
     digest = hashlib.sha256()
@@ -67,7 +67,7 @@ def _directory() -> str | None:
 
 @contextmanager
 def telling(line: str, *, compiles: bool = False) -> Iterator[None]:
-    """Show a progress bar with the text ``line`` on a terminal while the block runs."""
+    """Show a progress bar with the text ``line`` while the block runs, if stderr is a terminal."""
     ended = threading.Event()
     shown = threading.Thread(target=_show_bar, args=(line, ended, compiles), daemon=True)
     if sys.stderr.isatty():

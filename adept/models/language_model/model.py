@@ -3,9 +3,9 @@
 A text is a sequence of symbols. Each word of the vocabulary is one symbol. A word outside the
 vocabulary is the symbol UNKNOWN, followed by the spelling of the word. A spelling consists of
 letters or, if the vocabulary is English, of one entry in a list of the commonest English words. If
-a word has both kinds of spelling, the model uses the likelier one. The probability of a symbol is
-given as a *share*: an interval of whole numbers [low, high) between 0 and ONE. The probability of
-the symbol is ``(high - low) / ONE``.
+a word has both kinds of spelling, the model uses the likelier one. The model gives each symbol a
+*share*: an interval [low, high) of whole numbers from 0 to ONE. The probability of the symbol is
+``(high - low) / ONE``.
 """
 
 from collections import Counter
@@ -77,15 +77,15 @@ class UnknownWords(Learned):
         return [ONE * value // max(1, sums[-1]) for value in sums]
 
     def spans(self, word: str) -> list[Span] | None:
-        """Return the share of each symbol of a word's spelling; None if no spelling is known."""
+        """Return the share of each symbol in a word's likelier spelling; None if it has none."""
         ways = [way for way in (self._as_listed(word), self._as_letters(word)) if way]
         return max(ways, key=lambda way: Fraction(prod(high - low for low, high in way), ONE ** len(way)), default=None)
 
     def word(self, letters: Sequence[int]) -> str:
         """Return the word whose spelling a decoder has read.
 
-        ``letters`` begins with -1 - r for the word at place r in the list of common words. For a
-        word that is not common, ``letters`` holds the numbers of the word's letters and a final 0.
+        For the word at place r of the list of common words, ``letters`` begins with -1 - r. For any
+        other word, ``letters`` holds the numbers of the word's letters and a final 0.
         """
         if letters[0] < 0:
             return self._listed_words[-1 - letters[0]]
@@ -130,7 +130,7 @@ class LanguageModel(Learned):
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[str]], *, seed: int = 0, least: int = 1) -> "LanguageModel":
-        """Learn a model of words and n-grams that occur in at least ``least`` different texts."""
+        """Learn a model of the words and n-grams that occur in ``least`` or more distinct texts."""
         vocabulary = Vocabulary.of(texts, seed=seed, least=least)
         rows = [vocabulary.encode(text) for text in texts]
         classes = [[vocabulary.classes[number] for number in row] for row in rows]

@@ -1,9 +1,9 @@
-"""The probability distribution of the next word of a text, in machine code.
+"""Functions of machine code that compute the probability distribution of the next word of a text.
 
-The distribution is a function F whose values are whole numbers. ``F(w) / ONE`` is the probability
-of all words with smaller numbers than the word w. So the word w has the share of [0, ONE) from F(w)
-to F(w + 1), which is never empty. No result is kept from one text to the next, so the time that a
-record takes does not depend on other records.
+All words of the vocabulary are numbered. The distribution is a function F of these numbers with
+whole values: ``F(w) / ONE`` is the probability that the next word has a number below w. So the word
+w has the share of [0, ONE) from F(w) to F(w + 1), which is never empty. No result is kept from one
+text to the next, so the time that a record takes does not depend on other records.
 """
 
 from typing import NamedTuple
@@ -25,7 +25,7 @@ CONTEXT_COLUMNS = 7
 
 
 class NextWord(NamedTuple):
-    """The distribution of the next word, in arrays that change with each word that is read."""
+    """The distribution of the next word, in arrays that are changed when a word is read."""
 
     window: Whole  # the last words; V stands before a text's first word (CONTEXT_WORDS,)
     classes: Whole  # their classes (CONTEXT_WORDS,)
@@ -72,7 +72,7 @@ def append(window: Whole, word: int) -> None:
 
 @without_reference_counts
 def look(tables: ModelTables, after: NextWord) -> None:
-    """Look up the last words, and their classes, in the tables of n-grams."""
+    """Look up the words of the window, and the classes of these words, in the n-gram tables."""
     for place in range(len(after.window)):
         after.classes[place] = tables.class_of[after.window[place]]
     find_contexts(tables.words, after.window, after.contexts[0])
@@ -117,7 +117,7 @@ def shares_after(tables: ModelTables, windows: Whole) -> NDArray[np.float32]:
 
 @without_reference_counts
 def _spread(tables: NgramTables, contexts: Whole, shares: NDArray[np.float64]) -> None:
-    """Store the probability of every symbol after the last symbols that were read."""
+    """Store in ``shares`` the probability of every symbol after the given contexts."""
     for symbol in range(len(shares)):
         shares[symbol] = (tables.alone[symbol + 1] - tables.alone[symbol]) / ONE
     for end in contexts[: contexts[-1, CONTEXT]]:
@@ -156,7 +156,7 @@ def find(tables: ModelTables, after: NextWord, point: int) -> tuple[int, int, in
 
 @without_reference_counts
 def _edge(tables: ModelTables, after: NextWord, own: int, low: int, high: int, word: int, by_words: int) -> int:
-    """Return F(``word``), given the share of the word's class from ``low`` to ``high``."""
+    """Return F(``word``), given its class's share (``low`` to ``high``) and F by words alone."""
     edge, size = _mix(tables, own, low, high, word, by_words), len(tables.class_of) - 1
     if not tables.spells:
         unknown = after.unknown[1] - after.unknown[0]
@@ -173,7 +173,7 @@ def _mix(tables: ModelTables, own: int, low: int, high: int, word: int, by_words
 
 @without_reference_counts
 def find_contexts(tables: NgramTables, window: Whole, contexts: Whole) -> None:
-    """Store the known contexts of a window (its last one, two, ... symbols), the shortest first."""
+    """Store which ends of a window (its last one, two, ... symbols) are contexts in the tables."""
     size, parent, known = len(tables.alone) - 1, 0, 0
     begins, ends = 0, tables.levels[min(1, len(tables.levels) - 1)]
     for length in range(1, len(tables.levels)):
@@ -193,7 +193,7 @@ def find_contexts(tables: NgramTables, window: Whole, contexts: Whole) -> None:
 
 @without_reference_counts
 def below(tables: NgramTables, contexts: Whole, symbol: int) -> int:
-    """Return F of a symbol: the share of all symbols with smaller numbers."""
+    """Return F of a symbol: the share of all symbols with smaller numbers, out of ONE."""
     value: int = tables.alone[symbol]
     for end in contexts[: contexts[-1, CONTEXT]]:
         end[FOUND] = first_at_least(tables.followers, end[BEGINS], end[ENDS], symbol)
@@ -229,7 +229,7 @@ def _widen_search(tables: NgramTables, contexts: Whole) -> None:
 
 @without_reference_counts
 def first_at_least(rows: Whole, begins: int, ends: int, wanted: int) -> int:
-    """Return the first of the sorted rows whose number is at least ``wanted``, or else ``ends``."""
+    """Return the first of sorted rows that begins with ``wanted`` or more, or else ``ends``."""
     while begins < ends:
         middle = (begins + ends) // 2
         if rows[middle, 0] < wanted:

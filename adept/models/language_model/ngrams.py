@@ -1,4 +1,4 @@
-"""An n-gram model that computes with integers, so that an arithmetic code can use it exactly.
+"""An n-gram model that computes with integers, as exactly as an arithmetic code needs.
 
 The probability of the symbol w after the context h, that is, after the k - 1 symbols before w, is
 estimated by interpolated Kneser-Ney smoothing with three discounts (Chen and Goodman 1998, "An
@@ -7,10 +7,10 @@ empirical study of smoothing techniques for language modeling", Section 3):
     p_k(w | h) = (c(h w) - D(c(h w))) / c(h) + rest(h) * p_(k-1)(w | h without its oldest symbol),
     p_0 uniform.
 
-Here c is a count of n-grams, D is the discount on a count, and ``rest(h)`` is the probability that
-the discounts leave over. The tables give ``F(j) = ONE * P(w < j)``, where P is the probability
-after a context. F is computed from the shortest context to the longest, and rounded down for each
-of them.
+Here c is the count of a sequence of symbols, D is the discount on a count, and ``rest(h)`` is the
+probability that the discounts leave to shorter contexts. The tables serve to compute
+``F(j) = ONE * P(w < j)``, where ``P(w < j)`` is the probability that a symbol with a number below j
+follows a context. F is computed for the shortest context first, and rounded down for each context.
 """
 
 from collections import Counter
@@ -50,12 +50,12 @@ class NgramTables(NamedTuple):
       context without s among the contexts of that length.
     - FOLLOWERS: the row where the context's followers begin.
     - REST: the sum of the discounts on the counts of the context's followers.
-    - LIKELIEST: the commonest follower with a number above UNKNOWN's; V if there is none.
+    - LIKELIEST: the commonest of the followers with numbers above UNKNOWN's; V if there is none.
     - LONGER: the row where the contexts begin that extend this context by one earlier symbol.
 
-    The columns of a follower are SYMBOL, in increasing order, and SUM, the sum of the discounted
-    counts of all followers in earlier rows. An additional last row of contexts marks the end of the
-    table; its LIKELIEST is the likeliest of all symbols.
+    The columns of a follower are SYMBOL, which increases from follower to follower of a context,
+    and SUM, the sum of the discounted counts of all followers in earlier rows. An additional last
+    row of contexts marks the end of the table; its LIKELIEST is the commonest symbol of all.
     """
 
     alone: Whole  # F of each symbol without any context (V + 1,)
@@ -79,8 +79,8 @@ class Ngrams(Learned):
     def of(cls, sequences: Sequence[Sequence[int]], *, order: int, size: int, least: int = 1) -> "Ngrams":
         """Count the n-grams in sequences of symbols, where n is ``order``.
 
-        Only the MAX_NGRAMS most frequent n-grams that occur in ``least`` or more sequences are
-        kept. The last symbol of each sequence must stand for its end.
+        Of the n-grams that occur in at least ``least`` distinct sequences, the MAX_NGRAMS most
+        frequent are kept. The last symbol of each sequence must stand for its end.
         """
         seen: Counter[Context] = Counter()
         holders: Counter[Context] = Counter()
@@ -138,7 +138,7 @@ class Ngrams(Learned):
         return np.asarray(levels[min(1, len(levels) - 1)] + np.cumsum(below) - below)
 
     def _likeliest(self, symbols: Whole, counts: Whole, owner: Whole, contexts: int) -> Whole:
-        """Return the commonest follower of each context; of equally common followers, the first."""
+        """Return the commonest follower of each context, or V; of equally common ones the first."""
         found, words = np.full(contexts, self.size), np.flatnonzero(symbols > UNKNOWN_NUMBER)
         if len(words):
             begins = _begins(owner[None, words])
@@ -150,7 +150,7 @@ class Ngrams(Learned):
 
 
 class _Level(NamedTuple):
-    """The contexts of one length, sorted by their symbols read backwards, and their followers."""
+    """All contexts of one length, sorted by their reversed symbols, and their followers."""
 
     keys: Whole  # of each context (C,)
     lengths: Whole  # number of different symbols seen after each context (C,)
@@ -165,9 +165,9 @@ _NO_LEVEL = _Level(*(np.zeros(0, dtype=np.int64) for _ in _Level._fields))
 def _levels(rows: NDArray[np.int32], counts: NDArray[np.int32], *, size: int) -> list[_Level]:
     """Return a ``_Level`` for each length of contexts, beginning with the empty context.
 
-    After a context of the greatest length, or at the start of a text, a symbol counts as often as
-    it was seen. After a shorter context inside a text, a symbol counts once for each different
-    symbol before the context.
+    After a context of the greatest length, or one that includes the start of a text, a symbol
+    counts as often as it was seen. After any other context, a symbol counts once for each distinct
+    symbol that was seen before the context.
     """
     # What follows, then the context from its oldest symbol on: column by column in memory, too.
     columns: Whole = np.roll(rows.T.astype(np.int64, order="C"), 1, axis=0)
@@ -193,7 +193,7 @@ def _level(columns: Whole, counts: Whole, *, size: int) -> _Level:
 
 
 def _add_up(columns: Whole, counts: Whole) -> tuple[Whole, Whole]:
-    """Return the distinct n-grams (n, M), sorted as for ``_level``, and their total counts."""
+    """Return the distinct n-grams (n, M), sorted as for ``_level``, and each one's total count."""
     order = np.lexsort(columns)
     columns, counts = columns[:, order], counts[order]
     starts = np.flatnonzero(_begins(columns))
@@ -217,9 +217,9 @@ def in_few_bits(numbers: Whole, much: int) -> Whole:
 def _discounts(counts: Whole) -> list[int]:
     """Return the discounts for the counts 0, 1 and 2 and for all larger counts, in thousandths.
 
-    The discount for the count c is ``D_c = c - (c + 1) * Y * n_(c+1) / n_c``, where ``Y = n_1 /
-    (n_1 + 2 * n_2)`` and n_c is the number of n-grams with the count c. DISCOUNT_RANGES limits each
-    discount.
+    The discount for the count c is ``D_c = c - (c + 1) * Y * n_(c+1) / n_c``, where
+    ``Y = n_1 / (n_1 + 2 * n_2)`` and n_c is the number of n-grams with the count c. Each discount
+    is then limited to its range in DISCOUNT_RANGES.
     """
     n = np.bincount(np.minimum(counts, 4), minlength=5).tolist()
     share = DISCOUNT_UNIT * n[1] // max(1, n[1] + 2 * n[2])

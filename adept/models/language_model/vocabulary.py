@@ -1,8 +1,9 @@
 """The vocabulary of a language model, in which words with similar neighbours share a class.
 
-The words are numbered class by class. K-means forms the classes from vectors of the words. A vector
-holds the positive pointwise mutual information between a word and the common words just before and
-just after it. The vectors are reduced to CONTEXT_DIMS dimensions.
+The words are numbered class by class. K-means forms the classes from vectors of the words. The
+vector of a word holds the positive pointwise mutual information of this word with each common word
+just before it, and with each common word just after it. The vectors are reduced to CONTEXT_DIMS
+dimensions.
 """
 
 from collections import Counter
@@ -24,7 +25,7 @@ NEIGHBOUR_COLUMNS, CONTEXT_DIMS = 300, 40  # words counted as neighbours; dimens
 
 
 class Learned:
-    """A base class of dataclasses that leaves derived tables out of copies and pickles."""
+    """A base class of dataclasses, which leaves derived tables out of their copies and pickles."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
@@ -40,7 +41,7 @@ class Vocabulary(Learned):
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[str]], *, seed: int, least: int = 1) -> "Vocabulary":
-        """Learn a vocabulary of the words that occur twice or more, in at least ``least`` texts."""
+        """Learn a vocabulary: all words that occur twice or more, in at least ``least`` texts."""
         seen = Counter(word for text in texts for word in text)
         common = [word for word in in_texts(texts, least) if seen[word] >= LEAST_SEEN]
         known = sorted(common, key=lambda word: (-seen[word], word))
@@ -78,7 +79,7 @@ def in_texts(texts: Sequence[Sequence[str]], least: int) -> list[str]:
 def word_classes(
     rows: Sequence[list[str]], vocabulary: list[str], *, weights: NDArray[np.float64], count: int, seed: int
 ) -> dict[str, int]:
-    """Divide a vocabulary that begins with the commonest words into at most ``count`` classes."""
+    """Divide a vocabulary into at most ``count`` classes; its commonest words must come first."""
     from sklearn.cluster import KMeans  # slow to import
 
     vectors = _context_vectors(rows, vocabulary)
