@@ -34,8 +34,8 @@ LABEL_COUNTS = {
 def capacity(*, epsilon: float) -> float:
     r"""Return the largest information, in bits, that one eps-LDP release gives about a record.
 
-    Claim: I(X; V) <= u - 1 - ln u nats with u = eps e^eps / (e^eps - 1), for pure eps-LDP and any
-    set of records.
+    Claim: for a random record X and its release V, I(X; V) <= u - 1 - ln u nats with u = eps e^eps
+    / (e^eps - 1), under pure eps-LDP and for any set of records.
 
     Proof: let P_x be the distribution of the release V of record x. Let Q be the distribution of V
     for a random record. With r_x = dP_x / dQ, the information is I = E_Q E_x[r_x ln r_x]. At an
@@ -86,10 +86,10 @@ def best_guess(prior: Sequence[float], *, epsilon: float) -> float:
 
 
 def advantage(*, epsilon: float, delta: float = 0.0) -> float:
-    """Return the largest possible P[event | x] - P[event | x'], the total variation distance.
+    """Return the largest P[event | x] - P[event | x'] that (epsilon, delta)-LDP allows.
 
-    Claim: the distance is at most (e^eps - 1 + 2 delta) / (e^eps + 1), which is tanh(eps / 2) for
-    delta = 0.
+    Claim: this difference, a total variation distance, is at most (e^eps - 1 + 2 delta) / (e^eps +
+    1), which is tanh(eps / 2) for delta = 0.
 
     Proof: let a and b be the event's probabilities under x and x'. Then a <= e^eps b + delta, and
     for the complement of the event, 1 - b <= e^eps (1 - a) + delta. The sum of these inequalities

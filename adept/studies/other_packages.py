@@ -161,7 +161,7 @@ def _audited(
 
 
 def certified(result: AuditResult) -> float:
-    """Return the largest epsilon that the checks of distribution and randomness certified."""
+    """Return the largest epsilon that a check certified, of the kind distribution or randomness."""
     checks = (check for check in result.checks if check.kind in COUNTED and check.verdict is not Verdict.NOTED)
     return max((check.certified_epsilon or 0.0 for check in checks), default=0.0)
 

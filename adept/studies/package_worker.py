@@ -81,7 +81,8 @@ class Objects:
 
 
 def vectors(mechanism: Any, numbers: bytes, width: int) -> tuple[bytes, int]:
-    """Release vectors; return the released numbers as bytes of float64, and the length of a row.
+    """Release vectors; return the numbers of all rows as bytes of float64, and their number in a
+    row.
 
     ``numbers`` holds the vectors one after the other, as bytes of float64, with ``width``
     coordinates each.

@@ -215,7 +215,7 @@ class CusText(SanText):
 class CMP(WordByWord):
     """CMP releases the word nearest to the vector of x plus noise z (Feyisetan et al. 2020).
 
-    The density of z is proportional to exp(-eps |z|).
+    The density of z is proportional to exp(-eps |z|), where |z| is the l2 norm.
     """
 
     def noise(self, rows: int) -> Floats:
@@ -231,8 +231,8 @@ class CMP(WordByWord):
 class Mahalanobis(CMP):
     """CMP with elliptical noise, whose shape follows the covariance of the words (Xu et al. 2020).
 
-    The density of the noise z is proportional to exp(-eps |M z|), where M is the inverse of
-    `shape`.
+    The density of the noise z is proportional to exp(-eps |M z|), where M is the inverse of `shape`
+    and |.| is the l2 norm.
     """
 
     @cached_property
@@ -260,7 +260,9 @@ class Vickrey(CMP):
 
 
 class TEM(SanText):
-    """TEM: P(y | x) ~ exp(-eps min(d(x, y), gamma) / 2) over all words y (Carvalho et al. 2023)."""
+    """TEM: P(y | x) ~ exp(-eps min(d(x, y), gamma) / 2) over all words y (Carvalho et al. 2023).
+    Here gamma is the distance from which on all words y are equally likely.
+    """
 
     @property
     def gamma(self) -> float:
@@ -276,7 +278,7 @@ class TEM(SanText):
 class RanText(WordByWord):
     """RANTEXT: P(y | x) ~ exp(eps u / 2) among words y that are nearer to x than a random radius.
 
-    The radius is the length of a random noise vector, and u = 1 - d(x, y) / radius (Tong et al.
+    The radius is the l2 norm of a random noise vector, and u = 1 - d(x, y) / radius (Tong et al.
     2023, InferDPT). Source of the noise's scale: `perturb_sentence` and
     `add_laplace_noise_to_vector` of the authors' code.
     """

@@ -230,7 +230,7 @@ def tables(rows: Sequence[ResponseRow]) -> list[Table]:
 
 
 def draw(rows: Sequence[ResponseRow]) -> str:
-    """Draw half the width of the intervals against epsilon, for the largest number of people."""
+    """Draw half the width of each interval against epsilon, for the largest number of people."""
     most = max(row.records for row in rows)
     with drawing(1, 2, size=(11, 4.4)) as opened:
         for axis, target in zip(opened.axes[0], ("share", "mean"), strict=True):

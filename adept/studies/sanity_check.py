@@ -1,4 +1,5 @@
-r"""Figure 2 of Habernal (2022): an empirical sanity check, compared with exact answers.
+r"""Figure 2 of Habernal (2022): an empirical sanity check of mechanisms, compared with exact
+values.
 
 The inputs are x = (0, ..., 0) and x' = (1, ..., 1), whose l1 distance is n. Each coordinate of a
 release is rounded to 1 if it is at least 1/2, and otherwise to 0. The *vote* of the coordinates
@@ -169,7 +170,7 @@ def _row(mechanism: str, epsilon: float, dim: int, trials: int, generator: torch
 
 
 def observed_loss(zeros_say_one: int, ones_say_one: int, trials: int) -> float:
-    """Return the simulated loss of the vote, given how often it guessed x' for each input.
+    """Return the simulated loss of the vote, given how often the vote was x' under each input.
 
     The loss is inf if a guess occurred under one input only, and nan if a guess never occurred.
     """

@@ -78,8 +78,8 @@ def norm(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def scale(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect noise that is slightly smaller than declared. The check is blind to noise that is not
-    added to the input.
+    """Detect noise that is smaller than declared, even if only slightly. The check is blind to
+    noise that is not added to the input.
 
     Claim: under the declared distribution, the size of the noise (`Noise.size`) has a chi-square
     distribution, whose lower tail is a p-value. Noise that is larger than declared is no violation.

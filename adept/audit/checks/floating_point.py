@@ -105,8 +105,8 @@ def representability(experiment: Experiment[VectorTarget], alpha: float) -> Chec
 
 
 def float32_sums(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect noise that was added in float32. The check is blind to sums that are rounded later,
-    and to sums in float64.
+    """Detect noise that was added in float32. The check is blind to sums that are rounded again
+    afterwards, and to sums in float64.
 
     Claim: the sum z of two float32 numbers x and y is rounded to a float32, and the low bits of x
     decide which z are possible (Mironov 2012). For each of two inputs, a rule counts the

@@ -1,5 +1,5 @@
-"""Checks that releases meet the claim in batches of any size, from fresh copies and after other
-calls.
+"""Checks that releases meet the claim in batches of any size, from fresh copies of the mechanism,
+and after other calls.
 
 Each check plays a guessing game, in which a rule sees a release and guesses which of two records
 was released (`distinguisher.experiment`).

@@ -8,7 +8,7 @@ scored on fresh releases of randomly chosen records.
 
 Claim: under eps-LDP (local differential privacy), ``c >= (m - 1) * e^-eps * w``. Here m is the
 number of records. For a fresh release of a random record, w is the probability that a rule names
-the right record, and c is the probability that it names a wrong record. Proof: let P_i be the
+the right record, and c is the probability that the rule names a wrong record. Proof: let P_i be the
 distribution of the releases of record i, and let D_i be the set of releases for which the rule
 names record i. Then ``P_j[D_i] >= e^-eps * P_i[D_i]`` for all i and j. The sum of these
 inequalities over all i and all j != i, divided by m, is the claim. QED. So if the rule names a

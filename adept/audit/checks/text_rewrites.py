@@ -21,9 +21,10 @@ Value = TypeVar("Value")
 
 
 def replay(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect rewrites that depend on more than the released latent, for example on the record's
-    length, on padding, on other records of the batch or on words that are forced into the text. The
-    check is blind to leaks through the latent, and to rewriters that draw words at random.
+    """Detect rewrites that depend on more than the released latent, for example on the length of
+    the record's text, on padding, on other records of the batch, or on words that are forced into
+    the rewrite. The check is blind to leaks through the latent, and to rewriters that draw words at
+    random.
 
     Claim: if a mechanism releases the same latent for every record, then all records must be
     rewritten to the same text, whether they are rewritten in one batch, in another order or alone.

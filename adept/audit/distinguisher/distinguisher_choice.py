@@ -138,7 +138,7 @@ class _Candidate:
 
 
 def _candidates(target: AnyTarget, samples: list[PairSample], certifying: int) -> list[_Candidate]:
-    """Fit each statistic to half of the releases of each pair, and try it on the other half."""
+    """Fit each statistic to half of a pair's releases, and try the statistic on the other half."""
     options = {"gap": 1.5 * RESOLUTION * target.clip_norm, "delta": target.delta}
     candidates = []
     for sample in samples:

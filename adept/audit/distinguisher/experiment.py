@@ -55,7 +55,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Score:
-    """A distinguisher's right and wrong guesses, and the bound on epsilon that they certify."""
+    """A distinguisher's counts of guesses, and the bound on epsilon that the counts certify."""
 
     pair: InputPair
     distinguisher: Distinguisher

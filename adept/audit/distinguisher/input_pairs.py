@@ -343,8 +343,8 @@ def kind_of(sample: PairSample, *, unit: float) -> Kind:
 
     The kind is FLOATING_POINT if a record holds NaN or infinity, and RANDOMNESS if all releases of
     each record are equal. The kind is METADATA if all releases of one record have the same type and
-    length, and all releases of the other record have another type or length. In all other cases,
-    the kind is DISTRIBUTION.
+    size, and all releases of the other record have another type or size. In all other cases, the
+    kind is DISTRIBUTION.
     """
     if not is_finite(sample.pair):
         return Kind.FLOATING_POINT

@@ -1,4 +1,4 @@
-"""Distributions of noise that a mechanism may declare, and tests whether noise follows them.
+"""Distributions of noise that a mechanism may declare, and tests that noise follows one of them.
 
 The distance of two inputs is measured in the lp norm, where p is the distribution's ``order``. A
 *pivot* is a function of the noise whose distribution is known exactly if the declaration is true.
@@ -118,8 +118,8 @@ def cap_p_value(releases: Floats, centre: Floats, *, epsilon: float, clip_norm: 
     under PrivUnit (Bhowmick et al. 2018, Algorithm 1), P(T >= t) is ``p * u(t) / q`` for t above a
     threshold g, and ``1 - (1 - p) * (1 - u(t)) / (1 - q)`` for t below it. Here u(t) is the share
     of the sphere whose cosine with the input is at least t, q = u(g), and p is ``q * e^eps / (1 +
-    (e^eps - 1) * q)``. All releases have the length C / g, where C is ``clip_norm``. So the test
-    computes g as C divided by the median length of the releases.
+    (e^eps - 1) * q)``. All releases have the l2 norm C / g, where C is ``clip_norm``. So the test
+    computes g as C divided by the median norm of the releases.
     """
     dim = releases.shape[1]
     length = np.linalg.norm(releases, axis=1)

@@ -161,8 +161,9 @@ class VectorTarget(Target):
 
         The number m is the same in all arrays. If the mechanism has a memory, each release is drawn
         from a fresh copy of the mechanism, and a random number below `JITTER` times ``clip_norm``
-        is first added to each coordinate of the record. This does not harm the certified bounds,
-        because a bound that holds for each single record also holds for a mixture of such records.
+        is first added to each coordinate of the record. This addition does not harm the certified
+        bounds, because a bound that holds for each single record also holds for a mixture of such
+        records.
 
         Args:
             record: a latent (n,), released in batches that hold nothing else; or a whole batch (B,
