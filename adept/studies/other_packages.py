@@ -3,8 +3,8 @@
 The folder ``audits/`` has one file for each package, with the claims that the package makes. The
 claims to audit are chosen before the run. One run refutes a true claim with probability at most 1 -
 `CONFIDENCE`, by a union bound over the claims. If a claim is not refuted, the mechanism is audited
-again with half the noise, so that it violates the claim. If this second audit finds no violation,
-the audit is too weak, and the verdict is "could not tell".
+again with half the noise, so that the mechanism violates the claim. If this second audit finds no
+violation, the audit is too weak, and the verdict is "could not tell".
 """
 
 import importlib.util
@@ -161,7 +161,7 @@ def _audited(
 
 
 def certified(result: AuditResult) -> float:
-    """Return the largest epsilon that a check certified, of the kind distribution or randomness."""
+    """Return the largest epsilon certified by a check of the kind distribution or randomness."""
     checks = (check for check in result.checks if check.kind in COUNTED and check.verdict is not Verdict.NOTED)
     return max((check.certified_epsilon or 0.0 for check in checks), default=0.0)
 

@@ -81,8 +81,7 @@ class Objects:
 
 
 def vectors(mechanism: Any, numbers: bytes, width: int) -> tuple[bytes, int]:
-    """Release vectors; return the numbers of all rows as bytes of float64, and their number in a
-    row.
+    """Release vectors; return the numbers as bytes of float64, and how many numbers a row has.
 
     ``numbers`` holds the vectors one after the other, as bytes of float64, with ``width``
     coordinates each.

@@ -261,7 +261,7 @@ class Vickrey(CMP):
 
 class TEM(SanText):
     """TEM: P(y | x) ~ exp(-eps min(d(x, y), gamma) / 2) over all words y (Carvalho et al. 2023).
-    Here gamma is the distance from which on all words y are equally likely.
+    Here gamma is a distance; all words y that lie farther from x than gamma are equally likely.
     """
 
     @property

@@ -226,7 +226,7 @@ def _played_in_tails(
 def extreme_latents(dim: int, *, order: int = 2, clip_norm: float = 1.0) -> Tensor:
     """Return finite latents (34, dim) with tiny to huge norms.
 
-    Ten of these latents lie outside the ball of radius ``clip_norm`` (l1 or l2, see ``order``).
+    Ten of these latents lie outside the lp ball of radius ``clip_norm``, where p is ``order``.
     """
     generator = torch.Generator().manual_seed(7)
     random = torch.randn(26, dim, dtype=torch.float64, generator=generator)

@@ -82,7 +82,7 @@ def _alone(pair: InputPair) -> InputPair:
 
 def first_release(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect that the first release of a fresh copy of the mechanism reveals more than the claim
-    allows about the released record. Also detect noise that several copies share.
+    allows about the released record. Also detect noise that several fresh copies share.
     """
     experiment.target.fresh()  # raises where there can be no copy
     copies = experiment.target.asked_as(experiment.target.given, memoised=True)

@@ -1,4 +1,4 @@
-"""Check that the rewrite of a record depends only on its released latent.
+"""Check that the rewrite of a record depends only on the record's released latent.
 
 A rewriter encodes a text as a latent, releases this latent with noise, and decodes the released
 latent to a new text.

@@ -77,7 +77,7 @@ def fitted_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta
 
 
 def rare_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta: float) -> Rule:
-    """Return the rule for which its guesses on the given values predict the largest epsilon.
+    """Return the rule whose guesses on the given values predict the largest certified epsilon.
 
     The function assumes that right and wrong guesses are about as frequent in a game of ``rounds``
     rounds as on the given values. All arguments except ``rounds`` have the same meaning as in

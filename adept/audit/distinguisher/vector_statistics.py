@@ -234,7 +234,7 @@ def _phases(first: Floats, second: Floats, step: float) -> Statistic | None:
 
 
 def _seen(first: Floats, second: Floats, unit: float) -> Statistic | None:
-    """Return `log_ratios` of whole releases; None if no release occurs twice in the samples."""
+    """Return the statistic `log_ratios` of whole releases; None if no release occurs twice."""
     weights = np.sqrt(np.arange(2, 2 + first.shape[1]))
     sums = (np.round(np.concatenate([first, second]) / (RESOLUTION * unit)) * weights).sum(axis=1)
     if len(np.unique(sums)) == len(sums):  # equal outputs have equal sums

@@ -97,7 +97,7 @@ class VectorTarget(Target):
         return noise, float(scale)
 
     def project(self, latents: Tensor) -> Floats:
-        """Map latents (B, n) into the declared set, by its ``project`` or else by clipping."""
+        """Map latents (B, n) into the declared set, with ``project``, or else by clipping."""
         if not hasattr(self.mechanism, "project"):
             return clip_latents(latents, clip=self.clip, clip_norm=self.clip_norm).to(torch.float64).numpy()
         to = ARRAYS[self.array]
