@@ -121,7 +121,7 @@ class AuditResult:
         return failed[0] if failed else _most_certain(self._with(Verdict.PASSED))
 
     def _with(self, verdict: Verdict) -> list[Check]:
-        """Return the strongest check of each kind with this verdict; all checks for PASSED."""
+        """Return the strongest check per kind with this verdict; for PASSED, all such checks."""
         checks = [check for check in self.checks if check.verdict is verdict]
         if verdict is Verdict.PASSED:
             return checks

@@ -66,12 +66,12 @@ def best_guess(prior: Sequence[float], *, epsilon: float) -> float:
     post-processing, and the records with the same label form a mixture, so the guess is eps-LDP as
     a function of the label. Hence if y is the true label, the guess is z with probability at least
     e^-eps p_z. These probabilities sum to one over z, so p_y + e^-eps sum_{z != y} p_z <= 1 for all
-    y. With T = sum_z p_z this says p_y <= c = (1 - e^-eps T) / (1 - e^-eps). For a given T, sum_y
-    pi_y p_y is largest when the most likely labels have p = c, the next label has the rest of T,
-    and the other labels have p = 0. This value is linear in T while the number of labels with p = c
-    stays the same, so the maximum is at T = j c for some j. For this T, c is e^eps / (e^eps + j -
-    1). Randomised response on the j most likely labels attains the bound. If a record is guessed
-    among k records of equal prior probability, the maximum is at j = k.
+    y. With T = sum_z p_z, these inequalities say p_y <= c = (1 - e^-eps T) / (1 - e^-eps). For a
+    given T, sum_y pi_y p_y is largest when the most likely labels have p = c, the next label has
+    the rest of T, and the other labels have p = 0. This largest sum is linear in T while the number
+    of labels with p = c stays the same, so the maximum is at T = j c for some j. For this T, c is
+    e^eps / (e^eps + j - 1). Randomised response on the j most likely labels attains the bound. If a
+    record is guessed among k records of equal prior probability, the maximum is at j = k.
 
     Args:
         prior: the labels' probabilities or frequencies, in any order.

@@ -134,7 +134,7 @@ def after_another_dimension(experiment: Experiment[VectorTarget], alpha: float) 
 
 
 def _attributed(found: Check, experiment: Experiment[VectorTarget], trials: int, alpha: float) -> Check:
-    """Set the kind of a check on copies to STATE, unless the claim also fails without copies."""
+    """Set a check's kind to STATE, unless the claim also fails without copies of the mechanism."""
     if found.kind is not Kind.DISTRIBUTION or found.verdict is not Verdict.FAILED:
         return found if found.kind is not Kind.DISTRIBUTION else replace(found, kind=Kind.STATE)
     pairs = input_pairs.named_pairs(experiment.target, COPY_PAIRS)

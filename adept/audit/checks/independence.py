@@ -213,7 +213,7 @@ def _repeat(experiment: Experiment[Any], rows: int) -> Floats:
 
 
 def _batches(target: Any) -> tuple[int, int]:
-    """Return the number of calls, and the number of rows in each call."""
+    """Return the number of calls for `in_batch`, and the number of rows in each call."""
     if isinstance(target, VectorTarget):
         return 2, max(CALL_ROWS, target.affordable(MAX_BATCH_ROWS, share=0.5) // 4 * 4)
     return VALUE_CALLS, _value_rows(target) // VALUE_CALLS

@@ -100,9 +100,10 @@ def choose(
 
 
 def screen(target: AnyTarget, samples: list[PairSample], *, finalists: int, certifying: int) -> list[InputPair]:
-    """Return the ``finalists`` most promising pairs, the best pair first, and then one more pair.
+    """Return the ``finalists`` most promising pairs, the best pair first, and then an additional
+    pair.
 
-    Among all remaining pairs, this is the pair on which a rule with hardly any wrong guesses is
+    The additional pair is the remaining pair on which a rule with hardly any wrong guesses is
     likely to certify the largest epsilon.
     """
     rest, chosen = _candidates(target, samples, certifying), list[InputPair]()

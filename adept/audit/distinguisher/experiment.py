@@ -55,7 +55,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Score:
-    """A distinguisher's counts of guesses, and the bound on epsilon that the counts certify."""
+    """A distinguisher's numbers of right and wrong guesses, and the certified bound on epsilon."""
 
     pair: InputPair
     distinguisher: Distinguisher
@@ -82,7 +82,7 @@ class Experiment(Generic[TargetT]):
 
     @cached_property
     def samples(self) -> list[PairSample]:
-        """The screening releases: a few releases of each input, by which pairs are chosen."""
+        """The screening releases: a few releases of each input, to find promising pairs."""
         inputs, alone = 2 * len(self.pairs), self._alone
         rows = max(MIN_ROWS, min(self.trials // 40, MAX_CHOOSING_ELEMENTS // (self._numbers * inputs)))
         affordable = self.target.affordable(rows * inputs, share=SCREENING_SHARE, alone=alone) // inputs
@@ -178,7 +178,7 @@ def event(experiment: Experiment[Any], alpha: float) -> Check:
 def event_elsewhere(experiment: Experiment[Any], alpha: float) -> Check:
     """Detect differences between the releases of two inputs at one dimension that is not the
     dimension of the main game. At a small dimension, there is less noise that can hide a
-    difference. The check is blind to all dimensions except this one.
+    difference. The check is blind to all dimensions except the tested one.
     """
     trials = experiment.target.affordable(2 * max(MIN_TRIALS, experiment.trials)) // 2
     return experiment.with_pairs(experiment.pairs, trials).refute(alpha=alpha)

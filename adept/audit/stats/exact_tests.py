@@ -63,7 +63,7 @@ def differences(first: Floats, second: Floats, *, what: str) -> list[Difference]
 
 
 def binomial_p_value(count: int, of: int, p: float) -> float:
-    """Return the two-sided p-value of a count under Binomial(``of``, ``p``), at most 1."""
+    """Return the p-value of a count under Binomial(of, p): twice the smaller tail, at most 1."""
     if p <= 0 or p >= 1:
         return 1.0 if count == of * p else 0.0
     lower, upper = float(bdtr(count, of, p)), float(bdtrc(count - 1, of, p)) if count else 1.0

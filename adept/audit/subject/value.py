@@ -39,7 +39,7 @@ class ValueTarget(Target):
         return np.array([hash(outcome_key(outcome)) for outcome in self.release(values)], dtype=np.int64)
 
     def of_copy(self) -> "ValueTarget":
-        """Return this target with a fresh copy of its mechanism."""
+        """Return a copy of this target, with a fresh copy of its mechanism."""
         copied = copy.copy(self)  # keeps the cached `_probed`: both read outcomes in one way
         copied.mechanism = self.fresh()
         return copied
